@@ -1,0 +1,34 @@
+# Libraries from the system; nothing is downloaded. One block per library whose CMake support needs help.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(Boost REQUIRED COMPONENTS context)
+
+# HDF5's own module asks for the compiler wrappers; the C library of the serial build is all that is needed.
+find_path(PARAGRAD_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
+find_library(PARAGRAD_HDF5_LIBRARY NAMES hdf5_serial hdf5 REQUIRED)
+add_library(paragrad_hdf5 INTERFACE)
+target_include_directories(paragrad_hdf5 SYSTEM INTERFACE ${PARAGRAD_HDF5_INCLUDE})
+target_link_libraries(paragrad_hdf5 INTERFACE ${PARAGRAD_HDF5_LIBRARY})
+add_library(paragrad::hdf5 ALIAS paragrad_hdf5)
+
+# OpenBLAS is opened at run time, not linked: its kernels are chosen while it loads, and the choice must be made before
+# (src/backend/cpu/blas.cpp).
+find_library(PARAGRAD_OPENBLAS_FILE NAMES openblas
+             PATH_SUFFIXES openblas-pthread openblas-openmp openblas-serial REQUIRED)
+file(REAL_PATH ${PARAGRAD_OPENBLAS_FILE} openblas_file)
+get_filename_component(PARAGRAD_OPENBLAS "${openblas_file}" NAME)
+
+set(PARAGRAD_HAS_MPI OFF)
+if(PARAGRAD_MPI)
+  find_package(MPI COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(PARAGRAD_HAS_MPI ON)
+  else()
+    message(STATUS "MPI not found: paragrad is built without its MPI transport")
+  endif()
+endif()

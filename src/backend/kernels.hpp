@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/work_meter.hpp"
+#include "core/arena.hpp"
+
+namespace paragrad::backend {
+
+/// Elementwise function after an affine map. Each derivative is a function of the output y alone:
+/// identity 1, sigmoid y(1-y), tanh 1-y², relu [y > 0].
+enum class Activation { identity, sigmoid, tanh, relu };
+
+enum class Transpose { no, yes };
+
+/// Sums over a minibatch: loss in nats (or squared units), samples whose largest output is not the label.
+struct LossSum {
+  double loss = 0;
+  std::int64_t errors = 0;
+};
+
+/// Dense mathematics on flat float32 arrays of one device. Matrices are row-major without padding; a batch is
+/// [batch][features]. All spans are memory of this device. Shapes are checked by the caller (a mismatch is a logic_error).
+///
+/// The public functions add their work to `meter` and call the body, so every device, the one without arithmetic (meta)
+/// included, counts the same flops and bytes.
+///
+/// One object per worker; calls of one object must not overlap. Given the same inputs, a device returns the same bits on
+/// every call, from whatever thread.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual core::Arena allocate(std::size_t count) const = 0;  ///< zeros
+
+  const WorkMeter& meter() const { return meter_; }
+
+  /// C[m][n] = A·B + keep·C, where A is [m][k] (or [k][m] when transposed) and B is [k][n] (or [n][k]).
+  /// keep = 0 overwrites C, whatever it held (NaN too).
+  void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, std::span<const float> a,
+            std::span<const float> b, float keep, std::span<float> c);
+
+  /// y[batch][out] = f(x[batch][in] · w[in][out] + bias[out])
+  void affine_forward(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> x, std::span<const float> w,
+                      std::span<const float> bias, Activation f, std::span<float> y);
+
+  /// dx[batch][in] = (dz[batch][out] · wᵀ) ∘ f'(x), where x[batch][in] is the output of the layer below and f its activation.
+  void affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> dz,
+                             std::span<const float> w, std::span<const float> x, Activation f, std::span<float> dx);
+
+  /// dw[rows][out] = keep·dw + (xᵀ·dz)[first_row … first_row+rows), x being [batch][in] and dz [batch][out]: a panel of the
+  /// gradient of w[in][out]. The bits of a row do not depend on the panel it was computed in.
+  void affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row, std::size_t rows,
+                               std::span<const float> x, std::span<const float> dz, float keep, std::span<float> dw);
+
+  /// dbias[out] = keep·dbias + Σ over the batch of dz[batch][out]
+  void bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep, std::span<float> dbias);
+
+  /// dz ∘= f'(y): for a last layer that has an activation.
+  void activation_backward(Activation f, std::span<const float> y, std::span<float> dz);
+
+  /// Softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] by its gradient p - onehot(label).
+  LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
+                                std::span<float> logits);
+
+  /// Squared error against one-hot targets, ½ Σ (y - onehot)². Overwrites y[batch][classes] by its gradient y - onehot.
+  LossSum squared_error(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels, std::span<float> y);
+
+  void fill(float value, std::span<float> x);
+  void copy(std::span<const float> from, std::span<float> to);
+  void scale(float factor, std::span<float> x);                     ///< x *= factor
+  void add(std::span<const float> from, std::span<float> to);       ///< to += from
+
+  /// d += decay·w; w -= rate·d. Plain SGD when d is the gradient; momentum when backward has accumulated it into d with
+  /// keep = momentum. decay = 0 leaves d untouched.
+  void descend(float rate, float decay, std::span<float> d, std::span<float> w);
+
+  /// g += decay·w; v = momentum·v + g; w -= rate·(nesterov ? g + momentum·v : v). g itself is left as it was.
+  void momentum_update(float rate, float momentum, bool nesterov, float decay, std::span<const float> g, std::span<float> v,
+                       std::span<float> w);
+
+  /// Blockwise model-update filtering (Chen and Huo, ICASSP 2016), in place on one stretch of the model:
+  ///   delta = momentum·delta + rate·(average - base);  w += delta;  average = w + ahead·delta
+  /// where base = w + ahead_before·delta_before is the point from which the workers set out. `average` holds the mean of the
+  /// local models on entry and the next starting point on return. ahead = 0 for classical, = momentum for Nesterov.
+  void block_filter(float momentum, float rate, float ahead_before, float ahead, std::span<float> average, std::span<float> w,
+                    std::span<float> delta);
+
+  /// to = w + ahead·delta, with the same bits as block_filter's result.
+  void look_ahead(float ahead, std::span<const float> w, std::span<const float> delta, std::span<float> to);
+
+ private:
+  // The bodies, in the order of the public functions.
+  virtual void do_gemm(Transpose, Transpose, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
+                       float keep, float* c) = 0;
+  virtual void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
+                                 const float* bias, Activation, float* y) = 0;
+  virtual void do_affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, const float* dz, const float* w,
+                                        const float* x, Activation, float* dx) = 0;
+  virtual void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
+                                          std::size_t rows, const float* x, const float* dz, float keep, float* dw) = 0;
+  virtual void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) = 0;
+  virtual void do_activation_backward(Activation, std::size_t count, const float* y, float* dz) = 0;
+  virtual LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
+                                           float* logits) = 0;
+  virtual LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) = 0;
+  virtual void do_fill(float value, std::size_t count, float* x) = 0;
+  virtual void do_copy(std::size_t count, const float* from, float* to) = 0;
+  virtual void do_scale(float factor, std::size_t count, float* x) = 0;
+  virtual void do_add(std::size_t count, const float* from, float* to) = 0;
+  virtual void do_descend(float rate, float decay, std::size_t count, float* d, float* w) = 0;
+  virtual void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
+                                  float* v, float* w) = 0;
+  virtual void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
+                               float* w, float* delta) = 0;
+  virtual void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) = 0;
+
+  WorkMeter meter_;
+};
+
+/// Names of the devices this program knows, from backend/catalogue.def.
+std::vector<std::string> device_names();
+
+/// Throws ConfigError for an unknown name, and for a device that this build or this machine does not have.
+std::unique_ptr<Device> make_device(std::string_view name);
+
+}  // namespace paragrad::backend

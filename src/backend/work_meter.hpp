@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace paragrad::backend {
+
+/// What limits a kernel: arithmetic (a matrix product) or memory (everything that streams through arrays once).
+enum class KernelKind : std::size_t { gemm, streaming, count };
+
+/// Work of one kind: number of kernel calls, floating-point operations, bytes read and written at least once.
+struct Work {
+  std::uint64_t calls = 0;
+  std::uint64_t flops = 0;
+  std::uint64_t bytes = 0;
+
+  bool operator==(const Work&) const = default;
+};
+
+/// Adds up the work of the kernels that one worker ran. The simulator's clock is a function of it.
+class WorkMeter {
+ public:
+  void add(KernelKind kind, std::uint64_t flops, std::uint64_t bytes) {
+    Work& work = of_[static_cast<std::size_t>(kind)];
+    work.calls += 1;
+    work.flops += flops;
+    work.bytes += bytes;
+  }
+
+  const Work& of(KernelKind kind) const { return of_[static_cast<std::size_t>(kind)]; }
+
+  WorkMeter& operator+=(const WorkMeter& other) { return combine(other, 1); }
+  WorkMeter& operator-=(const WorkMeter& other) { return combine(other, ~std::uint64_t{0}); }
+  WorkMeter operator*(std::uint64_t times) const {
+    WorkMeter result;
+    return result.combine(*this, times);
+  }
+  bool operator==(const WorkMeter&) const = default;
+
+ private:
+  WorkMeter& combine(const WorkMeter& other, std::uint64_t factor) {
+    for (std::size_t kind = 0; kind < of_.size(); ++kind) {
+      of_[kind].calls += factor * other.of_[kind].calls;
+      of_[kind].flops += factor * other.of_[kind].flops;
+      of_[kind].bytes += factor * other.of_[kind].bytes;
+    }
+    return *this;
+  }
+
+  std::array<Work, static_cast<std::size_t>(KernelKind::count)> of_{};
+};
+
+}  // namespace paragrad::backend

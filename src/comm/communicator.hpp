@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "backend/kernels.hpp"
+
+namespace paragrad::comm {
+
+inline constexpr int any_source = -1;
+
+/// A peer is gone or the transport broke. Not the user's fault, and nothing to retry.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a finished receive brought.
+struct Received {
+  int source = any_source;
+  std::size_t bytes = 0;
+};
+
+/// A transfer that was started and not yet waited for. Belongs to the communicator that made it; wait for each exactly once.
+struct Request {
+  std::uint64_t id = 0;
+};
+
+/// Messages between workers: the only way in which strategies and collectives reach another worker. MPI ranks and emulated
+/// workers offer the same, so an algorithm is written once.
+///
+/// Semantics are MPI's: messages of one (source, tag) do not overtake each other; a send may block until the receive is
+/// posted, so code must not rely on buffering; the memory of a request stays untouched until its wait.
+/// Every function may throw Failure. Spans are memory of device().
+class Communicator {
+ public:
+  explicit Communicator(backend::Device& device) : device_(device) {}
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  virtual Request start_send(int to, int tag, std::span<const std::byte> data) = 0;
+  /// `from` may be any_source. The message must not be longer than `data`.
+  virtual Request start_receive(int from, int tag, std::span<std::byte> data) = 0;
+  virtual Received wait(Request request) = 0;
+
+  /// Seconds since the start of the run: wall-clock time under MPI, virtual time in the simulator.
+  virtual double now_s() = 0;
+
+  /// to += from, the arithmetic of a reduction. Costs time on this worker's device.
+  virtual void add(std::span<const float> from, std::span<float> to) = 0;
+
+  /// The sum over all workers by the transport's own routine (MPI_Allreduce), for speed or comparison; its order of additions
+  /// is the library's. Throws ConfigError where the transport has none.
+  virtual void library_allreduce(std::span<float> data) = 0;
+
+  void send(int to, int tag, std::span<const std::byte> data) { wait(start_send(to, tag, data)); }
+  Received receive(int from, int tag, std::span<std::byte> data) { return wait(start_receive(from, tag, data)); }
+
+  void send(int to, int tag, std::span<const float> data) { send(to, tag, std::as_bytes(data)); }
+  Received receive(int from, int tag, std::span<float> data) { return receive(from, tag, std::as_writable_bytes(data)); }
+  Request start_send(int to, int tag, std::span<const float> data) { return start_send(to, tag, std::as_bytes(data)); }
+  Request start_receive(int from, int tag, std::span<float> data) {
+    return start_receive(from, tag, std::as_writable_bytes(data));
+  }
+
+  backend::Device& device() { return device_; }
+
+ private:
+  backend::Device& device_;
+};
+
+}  // namespace paragrad::comm

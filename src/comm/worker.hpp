@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+
+#include "backend/kernels.hpp"
+#include "comm/communicator.hpp"
+
+namespace paragrad::comm {
+
+/// One replica's seat: its peers, its device, and the way to compute. An MPI rank, or an emulated worker.
+class Worker {
+ public:
+  explicit Worker(Communicator& communicator) : comm_(communicator) {}
+  virtual ~Worker() = default;
+
+  Communicator& comm() { return comm_; }
+  backend::Device& device() { return comm_.device(); }
+  int rank() const { return comm_.rank(); }
+  int size() const { return comm_.size(); }
+
+  /// Runs `task`, which computes and never communicates. Under MPI that is all; an emulated worker's task runs beside those
+  /// of the others on the host's cores while its clock advances by the work that the device counted.
+  ///
+  /// expected: a lower bound of that work. The simulator lets other workers go on up to the virtual time it implies, so a
+  /// good bound (most tasks know it exactly) is what makes emulated workers run concurrently. More than the task's true work
+  /// is a logic_error. A compute inside a compute belongs to the outer one.
+  virtual void compute(const backend::WorkMeter& expected, const std::function<void()>& task) = 0;
+
+ private:
+  Communicator& comm_;
+};
+
+}  // namespace paragrad::comm

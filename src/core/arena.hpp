@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace paragrad::core {
+
+/// Owner of one flat stretch of floats on some device. Knows nothing of layers: parameters, gradients, momentum, scratch.
+/// The device that allocates it says how it is given back.
+class Arena {
+ public:
+  using Release = void (*)(float* data, std::size_t count);
+
+  Arena() = default;
+  Arena(float* data, std::size_t count, Release release) : data_(data, Deleter{count, release}), count_(count) {}
+
+  std::span<float> span() { return {data_.get(), count_}; }
+  std::span<const float> span() const { return {data_.get(), count_}; }
+  std::size_t size() const { return count_; }
+
+ private:
+  struct Deleter {
+    std::size_t count;
+    Release release;
+    void operator()(float* data) const { release(data, count); }
+  };
+  std::unique_ptr<float, Deleter> data_;
+  std::size_t count_ = 0;
+};
+
+/// `count` zeros in host memory, aligned to 64 bytes (a cache line, an AVX-512 register).
+Arena host_arena(std::size_t count);
+
+}  // namespace paragrad::core

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paragrad::core {
+
+/// Something the user can put right: a wrong option, a damaged file, a loss that became NaN.
+/// The text is one sentence: what is wrong, where, and what to do. `main` prints it and exits with 2.
+class ConfigError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// "unknown strategy 'bmfu'; known: sgd, data_parallel, …"
+ConfigError unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known);
+
+}  // namespace paragrad::core

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+namespace paragrad::core {
+
+/// Philox4x32-10: a counter-based generator (Salmon et al., SC'11). The same (key, counter) always gives the same four
+/// words, so a random number depends on what it is for, never on who asked first or on which thread.
+constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
+    const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+  return counter;
+}
+
+/// What a random number is for. Part of the key: two purposes never share numbers.
+enum class Purpose : std::uint32_t { initial_weights, partition, block_order, validation_split, generator, platform_noise };
+
+/// Random numbers for one (seed, purpose, step), addressed by index.
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t step = 0)
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+        purpose_(static_cast<std::uint32_t>(purpose)),
+        step_(step) {}
+
+  std::array<std::uint32_t, 4> words(std::uint64_t index) const {
+    return philox4x32({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), purpose_, step_}, key_);
+  }
+
+  /// Uniform in [0, 1), 53 bits.
+  double uniform(std::uint64_t index) const {
+    const auto w = words(index);
+    return static_cast<double>((std::uint64_t{w[0]} << 21) ^ (w[1] >> 11)) * 0x1p-53;
+  }
+
+  /// Standard normal (Box and Muller).
+  double normal(std::uint64_t index) const {
+    const auto w = words(index);
+    const double u = (static_cast<double>((std::uint64_t{w[0]} << 21) ^ (w[1] >> 11)) + 1.0) * 0x1p-53;  // (0, 1]
+    const double v = static_cast<double>((std::uint64_t{w[2]} << 21) ^ (w[3] >> 11)) * 0x1p-53;
+    return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+  }
+
+  /// A whole number in [0, bound), by multiplication; the bias is below bound / 2^64.
+  std::uint64_t below(std::uint64_t bound, std::uint64_t index) const {
+    const auto w = words(index);
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>((std::uint64_t{w[0]} << 32) | w[1]) * bound) >> 64);
+  }
+
+  /// 0 … count-1 in random order (Fisher and Yates).
+  std::vector<std::uint32_t> permutation(std::uint32_t count) const {
+    std::vector<std::uint32_t> order(count);
+    for (std::uint32_t i = 0; i < count; ++i) order[i] = i;
+    for (std::uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[below(i, i)]);
+    return order;
+  }
+
+ private:
+  std::array<std::uint32_t, 2> key_;
+  std::uint32_t purpose_;
+  std::uint32_t step_;
+};
+
+}  // namespace paragrad::core

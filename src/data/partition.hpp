@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/dataset.hpp"
+
+namespace paragrad::data {
+
+/// Partition N×M of the training set: M blocks of N splits, D_j = {D_jk}; every sample stands in exactly one split
+/// (Chen and Huo, ICASSP 2016). Sizes of splits differ by at most one.
+class Partition {
+ public:
+  /// A random partition: the permutation of 0 … samples-1 keyed by `seed`, cut into N·M parts, block by block.
+  /// The permutation depends on (samples, seed) alone, so partitions with the same seed order the samples alike.
+  /// Throws ConfigError if there are more splits than samples, or a count below one.
+  static Partition random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);
+
+  /// The stored partition "NxM" of a data file with this seed, if there is one. Throws ConfigError if it belongs to another
+  /// data set or breaks the promise above.
+  static std::optional<Partition> find(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed);
+
+  /// Adds this partition to the data file. Throws ConfigError if it is there already, or the disk is full; the file is then
+  /// as it was.
+  void store(const std::string& path) const;
+
+  std::size_t workers() const { return workers_; }
+  std::size_t blocks() const { return blocks_; }
+  std::uint64_t seed() const { return seed_; }
+  std::size_t samples() const { return order_.size(); }
+
+  /// Rows of the training set in split (block j, worker k).
+  std::span<const std::uint32_t> split(std::size_t block, std::size_t worker) const;
+  /// All splits of a block, one after the other.
+  std::span<const std::uint32_t> block(std::size_t block) const;
+
+ private:
+  Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t workers, std::size_t blocks,
+            std::uint64_t seed);
+
+  std::vector<std::uint32_t> order_;   // [samples] rows, split after split
+  std::vector<std::uint64_t> starts_;  // [workers * blocks + 1] where each split begins
+  std::size_t workers_;
+  std::size_t blocks_;
+  std::uint64_t seed_;
+};
+
+}  // namespace paragrad::data
