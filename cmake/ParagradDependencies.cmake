@@ -20,8 +20,7 @@ add_library(paragrad::hdf5 ALIAS paragrad_hdf5)
 # (src/backend/cpu/blas.cpp).
 find_library(PARAGRAD_OPENBLAS_FILE NAMES openblas
              PATH_SUFFIXES openblas-pthread openblas-openmp openblas-serial REQUIRED)
-file(REAL_PATH ${PARAGRAD_OPENBLAS_FILE} openblas_file)
-get_filename_component(PARAGRAD_OPENBLAS "${openblas_file}" NAME)
+set(PARAGRAD_OPENBLAS ${PARAGRAD_OPENBLAS_FILE})  # where the soname libopenblas.so.0 is not found
 
 set(PARAGRAD_HAS_MPI OFF)
 if(PARAGRAD_MPI)

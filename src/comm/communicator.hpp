@@ -54,8 +54,8 @@ class Communicator {
   /// to += from, the arithmetic of a reduction. Costs time on this worker's device.
   virtual void add(std::span<const float> from, std::span<float> to) = 0;
 
-  /// The sum over all workers by the transport's own routine (MPI_Allreduce), for speed or comparison; its order of additions
-  /// is the library's. Throws ConfigError where the transport has none.
+  /// The sum over all workers by the transport's own routine (MPI_Allreduce), for speed or comparison; its order of
+  /// additions is the library's. Throws ConfigError where the transport has none.
   virtual void library_allreduce(std::span<float> data) = 0;
 
   void send(int to, int tag, std::span<const std::byte> data) { wait(start_send(to, tag, data)); }
@@ -70,8 +70,16 @@ class Communicator {
 
   backend::Device& device() { return device_; }
 
+  /// Device memory of `count` elements for the collective that runs right now: kept for the next one, so that no allreduce
+  /// pays for fresh pages. Its content is undefined, and the next call takes it back.
+  std::span<float> scratch(std::size_t count) {
+    if (scratch_.size() < count) scratch_ = device_.allocate(count);
+    return scratch_.span().first(count);
+  }
+
  private:
   backend::Device& device_;
+  core::Arena scratch_;
 };
 
 }  // namespace paragrad::comm

@@ -26,6 +26,10 @@ class Worker {
   /// is a logic_error. A compute inside a compute belongs to the outer one.
   virtual void compute(const backend::WorkMeter& expected, const std::function<void()>& task) = 0;
 
+  /// Runs a few kernels, and nothing else, on the device it hands over. `kernels` may be called more than once (the
+  /// simulator first asks a device without arithmetic what they cost).
+  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) = 0;
+
  private:
   Communicator& comm_;
 };

@@ -25,7 +25,7 @@ struct DatasetInfo {
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
   std::string content_sha256;              ///< of all features, labels and offsets; ties partitions to their data set
   FeatureType feature_type = FeatureType::float32;
-  float feature_scale = 1;   ///< the network sees scale * stored + offset
+  float feature_scale = 1;  ///< the network sees scale * stored + offset
   float feature_offset = 0;
   std::size_t dim = 0;
   std::size_t classes = 0;

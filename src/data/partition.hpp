@@ -24,7 +24,8 @@ class Partition {
   static std::optional<Partition> find(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed);
 
   /// Adds this partition to the data file. Throws ConfigError if it is there already, or the disk is full; the file is then
-  /// as it was.
+  /// as it was: the partition is added to a copy that then takes the file's place. Costs a copy of the file (free where the
+  /// file system shares blocks); adding in place would leave it unreadable if the process died half-way.
   void store(const std::string& path) const;
 
   std::size_t workers() const { return workers_; }
@@ -47,5 +48,16 @@ class Partition {
   std::size_t blocks_;
   std::uint64_t seed_;
 };
+
+/// The name of a stored partition, "32x64-s1": what find() needs to know.
+struct PartitionName {
+  std::string group;
+  std::size_t workers = 0;
+  std::size_t blocks = 0;
+  std::uint64_t seed = 0;
+};
+
+/// The partitions in a data file, by rising workers, blocks and seed. A group with another name is listed with zeros.
+std::vector<PartitionName> stored_partitions(const Dataset& dataset);
 
 }  // namespace paragrad::data

@@ -1,0 +1,114 @@
+#include "sim/engine/engine.hpp"
+
+#include <algorithm>
+
+#include "core/format.hpp"
+#include "sim/engine/fiber.hpp"
+#include "sim/engine/stack_pool.hpp"
+
+namespace paragrad::sim {
+
+Engine::Engine(std::size_t fibers, int host_threads, std::size_t stack_bytes)
+    : stacks_(std::make_unique<StackPool>(fibers, stack_bytes)), pool_(host_threads) {}
+
+Engine::~Engine() {
+  while (!computing_.empty()) take_finished(true);  // tasks refer to the stacks of their fibers
+  abandoning_ = true;
+  for (const auto& fiber : fibers_)
+    if (!fiber->ended()) resume(*fiber);
+}
+
+void Engine::spawn(std::uint32_t actor, std::function<void()> body) {
+  fibers_.push_back(std::make_unique<Fiber>(*this, *stacks_, actor, std::move(body)));
+  ++live_;
+  schedule(0, actor, *fibers_.back(), 0);
+}
+
+void Engine::run() {
+  while (live_ > 0 && !failure_) {
+    take_finished(false);
+    if (!bounds_.empty() && (events_.empty() || *bounds_.begin() < Bound(events_.top().key()))) {
+      take_finished(true);
+      continue;
+    }
+    if (events_.empty()) report_deadlock();
+    const Event event = events_.top();
+    events_.pop();
+    now_ = event.time;
+    event.handler->fire(event.argument);
+  }
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Engine::schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument) {
+  if (at < now_) throw std::logic_error("an event was scheduled in the past");
+  events_.push({at, actor, sequence_++, &handler, argument});
+}
+
+void Engine::sleep(Time duration) {
+  schedule(now_ + duration, current_->actor(), *current_, 0);
+  suspend();
+}
+
+void Engine::block(Wait reason) {
+  current_->set_waiting_for(reason);
+  suspend();
+}
+
+void Engine::wake(Fiber& fiber) {
+  fiber.set_waiting_for({});
+  schedule(now_, fiber.actor(), fiber, 0);
+}
+
+void Engine::compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration) {
+  Computing computing{current_, now_, at_least, sequence_++, &duration, nullptr};
+  computing_.emplace(computing.sequence, &computing);
+  bounds_.insert(bound(computing));
+  pool_.submit(computing.sequence, std::move(task));
+  suspend();
+  if (computing.error) std::rethrow_exception(computing.error);
+}
+
+Engine::Bound Engine::bound(const Computing& task) {
+  return {task.start + task.at_least, task.fiber->actor(), task.sequence};
+}
+
+void Engine::take_finished(bool wait) {
+  if (computing_.empty()) return;
+  finished_.clear();
+  pool_.collect(wait, finished_);
+  for (const HostPool::Finished& result : finished_) {
+    Computing& task = *computing_.at(result.id);
+    computing_.erase(result.id);
+    bounds_.erase(bound(task));
+    task.error = result.error;
+    // A failed task has no duration of its own; its fiber hears of the failure as early as it could have gone on.
+    const Time duration = result.error ? task.at_least : (*task.duration)();
+    if (duration < task.at_least) throw std::logic_error("a computation was shorter than its announced lower bound");
+    events_.push({task.start + duration, task.fiber->actor(), task.sequence, task.fiber, 0});
+  }
+}
+
+void Engine::resume(Fiber& fiber) {
+  current_ = &fiber;
+  fiber.switch_in();
+  current_ = nullptr;
+  if (fiber.ended()) --live_;
+}
+
+void Engine::suspend() { current_->switch_out(); }
+
+void Engine::report_deadlock() const {
+  constexpr std::size_t shown = 8;
+  std::vector<std::string> lines;
+  for (const auto& fiber : fibers_)
+    if (const Wait wait = fiber->waiting_for(); !fiber->ended() && wait.what != nullptr)
+      lines.push_back(core::format("worker {} waits for {} {}", fiber->actor(), wait.what,
+                                   wait.peer < 0 ? "any worker" : core::format("worker {}", wait.peer)));
+  const std::size_t more = lines.size() - std::min(lines.size(), shown);
+  lines.resize(lines.size() - more);
+  throw Deadlock(core::format("deadlock at virtual time {} s: {}{}", to_seconds(now_), fmt::join(lines, "; "),
+                              more > 0 ? core::format("; and {} more", more) : ""));
+}
+
+}  // namespace paragrad::sim

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/engine/host_pool.hpp"
+#include "sim/engine/time.hpp"
+
+namespace paragrad::sim {
+
+class Fiber;
+class StackPool;
+
+/// Nobody can go on: each waits for something that nobody will do. The text says who waits for what.
+class Deadlock : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a fiber waits for: "a message from worker 3". peer < 0: any worker.
+struct Wait {
+  const char* what = nullptr;  // a literal
+  int peer = -1;
+};
+
+/// Something that wants to be told when its time has come.
+class EventHandler {
+ public:
+  virtual ~EventHandler() = default;
+  virtual void fire(std::uint64_t argument) = 0;
+};
+
+/// Discrete-event engine: fibers with one common virtual clock.
+///
+/// Everything that touches shared state (network, mailboxes, clock) happens on one thread, as an event, in the order of
+/// (time, actor, sequence number of creation): a total order that depends on the program alone. A fiber runs only while its
+/// own event is in hand, so its clock is always now(). Only the arithmetic handed to compute() runs elsewhere, on the host
+/// pool; such a task bounds how far the others may go on (see compute), so results and times do not depend on the number of
+/// host threads nor on their speed.
+class Engine {
+ public:
+  /// fibers: how many spawn() calls will follow at most. stack_bytes: of each fiber; arithmetic does not run on it.
+  Engine(std::size_t fibers, int host_threads, std::size_t stack_bytes = 256 * 1024);
+  ~Engine();  ///< unwinds the fibers that have not ended
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// A fiber that starts at time 0. `actor` orders it among others at equal times; its rank. Call before run().
+  void spawn(std::uint32_t actor, std::function<void()> body);
+
+  /// Runs until all fibers have ended. Rethrows what the first failing fiber (in virtual time) threw; throws Deadlock.
+  void run();
+
+  Time now() const { return now_; }
+
+  /// handler.fire(argument) at time `at` >= now(), in the name of `actor`.
+  void schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument);
+
+  // The following are for the fiber that is running.
+
+  Fiber& current() const { return *current_; }
+
+  /// Goes on at time now() + duration.
+  void sleep(Time duration);
+
+  /// Goes on when somebody calls wake(). The reason is for the report of a deadlock.
+  void block(Wait reason);
+
+  /// Lets a blocked fiber go on at now(), after the event in hand.
+  void wake(Fiber& fiber);
+
+  /// Runs `task` on the host pool; the fiber goes on at now() + duration(), which is asked for when the task has ended.
+  /// at_least: a lower bound of that duration, known beforehand. Events before now() + at_least go on meanwhile. A shorter
+  /// duration() is a logic_error.
+  void compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration);
+
+ private:
+  struct Event {
+    Time time;
+    std::uint32_t actor;
+    std::uint64_t sequence;
+    EventHandler* handler;
+    std::uint64_t argument;
+    auto key() const { return std::tuple(time, actor, sequence); }
+    bool operator>(const Event& other) const { return key() > other.key(); }
+  };
+
+  // A task on the host pool. Its fiber's next event comes at `earliest` or later.
+  struct Computing {
+    Fiber* fiber;
+    Time start;
+    Time at_least;
+    std::uint64_t sequence;
+    const std::function<Time()>* duration;
+    std::exception_ptr error;
+  };
+  using Bound = std::tuple<Time, std::uint32_t, std::uint64_t>;
+  static Bound bound(const Computing& task);
+
+  void resume(Fiber& fiber);
+  void suspend();
+  void take_finished(bool wait);
+  [[noreturn]] void report_deadlock() const;
+
+  friend class Fiber;
+
+  std::unique_ptr<StackPool> stacks_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::unordered_map<std::uint64_t, Computing*> computing_;  // looked up by id only, never iterated
+  std::set<Bound> bounds_;
+  std::vector<HostPool::Finished> finished_;
+  Fiber* current_ = nullptr;
+  std::size_t live_ = 0;
+  Time now_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::exception_ptr failure_;
+  bool abandoning_ = false;
+  HostPool pool_;  // last: its threads end before anything that their tasks use
+};
+
+}  // namespace paragrad::sim

@@ -1,0 +1,54 @@
+#include "sim/engine/fiber.hpp"
+
+#include <exception>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#else
+namespace {
+void __sanitizer_start_switch_fiber(void**, const void*, std::size_t) {}
+void __sanitizer_finish_switch_fiber(void*, const void**, std::size_t*) {}
+}  // namespace
+#endif
+
+namespace paragrad::sim {
+
+Fiber::Fiber(Engine& engine, StackPool& stacks, std::uint32_t actor, std::function<void()> body)
+    : engine_(engine), actor_(actor), body_(std::move(body)) {
+  StackPool* pool = &stacks;
+  const auto stack = pool->allocate();
+  own_stack_ = static_cast<std::byte*>(stack.sp) - stack.size;
+  own_stack_bytes_ = stack.size;
+  context_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
+                                   StackAllocator{pool}, [this](boost::context::fiber&& caller) {
+                                     __sanitizer_finish_switch_fiber(nullptr, &engine_stack_, &engine_stack_bytes_);
+                                     caller_ = std::move(caller);
+                                     run_body();
+                                     __sanitizer_start_switch_fiber(nullptr, engine_stack_, engine_stack_bytes_);
+                                     return std::move(caller_);
+                                   });
+}
+
+void Fiber::run_body() {
+  try {
+    if (!engine_.abandoning_) body_();
+  } catch (const Abandoned&) {
+  } catch (...) {
+    if (!engine_.failure_) engine_.failure_ = std::current_exception();
+  }
+}
+
+void Fiber::switch_in() {
+  __sanitizer_start_switch_fiber(&engine_fake_stack_, own_stack_, own_stack_bytes_);
+  context_ = std::move(context_).resume();
+  __sanitizer_finish_switch_fiber(engine_fake_stack_, nullptr, nullptr);
+}
+
+void Fiber::switch_out() {
+  __sanitizer_start_switch_fiber(&own_fake_stack_, engine_stack_, engine_stack_bytes_);
+  caller_ = std::move(caller_).resume();
+  __sanitizer_finish_switch_fiber(own_fake_stack_, &engine_stack_, &engine_stack_bytes_);
+  if (engine_.abandoning_) throw Abandoned{};
+}
+
+}  // namespace paragrad::sim

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <boost/context/fiber.hpp>
+#include <cstdint>
+#include <functional>
+
+#include "sim/engine/engine.hpp"
+#include "sim/engine/stack_pool.hpp"
+
+namespace paragrad::sim {
+
+/// One emulated worker's thread of control: a stack and where it stands. Switches only between itself and the engine.
+class Fiber : public EventHandler {
+ public:
+  Fiber(Engine& engine, StackPool& stacks, std::uint32_t actor, std::function<void()> body);
+
+  std::uint32_t actor() const { return actor_; }
+  bool ended() const { return !context_; }
+  Wait waiting_for() const { return waiting_for_; }
+  void set_waiting_for(Wait reason) { waiting_for_ = reason; }
+
+  void switch_in();   ///< engine -> fiber; returns when the fiber suspends or ends
+  void switch_out();  ///< fiber -> engine
+
+  void fire(std::uint64_t) override { engine_.resume(*this); }
+
+ private:
+  struct Abandoned {};  // unwinds the stack of a fiber that will not go on
+
+  void run_body();
+
+  Engine& engine_;
+  std::uint32_t actor_;
+  std::function<void()> body_;
+  Wait waiting_for_;
+  boost::context::fiber context_;  // the fiber while the engine runs
+  boost::context::fiber caller_;   // the engine while the fiber runs
+  // AddressSanitizer has to be told of each change of stack.
+  void* engine_fake_stack_ = nullptr;
+  void* own_fake_stack_ = nullptr;
+  const void* engine_stack_ = nullptr;
+  std::size_t engine_stack_bytes_ = 0;
+  const void* own_stack_ = nullptr;
+  std::size_t own_stack_bytes_ = 0;
+};
+
+}  // namespace paragrad::sim

@@ -1,0 +1,54 @@
+#include "sim/engine/host_pool.hpp"
+
+namespace paragrad::sim {
+
+HostPool::HostPool(int threads) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+HostPool::~HostPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.clear();
+    stop_ = true;
+  }
+  submitted_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void HostPool::submit(std::uint64_t id, std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({id, std::move(task)});
+  }
+  submitted_.notify_one();
+}
+
+void HostPool::collect(bool wait, std::vector<Finished>& finished) {
+  std::unique_lock lock(mutex_);
+  if (wait) ended_.wait(lock, [this] { return !finished_.empty(); });
+  finished.insert(finished.end(), finished_.begin(), finished_.end());
+  finished_.clear();
+}
+
+void HostPool::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    submitted_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    if (stop_) return;
+    const Task task = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    Finished result{task.id, nullptr};
+    try {
+      task.run();
+    } catch (...) {
+      result.error = std::current_exception();
+    }
+    lock.lock();
+    finished_.push_back(std::move(result));
+    ended_.notify_one();
+  }
+}
+
+}  // namespace paragrad::sim

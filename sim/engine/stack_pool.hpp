@@ -1,0 +1,37 @@
+#pragma once
+
+#include <boost/context/stack_context.hpp>
+#include <cstddef>
+#include <vector>
+
+namespace paragrad::sim {
+
+/// Stacks of all fibers in one mapping that costs address space, not memory: a page becomes resident when it is touched.
+/// Up to `guarded_at_most` stacks have a guard page below; more would exceed the kernel's limit on mappings per process.
+class StackPool {
+ public:
+  StackPool(std::size_t count, std::size_t stack_bytes);
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  boost::context::stack_context allocate();
+  void deallocate(boost::context::stack_context& stack);
+
+ private:
+  static constexpr std::size_t guarded_at_most = 8192;
+
+  std::byte* base_ = nullptr;
+  std::size_t count_;
+  std::size_t stack_bytes_;
+  std::vector<std::size_t> free_;
+};
+
+/// Boost.Context takes its allocator by value.
+struct StackAllocator {
+  StackPool* pool;
+  boost::context::stack_context allocate() { return pool->allocate(); }
+  void deallocate(boost::context::stack_context& stack) { pool->deallocate(stack); }
+};
+
+}  // namespace paragrad::sim

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "comm/worker.hpp"
+#include "sim/platform.hpp"
+
+namespace paragrad::sim {
+
+struct Options {
+  int host_threads = 1;          ///< that run the arithmetic of the workers; nothing but speed depends on it
+  std::string device = "cpu";    ///< backend device of every worker
+  std::string network = "fifo";  ///< entry of sim/network/catalogue.def
+};
+
+struct Report {
+  double makespan_s = 0;  ///< virtual time at which the last worker ended
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.
+/// What the workers compute, and the virtual times, depend on the arguments alone.
+/// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers; Deadlock.
+Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body);
+
+/// On free_platform(workers): for tests of what is computed.
+Report run(int workers, const std::function<void(comm::Worker&)>& body);
+
+}  // namespace paragrad::sim

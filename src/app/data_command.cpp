@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include "app/command.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/describe.hpp"
+#include "data/generate.hpp"
+#include "data/idx.hpp"
+#include "data/partition.hpp"
+#include "data/verify.hpp"
+
+namespace paragrad::app {
+namespace {
+
+void print_written(const data::DatasetInfo& info, const std::string& path) {
+  fmt::print("{}: {} training, {} validation, {} test samples of {} features, {} classes\n", path, info.samples[0],
+             info.samples[1], info.samples[2], info.dim, info.classes);
+  fmt::print("content sha256 {}\n", info.content_sha256);
+}
+
+void add_import_idx(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("import-idx", "MNIST-like IDX files (also .gz) to a data file");
+  auto options = std::make_shared<data::ImportIdxOptions>();
+  command->add_option("--from", options->folder, "folder with the four files under their usual names");
+  command->add_option("--train-images", options->train_images, "file, instead of --from");
+  command->add_option("--train-labels", options->train_labels, "file, instead of --from");
+  command->add_option("--test-images", options->test_images, "file, instead of --from");
+  command->add_option("--test-labels", options->test_labels, "file, instead of --from");
+  command->add_option("--out", options->out, "data file to write")->required();
+  command->add_option("--name", options->name, "of the data set")->required();
+  command->add_option("--source", options->source, "where the files come from, for the record");
+  command->add_option("--licence", options->licence, "for the record");
+  command->add_option("--valid", options->valid, "training samples to set aside for validation");
+  command->add_option("--seed", options->seed, "of the draw of the validation set");
+  command->add_option("--classes", options->classes, "number of classes (0: largest training label + 1)");
+  command->callback([options] { print_written(data::import_idx(*options), options->out); });
+}
+
+void add_generate(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("generate", "a frame classification task from a hidden Markov model, of any size");
+  auto options = std::make_shared<data::GenerateOptions>();
+  command->add_option("--out", options->out, "data file to write")->required();
+  command->add_option("--name", options->name, "of the data set");
+  command->add_option("--samples", options->samples, "training frames");
+  command->add_option("--valid", options->valid, "validation frames");
+  command->add_option("--test", options->test, "test frames");
+  command->add_option("--dim", options->dim, "features of a frame");
+  command->add_option("--classes", options->classes, "states of the teacher");
+  command->add_option("--mixtures", options->mixtures, "Gaussians of each state");
+  command->add_option("--mean-duration", options->mean_duration, "frames until a state is left, on average");
+  command->add_option("--separation", options->separation, "distance of the Gaussians' means in standard deviations");
+  command->add_option("--sequence-length", options->sequence_length, "frames of a sequence, on average");
+  command->add_option("--seed", options->seed, "of everything");
+  command->callback([options] { print_written(data::generate(*options), options->out); });
+}
+
+struct PartitionArguments {
+  std::string file;
+  std::size_t workers = 1;
+  std::size_t blocks = 1;
+  std::uint64_t seed = 1;
+};
+
+void add_partition(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("partition", "store a random partition N x M in a data file");
+  auto options = std::make_shared<PartitionArguments>();
+  command->add_option("file", options->file, "data file")->required();
+  command->add_option("--workers", options->workers, "N: splits per block")->required();
+  command->add_option("--blocks", options->blocks, "M: blocks")->required();
+  command->add_option("--seed", options->seed, "of the random order");
+  command->callback([options] {
+    const std::size_t samples = data::Dataset::open(options->file)->info().samples[0];
+    const auto partition = data::Partition::random(samples, options->workers, options->blocks, options->seed);
+    partition.store(options->file);
+    fmt::print("{}: stored the partition {}x{} with seed {}, {} to {} samples per split\n", options->file, options->workers,
+               options->blocks, options->seed, samples / (options->workers * options->blocks),
+               (samples + options->workers * options->blocks - 1) / (options->workers * options->blocks));
+  });
+}
+
+void add_info(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("info", "describe a data file");
+  auto file = std::make_shared<std::string>();
+  command->add_option("file", *file, "data file")->required();
+  command->callback([file] { fmt::print("{}\n", data::describe(*data::Dataset::open(*file)).dump(2)); });
+}
+
+void add_verify(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("verify", "check every promise of the format, the checksum too");
+  auto file = std::make_shared<std::string>();
+  command->add_option("file", *file, "data file")->required();
+  command->callback([file] {
+    const auto findings = data::verify(*file);
+    if (!findings.empty()) throw core::ConfigError(core::format("{}", fmt::join(findings, "\n          ")));
+    fmt::print("{}: every promise of the format holds\n", *file);
+  });
+}
+
+}  // namespace
+
+int data_command(std::span<char*> argv) {
+  const auto parser = make_parser("paragrad data", "Makes, describes and checks data files (format: data/README.md).");
+  parser->require_subcommand(1);
+  add_import_idx(*parser);
+  add_generate(*parser);
+  add_partition(*parser);
+  add_info(*parser);
+  add_verify(*parser);
+  return parse(*parser, argv).value_or(success);
+}
+
+}  // namespace paragrad::app

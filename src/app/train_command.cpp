@@ -1,0 +1,112 @@
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "app/training.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
+#include "comm/mpi/mpi_session.hpp"
+#include "comm/real_worker.hpp"
+#include "comm/solo.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Everything that can go wrong through the user's fault before the first minibatch.
+struct Prepared {
+  train::Source source;
+  std::optional<metrics::RunFolder> folder;
+  std::optional<metrics::Progress> progress;
+  core::Json manifest;
+};
+
+Prepared prepare(const TrainingArguments& arguments, const std::string& config, const std::string& world, int rank, int size) {
+  Prepared prepared{train::open_source(arguments.options, size), std::nullopt, std::nullopt, {}};
+  if (rank != 0) return prepared;
+  prepared.manifest = manifest(arguments, prepared.source, world, size);
+  const auto samples = prepared.source.partition->samples() * static_cast<std::uint64_t>(arguments.options.sweeps);
+  prepared.progress.emplace(samples, arguments.quiet);
+  if (arguments.out.empty()) return prepared;
+  prepared.folder.emplace(arguments.out, arguments.overwrite);
+  prepared.folder->write("config.toml", config);
+  prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
+  return prepared;
+}
+
+void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Prepared& prepared) {
+  const auto start = Clock::now();
+  const train::Output output{prepared.folder ? &*prepared.folder : nullptr, prepared.progress ? &*prepared.progress : nullptr};
+  const train::Result result = train::train(worker, arguments.options, prepared.source, output);
+  if (worker.rank() != 0) return;
+  prepared.progress.reset();
+  if (prepared.folder) {
+    prepared.folder->record(end_record(result));
+    finish_manifest(prepared.manifest, result, std::chrono::duration<double>(Clock::now() - start).count());
+    prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
+  }
+  print_result(result, "wall-clock", arguments.out);
+}
+
+int train_alone(const TrainingArguments& arguments, const std::string& config) {
+  const auto device = backend::make_device(arguments.device);
+  comm::SoloCommunicator communicator(*device);
+  comm::RealWorker worker(communicator);
+  Prepared prepared = prepare(arguments, config, "single", 0, 1);
+  train_prepared(worker, arguments, prepared);
+  return success;
+}
+
+/// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0 speaks
+/// first, and as a rule alone.
+[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
+  if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  fmt::print(stderr, "paragrad: {}\n", message);
+  std::fflush(stderr);
+  session.abort(code);
+}
+
+int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
+  comm::MpiSession session;
+  try {
+    const auto device = backend::make_device(arguments.device);
+    comm::MpiCommunicator communicator(*device);
+    comm::RealWorker worker(communicator);
+    std::optional<Prepared> prepared;
+    std::string mistake;
+    try {
+      prepared = prepare(arguments, config, "mpi", session.rank(), session.size());
+    } catch (const core::ConfigError& error) {
+      mistake = error.what();
+    }
+    if (const std::string first = comm::first_error(communicator, mistake); !first.empty()) {
+      if (session.rank() == 0) fmt::print(stderr, "paragrad: {}\n", first);
+      return user_error;
+    }
+    train_prepared(worker, arguments, *prepared);
+    return success;
+  } catch (const core::ConfigError& error) {
+    fail(session, error.what(), user_error);
+  } catch (const comm::Failure& error) {
+    fail(session, error.what(), peer_failure);
+  } catch (const std::exception& error) {
+    fail(session, core::format("internal error: {}", error.what()), internal_error);
+  }
+}
+
+}  // namespace
+
+int train_command(std::span<char*> argv) {
+  TrainingArguments arguments;
+  const auto parser = make_parser("paragrad train", "Trains a network; under mpiexec with one worker per rank.");
+  add_training_options(*parser, arguments);
+  if (const auto code = parse(*parser, argv)) return *code;
+  resolve(arguments);
+  const std::string config = parser->config_to_str(true);
+  return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,185 @@
+#include "app/training.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "backend/backend_info.hpp"
+#include "core/build_info.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+
+namespace paragrad::app {
+namespace {
+
+std::string list(const std::vector<std::string>& names) { return core::format("{}", fmt::join(names, ", ")); }
+
+std::string collective_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : comm::allreduce_catalogue()) names.push_back(entry.name);
+  return list(names);
+}
+
+std::string strategy_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : dist::strategy_catalogue()) names.push_back(entry.name);
+  return list(names);
+}
+
+void add_model_options(CLI::App& parser, train::Options& options) {
+  parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->required()->group("Task");
+  parser.add_option("--model", options.model, "widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu")
+      ->required()
+      ->group("Task");
+  parser.add_option("--loss", options.loss, "cross_entropy or squared_error")->group("Task");
+  parser.add_option("--sweeps", options.sweeps, "passes over the training set")->check(CLI::Range(1, 1000000))->group("Task");
+  parser.add_option("--seed", options.seed, "of initial weights, partition and order of blocks")->group("Task");
+  parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
+}
+
+void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
+  train::Options& options = arguments.options;
+  dist::StrategyOptions& strategy = options.strategy_options;
+  parser.add_option("--strategy", options.strategy, strategy_names())->group("Distribution");
+  parser.add_option("--collective", strategy.collective, collective_names())->group("Distribution");
+  parser.add_option("--blocks", options.blocks, "M: blocks per sweep")->check(CLI::Range(1, 100000000))->group("Distribution");
+  parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
+  parser.add_option("--bmuf-kind", strategy.bmuf_kind, "cbm, nbm or nbm_cntk")->group("Distribution");
+  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")->group("Distribution");
+  parser.add_option("--block-learning-rate", strategy.block_learning_rate, "weight of the mean update")->group("Distribution");
+  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation")->group("Distribution");
+  parser.add_option("--warm-start-sweeps", options.warm_start_sweeps, "sweeps of one worker before the others join")
+      ->check(CLI::Range(0, 1000000))
+      ->group("Distribution");
+}
+
+void add_optimiser_options(CLI::App& parser, train::Options& options) {
+  parser.add_option("--optimiser", options.optimiser, list(optim::optimiser_names()))->group("Local optimiser");
+  parser.add_option("--momentum", options.momentum, "per minibatch")->group("Local optimiser");
+  parser.add_option("--minibatch", options.minibatch, "samples; for sgd and data_parallel of all workers together; 0: a whole block")
+      ->group("Local optimiser");
+  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->required()->group("Local optimiser");
+  parser.add_option("--learning-rate-per", options.rate_per, "minibatch or sample")
+      ->check(CLI::IsMember({"minibatch", "sample"}))
+      ->group("Local optimiser");
+  parser.add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Local optimiser");
+  parser.add_option("--schedule", options.schedule.name, list(optim::schedule_names()))->group("Local optimiser");
+  parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group("Local optimiser");
+  parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group("Local optimiser");
+  parser.add_option("--newbob-improvement", options.schedule.newbob_improvement, "relative fall of the validation loss that is progress")
+      ->group("Local optimiser");
+  parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")->group("Local optimiser");
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+/// JSON has no NaN: the score of an empty subset is null.
+core::Json number(double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); }
+
+}  // namespace
+
+void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
+  accept_config_file(parser);
+  add_model_options(parser, arguments.options);
+  add_strategy_options(parser, arguments);
+  add_optimiser_options(parser, arguments.options);
+  parser.add_option("--device", arguments.device, list(backend::device_names()))->group("Run");
+  parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
+  parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
+  parser.add_flag("--quiet", arguments.quiet, "print the result only")->group("Run");
+}
+
+void resolve(TrainingArguments& arguments) {
+  const std::string& text = arguments.block_momentum;
+  if (text == "auto") return;
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size())
+    throw core::ConfigError(core::format("--block-momentum: '{}' is neither a number nor auto", text));
+  arguments.options.strategy_options.block_momentum = value;
+}
+
+core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {
+  const core::BuildInfo build = core::build_info();
+  const data::DatasetInfo& data = source.dataset->info();
+  return {
+      {"program",
+       {{"version", build.version},
+        {"commit", build.commit},
+        {"dirty_sha256", build.dirty_sha256},
+        {"compiler", build.compiler},
+        {"flags", build.flags},
+        {"build_type", build.build_type},
+        {"blas", backend::blas_description()}}},
+      {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
+      {"data", {{"path", data.path}, {"name", data.name}, {"content_sha256", data.content_sha256}}},
+      {"run",
+       {{"world", world},
+        {"workers", workers},
+        {"strategy", arguments.options.strategy},
+        {"bmuf_kind", arguments.options.strategy_options.bmuf_kind},
+        {"splits", source.partition->workers()},
+        {"blocks", source.partition->blocks()},
+        {"sweeps", arguments.options.sweeps},
+        {"seed", arguments.options.seed},
+        {"device", arguments.device}}},
+  };
+}
+
+core::Json end_record(const train::Result& result) {
+  return {{"end", true},
+          {"parameters_sha256", result.parameters_sha256},
+          {"samples", result.samples},
+          {"train_loss", number(result.train.loss)},
+          {"train_error", number(result.train.error)},
+          {"valid_loss", number(result.valid.loss)},
+          {"valid_error", number(result.valid.error)},
+          {"test_loss", number(result.test.loss)},
+          {"test_error", number(result.test.error)},
+          {"training_s", result.training_s},
+          {"optimise_s", result.times.optimise_s},
+          {"aggregate_s", result.times.aggregate_s},
+          {"validate_s", result.times.validate_s}};
+}
+
+void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s) {
+  manifest["finished"] = {
+      {"wall_s", wall_s}, {"data_wait_s", result.data_wait_s}, {"peak_memory_bytes", peak_memory_bytes()}};
+  manifest["result"] = end_record(result);
+}
+
+void print_result(const train::Result& result, const std::string& clock, const std::string& folder) {
+  fmt::print("test error {:.2f} %, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error, result.test.loss,
+             100 * result.valid.error);
+  const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
+  fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
+             time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
+             static_cast<double>(result.samples) / result.training_s);
+  if (!folder.empty()) fmt::print("run folder {}\n", folder);
+  fmt::print("weights sha256 {}\n", result.parameters_sha256);
+}
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace paragrad::app

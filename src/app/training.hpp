@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "app/command.hpp"
+#include "core/json.hpp"
+#include "train/trainer.hpp"
+
+namespace paragrad::app {
+
+/// Options that `train` and `simulate` share.
+struct TrainingArguments {
+  train::Options options;
+  std::string block_momentum = "auto";
+  std::string device = "cpu";
+  std::string out;
+  bool overwrite = false;
+  bool quiet = false;
+};
+
+void add_training_options(CLI::App& parser, TrainingArguments& arguments);
+
+/// Completes what the parser cannot: numbers written as "auto". Throws ConfigError.
+void resolve(TrainingArguments& arguments);
+
+/// What a run's manifest says before it starts: program, libraries, host, data, seed, workers.
+core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers);
+
+/// Adds what is known at the end, "result" among it.
+void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s);
+
+/// The last record of metrics.jsonl, a function of the training alone.
+core::Json end_record(const train::Result& result);
+
+/// Scores, times and hash for the user.
+void print_result(const train::Result& result, const std::string& clock, const std::string& folder);
+
+/// Peak resident memory of this process so far.
+std::uint64_t peak_memory_bytes();
+
+}  // namespace paragrad::app

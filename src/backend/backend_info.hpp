@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace paragrad::backend {
+
+/// One line of backend/catalogue.def.
+struct DeviceEntry {
+  std::string name;
+  std::string description;
+};
+
+std::vector<DeviceEntry> device_catalogue();
+
+/// Version and chosen kernels of the loaded OpenBLAS and of our own matrix product, for a run's manifest:
+/// "OpenBLAS 0.3.21 …, core SkylakeX; own kernels AVX-512". Throws ConfigError if OpenBLAS cannot be loaded.
+std::string blas_description();
+
+}  // namespace paragrad::backend

@@ -1,0 +1,77 @@
+#include "backend/cpu/losses.hpp"
+
+#include <cmath>
+
+#include "backend/cpu/vector.hpp"
+#include "backend/reference/loops.hpp"
+
+namespace paragrad::backend::cpu {
+
+namespace {
+
+/// Largest element; a NaN may be passed over.
+float largest_of(std::size_t count, const float* row) {
+  Vector best = broadcast(row[0]);
+  std::size_t j = 0;
+  for (; j + lanes <= count; j += lanes) {
+    const Vector z = load(row + j);
+    best = z > best ? z : best;
+  }
+  float largest = row[0];
+  for (std::size_t l = 0; l < lanes; ++l) largest = best[l] > largest ? best[l] : largest;
+  for (; j < count; ++j) largest = row[j] > largest ? row[j] : largest;
+  return largest;
+}
+
+/// Whether `largest` stands at the label and nowhere before it.
+bool is_first_largest(const float* row, std::size_t label, float largest) {
+  if (!(row[label] == largest)) return false;
+  for (std::size_t j = 0; j < label; ++j)
+    if (row[j] == largest) return false;
+  return true;
+}
+
+/// row = exp(row - largest); returns the sum.
+float exponentiate(std::size_t count, float largest, float* row) {
+  Vector sums{};
+  std::size_t j = 0;
+  for (; j + lanes <= count; j += lanes) {
+    const Vector e = exponential(load(row + j) - largest);
+    store(e, row + j);
+    sums += e;
+  }
+  float sum = 0;
+  for (std::size_t l = 0; l < lanes; ++l) sum += sums[l];
+  if (j == count) return sum;
+  const Vector rest = exponential(load_part(row + j, count - j) - largest);
+  store_part(rest, row + j, count - j);
+  for (std::size_t l = 0; l < count - j; ++l) sum += rest[l];
+  return sum;
+}
+
+}  // namespace
+
+LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* logits) {
+  LossSum total;
+  for (std::size_t s = 0; s < batch; ++s) {
+    float* row = logits + s * classes;
+    const std::size_t label = reference::class_of(labels[s], classes);
+    const float largest = largest_of(classes, row);
+    const bool right = is_first_largest(row, label, largest);
+    const float of_label = row[label] - largest;
+    const float sum = exponentiate(classes, largest, row);
+    total.errors += !right || std::isnan(sum);
+    total.loss += std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
+    const float inverse = 1.f / sum;
+    transform(
+        classes, row, [&](Vector e) { return e * inverse; }, row);
+    row[label] -= 1.f;
+  }
+  return total;
+}
+
+LossSum squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) {
+  return reference::squared_error(batch, classes, labels, y);
+}
+
+}  // namespace paragrad::backend::cpu

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+
+#include "backend/kernels.hpp"
+#include "core/arena.hpp"
+
+namespace paragrad::backend::cpu {
+
+/// A matrix in memory, or its transpose: element (i, j) is data[i·stride + j], or data[j·stride + i].
+struct Operand {
+  const float* data;
+  std::size_t stride;
+  Transpose transpose = Transpose::no;
+};
+
+/// Scratch memory for packed operands, allocated on first use. One per device object.
+class PackBuffer {
+ public:
+  float* left();   ///< [depth_block] × [tile_rows], 64-byte aligned
+  float* right();  ///< [depth_block] × [column_block], 64-byte aligned
+
+ private:
+  core::Arena memory_;
+};
+
+/// What happens to rows [row, row + rows) and columns [column, column + columns) of C once their sums are complete, while
+/// they are in the cache.
+class Finish {
+ public:
+  virtual ~Finish() = default;
+  virtual void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const = 0;
+};
+
+/// C[m][n] = A·B + keep·C on row-major C without padding (the blocking of Goto and van de Geijn, ACM TOMS 34(3), 2008).
+///
+/// Element (i, j) is a chain of multiply-adds over k in ascending order, cut at places that depend on k alone. Its bits do
+/// not depend on where in C it lies, so a row of C does not notice which other rows are computed in the same call.
+void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
+              const Finish* finish = nullptr);
+
+/// "AVX-512", "AVX2" or "portable"
+const char* instruction_set();
+
+}  // namespace paragrad::backend::cpu

@@ -1,0 +1,10 @@
+#include "backend/kernels.hpp"
+#include "core/errors.hpp"
+
+namespace paragrad::backend {
+
+std::unique_ptr<Device> make_cuda() {
+  throw core::ConfigError("device 'cuda' is not part of this build of paragrad: choose the device cpu");
+}
+
+}  // namespace paragrad::backend

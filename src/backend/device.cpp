@@ -1,0 +1,153 @@
+// What every device has in common: shapes are checked, work is counted, the body is called.
+#include <stdexcept>
+
+#include "backend/kernels.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::backend {
+
+namespace {
+
+void expect_size(const char* kernel, const char* argument, std::size_t size, std::size_t wanted) {
+  if (size != wanted)
+    throw std::logic_error(core::format("{}: {} has {} elements where {} are wanted", kernel, argument, size, wanted));
+}
+
+/// The product of an [m][k] and a [k][n] matrix.
+void count_gemm(WorkMeter& meter, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+  meter.add(KernelKind::gemm, 2 * m * n * k, sizeof(float) * (m * k + k * n + m * n));
+}
+
+/// `flops` operations on each of `count` elements, `accesses` of which are read or written.
+void count_streaming(WorkMeter& meter, std::uint64_t count, std::uint64_t flops, std::uint64_t accesses) {
+  meter.add(KernelKind::streaming, flops * count, sizeof(float) * accesses * count);
+}
+
+}  // namespace
+
+void Device::gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,
+                  std::span<const float> a, std::span<const float> b, float keep, std::span<float> c) {
+  expect_size("gemm", "a", a.size(), m * k);
+  expect_size("gemm", "b", b.size(), k * n);
+  expect_size("gemm", "c", c.size(), m * n);
+  count_gemm(meter_, m, n, k);
+  do_gemm(transpose_a, transpose_b, m, n, k, a.data(), b.data(), keep, c.data());
+}
+
+void Device::affine_forward(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> x,
+                            std::span<const float> w, std::span<const float> bias, Activation f, std::span<float> y) {
+  expect_size("affine_forward", "x", x.size(), batch * in);
+  expect_size("affine_forward", "w", w.size(), in * out);
+  expect_size("affine_forward", "bias", bias.size(), out);
+  expect_size("affine_forward", "y", y.size(), batch * out);
+  count_gemm(meter_, batch, out, in);
+  do_affine_forward(batch, in, out, x.data(), w.data(), bias.data(), f, y.data());
+}
+
+void Device::affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> dz,
+                                   std::span<const float> w, std::span<const float> x, Activation f, std::span<float> dx) {
+  expect_size("affine_backward_input", "dz", dz.size(), batch * out);
+  expect_size("affine_backward_input", "w", w.size(), in * out);
+  expect_size("affine_backward_input", "x", x.size(), batch * in);
+  expect_size("affine_backward_input", "dx", dx.size(), batch * in);
+  count_gemm(meter_, batch, in, out);
+  do_affine_backward_input(batch, in, out, dz.data(), w.data(), x.data(), f, dx.data());
+}
+
+void Device::affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
+                                     std::size_t rows, std::span<const float> x, std::span<const float> dz, float keep,
+                                     std::span<float> dw) {
+  if (rows > in || first_row > in - rows) throw std::logic_error("affine_backward_weights: rows outside the matrix");
+  expect_size("affine_backward_weights", "x", x.size(), batch * in);
+  expect_size("affine_backward_weights", "dz", dz.size(), batch * out);
+  expect_size("affine_backward_weights", "dw", dw.size(), rows * out);
+  count_gemm(meter_, rows, out, batch);
+  do_affine_backward_weights(batch, in, out, first_row, rows, x.data(), dz.data(), keep, dw.data());
+}
+
+void Device::bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep,
+                           std::span<float> dbias) {
+  expect_size("bias_gradient", "dz", dz.size(), batch * out);
+  expect_size("bias_gradient", "dbias", dbias.size(), out);
+  count_streaming(meter_, batch * out, 1, 1);
+  do_bias_gradient(batch, out, dz.data(), keep, dbias.data());
+}
+
+void Device::activation_backward(Activation f, std::span<const float> y, std::span<float> dz) {
+  expect_size("activation_backward", "y", y.size(), dz.size());
+  count_streaming(meter_, dz.size(), 3, 3);
+  do_activation_backward(f, dz.size(), y.data(), dz.data());
+}
+
+LossSum Device::softmax_cross_entropy(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
+                                      std::span<float> logits) {
+  expect_size("softmax_cross_entropy", "labels", labels.size(), batch);
+  expect_size("softmax_cross_entropy", "logits", logits.size(), batch * classes);
+  count_streaming(meter_, batch * classes, 4, 2);
+  return do_softmax_cross_entropy(batch, classes, labels.data(), logits.data());
+}
+
+LossSum Device::squared_error(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
+                              std::span<float> y) {
+  expect_size("squared_error", "labels", labels.size(), batch);
+  expect_size("squared_error", "y", y.size(), batch * classes);
+  count_streaming(meter_, batch * classes, 3, 2);
+  return do_squared_error(batch, classes, labels.data(), y.data());
+}
+
+void Device::fill(float value, std::span<float> x) {
+  count_streaming(meter_, x.size(), 0, 1);
+  do_fill(value, x.size(), x.data());
+}
+
+void Device::copy(std::span<const float> from, std::span<float> to) {
+  expect_size("copy", "from", from.size(), to.size());
+  count_streaming(meter_, to.size(), 0, 2);
+  do_copy(to.size(), from.data(), to.data());
+}
+
+void Device::scale(float factor, std::span<float> x) {
+  count_streaming(meter_, x.size(), 1, 2);
+  do_scale(factor, x.size(), x.data());
+}
+
+void Device::add(std::span<const float> from, std::span<float> to) {
+  expect_size("add", "from", from.size(), to.size());
+  count_streaming(meter_, to.size(), 1, 3);
+  do_add(to.size(), from.data(), to.data());
+}
+
+void Device::descend(float rate, float decay, std::span<float> d, std::span<float> w) {
+  expect_size("descend", "d", d.size(), w.size());
+  if (decay == 0) {
+    count_streaming(meter_, w.size(), 2, 3);
+  } else {
+    count_streaming(meter_, w.size(), 4, 4);
+  }
+  do_descend(rate, decay, w.size(), d.data(), w.data());
+}
+
+void Device::momentum_update(float rate, float momentum, bool nesterov, float decay, std::span<const float> g,
+                             std::span<float> v, std::span<float> w) {
+  expect_size("momentum_update", "g", g.size(), w.size());
+  expect_size("momentum_update", "v", v.size(), w.size());
+  count_streaming(meter_, w.size(), 4 + (nesterov ? 2 : 0) + (decay != 0 ? 2 : 0), 5);
+  do_momentum_update(rate, momentum, nesterov, decay, w.size(), g.data(), v.data(), w.data());
+}
+
+void Device::block_filter(float momentum, float rate, float ahead_before, float ahead, std::span<float> average,
+                          std::span<float> w, std::span<float> delta) {
+  expect_size("block_filter", "average", average.size(), w.size());
+  expect_size("block_filter", "delta", delta.size(), w.size());
+  count_streaming(meter_, w.size(), 9, 6);
+  do_block_filter(momentum, rate, ahead_before, ahead, w.size(), average.data(), w.data(), delta.data());
+}
+
+void Device::look_ahead(float ahead, std::span<const float> w, std::span<const float> delta, std::span<float> to) {
+  expect_size("look_ahead", "w", w.size(), to.size());
+  expect_size("look_ahead", "delta", delta.size(), to.size());
+  count_streaming(meter_, to.size(), 2, 3);
+  do_look_ahead(ahead, to.size(), w.data(), delta.data(), to.data());
+}
+
+}  // namespace paragrad::backend

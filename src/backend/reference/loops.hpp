@@ -1,0 +1,189 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+#include "backend/kernels.hpp"
+
+/// The kernels of backend/kernels.hpp as plain loops, over any real type: float is the oracle of the other devices, double
+/// lets tests hold the gradients against differences.
+namespace paragrad::backend::reference {
+
+template <class Real>
+Real activate(Activation f, Real z) {
+  switch (f) {
+    case Activation::sigmoid:
+      return Real(1) / (Real(1) + std::exp(-z));
+    case Activation::tanh:
+      return std::tanh(z);
+    case Activation::relu:
+      return z < 0 ? Real(0) : z;  // NaN stays NaN
+    case Activation::identity:
+      break;
+  }
+  return z;
+}
+
+/// f' as a function of y = f(z).
+template <class Real>
+Real slope(Activation f, Real y) {
+  switch (f) {
+    case Activation::sigmoid:
+      return y * (Real(1) - y);
+    case Activation::tanh:
+      return Real(1) - y * y;
+    case Activation::relu:
+      return y > 0 ? Real(1) : Real(0);
+    case Activation::identity:
+      break;
+  }
+  return Real(1);
+}
+
+/// sum + keep·old; old is not looked at where keep is 0.
+template <class Real>
+Real accumulate(Real sum, Real keep, Real old) {
+  return keep == 0 ? sum : keep * old + sum;
+}
+
+template <class Real>
+void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const Real* a,
+          const Real* b, Real keep, Real* c) {
+  const auto at = [](const Real* matrix, Transpose t, std::size_t rows, std::size_t columns, std::size_t i, std::size_t j) {
+    return t == Transpose::no ? matrix[i * columns + j] : matrix[j * rows + i];
+  };
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      Real sum = 0;
+      for (std::size_t l = 0; l < k; ++l) sum += at(a, transpose_a, m, k, i, l) * at(b, transpose_b, k, n, l, j);
+      c[i * n + j] = accumulate(sum, keep, c[i * n + j]);
+    }
+  }
+}
+
+template <class Real>
+void affine_forward(std::size_t batch, std::size_t in, std::size_t out, const Real* x, const Real* w, const Real* bias,
+                    Activation f, Real* y) {
+  gemm(Transpose::no, Transpose::no, batch, out, in, x, w, Real(0), y);
+  for (std::size_t s = 0; s < batch; ++s)
+    for (std::size_t j = 0; j < out; ++j) y[s * out + j] = activate(f, y[s * out + j] + bias[j]);
+}
+
+template <class Real>
+void activation_backward(Activation f, std::size_t count, const Real* y, Real* dz) {
+  for (std::size_t i = 0; i < count; ++i) dz[i] *= slope(f, y[i]);
+}
+
+template <class Real>
+void affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, const Real* dz, const Real* w, const Real* x,
+                           Activation f, Real* dx) {
+  gemm(Transpose::no, Transpose::yes, batch, in, out, dz, w, Real(0), dx);
+  activation_backward(f, batch * in, x, dx);
+}
+
+template <class Real>
+void affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row, std::size_t rows,
+                             const Real* x, const Real* dz, Real keep, Real* dw) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < out; ++j) {
+      Real sum = 0;
+      for (std::size_t s = 0; s < batch; ++s) sum += x[s * in + first_row + i] * dz[s * out + j];
+      dw[i * out + j] = accumulate(sum, keep, dw[i * out + j]);
+    }
+  }
+}
+
+template <class Real>
+void bias_gradient(std::size_t batch, std::size_t out, const Real* dz, Real keep, Real* dbias) {
+  for (std::size_t j = 0; j < out; ++j) {
+    Real sum = 0;
+    for (std::size_t s = 0; s < batch; ++s) sum += dz[s * out + j];
+    dbias[j] = accumulate(sum, keep, dbias[j]);
+  }
+}
+
+/// The label as an index; a label outside [0, classes) is a broken contract.
+inline std::size_t class_of(std::int32_t label, std::size_t classes) {
+  if (label < 0 || static_cast<std::size_t>(label) >= classes) throw std::out_of_range("a label names no class");
+  return static_cast<std::size_t>(label);
+}
+
+/// Whether the first largest output is not the label; a row with NaN is always an error.
+template <class Real>
+bool is_error(std::size_t classes, std::size_t label, const Real* row) {
+  const bool broken = std::any_of(row, row + classes, [](Real z) { return std::isnan(z); });
+  return broken || static_cast<std::size_t>(std::max_element(row, row + classes) - row) != label;
+}
+
+template <class Real>
+LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, Real* logits) {
+  LossSum total;
+  for (std::size_t s = 0; s < batch; ++s) {
+    Real* row = logits + s * classes;
+    const std::size_t label = class_of(labels[s], classes);
+    const bool wrong = is_error(classes, label, row);
+
+    const Real largest = *std::max_element(row, row + classes);
+    const Real of_label = row[label] - largest;
+    Real sum = 0;
+    for (std::size_t j = 0; j < classes; ++j) sum += row[j] = std::exp(row[j] - largest);
+    total.errors += wrong || std::isnan(sum);
+    total.loss += std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
+    for (std::size_t j = 0; j < classes; ++j) row[j] /= sum;
+    row[label] -= Real(1);
+  }
+  return total;
+}
+
+template <class Real>
+LossSum squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, Real* y) {
+  LossSum total;
+  for (std::size_t s = 0; s < batch; ++s) {
+    Real* row = y + s * classes;
+    const std::size_t label = class_of(labels[s], classes);
+    total.errors += is_error(classes, label, row);
+    row[label] -= Real(1);
+    for (std::size_t j = 0; j < classes; ++j) total.loss += 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
+  }
+  return total;
+}
+
+template <class Real>
+void descend(Real rate, Real decay, std::size_t count, Real* d, Real* w) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (decay != 0) d[i] += decay * w[i];
+    w[i] -= rate * d[i];
+  }
+}
+
+template <class Real>
+void momentum_update(Real rate, Real momentum, bool nesterov, Real decay, std::size_t count, const Real* g, Real* v,
+                     Real* w) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Real gradient = decay == 0 ? g[i] : g[i] + decay * w[i];
+    v[i] = momentum * v[i] + gradient;
+    w[i] -= rate * (nesterov ? gradient + momentum * v[i] : v[i]);
+  }
+}
+
+template <class Real>
+void block_filter(Real momentum, Real rate, Real ahead_before, Real ahead, std::size_t count, Real* average, Real* w,
+                  Real* delta) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Real base = w[i] + ahead_before * delta[i];
+    delta[i] = momentum * delta[i] + rate * (average[i] - base);
+    w[i] += delta[i];
+    average[i] = w[i] + ahead * delta[i];
+  }
+}
+
+template <class Real>
+void look_ahead(Real ahead, std::size_t count, const Real* w, const Real* delta, Real* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = w[i] + ahead * delta[i];
+}
+
+}  // namespace paragrad::backend::reference

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "backend/kernels.hpp"
+#include "backend/reference/loops.hpp"
+
+namespace paragrad::backend {
+
+namespace {
+
+class ReferenceDevice final : public Device {
+ public:
+  std::string_view name() const override { return "reference"; }
+  core::Arena allocate(std::size_t count) const override { return core::host_arena(count); }
+
+ private:
+  void do_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
+               const float* b, float keep, float* c) override {
+    reference::gemm(transpose_a, transpose_b, m, n, k, a, b, keep, c);
+  }
+  void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
+                         const float* bias, Activation f, float* y) override {
+    reference::affine_forward(batch, in, out, x, w, bias, f, y);
+  }
+  void do_affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, const float* dz, const float* w,
+                                const float* x, Activation f, float* dx) override {
+    reference::affine_backward_input(batch, in, out, dz, w, x, f, dx);
+  }
+  void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
+                                  std::size_t rows, const float* x, const float* dz, float keep, float* dw) override {
+    reference::affine_backward_weights(batch, in, out, first_row, rows, x, dz, keep, dw);
+  }
+  void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
+    reference::bias_gradient(batch, out, dz, keep, dbias);
+  }
+  void do_activation_backward(Activation f, std::size_t count, const float* y, float* dz) override {
+    reference::activation_backward(f, count, y, dz);
+  }
+  LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
+                                   float* logits) override {
+    return reference::softmax_cross_entropy(batch, classes, labels, logits);
+  }
+  LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) override {
+    return reference::squared_error(batch, classes, labels, y);
+  }
+  void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
+  void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
+  void do_scale(float factor, std::size_t count, float* x) override {
+    for (std::size_t i = 0; i < count; ++i) x[i] *= factor;
+  }
+  void do_add(std::size_t count, const float* from, float* to) override {
+    for (std::size_t i = 0; i < count; ++i) to[i] += from[i];
+  }
+  void do_descend(float rate, float decay, std::size_t count, float* d, float* w) override {
+    reference::descend(rate, decay, count, d, w);
+  }
+  void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
+                          float* v, float* w) override {
+    reference::momentum_update(rate, momentum, nesterov, decay, count, g, v, w);
+  }
+  void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
+                       float* w, float* delta) override {
+    reference::block_filter(momentum, rate, ahead_before, ahead, count, average, w, delta);
+  }
+  void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) override {
+    reference::look_ahead(ahead, count, w, delta, to);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_reference() { return std::make_unique<ReferenceDevice>(); }
+
+}  // namespace paragrad::backend

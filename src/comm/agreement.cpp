@@ -1,0 +1,79 @@
+#include <cstdint>
+#include <vector>
+
+#include "comm/allreduce.hpp"
+#include "comm/collectives/rooted.hpp"
+#include "comm/tags.hpp"
+
+// Small messages of host memory, so latency is all that counts: binomial trees, 2 ceil(log2 n) steps.
+namespace paragrad::comm {
+namespace {
+
+using collectives::binomial_tree;
+using collectives::no_worker;
+using collectives::Tree;
+
+void spread(Communicator& comm, const Tree& tree, std::span<std::byte> data) {
+  if (data.empty()) return;
+  if (tree.parent != no_worker) comm.receive(tree.parent, control_tag, data);
+  for (const int child : tree.children) comm.send(child, control_tag, std::span<const std::byte>(data));
+}
+
+void send_text(Communicator& comm, int to, const std::string& text) {
+  const std::uint64_t bytes = text.size();
+  comm.send(to, control_tag, std::as_bytes(std::span(&bytes, 1)));
+  if (bytes > 0) comm.send(to, control_tag, std::as_bytes(std::span(text)));
+}
+
+std::string receive_text(Communicator& comm, int from) {
+  std::uint64_t bytes = 0;
+  comm.receive(from, control_tag, std::as_writable_bytes(std::span(&bytes, 1)));
+  std::string text(bytes, '\0');
+  if (bytes > 0) comm.receive(from, control_tag, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+}  // namespace
+
+void sum_in_rank_order(Communicator& comm, std::span<double> values) {
+  if (values.empty()) return;
+  const Tree tree = binomial_tree(comm.rank(), comm.size());
+  const std::size_t workers = collectives::binomial_size(comm.rank(), comm.size());
+  std::vector<double> gathered(values.begin(), values.end());  // [workers below and this one, in rank order][values]
+  gathered.resize(workers * values.size());
+  for (const int child : tree.children) {
+    const std::size_t first = (child - comm.rank()) * values.size();
+    const std::size_t count = collectives::binomial_size(child, comm.size()) * values.size();
+    comm.receive(child, control_tag, std::as_writable_bytes(std::span(gathered).subspan(first, count)));
+  }
+  if (tree.parent != no_worker) {
+    comm.send(tree.parent, control_tag, std::as_bytes(std::span(gathered)));
+  } else {
+    for (std::size_t w = 1; w < workers; ++w) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += gathered[w * values.size() + i];
+    }
+  }
+  spread(comm, tree, std::as_writable_bytes(values));
+}
+
+std::string first_error(Communicator& comm, const std::string& mine) {
+  const Tree tree = binomial_tree(comm.rank(), comm.size());
+  std::string first = mine;
+  for (const int child : tree.children) {  // ascending, and whole subtrees of higher ranks
+    const std::string theirs = receive_text(comm, child);
+    if (first.empty()) first = theirs;
+  }
+  if (tree.parent != no_worker) {
+    send_text(comm, tree.parent, first);
+    first = receive_text(comm, tree.parent);
+  }
+  for (const int child : tree.children) send_text(comm, child, first);
+  return first;
+}
+
+void barrier(Communicator& comm) {
+  double nothing = 0;
+  sum_in_rank_order(comm, {&nothing, 1});
+}
+
+}  // namespace paragrad::comm

@@ -1,0 +1,49 @@
+#include <bit>
+#include <memory>
+
+#include "comm/allreduce.hpp"
+#include "comm/collectives/exchange.hpp"
+#include "comm/collectives/fold.hpp"
+#include "comm/collectives/segments.hpp"
+
+namespace paragrad::comm::collectives {
+namespace {
+
+/// Butterfly, also recursive doubling (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005, section 4.4): in round k the
+/// workers whose ranks differ in bit k exchange and add their whole arrays. Fewest steps: best where latency counts.
+///
+/// Steps     log2 p, p the largest power of two in n; two more where n > p.
+/// Bytes     every worker sends and receives log2 p * data.size_bytes(); folded pairs once more.
+/// Order     x[i] + x[p+i] first, then neighbours, pairs of neighbours, …: a balanced tree over the ranks. The two sides of
+/// an
+///           exchange compute a + b and b + a, which are the same bits (all NaNs taken as one).
+class ButterflyAllreduce : public Allreduce {
+ public:
+  core::Range owned(const Communicator&, std::size_t length) const override { return {0, length}; }
+
+  void reduce(Communicator& comm, std::span<float> data) const override {
+    const Fold fold(comm);
+    fold.in(comm, data);
+    if (!fold.outside()) exchange(comm, fold, data);
+    fold.out(comm, data);
+  }
+
+  void gather(Communicator&, std::span<float>) const override {}
+
+ private:
+  static void exchange(Communicator& comm, const Fold& fold, std::span<float> data) {
+    const std::size_t rounds = std::countr_zero(static_cast<unsigned>(fold.active));
+    const std::size_t segments = segment_count(data.size());
+    exchange_and_add(comm, rounds * segments, data.size(), segments, [&](std::size_t k) {
+      const int peer = fold.rank ^ (1 << (k / segments));
+      const auto segment = segment_of(data, k % segments);
+      return Exchange{peer, segment, peer, segment};
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Allreduce> make_butterfly() { return std::make_unique<ButterflyAllreduce>(); }
+
+}  // namespace paragrad::comm::collectives

@@ -1,0 +1,54 @@
+#include "comm/collectives/exchange.hpp"
+
+#include <algorithm>
+
+#include "comm/collectives/receive_add.hpp"
+#include "comm/collectives/segments.hpp"
+#include "comm/tags.hpp"
+
+namespace paragrad::comm::collectives {
+
+void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest, std::size_t lead,
+                      const std::function<Exchange(std::size_t)>& exchange) {
+  ReceiveAdd arrivals(comm, count, largest, [&](std::size_t k) {
+    const Exchange e = exchange(k);
+    return ReceiveAdd::Message{e.from, e.incoming};
+  });
+  const std::size_t ahead = std::min(lead, messages_in_flight);
+  std::array<Sends, messages_in_flight> sends{Sends(comm), Sends(comm)};
+  for (std::size_t added = 0, sent = 0; added < count; ++added) {
+    for (; sent < std::min(count, added + ahead); ++sent) {
+      const Exchange e = exchange(sent);
+      sends[sent % ahead].start(e.to, e.outgoing);
+    }
+    // What is added to may be what is being sent.
+    sends[added % ahead].finish();
+    arrivals.add_next();
+  }
+}
+
+void send_segments(Communicator& comm, int to, std::span<const float> data) {
+  Sends sends(comm);
+  for (std::size_t k = 0; k < segment_count(data.size()); ++k) {
+    sends.finish_all_but(messages_in_flight - 1);
+    sends.start(to, segment_of(data, k));
+  }
+  sends.finish();
+}
+
+void add_from(Communicator& comm, int from, std::span<float> data) {
+  const std::size_t count = segment_count(data.size());
+  ReceiveAdd arrivals(comm, count, data.size(), [&](std::size_t k) {
+    return ReceiveAdd::Message{from, segment_of(data, k)};
+  });
+  for (std::size_t k = 0; k < count; ++k) arrivals.add_next();
+}
+
+void exchange_in_place(Communicator& comm, const Exchange& e) {
+  Request receive;
+  if (!e.incoming.empty()) receive = comm.start_receive(e.from, allreduce_tag, e.incoming);
+  if (!e.outgoing.empty()) comm.send(e.to, allreduce_tag, e.outgoing);
+  if (!e.incoming.empty()) comm.wait(receive);
+}
+
+}  // namespace paragrad::comm::collectives

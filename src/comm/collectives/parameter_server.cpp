@@ -1,0 +1,34 @@
+#include <memory>
+
+#include "comm/allreduce.hpp"
+#include "comm/collectives/rooted.hpp"
+
+namespace paragrad::comm::collectives {
+namespace {
+
+/// One server, worker 0, which also contributes (Li et al., OSDI 2014, with one server and synchronous updates): the
+/// algorithm that the others are there to beat.
+///
+/// Steps     2 (n-1) at the server, one after the other; 2 at the others.
+/// Bytes     the server receives and sends (n-1) * data.size_bytes(), every other worker data.size_bytes().
+/// Order     rank order: ((x0 + x1) + x2) + …
+class ParameterServerAllreduce : public Allreduce {
+ public:
+  core::Range owned(const Communicator& comm, std::size_t length) const override {
+    return {0, comm.rank() == 0 ? length : 0};
+  }
+
+  void reduce(Communicator& comm, std::span<float> data) const override {
+    add_up(comm, star(comm.rank(), comm.size()), data);
+  }
+
+  void gather(Communicator& comm, std::span<float> data) const override {
+    spread_down(comm, star(comm.rank(), comm.size()), data);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Allreduce> make_parameter_server() { return std::make_unique<ParameterServerAllreduce>(); }
+
+}  // namespace paragrad::comm::collectives

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace paragrad::comm::collectives {
+
+/// A reduction cuts long messages into segments of 256 kB: one is added while the next arrives, scratch memory stays small,
+/// and what has arrived is still in the cache when it is added. (Shared memory, 2 ranks, 64 MB ring: 128 … 256 kB is best;
+/// 64 kB costs 12 % and 1 MB 15 %.)
+inline constexpr std::size_t segment_floats = 65536;
+
+/// Messages that a worker keeps under way in each direction: one that is being added, one that arrives meanwhile.
+inline constexpr std::size_t messages_in_flight = 2;
+
+inline std::size_t segment_count(std::size_t length) { return (length + segment_floats - 1) / segment_floats; }
+
+/// Segment `index` of `all`; empty past its end.
+template <class T>
+std::span<T> segment_of(std::span<T> all, std::size_t index) {
+  const std::size_t begin = std::min(index * segment_floats, all.size());
+  return all.subspan(begin, std::min(segment_floats, all.size() - begin));
+}
+
+}  // namespace paragrad::comm::collectives

@@ -1,0 +1,200 @@
+#include "comm/mpi/mpi_communicator.hpp"
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/mpi/mpi_call.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// MPI counts are int. A longer message is one element of a type made for its size.
+class Extent {
+ public:
+  explicit Extent(std::size_t bytes) {
+    if (bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+      count_ = static_cast<int>(bytes);
+      return;
+    }
+    constexpr std::size_t block_bytes = std::size_t{1} << 30;
+    MPI_Datatype block = MPI_BYTE;
+    MPI_Type_contiguous(static_cast<int>(block_bytes), MPI_BYTE, &block);
+    const int counts[] = {static_cast<int>(bytes / block_bytes), static_cast<int>(bytes % block_bytes)};
+    const MPI_Aint offsets[] = {0, static_cast<MPI_Aint>(bytes - bytes % block_bytes)};
+    const MPI_Datatype types[] = {block, MPI_BYTE};
+    MPI_Type_create_struct(2, counts, offsets, types, &type_);
+    MPI_Type_commit(&type_);
+    MPI_Type_free(&block);
+    count_ = 1;
+  }
+  ~Extent() {
+    if (type_ != MPI_BYTE) MPI_Type_free(&type_);  // MPI keeps it until the transfers that use it have ended
+  }
+  Extent(const Extent&) = delete;
+  Extent& operator=(const Extent&) = delete;
+
+  int count() const { return count_; }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  int count_ = 0;
+  MPI_Datatype type_ = MPI_BYTE;
+};
+
+/// A transfer under way; what is kept beside MPI's handle is for error messages.
+struct Transfer {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  std::uint32_t generation = 0;  // how often this slot was used: tells a request that was waited for already
+  bool active = false;
+  bool sending = false;
+  int peer = 0;
+  int tag = 0;
+  std::size_t bytes = 0;
+
+  std::string text() const {
+    const std::string who = peer == any_source ? "any worker" : core::format("worker {}", peer);
+    return core::format("{} {} ({}{} bytes, tag {})", sending ? "send to" : "receive from", who, sending ? "" : "up to ",
+                        bytes, tag);
+  }
+};
+
+}  // namespace
+
+struct MpiCommunicator::State {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 1;
+  double stall_s = 0;
+  int exceptions_at_start = std::uncaught_exceptions();
+  Clock::time_point start;
+  std::vector<Transfer> transfers;
+  std::vector<std::uint32_t> free_slots;
+
+  void check(int code, const char* doing) const {
+    if (code != MPI_SUCCESS) throw_mpi_failure(rank, doing, code);
+  }
+
+  Request keep(Transfer transfer) {
+    if (free_slots.empty()) {
+      free_slots.push_back(static_cast<std::uint32_t>(transfers.size()));
+      transfers.emplace_back();
+    }
+    const std::uint32_t slot = free_slots.back();
+    free_slots.pop_back();
+    transfer.generation = transfers[slot].generation + 1;
+    transfer.active = true;
+    transfers[slot] = transfer;
+    return {std::uint64_t{transfer.generation} << 32 | slot};
+  }
+
+  Transfer take(Request request) {
+    const auto slot = static_cast<std::uint32_t>(request.id);
+    if (slot >= transfers.size() || !transfers[slot].active || transfers[slot].generation != request.id >> 32) {
+      throw std::logic_error("a request was waited for twice, or belongs to another communicator");
+    }
+    transfers[slot].active = false;
+    free_slots.push_back(slot);
+    return transfers[slot];
+  }
+
+  /// Polls until the transfer has ended. MPICH makes all transfers of the process progress in each poll.
+  MPI_Status finish(Transfer& transfer) const {
+    constexpr int polls_without_pause = 2000;  // some 100 us
+    constexpr double sleep_after_s = 5e-3;
+    constexpr auto sleep = std::chrono::microseconds(50);
+    MPI_Status status;
+    int done = 0;
+    const auto poll = [&] {
+      const int code = MPI_Test(&transfer.handle, &done, &status);
+      if (code != MPI_SUCCESS) throw_mpi_failure(rank, transfer.text(), code);
+    };
+    for (int i = 0; i < polls_without_pause && !done; ++i) poll();
+    if (done) return status;
+    const auto begin = Clock::now();
+    for (poll(); !done; poll()) {
+      const double waited_s = seconds_since(begin);
+      if (waited_s > stall_s) {
+        throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, transfer.text()));
+      }
+      if (waited_s < sleep_after_s) {
+        sched_yield();
+      } else {
+        std::this_thread::sleep_for(sleep);
+      }
+    }
+    return status;
+  }
+};
+
+MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
+    : Communicator(device), state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.stall_s = stall_s;
+  s.check(MPI_Comm_rank(MPI_COMM_WORLD, &s.rank), "MPI_Comm_rank");
+  s.check(MPI_Comm_size(MPI_COMM_WORLD, &s.size), "MPI_Comm_size");
+  s.check(MPI_Comm_dup(MPI_COMM_WORLD, &s.comm), "MPI_Comm_dup");
+  s.check(MPI_Comm_set_errhandler(s.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  s.start = Clock::now();
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  // Collective: while an exception unwinds the other workers do not take part, and the session is about to abort anyway.
+  if (std::uncaught_exceptions() == state_->exceptions_at_start) MPI_Comm_free(&state_->comm);
+}
+
+int MpiCommunicator::rank() const { return state_->rank; }
+int MpiCommunicator::size() const { return state_->size; }
+double MpiCommunicator::now_s() { return seconds_since(state_->start); }
+
+Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
+  Transfer transfer{.sending = true, .peer = to, .tag = tag, .bytes = data.size()};
+  const Extent extent(data.size());
+  const int code = MPI_Isend(data.data(), extent.count(), extent.type(), to, tag, state_->comm, &transfer.handle);
+  if (code != MPI_SUCCESS) throw_mpi_failure(state_->rank, transfer.text(), code);
+  return state_->keep(transfer);
+}
+
+Request MpiCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
+  Transfer transfer{.sending = false, .peer = from, .tag = tag, .bytes = data.size()};
+  const Extent extent(data.size());
+  const int source = from == any_source ? MPI_ANY_SOURCE : from;
+  const int code = MPI_Irecv(data.data(), extent.count(), extent.type(), source, tag, state_->comm, &transfer.handle);
+  if (code != MPI_SUCCESS) throw_mpi_failure(state_->rank, transfer.text(), code);
+  return state_->keep(transfer);
+}
+
+Received MpiCommunicator::wait(Request request) {
+  Transfer transfer = state_->take(request);
+  MPI_Status status = state_->finish(transfer);
+  if (transfer.sending) return {transfer.peer, transfer.bytes};
+  MPI_Count bytes = 0;
+  state_->check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  return {status.MPI_SOURCE, static_cast<std::size_t>(bytes)};
+}
+
+void MpiCommunicator::add(std::span<const float> from, std::span<float> to) { device().add(from, to); }
+
+void MpiCommunicator::library_allreduce(std::span<float> data) {
+  constexpr std::size_t most = std::size_t{1} << 30;  // counts are int
+  while (!data.empty()) {
+    const auto part = data.first(std::min(data.size(), most));
+    state_->check(MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size()), MPI_FLOAT, MPI_SUM, state_->comm),
+                  "MPI_Allreduce");
+    data = data.subspan(part.size());
+  }
+}
+
+}  // namespace paragrad::comm

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.hpp"
+
+namespace paragrad::comm {
+
+/// The ranks of an MPI program as workers, over a duplicate of MPI_COMM_WORLD: no message of another part of the program can
+/// be mistaken for one of ours. Needs a living MpiSession; constructing and destroying it is collective.
+///
+/// Wall-clock time. Device memory must be memory that MPI can read (host memory, or a CUDA-aware MPI).
+/// A wait polls, first without pause, then giving up its core, then with short sleeps, so that more ranks than cores get on.
+///
+/// stall_s  a wait that lasts longer throws Failure: "worker 1 has waited 300 s for …". Longer than any computation between
+///          two messages of a healthy run.
+/// Throws   Failure with the peer and MPI's own words; core::ConfigError where this build has no MPI.
+class MpiCommunicator : public Communicator {
+ public:
+  explicit MpiCommunicator(backend::Device& device, double stall_s = 300);
+  ~MpiCommunicator() override;
+
+  int rank() const override;
+  int size() const override;
+  Request start_send(int to, int tag, std::span<const std::byte> data) override;
+  Request start_receive(int from, int tag, std::span<std::byte> data) override;
+  Received wait(Request request) override;
+  double now_s() override;  ///< since construction
+  void add(std::span<const float> from, std::span<float> to) override;
+  void library_allreduce(std::span<float> data) override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace paragrad::comm

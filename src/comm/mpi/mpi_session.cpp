@@ -1,0 +1,82 @@
+#include "comm/mpi/mpi_session.hpp"
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "comm/communicator.hpp"
+#include "comm/mpi/mpi_call.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::comm {
+
+struct MpiSession::ExitWatch {
+  bool session_lives = true;
+
+  /// For on_exit, atexit with an argument: no static object has to know the session.
+  static void at_exit(int code, void* argument) {
+    const std::unique_ptr<ExitWatch> watch(static_cast<ExitWatch*>(argument));
+    if (!watch->session_lives) return;
+    std::fprintf(stderr, "worker %d exits in the middle of the run and takes the others with it\n", world_rank());
+    std::fflush(nullptr);
+    MPI_Abort(MPI_COMM_WORLD, code == 0 ? 1 : code);
+  }
+
+  static int world_rank() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+  }
+};
+
+void throw_mpi_failure(int rank, const std::string& doing, int code) {
+  std::string text(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
+  text.resize(length);
+  throw Failure(core::format("worker {}: {}: {}", rank, doing, text.empty() ? core::format("MPI error {}", code) : text));
+}
+
+MpiSession::MpiSession() : uncaught_exceptions_at_start_(std::uncaught_exceptions()) {
+  int initialised = 0;
+  MPI_Initialized(&initialised);
+  if (initialised) throw std::logic_error("a second MpiSession in one process");
+  int provided = 0;
+  if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided); code != MPI_SUCCESS) {
+    throw Failure(core::format("MPI_Init_thread failed with code {}", code));
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  auto watch = std::make_unique<ExitWatch>();
+  if (on_exit(ExitWatch::at_exit, watch.get()) == 0) watch_ = watch.release();
+}
+
+MpiSession::~MpiSession() {
+  if (std::uncaught_exceptions() > uncaught_exceptions_at_start_) {
+    std::fprintf(stderr, "worker %d ends early and takes the others with it\n", rank());
+    abort(1);
+  }
+  MPI_Finalize();
+  if (watch_ != nullptr) watch_->session_lives = false;
+}
+
+int MpiSession::rank() const { return ExitWatch::world_rank(); }
+
+int MpiSession::size() const {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+void MpiSession::abort(int code) {
+  std::fflush(nullptr);
+  if (watch_ != nullptr) watch_->session_lives = false;  // MPI_Abort may call exit()
+  MPI_Abort(MPI_COMM_WORLD, code);
+  std::_Exit(code);
+}
+
+}  // namespace paragrad::comm

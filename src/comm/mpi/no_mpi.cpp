@@ -1,0 +1,37 @@
+// Compiled instead of mpi_*.cpp where there is no MPI.
+#include <memory>
+
+#include "comm/mpi/mpi_communicator.hpp"
+#include "comm/mpi/mpi_session.hpp"
+#include "core/errors.hpp"
+
+namespace paragrad::comm {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw core::ConfigError(
+      "this build has no MPI: install an MPI library (Debian: libmpich-dev), configure again with -DPARAGRAD_MPI=ON, or run "
+      "the workers in the simulator");
+}
+
+}  // namespace
+
+MpiSession::MpiSession() : uncaught_exceptions_at_start_(0) { refuse(); }
+MpiSession::~MpiSession() = default;
+int MpiSession::rank() const { refuse(); }
+int MpiSession::size() const { refuse(); }
+void MpiSession::abort(int) { refuse(); }
+
+struct MpiCommunicator::State {};
+MpiCommunicator::MpiCommunicator(backend::Device& device, double) : Communicator(device) { refuse(); }
+MpiCommunicator::~MpiCommunicator() = default;
+int MpiCommunicator::rank() const { refuse(); }
+int MpiCommunicator::size() const { refuse(); }
+Request MpiCommunicator::start_send(int, int, std::span<const std::byte>) { refuse(); }
+Request MpiCommunicator::start_receive(int, int, std::span<std::byte>) { refuse(); }
+Received MpiCommunicator::wait(Request) { refuse(); }
+double MpiCommunicator::now_s() { refuse(); }
+void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
+void MpiCommunicator::library_allreduce(std::span<float>) { refuse(); }
+
+}  // namespace paragrad::comm

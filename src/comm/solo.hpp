@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <stdexcept>
+
+#include "comm/communicator.hpp"
+
+namespace paragrad::comm {
+
+/// The communicator of a program without peers: no mpiexec, no MPI. Wall-clock time.
+class SoloCommunicator : public Communicator {
+ public:
+  using Communicator::Communicator;
+
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  Request start_send(int, int, std::span<const std::byte>) override { nobody(); }
+  Request start_receive(int, int, std::span<std::byte>) override { nobody(); }
+  Received wait(Request) override { nobody(); }
+  double now_s() override { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  void add(std::span<const float> from, std::span<float> to) override { device().add(from, to); }
+  void library_allreduce(std::span<float>) override {}
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[noreturn]] static void nobody() { throw std::logic_error("a lone worker has nobody to talk to"); }
+
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace paragrad::comm

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace paragrad::core {
+
+/// What made this program; the body is generated at build time (cmake/ParagradBuildInfo.cmake).
+struct BuildInfo {
+  std::string version;
+  std::string commit;        ///< "unknown" outside a git checkout
+  std::string dirty_sha256;  ///< of the difference to that commit, empty if there is none
+  std::string compiler;
+  std::string flags;
+  std::string build_type;
+};
+BuildInfo build_info();
+
+}  // namespace paragrad::core

@@ -1,0 +1,20 @@
+#include "data/content_hash.hpp"
+
+#include "core/format.hpp"
+
+namespace paragrad::data {
+
+std::string ContentHash::finish(const DatasetInfo& info) {
+  std::string text = core::format("paragrad-data 1\nfeatures {} dim {} scale {} offset {} classes {}\n",
+                                  info.feature_type == FeatureType::uint8 ? "uint8" : "float32", info.dim,
+                                  info.feature_scale, info.feature_offset, info.classes);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    text += core::format("{} samples {} features {} labels {}\n", subset_names[i], info.samples[i],
+                         parts_[i].features.finish(), parts_[i].labels.finish());
+    if (info.sequences[i] > 0)
+      text += core::format("{} sequences {} offsets {}\n", subset_names[i], info.sequences[i], parts_[i].offsets.finish());
+  }
+  return core::sha256(std::as_bytes(std::span(text)));
+}
+
+}  // namespace paragrad::data

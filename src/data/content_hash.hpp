@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/sha256.hpp"
+#include "data/dataset.hpp"
+
+namespace paragrad::data {
+
+/// The identity of a data set: SHA-256 of a short text that states what a network is shown (types, sizes, scale) and the
+/// SHA-256 of each array. Arrays may be fed piece by piece and in turns. data/README.md shows the text.
+class ContentHash {
+ public:
+  void add_features(Subset subset, std::span<const std::byte> rows) { of(subset).features.update(rows); }
+  void add_labels(Subset subset, std::span<const std::int32_t> labels) { of(subset).labels.update(std::as_bytes(labels)); }
+  void add_offsets(Subset subset, std::span<const std::int64_t> offsets) {
+    of(subset).offsets.update(std::as_bytes(offsets));
+  }
+
+  /// `info` gives types, scale and counts; its content_sha256 is not looked at. Ends the computation.
+  std::string finish(const DatasetInfo& info);
+
+ private:
+  struct Part {
+    core::Sha256 features, labels, offsets;
+  };
+  Part& of(Subset subset) { return parts_[static_cast<std::size_t>(subset)]; }
+
+  std::array<Part, 3> parts_;
+};
+
+}  // namespace paragrad::data

@@ -1,0 +1,227 @@
+#include "data/dataset.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/format.hpp"
+#include "data/hdf5_file.hpp"
+
+namespace paragrad::data {
+namespace {
+
+core::ConfigError broken(const Hdf5File& file, const std::string& what) {
+  return core::ConfigError(core::format("data file '{}' is damaged: {}; make it anew", file.path(), what));
+}
+
+void check_format(const Hdf5File& file) {
+  if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
+    throw core::ConfigError(core::format("'{}' is not a Paragrad data file: its root has no attribute format = \"{}\"",
+                                         file.path(), format_name));
+  if (const auto version = file.count("/", "version"); version != format_version)
+    throw core::ConfigError(core::format("data file '{}' has version {} of the format; this program reads version {}",
+                                         file.path(), version, format_version));
+}
+
+DatasetInfo read_root(const Hdf5File& file) {
+  DatasetInfo info;
+  info.path = file.path();
+  info.name = file.text("/", "name");
+  info.source = file.text("/", "source");
+  info.licence = file.text("/", "licence");
+  info.source_sha256 = file.texts("/", "source_sha256");
+  info.content_sha256 = file.text("/", "content_sha256");
+  info.classes = file.count("/", "classes");
+  info.feature_scale = static_cast<float>(file.number("/", "feature_scale"));
+  info.feature_offset = static_cast<float>(file.number("/", "feature_offset"));
+  if (info.classes == 0) throw broken(file, "it has no classes");
+  return info;
+}
+
+/// The file in memory, read-only; empty where the file system cannot map.
+class FileMap {
+ public:
+  FileMap() = default;
+  explicit FileMap(int descriptor) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0 || status.st_size == 0) return;
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+    if (memory != MAP_FAILED) bytes_ = {static_cast<const std::byte*>(memory), size};
+  }
+  ~FileMap() {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+  FileMap(const FileMap&) = delete;
+  FileMap& operator=(const FileMap&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+/// One array: a view into the map or, where another tool stored it in chunks, compressed or byte-swapped, a copy.
+struct Array {
+  std::span<const std::byte> bytes;
+  std::vector<std::byte> copy;
+
+  template <class T>
+  static Array load(const Hdf5File& file, const std::string& name, const Hdf5ArrayInfo& info, const FileMap& map) {
+    Array array;
+    const std::size_t size = info.elements() * sizeof(T);
+    if (size == 0) return array;
+    const auto offset = info.file_offset.value_or(0);
+    if (info.file_offset && !map.bytes().empty() && offset % alignof(T) == 0) {
+      if (offset > map.bytes().size() || size > map.bytes().size() - offset)
+        throw broken(file, core::format("{} goes beyond the end of the file", name));
+      array.bytes = map.bytes().subspan(offset, size);
+      return array;
+    }
+    try {
+      array.copy.resize(size);
+    } catch (const std::exception&) {  // bad_alloc, length_error
+      throw core::ConfigError(
+          core::format("'{}' in '{}' does not fit into memory ({} bytes) and is not stored in one piece "
+                       "that could be mapped; store it contiguously",
+                       name, file.path(), size));
+    }
+    file.read_rows(name, 0, std::span<T>(reinterpret_cast<T*>(array.copy.data()), info.elements()));
+    array.bytes = array.copy;
+    return array;
+  }
+};
+
+struct SubsetArrays {
+  Array features;  // [samples][dim]
+  Array labels;    // [samples] int32
+  std::vector<std::int64_t> offsets;
+};
+
+}  // namespace
+
+struct Dataset::Mapping {
+  explicit Mapping(const Hdf5File& file) : map(file.descriptor()) {
+    check_format(file);
+    info = read_root(file);
+    for (std::size_t i = 0; i < subset_names.size(); ++i) load(file, i);
+    if (info.samples[0] == 0) throw broken(file, "the training set is empty");
+  }
+
+  void load(const Hdf5File& file, std::size_t subset);
+  void check_shape(const Hdf5File& file, const std::string& group, std::size_t subset, const Hdf5ArrayInfo& features,
+                   const Hdf5ArrayInfo& labels);
+  void load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset);
+
+  DatasetInfo info;
+  FileMap map;
+  std::array<SubsetArrays, 3> subsets;
+};
+
+void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
+  const auto group = core::format("/{}", subset_names[subset]);
+  for (const auto& name : {group + "/features", group + "/labels"})
+    if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
+  const auto features = file.array_info(group + "/features");
+  const auto labels = file.array_info(group + "/labels");
+  check_shape(file, group, subset, features, labels);
+  info.samples[subset] = labels.shape[0];
+
+  auto& arrays = subsets[subset];
+  arrays.features = features.type == ElementType::uint8 ? Array::load<std::uint8_t>(file, group + "/features", features, map)
+                                                        : Array::load<float>(file, group + "/features", features, map);
+  arrays.labels = Array::load<std::int32_t>(file, group + "/labels", labels, map);
+  if (file.exists(group + "/offsets")) load_offsets(file, group + "/offsets", subset);
+}
+
+void Dataset::Mapping::check_shape(const Hdf5File& file, const std::string& group, std::size_t subset,
+                                   const Hdf5ArrayInfo& features, const Hdf5ArrayInfo& labels) {
+  if (features.type != ElementType::uint8 && features.type != ElementType::float32)
+    throw broken(file, core::format("{}/features holds {}, neither uint8 nor float32", group, to_string(features.type)));
+  if (labels.type != ElementType::int32)
+    throw broken(file, core::format("{}/labels holds {}, not int32", group, to_string(labels.type)));
+  if (features.shape.size() != 2 || features.shape[1] == 0 || labels.shape.size() != 1)
+    throw broken(file, core::format("{}: features must have shape samples x dim and labels samples, but they have {} and {}",
+                                    group, fmt::join(features.shape, "x"), fmt::join(labels.shape, "x")));
+  if (features.shape[0] != labels.shape[0])
+    throw broken(file, core::format("{} has {} feature rows but {} labels", group, features.shape[0], labels.shape[0]));
+  const auto type = features.type == ElementType::uint8 ? FeatureType::uint8 : FeatureType::float32;
+  if (subset == 0) {
+    info.feature_type = type;
+    info.dim = features.shape[1];
+  } else if (type != info.feature_type || features.shape[1] != info.dim) {
+    throw broken(file, core::format("{}/features differs from /train/features in type or row length", group));
+  }
+}
+
+void Dataset::Mapping::load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset) {
+  const auto stored = file.array_info(name);
+  if (stored.type != ElementType::int64 || stored.shape.size() != 1 || stored.shape[0] < 2)
+    throw broken(file, core::format("{} is not a list of at least 2 int64", name));
+  if (stored.shape[0] - 1 > info.samples[subset])  // also keeps a hostile length from the allocator
+    throw broken(file, core::format("{} has more sequences than there are samples", name));
+  auto offsets = file.read<std::int64_t>(name);
+  const bool rising = std::adjacent_find(offsets.begin(), offsets.end(), std::greater_equal<>()) == offsets.end();
+  if (!rising || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != info.samples[subset])
+    throw broken(file, core::format("{} does not rise from 0 to the number of samples", name));
+  info.sequences[subset] = offsets.size() - 1;
+  subsets[subset].offsets = std::move(offsets);
+}
+
+Dataset::Dataset(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
+Dataset::~Dataset() = default;
+
+std::shared_ptr<const Dataset> Dataset::open(const std::string& path) {
+  const auto file = Hdf5File::open(path);
+  return std::shared_ptr<const Dataset>(new Dataset(std::make_unique<Mapping>(file)));
+}
+
+const DatasetInfo& Dataset::info() const { return mapping_->info; }
+
+std::size_t Dataset::bytes_per_row() const {
+  return mapping_->info.dim * (mapping_->info.feature_type == FeatureType::uint8 ? 1 : sizeof(float));
+}
+
+std::span<const std::byte> Dataset::row(Subset subset, std::size_t sample) const {
+  const auto index = static_cast<std::size_t>(subset);
+  if (sample >= mapping_->info.samples[index]) throw std::out_of_range("Dataset::row: no such sample");
+  const auto bytes = bytes_per_row();
+  return mapping_->subsets[index].features.bytes.subspan(sample * bytes, bytes);
+}
+
+std::int32_t Dataset::label(Subset subset, std::size_t sample) const {
+  const auto index = static_cast<std::size_t>(subset);
+  if (sample >= mapping_->info.samples[index]) throw std::out_of_range("Dataset::label: no such sample");
+  std::int32_t label;
+  std::memcpy(&label, mapping_->subsets[index].labels.bytes.data() + sample * sizeof(label), sizeof(label));
+  return label;
+}
+
+std::span<const std::int64_t> Dataset::offsets(Subset subset) const {
+  return mapping_->subsets[static_cast<std::size_t>(subset)].offsets;
+}
+
+void Dataset::decode(std::span<const std::byte> stored, std::span<float> features) const {
+  const auto& info = mapping_->info;
+  const bool is_uint8 = info.feature_type == FeatureType::uint8;
+  const std::size_t count = features.size();
+  if (stored.size() != count * (is_uint8 ? 1 : sizeof(float))) throw std::logic_error("Dataset::decode: sizes differ");
+  const float scale = info.feature_scale, offset = info.feature_offset;
+  float* const out = features.data();
+  if (is_uint8) {
+    const auto* in = reinterpret_cast<const std::uint8_t*>(stored.data());
+    for (std::size_t i = 0; i < count; ++i) out[i] = scale * static_cast<float>(in[i]) + offset;
+    return;
+  }
+  if (count > 0) std::memcpy(out, stored.data(), stored.size());
+  if (scale == 1 && offset == 0) return;
+  for (std::size_t i = 0; i < count; ++i) out[i] = scale * out[i] + offset;
+}
+
+}  // namespace paragrad::data

@@ -1,0 +1,125 @@
+#include "data/file_replacement.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::data {
+namespace {
+
+core::ConfigError failure(std::string_view action, const std::string& path, int error) {
+  return core::ConfigError(core::format("cannot {} '{}': {}", action, path, std::strerror(error)));
+}
+
+/// Closes a descriptor at the end of a scope.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) ::close(value);
+  }
+};
+
+bool same_file(int descriptor, const std::string& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+/// False if another writer holds the lock; a file system without locks counts as locked.
+bool lock(int descriptor) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return ::fcntl(descriptor, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+int open_locked(const std::string& path) {
+  for (;;) {
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) throw failure("create", path, errno);
+    if (!lock(descriptor)) {
+      ::close(descriptor);
+      throw core::ConfigError(core::format("'{}' is being written by another process; wait until it is done", path));
+    }
+    if (same_file(descriptor, path)) return descriptor;
+    ::close(descriptor);  // between our open and our lock, the other writer finished and gave its file the final name
+  }
+}
+
+void copy_by_hand(int from, int to) {
+  std::vector<char> chunk(std::size_t{1} << 20);
+  for (;;) {
+    const auto got = ::read(from, chunk.data(), chunk.size());
+    if (got < 0) throw std::system_error(errno, std::generic_category());
+    if (got == 0) return;
+    for (ssize_t done = 0; done < got;) {
+      const auto put = ::write(to, chunk.data() + done, static_cast<std::size_t>(got - done));
+      if (put < 0) throw std::system_error(errno, std::generic_category());
+      done += put;
+    }
+  }
+}
+
+void copy_bytes(int from, int to) {
+  for (;;) {
+    const auto copied = ::copy_file_range(from, nullptr, to, nullptr, std::size_t{1} << 30, 0);
+    if (copied == 0) return;
+    if (copied > 0) continue;
+    if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO)
+      throw std::system_error(errno, std::generic_category());
+    return copy_by_hand(from, to);  // not offered between these files; both positions are where the copy stands
+  }
+}
+
+}  // namespace
+
+FileReplacement::FileReplacement(const std::string& path) : target_(path) {
+  std::error_code ignored;
+  if (auto resolved = std::filesystem::canonical(path, ignored); !ignored) target_ = resolved.string();
+  temporary_ = target_ + ".tmp";
+  descriptor_ = open_locked(temporary_);
+  if (::ftruncate(descriptor_, 0) != 0) {
+    const int error = errno;
+    ::close(descriptor_);
+    throw failure("empty", temporary_, error);
+  }
+  struct stat original {};
+  if (::stat(target_.c_str(), &original) == 0) (void)::fchmod(descriptor_, original.st_mode & 0777);
+}
+
+FileReplacement::~FileReplacement() {
+  if (!committed_) ::unlink(temporary_.c_str());
+  ::close(descriptor_);
+}
+
+void FileReplacement::copy_original() {
+  const Descriptor from{::open(target_.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (from.value < 0) throw failure("read", target_, errno);
+  try {
+    copy_bytes(from.value, descriptor_);
+  } catch (const std::system_error& error) {
+    throw failure("copy to", temporary_, error.code().value());
+  }
+}
+
+void FileReplacement::commit() {
+  if (::fsync(descriptor_) != 0) throw failure("write", temporary_, errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw failure("replace", target_, errno);
+  committed_ = true;
+  auto folder = std::filesystem::path(target_).parent_path().string();
+  const Descriptor directory{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (directory.value >= 0) (void)::fsync(directory.value);  // some file systems refuse; the rename stands anyway
+}
+
+}  // namespace paragrad::data

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+namespace paragrad::data {
+
+/// A file that takes another's place only when it is complete. It is written beside its final name, as `path`.tmp, and
+/// renamed by commit(); until then, whatever happens (full disk, exception, power cut), `path` is as it was.
+///
+/// The temporary file is locked, so that two writers of one path do not mix their bytes: the second gets a ConfigError.
+/// What a killed process left behind is overwritten. A `path` that is a symbolic link keeps pointing where it did.
+class FileReplacement {
+ public:
+  /// Opens and locks an empty `path`.tmp. Throws ConfigError if that is not possible.
+  explicit FileReplacement(const std::string& path);
+  ~FileReplacement();  ///< removes the temporary file unless committed
+  FileReplacement(const FileReplacement&) = delete;
+  FileReplacement& operator=(const FileReplacement&) = delete;
+
+  const std::string& temporary_path() const { return temporary_; }
+
+  /// Fills the temporary file with the bytes of `path` (shared with the original where the file system can do that).
+  void copy_original();
+
+  /// Forces the bytes to the disk and gives the file its name. Throws ConfigError, `path` being as it was.
+  void commit();
+
+ private:
+  std::string target_;
+  std::string temporary_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
+}  // namespace paragrad::data

@@ -1,0 +1,142 @@
+// The part of Hdf5File that moves arrays.
+#include <hdf5.h>
+
+#include <limits>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/hdf5_file.hpp"
+#include "data/hdf5_handle.hpp"
+
+namespace paragrad::data {
+namespace {
+
+hid_t native_type(ElementType type) {
+  switch (type) {
+    case ElementType::uint8:
+      return H5T_NATIVE_UINT8;
+    case ElementType::int32:
+      return H5T_NATIVE_INT32;
+    case ElementType::uint32:
+      return H5T_NATIVE_UINT32;
+    case ElementType::int64:
+      return H5T_NATIVE_INT64;
+    case ElementType::uint64:
+      return H5T_NATIVE_UINT64;
+    case ElementType::float32:
+      return H5T_NATIVE_FLOAT;
+    case ElementType::other:
+      break;
+  }
+  return H5I_INVALID_HID;
+}
+
+ElementType element_type(hid_t type) {
+  const auto bytes = H5Tget_size(type);
+  const auto kind = H5Tget_class(type);
+  if (kind == H5T_FLOAT && bytes == 4) return ElementType::float32;
+  if (kind != H5T_INTEGER) return ElementType::other;
+  const bool has_sign = H5Tget_sign(type) != H5T_SGN_NONE;
+  if (bytes == 1 && !has_sign) return ElementType::uint8;
+  if (bytes == 4) return has_sign ? ElementType::int32 : ElementType::uint32;
+  if (bytes == 8) return has_sign ? ElementType::int64 : ElementType::uint64;
+  return ElementType::other;
+}
+
+std::optional<std::uint64_t> offset_in_file(hid_t array, hid_t type, const Hdf5ArrayInfo& info, const Hdf5Action& action) {
+  if (info.type == ElementType::other || H5Tequal(type, native_type(info.type)) <= 0) return {};
+  const Hdf5Id properties(H5Dget_create_plist(array), H5Pclose, action);
+  if (H5Pget_layout(properties) != H5D_CONTIGUOUS || H5Pget_external_count(properties) != 0) return {};
+  const haddr_t offset = H5Dget_offset(array);
+  if (offset == HADDR_UNDEF) return {};
+  return offset;
+}
+
+Hdf5ArrayInfo read_info(hid_t array, const Hdf5Action& action) {
+  const Hdf5Id type(H5Dget_type(array), H5Tclose, action);
+  const Hdf5Id space(H5Dget_space(array), H5Sclose, action);
+  std::vector<hsize_t> shape(static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_ndims(space), action)));
+  check_hdf5(H5Sget_simple_extent_dims(space, shape.data(), nullptr), action);
+  Hdf5ArrayInfo info;
+  info.type = element_type(type);
+  info.shape.assign(shape.begin(), shape.end());
+  info.file_offset = offset_in_file(array, type, info, action);
+  return info;
+}
+
+std::size_t product(const std::vector<std::size_t>& shape, std::size_t first) {
+  std::size_t elements = 1;
+  for (std::size_t i = first; i < shape.size(); ++i) {
+    if (shape[i] != 0 && elements > std::numeric_limits<std::size_t>::max() / 16 / shape[i])
+      throw core::ConfigError(core::format("an array of shape {} is too large", fmt::join(shape, "x")));
+    elements *= shape[i];
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::string_view to_string(ElementType type) {
+  constexpr std::string_view names[] = {"uint8", "int32", "uint32", "int64", "uint64", "float32", "another type"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::size_t bytes_of(ElementType type) {
+  constexpr std::size_t bytes[] = {1, 4, 4, 8, 8, 4, 0};
+  return bytes[static_cast<std::size_t>(type)];
+}
+
+std::size_t Hdf5ArrayInfo::elements() const { return product(shape, 0); }
+std::size_t Hdf5ArrayInfo::row_elements() const { return product(shape, 1); }
+
+void Hdf5File::create_array(const std::string& array, ElementType type, const std::vector<std::size_t>& shape) {
+  const QuietHdf5 quiet;
+  create_parents(array);
+  const Hdf5Action action{"create", array, path_};
+  const std::vector<hsize_t> extent(shape.begin(), shape.end());
+  const Hdf5Id space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose, action);
+  const Hdf5Id properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, action);
+  check_hdf5(H5Pset_layout(properties, H5D_CONTIGUOUS), action);
+  check_hdf5(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY), action);
+  check_hdf5(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER), action);
+  check_hdf5(H5Pset_obj_track_times(properties, false), action);
+  const Hdf5Id id(H5Dcreate2(file_, array.c_str(), native_type(type), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+                  action);
+}
+
+Hdf5ArrayInfo Hdf5File::array_info(const std::string& array) const {
+  const QuietHdf5 quiet;
+  const Hdf5Action action{"read", array, path_};
+  const Hdf5Id id(H5Dopen2(file_, array.c_str(), H5P_DEFAULT), H5Dclose, action);
+  return read_info(id, action);
+}
+
+void Hdf5File::transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
+                             std::size_t count, void* target) const {
+  const QuietHdf5 quiet;
+  const Hdf5Action action{target != nullptr ? "read" : "write", array, path_};
+  const Hdf5Id id(H5Dopen2(file_, array.c_str(), H5P_DEFAULT), H5Dclose, action);
+  const auto info = read_info(id, action);
+  if (info.type != type)
+    throw core::ConfigError(
+        core::format("'{}' in '{}' holds {}, not {}", array, path_, to_string(info.type), to_string(type)));
+  if (count == 0) return;
+  const std::size_t row = info.row_elements();
+  if (info.shape.empty() || row == 0 || count % row != 0 || first_row > info.shape[0] ||
+      count / row > info.shape[0] - first_row)
+    throw core::ConfigError(core::format("'{}' in '{}' has shape {}: no {} elements from row {} on", array, path_,
+                                         fmt::join(info.shape, "x"), count, first_row));
+
+  std::vector<hsize_t> start(info.shape.size(), 0), extent(info.shape.begin(), info.shape.end());
+  start[0] = first_row;
+  extent[0] = count / row;
+  const Hdf5Id in_file(H5Dget_space(id), H5Sclose, action);
+  check_hdf5(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr), action);
+  const Hdf5Id in_memory(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose, action);
+  const auto memory_type = native_type(type);
+  check_hdf5(target != nullptr ? H5Dread(id, memory_type, in_memory, in_file, H5P_DEFAULT, target)
+                               : H5Dwrite(id, memory_type, in_memory, in_file, H5P_DEFAULT, source),
+             action);
+}
+
+}  // namespace paragrad::data

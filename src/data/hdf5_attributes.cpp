@@ -1,0 +1,169 @@
+// The part of Hdf5File that reads and writes attributes.
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/hdf5_file.hpp"
+#include "data/hdf5_handle.hpp"
+
+namespace paragrad::data {
+namespace {
+
+/// Sets one attribute; an old one of that name goes.
+void set(hid_t file, const std::string& object, const std::string& name, hid_t type, hid_t space, const void* value,
+         const Hdf5Action& action) {
+  const Hdf5Id id(H5Oopen(file, object.c_str(), H5P_DEFAULT), H5Oclose, action);
+  if (check_hdf5(H5Aexists(id, name.c_str()), action) > 0) check_hdf5(H5Adelete(id, name.c_str()), action);
+  const Hdf5Id attribute(H5Acreate2(id, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, action);
+  if (value != nullptr) check_hdf5(H5Awrite(attribute, type, value), action);
+}
+
+/// UTF-8 of fixed length. Not of variable length, as many tools write it: that lies in a "global heap", the one part of a
+/// file without a checksum, and HDF5 1.10 crashes where it is damaged.
+Hdf5Id text_type(std::size_t length, const Hdf5Action& action) {
+  Hdf5Id type(H5Tcopy(H5T_C_S1), H5Tclose, action);
+  check_hdf5(H5Tset_size(type, std::max<std::size_t>(length, 1)), action);
+  check_hdf5(H5Tset_strpad(type, H5T_STR_NULLPAD), action);
+  check_hdf5(H5Tset_cset(type, H5T_CSET_UTF8), action);
+  return type;
+}
+
+core::ConfigError wrong_kind(const Hdf5Action& action, std::string_view wanted) {
+  return core::ConfigError(core::format("attribute '{}' in '{}' is not {}", action.object, action.file, wanted));
+}
+
+std::vector<std::string> read_fixed(hid_t attribute, hid_t stored, std::size_t count, const Hdf5Action& action) {
+  const std::size_t length = H5Tget_size(stored);
+  std::vector<char> bytes(count * length);
+  check_hdf5(H5Aread(attribute, stored, bytes.data()), action);
+  std::vector<std::string> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* text = bytes.data() + i * length;
+    values.emplace_back(text, strnlen(text, length));
+  }
+  return values;
+}
+
+std::vector<std::string> read_variable(hid_t attribute, hid_t stored, hid_t space, std::size_t count,
+                                       const Hdf5Action& action) {
+  std::vector<char*> pointers(count, nullptr);
+  check_hdf5(H5Aread(attribute, stored, pointers.data()), action);
+  std::vector<std::string> values;
+  for (const char* text : pointers) values.emplace_back(text == nullptr ? "" : text);
+  H5Dvlen_reclaim(stored, space, H5P_DEFAULT, pointers.data());
+  return values;
+}
+
+/// An attribute opened for reading, with its type and number of elements.
+struct Opened {
+  Opened(hid_t file, const std::string& object, const std::string& name, const Hdf5Action& action)
+      : id(H5Aopen_by_name(file, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, action),
+        type(H5Aget_type(id), H5Tclose, action),
+        space(H5Aget_space(id), H5Sclose, action),
+        elements(static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_npoints(space), action))) {}
+  Hdf5Id id, type, space;
+  std::size_t elements;
+};
+
+std::string attribute_path(const std::string& object, const std::string& name) {
+  return object == "/" ? object + name : object + "/" + name;
+}
+
+}  // namespace
+
+bool Hdf5File::has_attribute(const std::string& object, const std::string& name) const {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  return check_hdf5(H5Aexists_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT), {"look for", shown, path_}) > 0;
+}
+
+void Hdf5File::set_text(const std::string& object, const std::string& name, const std::string& value) {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"write attribute", shown, path_};
+  const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose, action);
+  set(file_, object, name, text_type(value.size(), action), space, value.c_str(), action);
+}
+
+void Hdf5File::set_texts(const std::string& object, const std::string& name, const std::vector<std::string>& values) {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"write attribute", shown, path_};
+  const hsize_t count = values.size();
+  const Hdf5Id space(H5Screate_simple(1, &count, nullptr), H5Sclose, action);
+  std::size_t length = 1;
+  for (const auto& value : values) length = std::max(length, value.size());
+  std::string padded;
+  for (const auto& value : values) padded += value + std::string(length - value.size(), '\0');
+  set(file_, object, name, text_type(length, action), space, values.empty() ? nullptr : padded.data(), action);
+}
+
+void Hdf5File::set_number(const std::string& object, const std::string& name, double value) {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"write attribute", shown, path_};
+  const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose, action);
+  set(file_, object, name, H5T_NATIVE_DOUBLE, space, &value, action);
+}
+
+void Hdf5File::set_count(const std::string& object, const std::string& name, std::uint64_t value) {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"write attribute", shown, path_};
+  const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose, action);
+  set(file_, object, name, H5T_NATIVE_UINT64, space, &value, action);
+}
+
+std::vector<std::string> Hdf5File::texts(const std::string& object, const std::string& name) const {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"read attribute", shown, path_};
+  const Opened attribute(file_, object, name, action);
+  if (H5Tget_class(attribute.type) != H5T_STRING) throw wrong_kind(action, "text");
+  if (attribute.elements == 0) return {};
+  if (check_hdf5(H5Tis_variable_str(attribute.type), action) > 0)
+    return read_variable(attribute.id, attribute.type, attribute.space, attribute.elements, action);
+  return read_fixed(attribute.id, attribute.type, attribute.elements, action);
+}
+
+std::string Hdf5File::text(const std::string& object, const std::string& name) const {
+  auto values = texts(object, name);
+  if (values.size() != 1)
+    throw core::ConfigError(
+        core::format("attribute '{}' in '{}' is not a single text", attribute_path(object, name), path_));
+  return values[0];
+}
+
+double Hdf5File::number(const std::string& object, const std::string& name) const {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"read attribute", shown, path_};
+  const Opened attribute(file_, object, name, action);
+  const auto kind = H5Tget_class(attribute.type);
+  if ((kind != H5T_FLOAT && kind != H5T_INTEGER) || attribute.elements != 1) throw wrong_kind(action, "a number");
+  double value = 0;
+  check_hdf5(H5Aread(attribute.id, H5T_NATIVE_DOUBLE, &value), action);
+  return value;
+}
+
+std::uint64_t Hdf5File::count(const std::string& object, const std::string& name) const {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"read attribute", shown, path_};
+  const Opened attribute(file_, object, name, action);
+  if (H5Tget_class(attribute.type) != H5T_INTEGER || attribute.elements != 1) throw wrong_kind(action, "a whole number");
+  if (H5Tget_sign(attribute.type) == H5T_SGN_2) {
+    std::int64_t value = 0;
+    check_hdf5(H5Aread(attribute.id, H5T_NATIVE_INT64, &value), action);
+    if (value < 0) throw wrong_kind(action, "a count: it is negative");
+    return static_cast<std::uint64_t>(value);
+  }
+  std::uint64_t value = 0;
+  check_hdf5(H5Aread(attribute.id, H5T_NATIVE_UINT64, &value), action);
+  return value;
+}
+
+}  // namespace paragrad::data

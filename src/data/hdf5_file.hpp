@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/file_replacement.hpp"
+
+namespace paragrad::data {
+
+enum class ElementType { uint8, int32, uint32, int64, uint64, float32, other };
+
+std::string_view to_string(ElementType type);
+std::size_t bytes_of(ElementType type);  ///< 0 for `other`
+
+template <class T>
+ElementType element_type_of() = delete;
+template <>
+constexpr ElementType element_type_of<std::uint8_t>() {
+  return ElementType::uint8;
+}
+template <>
+constexpr ElementType element_type_of<std::int32_t>() {
+  return ElementType::int32;
+}
+template <>
+constexpr ElementType element_type_of<std::uint32_t>() {
+  return ElementType::uint32;
+}
+template <>
+constexpr ElementType element_type_of<std::int64_t>() {
+  return ElementType::int64;
+}
+template <>
+constexpr ElementType element_type_of<std::uint64_t>() {
+  return ElementType::uint64;
+}
+template <>
+constexpr ElementType element_type_of<float>() {
+  return ElementType::float32;
+}
+
+struct Hdf5ArrayInfo {
+  ElementType type = ElementType::other;
+  std::vector<std::size_t> shape;
+  /// Where the elements begin in the file, if they lie there in one piece and in this machine's byte order: then the file
+  /// can be mapped. Nothing for empty, chunked, compressed or external arrays.
+  std::optional<std::uint64_t> file_offset;
+
+  std::size_t elements() const;      ///< throws ConfigError if the product overflows
+  std::size_t row_elements() const;  ///< elements per index of the first dimension
+};
+
+/// One HDF5 file: arrays of numbers, groups, and attributes of type text, list of texts, number, count.
+///
+/// Objects are named by their absolute path, "/train/features". A file under construction lies beside its final name and
+/// takes it with finish(); a failure before that (full disk, exception, kill) leaves an existing file as it was.
+/// Files carry no times: the same writes give the same bytes. Not for use by two threads at once.
+///
+/// Throws core::ConfigError with one sentence that names file, object and reason for whatever goes wrong.
+class Hdf5File {
+ public:
+  /// Read-only, without file locks (network file systems often refuse them).
+  static Hdf5File open(const std::string& path);
+  /// A new file, replacing `path` at finish().
+  static Hdf5File create(const std::string& path);
+  /// A changed copy of an existing file, replacing it at finish(). Costs a copy of the file (free where the file system
+  /// shares blocks); changing it in place would leave it unreadable if the process died half-way.
+  static Hdf5File revise(const std::string& path);
+
+  Hdf5File(Hdf5File&&) noexcept;
+  Hdf5File& operator=(Hdf5File&&) = delete;
+  ~Hdf5File();  ///< closes; forgets a file under construction that was not finished
+
+  /// Closes, forces to disk, renames. Only for files from create() and revise().
+  void finish();
+
+  const std::string& path() const { return path_; }
+  int descriptor() const;  ///< the POSIX descriptor, for mapping; belongs to this object
+
+  bool exists(const std::string& object) const;
+  std::vector<std::string> children(const std::string& group) const;  ///< names in a group, sorted
+  void create_group(const std::string& group);                        ///< and those above it that are missing
+
+  /// A contiguous array with undefined content, to be filled by write_rows. Missing groups are created.
+  void create_array(const std::string& array, ElementType type, const std::vector<std::size_t>& shape);
+  Hdf5ArrayInfo array_info(const std::string& array) const;
+
+  /// A new 1-D array.
+  template <class T>
+  void write(const std::string& array, std::span<const T> values) {
+    write(array, values, {values.size()});
+  }
+  /// A new array of any shape, rows first.
+  template <class T>
+  void write(const std::string& array, std::span<const T> values, const std::vector<std::size_t>& shape) {
+    create_array(array, element_type_of<T>(), shape);
+    transfer_rows(array, 0, element_type_of<T>(), values.data(), values.size(), nullptr);
+  }
+  /// Whole rows of an existing array, from `first_row`; a row is everything under one index of the first dimension.
+  template <class T>
+  void write_rows(const std::string& array, std::size_t first_row, std::span<const T> values) {
+    transfer_rows(array, first_row, element_type_of<T>(), values.data(), values.size(), nullptr);
+  }
+  /// All elements. The stored type must be T (in either byte order).
+  template <class T>
+  std::vector<T> read(const std::string& array) const {
+    std::vector<T> values(array_info(array).elements());
+    read_rows(array, 0, std::span<T>(values));
+    return values;
+  }
+  /// Whole rows from `first_row` into `values`.
+  template <class T>
+  void read_rows(const std::string& array, std::size_t first_row, std::span<T> values) const {
+    transfer_rows(array, first_row, element_type_of<T>(), nullptr, values.size(), values.data());
+  }
+
+  // Attributes of a group or an array; "/" is the file itself. Setting replaces.
+  bool has_attribute(const std::string& object, const std::string& name) const;
+  void set_text(const std::string& object, const std::string& name, const std::string& value);
+  void set_texts(const std::string& object, const std::string& name, const std::vector<std::string>& values);
+  void set_number(const std::string& object, const std::string& name, double value);
+  void set_count(const std::string& object, const std::string& name, std::uint64_t value);
+  std::string text(const std::string& object, const std::string& name) const;
+  std::vector<std::string> texts(const std::string& object, const std::string& name) const;
+  double number(const std::string& object, const std::string& name) const;
+  std::uint64_t count(const std::string& object, const std::string& name) const;
+
+ private:
+  Hdf5File(std::string path, std::int64_t file, std::unique_ptr<FileReplacement> replacement);
+  void create_parents(const std::string& object);
+  /// Reads (to `target`) or writes (from `source`) `count` elements from `first_row` on.
+  void transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
+                     std::size_t count, void* target) const;
+
+  std::string path_;
+  std::int64_t file_;
+  std::unique_ptr<FileReplacement> replacement_;  // while under construction
+};
+
+}  // namespace paragrad::data

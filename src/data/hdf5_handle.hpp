@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace paragrad::data {
+
+// Inner workings of Hdf5File; include nowhere else. Identifiers are HDF5's hid_t, a 64-bit number since HDF5 1.10.
+
+/// What is being done, for error messages: "cannot {verb} '{object}' in '{file}': {HDF5's reason}".
+struct Hdf5Action {
+  std::string_view verb;
+  std::string_view object;
+  std::string_view file;
+};
+
+/// Returns `code` unless it is negative, which is how HDF5 says "failed"; then throws ConfigError with the innermost
+/// reason on HDF5's error stack.
+std::int64_t check_hdf5(std::int64_t code, const Hdf5Action& action);
+
+/// Owner of one identifier.
+class Hdf5Id {
+ public:
+  using Close = int (*)(std::int64_t);
+  Hdf5Id(std::int64_t id, Close close, const Hdf5Action& action) : id_(check_hdf5(id, action)), close_(close) {}
+  Hdf5Id(Hdf5Id&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  ~Hdf5Id() {
+    if (id_ >= 0) close_(id_);
+  }
+  Hdf5Id(const Hdf5Id&) = delete;
+  Hdf5Id& operator=(const Hdf5Id&) = delete;
+  operator std::int64_t() const { return id_; }
+
+ private:
+  std::int64_t id_;
+  Close close_;
+};
+
+/// Keeps HDF5 from printing its error stack while in scope (of this thread; a library built without threads has one stack).
+class QuietHdf5 {
+ public:
+  QuietHdf5();
+  ~QuietHdf5();
+  QuietHdf5(const QuietHdf5&) = delete;
+  QuietHdf5& operator=(const QuietHdf5&) = delete;
+
+ private:
+  int (*print_)(std::int64_t, void*) = nullptr;
+  void* print_argument_ = nullptr;
+};
+
+}  // namespace paragrad::data

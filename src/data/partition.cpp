@@ -1,0 +1,161 @@
+#include "data/partition.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+#include <system_error>
+#include <tuple>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/philox.hpp"
+#include "core/range.hpp"
+#include "data/hdf5_file.hpp"
+
+namespace paragrad::data {
+namespace {
+
+constexpr std::string_view folder = "/partitions";
+
+std::string group_name(std::size_t workers, std::size_t blocks, std::uint64_t seed) {
+  return core::format("{}/{}x{}-s{}", folder, workers, blocks, seed);
+}
+
+bool holds_each_once(std::span<const std::uint32_t> order) {
+  std::vector<bool> seen(order.size(), false);
+  for (const auto row : order) {
+    if (row >= order.size() || seen[row]) return false;
+    seen[row] = true;
+  }
+  return true;
+}
+
+bool cuts_evenly(std::span<const std::uint64_t> starts, std::uint64_t samples) {
+  const std::uint64_t least = samples / (starts.size() - 1);
+  if (starts.front() != 0 || starts.back() != samples) return false;
+  for (std::size_t i = 1; i < starts.size(); ++i)
+    if (starts[i] < starts[i - 1] || starts[i] - starts[i - 1] < least || starts[i] - starts[i - 1] > least + 1)
+      return false;
+  return true;
+}
+
+/// One dimension, that many elements: asked before anything is read, so that a wrong length costs no memory.
+bool has_length(const Hdf5File& file, const std::string& array, std::size_t length) {
+  return file.exists(array) && file.array_info(array).shape == std::vector<std::size_t>{length};
+}
+
+}  // namespace
+
+Partition::Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t workers,
+                     std::size_t blocks, std::uint64_t seed)
+    : order_(std::move(order)), starts_(std::move(starts)), workers_(workers), blocks_(blocks), seed_(seed) {}
+
+Partition Partition::random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
+  if (workers < 1 || blocks < 1)
+    throw core::ConfigError(
+        core::format("a partition {}x{} has no splits; both numbers must be at least 1", workers, blocks));
+  if (workers > samples / blocks)  // workers * blocks > samples without overflow
+    throw core::ConfigError(
+        core::format("a partition {}x{} has more splits than the {} samples of the training set; take "
+                     "fewer workers or fewer blocks",
+                     workers, blocks, samples));
+  if (samples > std::numeric_limits<std::uint32_t>::max())
+    throw core::ConfigError(
+        core::format("a training set of {} samples is too large to partition (at most 2^32 - 1)", samples));
+
+  auto order = core::RandomStream(seed, core::Purpose::partition).permutation(static_cast<std::uint32_t>(samples));
+  std::vector<std::uint64_t> starts(workers * blocks + 1);
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) starts[i] = core::part_of(samples, workers * blocks, i).begin;
+  starts.back() = samples;
+  return {std::move(order), std::move(starts), workers, blocks, seed};
+}
+
+std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t workers, std::size_t blocks,
+                                         std::uint64_t seed) {
+  const auto& info = dataset.info();
+  const auto group = group_name(workers, blocks, seed);
+  const auto file = Hdf5File::open(info.path);
+  if (!file.exists(group)) return {};
+  const auto broken = [&](std::string_view what) {
+    return core::ConfigError(core::format("partition '{}' of '{}' {}; make the data file and its partitions anew",
+                                          group.substr(folder.size() + 1), info.path, what));
+  };
+  if (file.text(group, "dataset_sha256") != info.content_sha256) throw broken("belongs to another data set");
+  const std::size_t samples = info.samples[static_cast<std::size_t>(Subset::train)];
+  if (file.count(group, "workers") != workers || file.count(group, "blocks") != blocks ||
+      file.count(group, "seed") != seed || file.count(group, "samples") != samples)
+    throw broken("contradicts its own description");
+  if (workers == 0 || blocks == 0 || workers > samples / blocks || !has_length(file, group + "/index", samples) ||
+      !has_length(file, group + "/starts", workers * blocks + 1))
+    throw broken("has the wrong length");
+  auto order = file.read<std::uint32_t>(group + "/index");
+  auto starts = file.read<std::uint64_t>(group + "/starts");
+  if (!holds_each_once(order)) throw broken("does not hold each sample exactly once");
+  if (!cuts_evenly(starts, samples)) throw broken("has splits whose sizes differ by more than one");
+  return Partition(std::move(order), std::move(starts), workers, blocks, seed);
+}
+
+void Partition::store(const std::string& path) const {
+  const auto info = Dataset::open(path)->info();
+  const std::size_t samples = info.samples[static_cast<std::size_t>(Subset::train)];
+  if (samples != order_.size())
+    throw core::ConfigError(core::format("a partition of {} samples does not fit the {} training samples of '{}'",
+                                         order_.size(), samples, path));
+  const auto group = group_name(workers_, blocks_, seed_);
+  if (Hdf5File::open(path).exists(group))
+    throw core::ConfigError(core::format("'{}' has a partition {} already; take another seed, or use that one", path,
+                                         group.substr(folder.size() + 1)));
+  auto file = Hdf5File::revise(path);
+  file.write(group + "/index", std::span<const std::uint32_t>(order_));
+  file.write(group + "/starts", std::span<const std::uint64_t>(starts_));
+  file.set_count(group, "workers", workers_);
+  file.set_count(group, "blocks", blocks_);
+  file.set_count(group, "seed", seed_);
+  file.set_count(group, "samples", order_.size());
+  file.set_text(group, "dataset_sha256", info.content_sha256);
+  file.finish();
+}
+
+std::span<const std::uint32_t> Partition::split(std::size_t block, std::size_t worker) const {
+  if (block >= blocks_ || worker >= workers_) throw std::out_of_range("Partition::split: no such split");
+  const std::size_t i = block * workers_ + worker;
+  return std::span(order_).subspan(starts_[i], starts_[i + 1] - starts_[i]);
+}
+
+std::span<const std::uint32_t> Partition::block(std::size_t block) const {
+  if (block >= blocks_) throw std::out_of_range("Partition::block: no such block");
+  const std::size_t begin = starts_[block * workers_], end = starts_[(block + 1) * workers_];
+  return std::span(order_).subspan(begin, end - begin);
+}
+
+namespace {
+
+/// Zeros unless `group` is exactly what group_name() gives for the numbers in it.
+PartitionName parse_name(const std::string& group) {
+  const auto number = [&](std::size_t begin, std::size_t end, std::uint64_t& value) {
+    return std::from_chars(group.data() + begin, group.data() + end, value).ec == std::errc();
+  };
+  const auto cross = group.find('x'), dash = group.find("-s");
+  std::uint64_t workers = 0, blocks = 0, seed = 0;
+  if (cross == std::string::npos || dash == std::string::npos || dash < cross || !number(0, cross, workers) ||
+      !number(cross + 1, dash, blocks) || !number(dash + 2, group.size(), seed) ||
+      group_name(workers, blocks, seed) != core::format("{}/{}", folder, group))
+    return {group};
+  return {group, workers, blocks, seed};
+}
+
+}  // namespace
+
+std::vector<PartitionName> stored_partitions(const Dataset& dataset) {
+  const auto file = Hdf5File::open(dataset.info().path);
+  std::vector<PartitionName> names;
+  if (!file.exists(std::string(folder))) return names;
+  for (const auto& group : file.children(std::string(folder))) names.push_back(parse_name(group));
+  std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.workers, a.blocks, a.seed, a.group) < std::tie(b.workers, b.blocks, b.seed, b.group);
+  });
+  return names;
+}
+
+}  // namespace paragrad::data

@@ -1,0 +1,61 @@
+#include "data/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/content_hash.hpp"
+#include "data/dataset.hpp"
+#include "data/partition.hpp"
+
+namespace paragrad::data {
+namespace {
+
+/// Feeds one subset to the hash and looks at each label and feature.
+void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std::vector<std::string>& findings) {
+  const auto index = static_cast<std::size_t>(subset);
+  const auto& info = dataset.info();
+  std::size_t bad_labels = 0, bad_rows = 0, first_label = 0, first_row = 0;
+  std::vector<float> features(info.dim);
+  for (std::size_t row = 0; row < info.samples[index]; ++row) {
+    const auto stored = dataset.row(subset, row);
+    const std::int32_t label = dataset.label(subset, row);
+    hash.add_features(subset, stored);
+    hash.add_labels(subset, std::span(&label, 1));
+    if ((label < 0 || static_cast<std::size_t>(label) >= info.classes) && bad_labels++ == 0) first_label = row;
+    dataset.decode(stored, features);
+    if (!std::all_of(features.begin(), features.end(), [](float x) { return std::isfinite(x); }) && bad_rows++ == 0)
+      first_row = row;
+  }
+  hash.add_offsets(subset, dataset.offsets(subset));
+  if (bad_labels > 0)
+    findings.push_back(core::format("/{}/labels: {} of {} labels are outside the {} classes, the first in row {}",
+                                    subset_names[index], bad_labels, info.samples[index], info.classes, first_label));
+  if (bad_rows > 0)
+    findings.push_back(core::format("/{}/features: {} of {} rows hold numbers that are not finite, the first is row {}",
+                                    subset_names[index], bad_rows, info.samples[index], first_row));
+}
+
+}  // namespace
+
+std::vector<std::string> verify(const std::string& path) {
+  const auto dataset = Dataset::open(path);
+  const auto& info = dataset->info();
+  std::vector<std::string> findings;
+  ContentHash hash;
+  for (const auto subset : {Subset::train, Subset::valid, Subset::test}) verify_subset(*dataset, subset, hash, findings);
+  if (const auto digest = hash.finish(info); digest != info.content_sha256)
+    findings.push_back(core::format("content_sha256 is {}, but the content has {}", info.content_sha256, digest));
+  for (const auto& name : stored_partitions(*dataset)) {
+    try {
+      if (!Partition::find(*dataset, name.workers, name.blocks, name.seed))
+        findings.push_back(core::format("/partitions/{}: not the name of a partition", name.group));
+    } catch (const core::ConfigError& error) {
+      findings.push_back(error.what());
+    }
+  }
+  return findings;
+}
+
+}  // namespace paragrad::data

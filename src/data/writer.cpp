@@ -1,0 +1,123 @@
+#include "data/writer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/format.hpp"
+
+namespace paragrad::data {
+namespace {
+
+void check_finite(std::span<const float> features, std::size_t dim, std::size_t first_row, const std::string& group) {
+  const auto bad = std::find_if(features.begin(), features.end(), [](float x) { return !std::isfinite(x); });
+  if (bad == features.end()) return;
+  const auto at = static_cast<std::size_t>(bad - features.begin());
+  throw core::ConfigError(
+      core::format("feature {} of row {} of {} is not a finite number", at % dim, first_row + at / dim, group));
+}
+void check_finite(std::span<const std::uint8_t>, std::size_t, std::size_t, const std::string&) {}
+
+void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std::size_t first_row,
+                  const std::string& group) {
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes)
+      throw core::ConfigError(
+          core::format("label {} of row {} of {} is outside the {} classes", labels[i], first_row + i, group, classes));
+}
+
+}  // namespace
+
+DatasetWriter::DatasetWriter(const std::string& path, DatasetInfo description)
+    : file_(Hdf5File::create(path)), info_(std::move(description)) {
+  if (info_.dim == 0 || info_.classes == 0) throw std::logic_error("DatasetWriter: no features or no classes");
+  info_.path = path;
+  info_.samples = {};
+  info_.sequences = {};
+}
+
+void DatasetWriter::begin(Subset subset, std::size_t samples) {
+  end_subset();
+  const auto index = static_cast<std::size_t>(subset);
+  if (std::exchange(begun_[index], true)) throw std::logic_error("DatasetWriter: a subset was begun twice");
+  subset_ = subset;
+  group_ = core::format("/{}", subset_names[index]);
+  rows_ = 0;
+  offsets_ = {0};
+  info_.samples[index] = samples;
+  const auto type = info_.feature_type == FeatureType::uint8 ? ElementType::uint8 : ElementType::float32;
+  file_.create_array(group_ + "/features", type, {samples, info_.dim});
+  file_.create_array(group_ + "/labels", ElementType::int32, {samples});
+}
+
+template <class T>
+void DatasetWriter::append_rows(std::span<const T> features, std::span<const std::int32_t> labels) {
+  const bool is_uint8 = element_type_of<T>() == ElementType::uint8;
+  if (group_.empty() || is_uint8 != (info_.feature_type == FeatureType::uint8) ||
+      features.size() != labels.size() * info_.dim ||
+      labels.size() > info_.samples[static_cast<std::size_t>(subset_)] - rows_)
+    throw std::logic_error("DatasetWriter: rows that were not announced, or of the wrong type or length");
+  check_finite(features, info_.dim, rows_, group_);
+  check_labels(labels, info_.classes, rows_, group_);
+  file_.write_rows(group_ + "/features", rows_, features);
+  file_.write_rows(group_ + "/labels", rows_, labels);
+  hash_.add_features(subset_, std::as_bytes(features));
+  hash_.add_labels(subset_, labels);
+  rows_ += labels.size();
+}
+
+void DatasetWriter::append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels) {
+  append_rows(features, labels);
+}
+
+void DatasetWriter::append(std::span<const float> features, std::span<const std::int32_t> labels) {
+  append_rows(features, labels);
+}
+
+void DatasetWriter::end_sequence() {
+  const auto end = static_cast<std::int64_t>(rows_);
+  if (group_.empty() || offsets_.back() >= end) throw std::logic_error("DatasetWriter: a sequence without rows");
+  offsets_.push_back(end);
+}
+
+void DatasetWriter::end_subset() {
+  if (group_.empty()) return;
+  const auto index = static_cast<std::size_t>(subset_);
+  if (rows_ != info_.samples[index]) throw std::logic_error("DatasetWriter: fewer rows than announced");
+  if (offsets_.size() > 1) {
+    if (static_cast<std::size_t>(offsets_.back()) != rows_)
+      throw std::logic_error("DatasetWriter: rows after the last sequence");
+    info_.sequences[index] = offsets_.size() - 1;
+    file_.write(group_ + "/offsets", std::span<const std::int64_t>(offsets_));
+    hash_.add_offsets(subset_, offsets_);
+  }
+  group_.clear();
+}
+
+void DatasetWriter::write_root() {
+  file_.set_text("/", "format", std::string(format_name));
+  file_.set_count("/", "version", format_version);
+  file_.set_text("/", "name", info_.name);
+  file_.set_text("/", "source", info_.source);
+  file_.set_text("/", "licence", info_.licence);
+  file_.set_texts("/", "source_sha256", info_.source_sha256);
+  file_.set_text("/", "content_sha256", info_.content_sha256);
+  file_.set_count("/", "classes", info_.classes);
+  file_.set_number("/", "feature_scale", info_.feature_scale);
+  file_.set_number("/", "feature_offset", info_.feature_offset);
+}
+
+DatasetInfo DatasetWriter::finish() {
+  for (const auto subset : {Subset::train, Subset::valid, Subset::test})
+    if (!begun_[static_cast<std::size_t>(subset)]) begin(subset, 0);
+  end_subset();
+  info_.content_sha256 = hash_.finish(info_);
+  write_root();
+  file_.finish();
+  return info_;
+}
+
+}  // namespace paragrad::data

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/content_hash.hpp"
+#include "data/dataset.hpp"
+#include "data/hdf5_file.hpp"
+
+namespace paragrad::data {
+
+/// Writes a data file row by row; needs memory for the rows of one call only.
+///
+///   DatasetWriter writer("x.h5", description);
+///   writer.begin(Subset::train, 1000);
+///   for (…) writer.append(rows, labels);     // in all 1000 rows
+///   writer.begin(Subset::test, 100); …       // subsets in any order; one left out is empty
+///   writer.finish();
+///
+/// The file appears (or replaces an older one) at finish(). Throws ConfigError for a disk that is full, a label outside
+/// 0 … classes-1 or a feature that is not finite; std::logic_error for counts that do not add up.
+class DatasetWriter {
+ public:
+  /// `description`: everything but path, content_sha256, samples and sequences, which the writer finds out.
+  DatasetWriter(const std::string& path, DatasetInfo description);
+
+  void begin(Subset subset, std::size_t samples);
+
+  /// features[rows][dim] as stored (uint8 or float32 by the description), labels[rows].
+  void append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels);
+  void append(std::span<const float> features, std::span<const std::int32_t> labels);
+
+  /// The rows since the last call are one sequence. A subset has either no sequences or nothing outside of them.
+  void end_sequence();
+
+  /// Returns the description with the counts and the content_sha256.
+  DatasetInfo finish();
+
+ private:
+  template <class T>
+  void append_rows(std::span<const T> features, std::span<const std::int32_t> labels);
+  void end_subset();
+  void write_root();
+
+  Hdf5File file_;
+  DatasetInfo info_;
+  ContentHash hash_;
+  Subset subset_{};
+  std::string group_;  // of the subset being written, empty if none
+  std::size_t rows_ = 0;
+  std::array<bool, 3> begun_{};
+  std::vector<std::int64_t> offsets_;
+};
+
+}  // namespace paragrad::data

@@ -1,0 +1,28 @@
+#include "core/errors.hpp"
+#include "dist/bmuf.hpp"
+#include "dist/data_parallel.hpp"
+#include "dist/model_averaging.hpp"
+#include "dist/sgd.hpp"
+#include "dist/strategy.hpp"
+
+namespace paragrad::dist {
+
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options) {
+#define STRATEGY(known, Type, description) \
+  if (name == #known) return std::make_unique<Type>(options);
+#include "dist/catalogue.def"
+#undef STRATEGY
+  std::vector<std::string> known;
+  for (const StrategyEntry& entry : strategy_catalogue()) known.push_back(entry.name);
+  throw core::unknown_name("strategy", name, known);
+}
+
+std::vector<StrategyEntry> strategy_catalogue() {
+  return {
+#define STRATEGY(name, Type, description) {#name, description},
+#include "dist/catalogue.def"
+#undef STRATEGY
+  };
+}
+
+}  // namespace paragrad::dist

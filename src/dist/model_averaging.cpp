@@ -1,0 +1,28 @@
+#include "dist/model_averaging.hpp"
+
+namespace paragrad::dist {
+
+std::optional<core::Range> reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> parameters,
+                                          std::size_t samples) {
+  double total = static_cast<double>(samples);
+  comm::sum_in_rank_order(worker.comm(), {&total, 1});
+  if (total == 0) return std::nullopt;
+  const auto weight = static_cast<float>(static_cast<double>(samples) / total);
+  worker.run_kernels([&](backend::Device& device) { device.scale(weight, parameters); });
+  allreduce.reduce(worker.comm(), parameters);
+  return allreduce.owned(worker.comm(), parameters.size());
+}
+
+void reset_local_momentum(comm::Worker& worker, Replica& replica) {
+  const std::span<float> velocity = replica.optimiser.velocity();
+  if (!velocity.empty()) worker.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
+}
+
+void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
+  if (worker.size() == 1) return;
+  if (!reduce_to_mean(worker, *allreduce_, replica.parameters, samples)) return;
+  allreduce_->gather(worker.comm(), replica.parameters);
+  if (reset_local_momentum_) reset_local_momentum(worker, replica);
+}
+
+}  // namespace paragrad::dist

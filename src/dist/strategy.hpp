@@ -1,0 +1,89 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/allreduce.hpp"
+#include "comm/worker.hpp"
+#include "core/range.hpp"
+#include "optim/local_optimiser.hpp"
+
+namespace paragrad::dist {
+
+/// What a strategy may touch of a worker's replica.
+struct Replica {
+  std::span<float> parameters;
+  optim::LocalOptimiser& optimiser;
+  optim::Step step;  ///< of the minibatch in hand
+};
+
+/// What the workers divide among themselves.
+enum class Share {
+  minibatch,  ///< each minibatch: together they compute what one worker would compute
+  block       ///< each block: a split for everyone, minibatches of its own
+};
+
+/// How workers agree: a distributed optimiser. One object per worker; all workers make the same calls in the same order, and
+/// a strategy talks to the others through the communicator alone, so it is written once for both worlds.
+///
+/// The training loop, per block and worker:
+///
+///   for each minibatch:
+///     backward pass, announcing finished ranges of the gradient     gradient_ready
+///     step
+///   synchronise
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  virtual Share share() const = 0;
+
+  /// Must backward deliver the bare gradient, because it is sent before it is used? Asked before the optimiser is made.
+  virtual bool needs_bare_gradient(int /*workers*/) const { return false; }
+
+  /// Does step() communicate? If not, the loop runs all steps of a split as one computation.
+  virtual bool communicates_in_step(int /*workers*/) const { return false; }
+
+  /// Replica.parameters holds the starting point, the same on all workers. Also called when training goes back to an older
+  /// model. Throws ConfigError if the strategy cannot run with this many workers.
+  virtual void start(comm::Worker&, Replica&) {}
+
+  /// A range of the gradient is complete. Called inside compute(): no communication. By default the local update.
+  virtual void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) {
+    replica.optimiser.update(worker.device(), range, replica.step, replica.parameters);
+  }
+
+  /// After the backward pass of a minibatch.
+  virtual void step(comm::Worker&, Replica&) {}
+
+  /// End of a block, in which this worker processed `samples` (possibly none).
+  virtual void synchronise(comm::Worker&, Replica&, std::size_t /*samples*/) {}
+
+  /// Puts the trained model W into the parameters, where workers set out from another point (Nesterov's look-ahead); then
+  /// evaluation and checkpoints see W. resume_work puts the starting point back, bit for bit.
+  virtual void show_model(comm::Worker&, Replica&) {}
+  virtual void resume_work(comm::Worker&, Replica&) {}
+};
+
+struct StrategyOptions {
+  std::string collective = "ring";
+  std::string bmuf_kind = "nbm";           ///< cbm, nbm or nbm_cntk
+  std::optional<double> block_momentum;    ///< η; default 1 - 1/N
+  double block_learning_rate = 1;          ///< ζ, the weight of the mean update
+  bool reset_local_momentum = true;        ///< at each synchronisation that moved the model
+};
+
+/// From dist/catalogue.def. Throws ConfigError for unknown names and values out of range.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options);
+
+struct StrategyEntry {
+  std::string name;
+  std::string description;
+};
+std::vector<StrategyEntry> strategy_catalogue();
+
+}  // namespace paragrad::dist

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace paragrad::metrics {
+
+/// Tells how far a run is. On a terminal one line that is rewritten (at most ten times a second): position, rate, time left.
+/// Elsewhere nothing but the lines given to say().
+class Progress {
+ public:
+  /// total_samples: of the whole run. quiet: print nothing at all.
+  Progress(std::uint64_t total_samples, bool quiet);
+  ~Progress();
+
+  void advance(std::uint64_t samples, const std::string& position);
+
+  /// A line that stays.
+  void say(const std::string& line);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void clear_line();
+
+  std::uint64_t total_;
+  std::uint64_t done_ = 0;
+  bool quiet_;
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_{};
+};
+
+}  // namespace paragrad::metrics

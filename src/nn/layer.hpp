@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "backend/kernels.hpp"
+#include "core/philox.hpp"
+#include "core/range.hpp"
+
+namespace paragrad::nn {
+
+/// Where backward writes a gradient: into = keep·into + gradient. keep = 0 for the bare gradient; keep = momentum accumulates
+/// it straight into the velocity, which saves a pass over memory.
+struct GradientSink {
+  std::span<float> into;
+  float keep = 0;
+};
+
+/// Told which elements of the gradient are complete. From the last layer to the first, in panels that still lie in cache.
+using GradientReady = std::function<void(core::Range)>;
+
+/// A layer's forward and backward pass. Owns no memory: parameters, gradients and activations are spans handed in, so one layer
+/// serves any replica. Activations are [batch][outputs()] after the activation function; deltas are the gradient of the loss
+/// with respect to the values before it.
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  virtual std::size_t inputs() const = 0;
+  virtual std::size_t outputs() const = 0;
+  virtual std::size_t parameter_count() const = 0;
+  virtual backend::Activation activation() const = 0;
+
+  /// Fills host memory [parameter_count()]; the numbers depend on the stream and the position alone.
+  virtual void initialise(const core::RandomStream& random, std::span<float> parameters) const = 0;
+
+  virtual void forward(backend::Device& device, std::size_t batch, std::span<const float> parameters, std::span<const float> x,
+                       std::span<float> y) const = 0;
+
+  /// delta_below[batch][inputs()] from delta[batch][outputs()]; x is the activation of the layer below and f its function.
+  virtual void backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
+                              std::span<const float> delta, std::span<const float> x, backend::Activation f,
+                              std::span<float> delta_below) const = 0;
+
+  /// Gradient of the parameters; `ready` gets ranges within [0, parameter_count()). The parameters may change in `ready`.
+  virtual void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
+                                   std::span<const float> delta, GradientSink sink, const GradientReady& ready) const = 0;
+};
+
+}  // namespace paragrad::nn

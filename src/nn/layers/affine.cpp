@@ -1,0 +1,53 @@
+#include "nn/layers/affine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace paragrad::nn {
+namespace {
+
+// A panel of the gradient and as much of the weights should fit into the second-level cache together.
+constexpr std::size_t panel_bytes = 256 * 1024;
+
+}  // namespace
+
+void Affine::initialise(const core::RandomStream& random, std::span<float> parameters) const {
+  const double fan_in = static_cast<double>(inputs_), fan_out = static_cast<double>(outputs_);
+  const std::size_t weights = inputs_ * outputs_;
+  if (f_ == backend::Activation::relu) {
+    const double deviation = std::sqrt(2 / fan_in);
+    for (std::size_t i = 0; i < weights; ++i) parameters[i] = static_cast<float>(deviation * random.normal(i));
+  } else {
+    const double limit = std::sqrt(6 / (fan_in + fan_out)) * (f_ == backend::Activation::sigmoid ? 4 : 1);
+    for (std::size_t i = 0; i < weights; ++i) parameters[i] = static_cast<float>(limit * (2 * random.uniform(i) - 1));
+  }
+  std::ranges::fill(parameters.subspan(weights), 0.f);
+}
+
+void Affine::forward(backend::Device& device, std::size_t batch, std::span<const float> parameters, std::span<const float> x,
+                     std::span<float> y) const {
+  const std::size_t weights = inputs_ * outputs_;
+  device.affine_forward(batch, inputs_, outputs_, x, parameters.first(weights), parameters.subspan(weights), f_, y);
+}
+
+void Affine::backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
+                            std::span<const float> delta, std::span<const float> x, backend::Activation f,
+                            std::span<float> delta_below) const {
+  device.affine_backward_input(batch, inputs_, outputs_, delta, parameters.first(inputs_ * outputs_), x, f, delta_below);
+}
+
+void Affine::backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
+                                 std::span<const float> delta, GradientSink sink, const GradientReady& ready) const {
+  const std::size_t weights = inputs_ * outputs_;
+  const std::size_t rows_per_panel = std::max<std::size_t>(1, panel_bytes / sizeof(float) / outputs_);
+  device.bias_gradient(batch, outputs_, delta, sink.keep, sink.into.subspan(weights));
+  ready({weights, weights + outputs_});
+  for (std::size_t row = 0; row < inputs_; row += rows_per_panel) {
+    const std::size_t rows = std::min(rows_per_panel, inputs_ - row);
+    const core::Range panel{row * outputs_, (row + rows) * outputs_};
+    device.affine_backward_weights(batch, inputs_, outputs_, row, rows, x, delta, sink.keep, panel.of(sink.into));
+    ready(panel);
+  }
+}
+
+}  // namespace paragrad::nn

@@ -1,0 +1,75 @@
+#include "nn/model.hpp"
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::nn {
+
+Loss parse_loss(std::string_view name) {
+  if (name == "cross_entropy") return Loss::cross_entropy;
+  if (name == "squared_error") return Loss::squared_error;
+  throw core::unknown_name("loss", name, {"cross_entropy", "squared_error"});
+}
+
+Model::Model(backend::Device& device, std::vector<std::unique_ptr<Layer>> layers, std::size_t max_batch)
+    : device_(device), layers_(std::move(layers)), max_batch_(max_batch) {
+  starts_.push_back(0);
+  std::size_t widest = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (l > 0 && layers_[l]->inputs() != layers_[l - 1]->outputs())
+      throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below gives {}", l + 1, layers_[l]->inputs(),
+                                           layers_[l - 1]->outputs()));
+    starts_.push_back(starts_.back() + layers_[l]->parameter_count());
+    activations_.push_back(device_.allocate(max_batch * layers_[l]->outputs()));
+    if (l + 1 < layers_.size()) widest = std::max(widest, layers_[l]->outputs());
+  }
+  for (core::Arena& delta : deltas_) delta = device_.allocate(max_batch * widest);
+}
+
+void Model::initialise(std::uint64_t seed, std::span<float> parameters) const {
+  for (std::size_t l = 0; l < layers_.size(); ++l)
+    layers_[l]->initialise(core::RandomStream(seed, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
+                           range_of(l).of(parameters));
+}
+
+std::span<const float> Model::input_of(std::size_t layer, const data::Batch& batch) {
+  if (layer == 0) return batch.features;
+  return std::span<const float>(activations_[layer - 1].span()).first(batch.size() * layers_[layer]->inputs());
+}
+
+void Model::forward(std::span<const float> parameters, const data::Batch& batch) {
+  if (batch.size() > max_batch_) throw std::logic_error("a minibatch is larger than the model was made for");
+  for (std::size_t l = 0; l < layers_.size(); ++l)
+    layers_[l]->forward(device_, batch.size(), range_of(l).of(parameters), input_of(l, batch),
+                        activations_[l].span().first(batch.size() * layers_[l]->outputs()));
+}
+
+backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
+  const auto outputs_of_batch = activations_.back().span().first(batch.size() * outputs());
+  return kind == Loss::cross_entropy
+             ? device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, outputs_of_batch)
+             : device_.squared_error(batch.size(), outputs(), batch.labels, outputs_of_batch);
+}
+
+void Model::backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
+                     const GradientReady& ready) {
+  const std::size_t size = batch.size();
+  std::span<float> delta = activations_.back().span().first(size * outputs());
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    const Layer& layer = *layers_[l];
+    const auto x = input_of(l, batch);
+    std::span<float> delta_below;
+    if (l > 0) {
+      delta_below = deltas_[l % 2].span().first(size * layer.inputs());
+      layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers_[l - 1]->activation(), delta_below);
+    }
+    const std::size_t start = starts_[l];
+    layer.backward_parameters(device_, size, x, delta, {range_of(l).of(sink.into), sink.keep},
+                              [&](core::Range part) { ready({start + part.begin, start + part.end}); });
+    delta = delta_below;
+  }
+}
+
+}  // namespace paragrad::nn

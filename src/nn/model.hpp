@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/kernels.hpp"
+#include "core/arena.hpp"
+#include "data/loader.hpp"
+#include "nn/layer.hpp"
+
+namespace paragrad::nn {
+
+enum class Loss { cross_entropy, squared_error };
+
+/// "cross_entropy" or "squared_error". Throws ConfigError.
+Loss parse_loss(std::string_view name);
+
+/// A chain of layers over flat arenas. The model owns its activations, [max_batch][outputs] of each layer, and no parameters:
+/// those of a replica are one span [parameter_count()], layer after layer, and gradients mirror it.
+class Model {
+ public:
+  /// Throws ConfigError if the layers do not fit each other.
+  Model(backend::Device& device, std::vector<std::unique_ptr<Layer>> layers, std::size_t max_batch);
+
+  std::size_t parameter_count() const { return starts_.back(); }
+  std::size_t inputs() const { return layers_.front()->inputs(); }
+  std::size_t outputs() const { return layers_.back()->outputs(); }
+  std::size_t max_batch() const { return max_batch_; }
+
+  /// Initial parameters in host memory, a function of the seed alone.
+  void initialise(std::uint64_t seed, std::span<float> parameters) const;
+
+  /// Computes the outputs of a minibatch of at most max_batch samples. The batch's features are used again by backward().
+  void forward(std::span<const float> parameters, const data::Batch& batch);
+
+  /// Loss of the outputs just computed; turns them into its gradient.
+  backend::LossSum loss(Loss kind, const data::Batch& batch);
+
+  /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. Layers whose parameters `ready`
+  /// changes are not needed any more.
+  void backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink, const GradientReady& ready);
+
+ private:
+  std::span<const float> input_of(std::size_t layer, const data::Batch& batch);
+  core::Range range_of(std::size_t layer) const { return {starts_[layer], starts_[layer + 1]}; }
+
+  backend::Device& device_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<std::size_t> starts_;          // [layers + 1] where each layer's parameters begin
+  std::size_t max_batch_;
+  std::vector<core::Arena> activations_;     // [layers][max_batch * outputs]
+  std::array<core::Arena, 2> deltas_;        // [max_batch * widest hidden layer], used in turn
+};
+
+/// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after a
+/// colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid", "440-5x1024-1000:relu". The output layer is affine.
+/// Throws ConfigError that quotes the part it cannot use.
+std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model);
+
+}  // namespace paragrad::nn

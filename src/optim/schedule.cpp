@@ -1,0 +1,72 @@
+#include "optim/schedule.hpp"
+
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::optim {
+namespace {
+
+class Constant : public Schedule {
+ public:
+  using Schedule::Schedule;
+  bool observe(int, double) override { return false; }
+};
+
+class Exponential : public Schedule {
+ public:
+  using Schedule::Schedule;
+  bool observe(int, double) override {
+    rate_ *= options_.factor;
+    return false;
+  }
+};
+
+class StepDown : public Schedule {
+ public:
+  using Schedule::Schedule;
+  bool observe(int sweep, double) override {
+    if (sweep % options_.every == 0) rate_ *= options_.factor;
+    return false;
+  }
+};
+
+class Newbob : public Schedule {
+ public:
+  using Schedule::Schedule;
+  bool observe(int, double loss) override {
+    if (std::isnan(loss)) throw core::ConfigError("the schedule 'newbob' needs a validation set, and the data has none");
+    const bool better = loss < best_;
+    const bool progress = loss < best_ * (1 - options_.newbob_improvement);
+    if (better) best_ = loss;
+    if (!progress) rate_ *= options_.factor;
+    return !better && options_.newbob_restore;
+  }
+
+ private:
+  double best_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
+  if (!(options.factor > 0 && options.factor <= 1))
+    throw core::ConfigError(core::format("the schedule's factor {} is outside (0, 1]", options.factor));
+  if (options.every < 1) throw core::ConfigError("the schedule's period must be at least one sweep");
+#define SCHEDULE(known, Type, description) \
+  if (options.name == #known) return std::make_unique<Type>(options);
+#include "optim/schedules.def"
+#undef SCHEDULE
+  throw core::unknown_name("schedule", options.name, schedule_names());
+}
+
+std::vector<std::string> schedule_names() {
+  return {
+#define SCHEDULE(known, Type, description) #known,
+#include "optim/schedules.def"
+#undef SCHEDULE
+  };
+}
+
+}  // namespace paragrad::optim

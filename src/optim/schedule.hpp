@@ -1,0 +1,42 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paragrad::optim {
+
+struct ScheduleOptions {
+  std::string name = "constant";
+  double initial_rate = 0;
+  double factor = 0.5;               ///< exponential: per sweep; step: every `every` sweeps; newbob: when progress stops
+  int every = 1;                     ///< step only
+  double newbob_improvement = 0.005; ///< newbob: smallest relative fall of the validation loss that counts as progress
+  bool newbob_restore = false;       ///< newbob: go on from the best model when progress stops
+};
+
+/// Learning rate over sweeps. From optim/schedules.def; all workers hold equal copies and see equal validation losses.
+class Schedule {
+ public:
+  explicit Schedule(const ScheduleOptions& options) : options_(options), rate_(options.initial_rate) {}
+  virtual ~Schedule() = default;
+
+  double rate() const { return rate_; }
+
+  /// Call after each sweep (counted from 1) with the validation loss per sample, NaN if there is no validation set.
+  /// True: go back to the best model so far.
+  virtual bool observe(int sweep, double validation_loss) = 0;
+
+ protected:
+  ScheduleOptions options_;
+  double rate_;
+};
+
+/// Throws ConfigError: unknown name, factor outside (0, 1], every < 1.
+std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
+
+std::vector<std::string> schedule_names();
+
+}  // namespace paragrad::optim

@@ -1,0 +1,44 @@
+#include "train/checkpoint.hpp"
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/sha256.hpp"
+#include "data/hdf5_file.hpp"
+
+namespace paragrad::train {
+namespace {
+
+constexpr const char* format_name = "paragrad-checkpoint";
+constexpr std::uint64_t format_version = 1;
+
+}  // namespace
+
+std::string parameters_sha256(std::span<const float> parameters) { return core::sha256(std::as_bytes(parameters)); }
+
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  auto file = data::Hdf5File::create(path);
+  file.set_text("/", "format", format_name);
+  file.set_count("/", "version", format_version);
+  file.set_text("/", "model", checkpoint.model);
+  file.set_text("/", "dataset_sha256", checkpoint.content_sha256);
+  file.set_count("/", "sweep", checkpoint.sweep);
+  file.set_text("/", "parameters_sha256", parameters_sha256(checkpoint.parameters));
+  file.write("/parameters", std::span<const float>(checkpoint.parameters));
+  file.finish();
+}
+
+Checkpoint read_checkpoint(const std::string& path) {
+  const auto file = data::Hdf5File::open(path);
+  if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
+    throw core::ConfigError(core::format("'{}' is an HDF5 file but no Paragrad checkpoint", path));
+  if (const auto version = file.count("/", "version"); version != format_version)
+    throw core::ConfigError(core::format("checkpoint '{}' has format version {}; this program reads version {}", path, version,
+                                         format_version));
+  Checkpoint checkpoint{file.text("/", "model"), file.text("/", "dataset_sha256"), file.count("/", "sweep"),
+                        file.read<float>("/parameters")};
+  if (parameters_sha256(checkpoint.parameters) != file.text("/", "parameters_sha256"))
+    throw core::ConfigError(core::format("checkpoint '{}' is damaged: its parameters do not match their checksum", path));
+  return checkpoint;
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "comm/worker.hpp"
+#include "train/learner.hpp"
+#include "train/trainer.hpp"
+
+namespace paragrad::train {
+
+/// Scores a learner's parameters on a subset; each worker takes a contiguous part, sums are added in rank order.
+class Evaluator {
+ public:
+  Evaluator(comm::Worker& worker, Learner& learner, LearnerCost& cost, const Source& source)
+      : worker_(worker), learner_(learner), cost_(cost), source_(source) {}
+
+  /// The same on every worker. NaN for an empty subset.
+  Score score(data::Subset subset);
+
+ private:
+  comm::Worker& worker_;
+  Learner& learner_;
+  LearnerCost& cost_;
+  const Source& source_;
+};
+
+}  // namespace paragrad::train

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend/kernels.hpp"
+#include "core/arena.hpp"
+#include "nn/model.hpp"
+#include "optim/local_optimiser.hpp"
+#include "train/options.hpp"
+
+namespace paragrad::train {
+
+/// Hands out the next samples, at most as many as asked for.
+using NextBatch = std::function<data::Batch(std::size_t)>;
+
+/// One worker's replica: model, parameters, local optimiser.
+class Learner {
+ public:
+  /// minibatch: the largest that this worker will see. bare_gradient: see optim::make_optimiser.
+  Learner(backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient);
+
+  nn::Model& model() { return model_; }
+  std::span<float> parameters() { return parameters_.span(); }
+  optim::LocalOptimiser& optimiser() { return *optimiser_; }
+
+  /// Forward, loss, backward over `samples` samples (none: a gradient of zero). A minibatch larger than the model's buffers is
+  /// processed in pieces whose gradients add up; `ready` is told during the last.
+  backend::LossSum minibatch(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready);
+
+  /// Loss of `samples` samples.
+  backend::LossSum evaluate(std::size_t samples, const NextBatch& next);
+
+ private:
+  backend::Device& device_;
+  nn::Model model_;
+  nn::Loss loss_;
+  core::Arena parameters_;
+  std::unique_ptr<optim::LocalOptimiser> optimiser_;
+};
+
+/// What a learner's work costs, found out on a device that only counts. The simulator needs to know beforehand how long a worker
+/// will be busy.
+class LearnerCost {
+ public:
+  LearnerCost(const Options& options, std::size_t minibatch, bool bare_gradient);
+
+  /// Minibatch of this size, with the local update of all parameters or without.
+  backend::WorkMeter minibatch(std::size_t samples, bool update);
+  backend::WorkMeter evaluate(std::size_t samples);
+
+ private:
+  data::Batch imaginary_batch(std::size_t samples);
+  backend::WorkMeter count(const std::function<void()>& work);
+
+  std::unique_ptr<backend::Device> meta_;
+  Learner learner_;
+  core::Arena features_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace paragrad::train

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "data/partition.hpp"
+#include "dist/strategy.hpp"
+
+namespace paragrad::train {
+
+/// One worker's part of a block.
+struct BlockPlan {
+  std::vector<std::uint32_t> rows;    ///< of the training set, in the order of processing
+  std::vector<std::size_t> mine;      ///< this worker's samples in each minibatch; their sum is rows.size()
+  std::vector<std::size_t> together;  ///< samples of the same minibatch over all workers that share it
+};
+
+/// Share::minibatch: the block's samples, in stored order, cut into minibatches; each worker takes a contiguous part of each, so
+/// any number of workers walks through the same minibatches. Share::block: worker k takes split k, in minibatches of its own.
+/// minibatch = 0: one minibatch for the whole block (or split).
+BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
+                     int workers);
+
+/// The order in which sweep `sweep` (from 1) takes the blocks: random, the same for every strategy and number of workers.
+std::vector<std::uint32_t> block_order(std::uint64_t seed, int sweep, std::size_t blocks);
+
+}  // namespace paragrad::train

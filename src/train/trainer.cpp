@@ -1,0 +1,302 @@
+#include "train/trainer.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "comm/allreduce.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "train/checkpoint.hpp"
+#include "train/evaluator.hpp"
+#include "train/learner.hpp"
+#include "train/plan.hpp"
+
+namespace paragrad::train {
+namespace {
+
+/// Sums over the samples of a sweep or of a subset.
+struct Sums {
+  backend::LossSum loss;
+  double samples = 0;
+};
+
+class Trainer {
+ public:
+  Trainer(comm::Worker& worker, const Options& options, const Source& source, const Output& output);
+  Result run();
+
+ private:
+  void start();
+  void warm_start();
+  void train_sweep(int sweep);
+  void train_block(const BlockPlan& plan);
+  void train_minibatch(std::size_t mine, std::size_t together);
+  void validate(int sweep);
+  void remember_best();
+  void go_back_to_best();
+  void report(int sweep, double rate);
+  void write_model(int sweep);
+  std::size_t largest_minibatch() const;
+  backend::WorkMeter expected_work(const BlockPlan& plan);
+  void set_step(std::size_t samples);
+  void check_loss(double loss) const;
+  bool leads() const { return worker_.rank() == 0; }
+
+  comm::Worker& worker_;
+  const Options& options_;
+  const Source& source_;
+  Output output_;
+  std::unique_ptr<dist::Strategy> strategy_;
+  std::unique_ptr<optim::Schedule> schedule_;
+  std::unique_ptr<comm::Allreduce> spread_;  // from worker 0 to all: its gather half
+  bool bare_gradient_;
+  bool communicates_in_step_;
+  Learner learner_;
+  LearnerCost cost_;
+  Evaluator evaluator_;
+  data::Loader loader_;
+  NextBatch next_;
+  dist::Replica replica_;
+
+  bool warming_up_ = false;
+  int sweep_ = 0;
+  std::size_t block_ = 0;
+  std::size_t minibatch_ = 0;
+  Sums sums_;
+  PhaseTimes times_;
+  PhaseTimes reported_;
+  Result result_;
+  double start_s_ = 0;
+  std::vector<float> best_;  // this worker's part of the best model, kept where the schedule may go back to it
+  double best_loss_ = std::numeric_limits<double>::infinity();
+};
+
+Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& source, const Output& output)
+    : worker_(worker),
+      options_(options),
+      source_(source),
+      output_(worker.rank() == 0 ? output : Output{}),
+      strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
+      schedule_(optim::make_schedule(options.schedule)),
+      spread_(comm::make_allreduce("tree")),
+      bare_gradient_(strategy_->needs_bare_gradient(worker.size())),
+      communicates_in_step_(strategy_->communicates_in_step(worker.size())),
+      learner_(worker.device(), options, largest_minibatch(), bare_gradient_),
+      cost_(options, largest_minibatch(), bare_gradient_),
+      evaluator_(worker, learner_, cost_, source),
+      loader_(source.dataset, data::Subset::train, *source.prefetcher),
+      next_([this](std::size_t n) { return loader_.next(n); }),
+      replica_{learner_.parameters(), learner_.optimiser(), {}} {}
+
+std::size_t Trainer::largest_minibatch() const {
+  const auto workers = static_cast<std::size_t>(worker_.size());
+  const bool shared = strategy_->share() == dist::Share::minibatch && options_.warm_start_sweeps == 0;
+  const std::size_t all = options_.minibatch == 0 ? source_.dataset->info().samples[0] : options_.minibatch;
+  return shared ? (all + workers - 1) / workers : all;
+}
+
+Result Trainer::run() {
+  start();
+  if (options_.warm_start_sweeps > 0) warm_start();
+  strategy_->start(worker_, replica_);
+  start_s_ = worker_.comm().now_s();
+  for (int sweep = 1; sweep <= options_.sweeps; ++sweep) {
+    const double rate = schedule_->rate();
+    train_sweep(sweep);
+    strategy_->show_model(worker_, replica_);
+    validate(sweep);
+    write_model(sweep);
+    report(sweep, rate);
+    const bool back = schedule_->observe(sweep, result_.valid.loss);
+    if (back) go_back_to_best();
+    if (sweep < options_.sweeps && !back) strategy_->resume_work(worker_, replica_);
+  }
+  result_.training_s = worker_.comm().now_s() - start_s_;
+  result_.test = evaluator_.score(data::Subset::test);
+  result_.times = times_;
+  result_.data_wait_s = loader_.waited_s();
+  result_.parameters_sha256 = parameters_sha256(learner_.parameters());
+  return result_;
+}
+
+void Trainer::start() {
+  if (strategy_->share() == dist::Share::block && source_.partition->workers() != static_cast<std::size_t>(worker_.size()))
+    throw core::ConfigError(core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
+                                         options_.strategy, worker_.size(), worker_.size(), source_.partition->workers()));
+  if (options_.init.empty()) {
+    learner_.model().initialise(options_.seed, learner_.parameters());
+    return;
+  }
+  const Checkpoint checkpoint = read_checkpoint(options_.init);
+  if (checkpoint.parameters.size() != learner_.parameters().size() || checkpoint.model != options_.model)
+    throw core::ConfigError(core::format("checkpoint '{}' holds the model '{}', not '{}'", options_.init, checkpoint.model, options_.model));
+  std::copy(checkpoint.parameters.begin(), checkpoint.parameters.end(), learner_.parameters().begin());
+}
+
+// Worker 0 trains alone, the others wait for its model.
+void Trainer::warm_start() {
+  warming_up_ = true;
+  if (leads())
+    for (int sweep = 1; sweep <= options_.warm_start_sweeps; ++sweep) train_sweep(-sweep);
+  warming_up_ = false;
+  spread_->gather(worker_.comm(), learner_.parameters());
+  const auto velocity = learner_.optimiser().velocity();
+  if (!velocity.empty()) worker_.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
+}
+
+void Trainer::train_sweep(int sweep) {
+  sweep_ = sweep;
+  sums_ = {};
+  const auto order = block_order(options_.seed, sweep, source_.partition->blocks());
+  const auto plan_of = [&](std::size_t position) {
+    return warming_up_ ? plan_block(*source_.partition, order[position], dist::Share::minibatch, options_.minibatch, 0, 1)
+                       : plan_block(*source_.partition, order[position], strategy_->share(), options_.minibatch, worker_.rank(),
+                                    worker_.size());
+  };
+  BlockPlan plan = plan_of(0);
+  loader_.prefetch(plan.rows);
+  for (block_ = 0; block_ < order.size(); ++block_) {
+    loader_.advance();
+    BlockPlan following;
+    if (block_ + 1 < order.size()) {
+      following = plan_of(block_ + 1);
+      loader_.prefetch(following.rows);
+    }
+    train_block(plan);
+    if (output_.progress != nullptr && !warming_up_)
+      output_.progress->advance(source_.partition->block(order[block_]).size(),
+                                core::format("sweep {}/{} block {}/{}", sweep, options_.sweeps, block_ + 1, order.size()));
+    plan = std::move(following);
+  }
+}
+
+void Trainer::train_block(const BlockPlan& plan) {
+  comm::Communicator& comm = worker_.comm();
+  const double begin_s = comm.now_s();
+  const double aggregate_before_s = times_.aggregate_s;
+  const auto minibatches = [&] {
+    for (minibatch_ = 0; minibatch_ < plan.mine.size(); ++minibatch_)
+      train_minibatch(plan.mine[minibatch_], plan.together[minibatch_]);
+  };
+  // Nobody to wait for until the end of the block: then its minibatches are one computation.
+  if (communicates_in_step_ && !warming_up_)
+    minibatches();
+  else
+    worker_.compute(expected_work(plan), minibatches);
+  const double optimised_s = comm.now_s();
+  if (!warming_up_) strategy_->synchronise(worker_, replica_, plan.rows.size());
+  times_.optimise_s += optimised_s - begin_s - (times_.aggregate_s - aggregate_before_s);
+  times_.aggregate_s += comm.now_s() - optimised_s;
+}
+
+void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
+  set_step(together);
+  const bool alone = warming_up_ || !communicates_in_step_;
+  worker_.compute(alone ? backend::WorkMeter{} : cost_.minibatch(mine, false), [&] {
+    const backend::LossSum loss = learner_.minibatch(mine, next_, [&](core::Range range) {
+      if (warming_up_)
+        learner_.optimiser().update(worker_.device(), range, replica_.step, replica_.parameters);
+      else
+        strategy_->gradient_ready(worker_, replica_, range);
+    });
+    check_loss(loss.loss);
+    sums_.loss.loss += loss.loss;
+    sums_.loss.errors += loss.errors;
+    sums_.samples += static_cast<double>(mine);
+  });
+  if (alone) return;
+  const double begin_s = worker_.comm().now_s();
+  strategy_->step(worker_, replica_);
+  times_.aggregate_s += worker_.comm().now_s() - begin_s;
+}
+
+backend::WorkMeter Trainer::expected_work(const BlockPlan& plan) {
+  backend::WorkMeter work;
+  std::size_t repeated = 0;  // minibatches like the first: all but the last, as a rule
+  while (repeated < plan.mine.size() && plan.mine[repeated] == plan.mine[0]) ++repeated;
+  if (repeated > 0) work += cost_.minibatch(plan.mine[0], true) * repeated;
+  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_.minibatch(plan.mine[i], true);
+  return work;
+}
+
+void Trainer::set_step(std::size_t samples) {
+  const bool per_minibatch = options_.rate_per == "minibatch" && options_.minibatch > 0;
+  const double divisor = per_minibatch                          ? static_cast<double>(options_.minibatch)
+                         : options_.rate_per == "minibatch" ? static_cast<double>(samples)
+                                                                : 1;
+  replica_.step.rate = static_cast<float>(schedule_->rate() / divisor);
+  replica_.step.decay = static_cast<float>(options_.l2 * static_cast<double>(samples));
+}
+
+void Trainer::check_loss(double loss) const {
+  if (std::isfinite(loss)) return;
+  const std::string kept = output_.folder != nullptr || sweep_ > 1 ? "; the checkpoint is that of the last good sweep" : "";
+  throw core::ConfigError(core::format("the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate{}", loss,
+                                       worker_.rank(), sweep_, block_ + 1, minibatch_ + 1, kept));
+}
+
+void Trainer::validate(int sweep) {
+  const double begin_s = worker_.comm().now_s();
+  std::array<double, 3> sums{sums_.loss.loss, static_cast<double>(sums_.loss.errors), sums_.samples};
+  comm::sum_in_rank_order(worker_.comm(), sums);
+  result_.train = {sums[0] / sums[2], sums[1] / sums[2]};
+  result_.samples += static_cast<std::uint64_t>(sums[2]);
+  result_.valid = evaluator_.score(data::Subset::valid);
+  if (options_.schedule.newbob_restore && result_.valid.loss < best_loss_) remember_best();
+  times_.validate_s += worker_.comm().now_s() - begin_s;
+  if (std::isinf(result_.valid.loss))
+    throw core::ConfigError(core::format("the validation loss is infinite after sweep {}: lower the learning rate", sweep));
+}
+
+// The best model is kept in parts, one per worker.
+void Trainer::remember_best() {
+  best_loss_ = result_.valid.loss;
+  const auto part = spread_->owned(worker_.comm(), learner_.parameters().size()).of(learner_.parameters());
+  best_.assign(part.begin(), part.end());
+}
+
+void Trainer::go_back_to_best() {
+  const auto part = spread_->owned(worker_.comm(), learner_.parameters().size()).of(learner_.parameters());
+  std::copy(best_.begin(), best_.end(), part.begin());
+  spread_->gather(worker_.comm(), learner_.parameters());
+  const auto velocity = learner_.optimiser().velocity();
+  if (!velocity.empty()) worker_.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
+  strategy_->start(worker_, replica_);
+}
+
+void Trainer::write_model(int sweep) {
+  if (output_.folder == nullptr) return;
+  const auto parameters = learner_.parameters();
+  write_checkpoint(output_.folder->file("checkpoint.h5"),
+                   {options_.model, source_.dataset->info().content_sha256, static_cast<std::uint64_t>(sweep),
+                    {parameters.begin(), parameters.end()}});
+}
+
+void Trainer::report(int sweep, double rate) {
+  const double time_s = worker_.comm().now_s() - start_s_;
+  if (output_.folder != nullptr)
+    output_.folder->record({{"sweep", sweep},
+                            {"samples", result_.samples},
+                            {"learning_rate", rate},
+                            {"train_loss", result_.train.loss},
+                            {"train_error", result_.train.error},
+                            {"valid_loss", result_.valid.loss},
+                            {"valid_error", result_.valid.error},
+                            {"time_s", time_s},
+                            {"optimise_s", times_.optimise_s - reported_.optimise_s},
+                            {"aggregate_s", times_.aggregate_s - reported_.aggregate_s},
+                            {"validate_s", times_.validate_s - reported_.validate_s}});
+  reported_ = times_;
+  if (output_.progress != nullptr)
+    output_.progress->say(core::format("sweep {:3}  rate {:<8.4g} train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   {:.4g} s",
+                                       sweep, rate, result_.train.loss, 100 * result_.train.error, result_.valid.loss,
+                                       100 * result_.valid.error, time_s));
+}
+
+}  // namespace
+
+Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
+  return Trainer(worker, options, source, output).run();
+}
+
+}  // namespace paragrad::train

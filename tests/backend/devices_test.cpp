@@ -1,0 +1,148 @@
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "backend/backend_info.hpp"
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "tests/backend/support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::backend;
+using namespace paragrad::backend::testing;
+
+namespace {
+
+/// Every kernel once, with and without the options that change its work.
+void run_every_kernel(Device& device) {
+  const std::size_t batch = 4, in = 6, out = 5;
+  core::Arena memory = device.allocate(1000);
+  std::size_t used = 0;
+  const auto take = [&](std::size_t count) {
+    used += count;
+    return memory.span().subspan(used - count, count);
+  };
+  const auto x = take(batch * in), w = take(in * out), bias = take(out), y = take(batch * out), dx = take(batch * in);
+  const auto a = take(50), b = take(50), c = take(50);
+  const std::vector<std::int32_t> labels(batch);
+  device.gemm(Transpose::no, Transpose::no, batch, out, in, x, w, 0, y);
+  device.affine_forward(batch, in, out, x, w, bias, Activation::tanh, y);
+  device.affine_backward_input(batch, in, out, y, w, x, Activation::tanh, dx);
+  device.affine_backward_weights(batch, in, out, 1, 2, x, y, 0.5f, w.first(2 * out));
+  device.bias_gradient(batch, out, y, 0, bias);
+  device.activation_backward(Activation::relu, a, b);
+  device.softmax_cross_entropy(batch, out, labels, y);
+  device.squared_error(batch, out, labels, y);
+  device.fill(1, a);
+  device.copy(a, b);
+  device.scale(2, a);
+  device.add(a, b);
+  for (const float decay : {0.f, 0.1f}) {
+    device.descend(0.1f, decay, a, b);
+    for (const bool nesterov : {false, true}) device.momentum_update(0.1f, 0.9f, nesterov, decay, a, b, c);
+  }
+  device.block_filter(0.9f, 1, 0, 0.9f, a, b, c);
+  device.look_ahead(0.9f, a, b, c);
+}
+
+}  // namespace
+
+TEST_CASE("every device counts the same work for the same calls", "[backend]") {
+  const auto reference = make_device("reference");
+  run_every_kernel(*reference);
+  for (const char* name : {"meta", "cpu"}) {
+    const auto device = make_device(name);
+    run_every_kernel(*device);
+    CHECK(device->meter() == reference->meter());
+  }
+}
+
+TEST_CASE("work is counted as 2mnk flops of a matrix product and as bytes of a stream", "[backend]") {
+  const auto device = make_device("meta");
+  const core::Arena a = device->allocate(6), b = device->allocate(12);
+  core::Arena c = device->allocate(8);
+  device->gemm(Transpose::no, Transpose::yes, 2, 4, 3, a.span(), b.span(), 0, c.span());
+  CHECK(device->meter().of(KernelKind::gemm) == Work{1, 48, 4 * (6 + 12 + 8)});
+  device->copy(b.span().first(8), c.span());
+  device->descend(0.1f, 0, c.span(), c.span());
+  CHECK(device->meter().of(KernelKind::streaming) == Work{2, 16, 64 + 96});
+}
+
+TEST_CASE("the meta device reserves more than any memory holds and computes no loss", "[backend]") {
+  const auto device = make_device("meta");
+  const std::size_t four_terabytes = std::size_t{1} << 40;
+  core::Arena arena = device->allocate(four_terabytes);
+  REQUIRE(arena.size() == four_terabytes);
+  device->fill(1, arena.span());
+  const std::vector<std::int32_t> labels(2);
+  const LossSum loss = device->softmax_cross_entropy(2, 8, labels, arena.span().first(16));
+  CHECK(loss.loss == 0);
+  CHECK(loss.errors == 0);
+  CHECK(device->allocate(0).size() == 0);
+}
+
+TEST_CASE("touching memory of the meta device faults", "[backend]") {
+  const auto device = make_device("meta");
+  core::Arena arena = device->allocate(1);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL);
+    *static_cast<volatile float*>(arena.span().data()) = 1;
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK_FALSE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("devices allocate zeros", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const core::Arena arena = device->allocate(1000);
+  for (const float value : arena.span()) REQUIRE(value == 0);
+}
+
+TEST_CASE("an unknown device is refused with the known ones named", "[backend]") {
+  REQUIRE_THROWS_AS(make_device("gpu"), core::ConfigError);
+  REQUIRE_THROWS_WITH(make_device("gpu"), contains_text("device 'gpu'") && contains_text("reference, cpu, cuda, meta"));
+  REQUIRE_THROWS_AS(make_device(""), core::ConfigError);
+}
+
+TEST_CASE("every name of the catalogue makes the device of that name or says that it is not built", "[backend]") {
+  for (const auto& [name, description] : device_catalogue()) {
+    CHECK_FALSE(description.empty());
+    try {
+      const auto device = make_device(name);
+      CHECK(device->name() == name);
+    } catch (const core::ConfigError& error) {
+      CHECK(name == "cuda");
+      CHECK_THAT(error.what(), contains_text("cuda"));
+    }
+  }
+}
+
+TEST_CASE("the description of the matrix products names library and kernels", "[backend]") {
+  CHECK_THAT(blas_description(), contains_text("OpenBLAS") && contains_text("core ") && contains_text("own kernels"));
+}
+
+TEST_CASE("devices in concurrent threads give the bits of one alone", "[backend]") {
+  const std::size_t batch = 33, in = 200, out = 70;
+  const auto x = random_numbers(batch * in, 1), w = random_numbers(in * out, 2), bias = random_numbers(out, 3);
+  const auto compute = [&](std::vector<float>& results) {
+    const auto device = make_device("cpu");
+    std::vector<float> y(batch * out), dx(batch * in), dw(in * out), c(batch * out);
+    device->affine_forward(batch, in, out, x, w, bias, Activation::tanh, y);
+    device->affine_backward_input(batch, in, out, y, w, x, Activation::tanh, dx);
+    device->affine_backward_weights(batch, in, out, 0, in, x, y, 0, dw);
+    device->gemm(Transpose::no, Transpose::no, batch, out, in, x, w, 0, c);
+    for (const auto& part : {y, dx, dw, c}) results.insert(results.end(), part.begin(), part.end());
+  };
+  std::vector<std::vector<float>> results(5);
+  compute(results[0]);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < results.size(); ++i) threads.emplace_back([&, i] { compute(results[i]); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) CHECK(same_bits(result, results[0]));
+}

@@ -1,0 +1,71 @@
+#include "catch.hpp"
+#include "tests/backend/support.hpp"
+
+using namespace paragrad::backend;
+using namespace paragrad::backend::testing;
+
+TEST_CASE("cpu losses agree with the reference", "[backend]") {
+  const auto cpu = make_device("cpu"), reference = make_device("reference");
+  const std::size_t batch = GENERATE(1u, 3u, 64u);
+  const std::size_t classes = GENERATE(1u, 2u, 10u, 16u, 17u, 1000u);
+  const auto labels = random_labels(batch, classes);
+  auto z = random_numbers(batch * classes, 1);
+  for (float& v : z) v *= 8;
+  auto expected = z, y = z, y_expected = z;
+
+  const LossSum loss = cpu->softmax_cross_entropy(batch, classes, labels, z);
+  const LossSum wanted = reference->softmax_cross_entropy(batch, classes, labels, expected);
+  CHECK(loss.loss == Approx(wanted.loss).epsilon(1e-6).margin(1e-6));
+  CHECK(loss.errors == wanted.errors);
+  CHECK(distance(z, expected) < 1e-6);
+
+  const LossSum square = cpu->squared_error(batch, classes, labels, y);
+  const LossSum square_wanted = reference->squared_error(batch, classes, labels, y_expected);
+  CHECK(square.loss == Approx(square_wanted.loss));
+  CHECK(square.errors == square_wanted.errors);
+  CHECK(distance(y, y_expected) < 1e-6);
+}
+
+TEST_CASE("softmax cross-entropy of equal logits is log(classes), and its gradient p - onehot", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  std::vector<float> z = {3, 3, 3, 3};
+  const LossSum loss = device->softmax_cross_entropy(1, 4, std::vector<std::int32_t>{1}, z);
+  CHECK(loss.loss == Approx(std::log(4.0)));
+  CHECK(z == std::vector<float>{0.25f, -0.75f, 0.25f, 0.25f});
+  CHECK(loss.errors == 1);  // of equal outputs the first counts, and that is not the label
+}
+
+TEST_CASE("softmax is stable for logits of any finite size", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  std::vector<float> z = {1e4f, -1e4f, 0, -1e4f, 1e4f, 1e4f};
+  const LossSum loss = device->softmax_cross_entropy(2, 3, std::vector<std::int32_t>{0, 0}, z);
+  CHECK(loss.loss == Approx(2e4 + std::log(2.0)));
+  CHECK(loss.errors == 1);
+  CHECK(z == std::vector<float>{0, 0, 0, -1, 0.5f, 0.5f});
+}
+
+TEST_CASE("a NaN or infinite output makes the loss NaN and the sample an error", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::size_t classes = GENERATE(3u, 16u, 40u);
+  const std::size_t place = GENERATE(0u, 1u, 2u);
+  const float bad = GENERATE(as<float>{}, not_a_number, std::numeric_limits<float>::infinity());
+  auto z = random_numbers(2 * classes, 1);
+  z[classes + place] = bad;
+  const LossSum loss = device->softmax_cross_entropy(2, classes, std::vector<std::int32_t>{0, 2}, z);
+  CHECK(std::isnan(loss.loss));
+  CHECK(loss.errors >= 1);
+
+  auto y = random_numbers(classes, 1);
+  y[place] = not_a_number;
+  const LossSum square = device->squared_error(1, classes, std::vector<std::int32_t>{0}, y);
+  CHECK(std::isnan(square.loss));
+  CHECK(square.errors == 1);
+}
+
+TEST_CASE("a label outside the classes is refused", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::int32_t label = GENERATE(-1, 3, 1000000);
+  std::vector<float> z(3);
+  CHECK_THROWS_AS(device->softmax_cross_entropy(1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
+  CHECK_THROWS_AS(device->squared_error(1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
+}

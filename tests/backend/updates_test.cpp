@@ -1,0 +1,145 @@
+// Elementwise kernels: against the formulas of kernels.hpp, written out in double, and the devices against each other.
+#include "catch.hpp"
+#include "tests/backend/support.hpp"
+
+using namespace paragrad::backend;
+using namespace paragrad::backend::testing;
+
+namespace {
+
+const std::vector<std::size_t> lengths = {0, 1, 15, 16, 17, 33, 1000};
+
+}  // namespace
+
+TEST_CASE("block_filter follows its formulas", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const float ahead = GENERATE(0.f, 0.75f);
+  const float ahead_before = GENERATE(0.f, 0.5f);
+  const float momentum = 0.75f, rate = 1.5f;
+  for (const std::size_t n : lengths) {
+    auto average = random_numbers(n, 1), w = random_numbers(n, 2), delta = random_numbers(n, 3);
+    std::vector<double> average_wanted(n), w_wanted(n), delta_wanted(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double base = double{w[i]} + ahead_before * double{delta[i]};
+      delta_wanted[i] = momentum * double{delta[i]} + rate * (average[i] - base);
+      w_wanted[i] = w[i] + delta_wanted[i];
+      average_wanted[i] = w_wanted[i] + ahead * delta_wanted[i];
+    }
+    device->block_filter(momentum, rate, ahead_before, ahead, average, w, delta);
+    CHECK(distance(delta, delta_wanted) < 2e-6);
+    CHECK(distance(w, w_wanted) < 2e-6);
+    CHECK(distance(average, average_wanted) < 4e-6);
+  }
+}
+
+TEST_CASE("look_ahead has the bits of block_filter's next starting point", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  for (const std::size_t n : lengths) {
+    auto average = random_numbers(n, 1), w = random_numbers(n, 2), delta = random_numbers(n, 3), start = poisoned(n);
+    device->block_filter(0.9f, 1.1f, 0.3f, 0.9f, average, w, delta);
+    device->look_ahead(0.9f, w, delta, start);
+    CHECK(same_bits(start, average));
+  }
+}
+
+TEST_CASE("block_filter of one worker without momentum takes over the average", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  std::vector<float> average = {3, 4}, w = {1, 2}, delta = {0, 0};
+  device->block_filter(0, 1, 0, 0, average, w, delta);
+  CHECK(w == std::vector<float>{3, 4});
+  CHECK(delta == std::vector<float>{2, 2});
+  CHECK(average == w);
+}
+
+TEST_CASE("momentum_update follows its formulas and leaves g alone", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const bool nesterov = GENERATE(false, true);
+  const float decay = GENERATE(0.f, 0.01f);
+  for (const std::size_t n : lengths) {
+    const auto g = random_numbers(n, 1), g_before = g;
+    auto v = random_numbers(n, 2), w = random_numbers(n, 3);
+    std::vector<double> v_wanted(n), w_wanted(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double gradient = g[i] + double{decay} * w[i];
+      v_wanted[i] = double{0.9f} * v[i] + gradient;
+      w_wanted[i] = w[i] - double{0.1f} * (nesterov ? gradient + double{0.9f} * v_wanted[i] : v_wanted[i]);
+    }
+    device->momentum_update(0.1f, 0.9f, nesterov, decay, g, v, w);
+    CHECK(distance(v, v_wanted) < 1e-6);
+    CHECK(distance(w, w_wanted) < 1e-6);
+    CHECK(same_bits(g, g_before));
+  }
+}
+
+TEST_CASE("momentum accumulated by backward and descend is momentum_update, bit for bit", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const auto g = random_numbers(100, 1);
+  auto v = random_numbers(100, 2), w = random_numbers(100, 3);
+  auto v_other = v, w_other = w;
+  device->momentum_update(0.1f, 0.9f, false, 0, g, v, w);
+  device->scale(0.9f, v_other);
+  device->add(g, v_other);
+  device->descend(0.1f, 0, v_other, w_other);
+  CHECK(same_bits(v, v_other));
+  CHECK(same_bits(w, w_other));
+}
+
+TEST_CASE("descend adds decay to d before it steps, and leaves d alone without decay", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  std::vector<float> d = {1, -2, 0.5f}, w = {2, 4, -8};
+  device->descend(0.5f, 0, d, w);
+  CHECK(d == std::vector<float>{1, -2, 0.5f});
+  CHECK(w == std::vector<float>{1.5f, 5, -8.25f});
+  device->descend(0.5f, 2, d, w);
+  CHECK(d == std::vector<float>{4, 8, -16});
+  CHECK(w == std::vector<float>{-0.5f, 1, -0.25f});
+}
+
+TEST_CASE("cpu and reference give the same bits wherever no sum is involved", "[backend]") {
+  const auto cpu = make_device("cpu"), reference = make_device("reference");
+  for (const std::size_t n : lengths) {
+    std::vector<std::vector<float>> results;
+    for (Device* device : {cpu.get(), reference.get()}) {
+      auto a = random_numbers(n, 1), b = random_numbers(n, 2), c = random_numbers(n, 3), d = poisoned(n), e = poisoned(n);
+      device->copy(a, d);
+      device->fill(0.25f, e);
+      device->add(d, e);
+      device->scale(0.7f, e);
+      device->descend(0.1f, 0.01f, d, e);
+      device->block_filter(0.9f, 1.1f, 0.4f, 0.9f, a, b, c);
+      device->momentum_update(0.1f, 0.9f, true, 0.01f, e, a, b);
+      device->activation_backward(Activation::sigmoid, a, c);
+      device->activation_backward(Activation::relu, b, c);
+      for (const auto& part : {b, c, d, e}) a.insert(a.end(), part.begin(), part.end());
+      results.push_back(a);
+    }
+    CHECK(same_bits(results[0], results[1]));
+  }
+}
+
+TEST_CASE("cpu bias_gradient agrees with the reference and overwrites NaN where keep is 0", "[backend]") {
+  const auto cpu = make_device("cpu"), reference = make_device("reference");
+  const float keep = GENERATE(0.f, 0.9f);
+  const std::size_t batch = GENERATE(0u, 1u, 7u, 256u);
+  const std::size_t out = GENERATE(1u, 10u, 16u, 37u, 130u);
+  const auto dz = random_numbers(batch * out, 1);
+  auto dbias = keep == 0 ? poisoned(out) : random_numbers(out, 2);
+  auto expected = dbias;
+  cpu->bias_gradient(batch, out, dz, keep, dbias);
+  reference->bias_gradient(batch, out, dz, keep, expected);
+  CHECK(distance(dbias, expected) < sum_tolerance(batch));
+}
+
+TEST_CASE("activation_backward multiplies by the slope", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::vector<float> y = {-0.5f, 0, 0.25f, 0.5f};
+  const auto slopes = [&](Activation f) {
+    std::vector<float> dz = {2, 2, 2, 2};
+    device->activation_backward(f, y, dz);
+    return dz;
+  };
+  CHECK(slopes(Activation::identity) == std::vector<float>{2, 2, 2, 2});
+  CHECK(slopes(Activation::sigmoid) == std::vector<float>{-1.5f, 0, 0.375f, 0.5f});
+  CHECK(slopes(Activation::tanh) == std::vector<float>{1.5f, 2, 1.875f, 1.5f});
+  CHECK(slopes(Activation::relu) == std::vector<float>{0, 0, 2, 2});
+}

@@ -1,0 +1,170 @@
+#include "comm/allreduce.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "catch.hpp"
+#include "contributions.hpp"
+#include "core/errors.hpp"
+#include "thread_communicator.hpp"
+
+using namespace paragrad;
+using namespace paragrad::comm::testing;
+using comm::Communicator;
+
+namespace {
+
+using Arrays = std::vector<std::vector<float>>;
+
+Arrays allreduced(const std::string& algorithm, Arrays arrays, std::uint64_t delays = 0) {
+  run_threads(
+      static_cast<int>(arrays.size()),
+      [&](Communicator& comm) { (*comm::make_allreduce(algorithm))(comm, arrays[comm.rank()]); }, delays);
+  return arrays;
+}
+
+Arrays contributions(int workers, std::size_t length) {
+  Arrays arrays;
+  for (int rank = 0; rank < workers; ++rank) arrays.push_back(contribution(rank, length));
+  return arrays;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("an allreduce leaves the same bits on all workers, equal to the sum in double up to rounding", "[comm]") {
+  const int workers = GENERATE(1, 2, 3, 4, 5, 7, 8);
+  const std::size_t length = GENERATE(0u, 1u, 5u, 1000u, 300000u);
+  const Arrays before = contributions(workers, length);
+  std::vector<double> sums(length), magnitudes(length);
+  for (const auto& array : before) {
+    for (std::size_t i = 0; i < length; ++i) {
+      sums[i] += array[i];
+      magnitudes[i] += std::abs(array[i]);
+    }
+  }
+  for (const auto& algorithm : own_algorithms()) {
+    CAPTURE(algorithm, workers, length);
+    const Arrays after = allreduced(algorithm, before);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      const double rounding = workers * magnitudes[i] * std::numeric_limits<float>::epsilon();
+      if (!(std::abs(after[0][i] - sums[i]) <= rounding)) ++wrong;
+    }
+    CHECK(wrong == 0);
+    for (const auto& array : after) CHECK(same_bits(array, after[0]));
+  }
+}
+
+TEST_CASE("an allreduce of small integers is exact", "[comm]") {
+  const int workers = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17);
+  const std::size_t length = GENERATE(1u, 7u, 4099u);
+  Arrays before(workers, std::vector<float>(length));
+  for (int rank = 0; rank < workers; ++rank) {
+    for (std::size_t i = 0; i < length; ++i) before[rank][i] = static_cast<float>(i % 1000 + rank * rank);
+  }
+  std::vector<float> sum(length);
+  for (const auto& array : before) {
+    for (std::size_t i = 0; i < length; ++i) sum[i] += array[i];
+  }
+  for (const auto& algorithm : own_algorithms()) {
+    CAPTURE(algorithm, workers, length);
+    CHECK(allreduced(algorithm, before) == Arrays(workers, sum));
+  }
+}
+
+TEST_CASE("the bits of an allreduce do not depend on who is late", "[comm]") {
+  const int workers = GENERATE(3, 4, 7);
+  const std::size_t length = GENERATE(10u, 300000u);
+  const Arrays before = contributions(workers, length);
+  for (const auto& algorithm : own_algorithms()) {
+    CAPTURE(algorithm, workers, length);
+    const auto punctual = allreduced(algorithm, before)[0];
+    for (const std::uint64_t delays : {1, 2, 3}) CHECK(same_bits(allreduced(algorithm, before, delays)[0], punctual));
+  }
+}
+
+TEST_CASE("owned ranges cover the array, hold complete sums, and gather spreads what their owner made of them", "[comm]") {
+  const int workers = GENERATE(1, 2, 3, 4, 5, 7, 8);
+  const std::size_t length = GENERATE(0u, 1u, 5u, 1000u, 300000u);
+  const Arrays before = contributions(workers, length);
+  for (const auto& algorithm : own_algorithms()) {
+    CAPTURE(algorithm, workers, length);
+    const auto sum = allreduced(algorithm, before)[0];
+    std::vector<float> expected(length);
+    for (std::size_t i = 0; i < length; ++i) expected[i] = sum[i] / 2 + static_cast<float>(i);
+
+    Arrays arrays = before;
+    std::vector<core::Range> owned(workers);
+    std::vector<char> complete(workers);  // not bool: written by several threads
+    run_threads(workers, [&](Communicator& comm) {
+      auto& mine = arrays[comm.rank()];
+      const auto allreduce = comm::make_allreduce(algorithm);
+      const core::Range range = owned[comm.rank()] = allreduce->owned(comm, length);
+      allreduce->reduce(comm, mine);
+      complete[comm.rank()] = true;
+      for (std::size_t i = 0; i < length; ++i) {
+        if (i < range.begin || i >= range.end) {
+          // Only what is owned counts: gather must not spread leftovers.
+          mine[i] = std::numeric_limits<float>::quiet_NaN();
+          continue;
+        }
+        if (std::memcmp(&mine[i], &sum[i], sizeof(float)) != 0) complete[comm.rank()] = false;
+        mine[i] = mine[i] / 2 + static_cast<float>(i);
+      }
+      allreduce->gather(comm, mine);
+    });
+
+    std::vector<int> owners(length);
+    for (const auto& range : owned) {
+      for (std::size_t i = range.begin; i < range.end; ++i) ++owners[i];
+    }
+    CHECK(std::count(owners.begin(), owners.end(), 0) == 0);
+    const bool overlaps = std::any_of(owners.begin(), owners.end(), [](int count) { return count > 1; });
+    CHECK(overlaps == (algorithm == "butterfly" && workers > 1 && length > 0));
+    CHECK(std::count(complete.begin(), complete.end(), true) == workers);
+    for (const auto& array : arrays) CHECK(same_bits(array, expected));
+  }
+}
+
+TEST_CASE("the additions of each allreduce are made in the order that its file states", "[comm]") {
+  // Four workers, one stripe each in the ring; the expected sums are written out.
+  const Arrays x = contributions(4, 4);
+  const auto sums = [&](const std::string& algorithm) { return allreduced(algorithm, x)[0]; };
+  const auto at = [&](std::size_t i, auto order) { return order(x[0][i], x[1][i], x[2][i], x[3][i]); };
+  const auto left_to_right = [](float a, float b, float c, float d) { return ((a + b) + c) + d; };
+  const auto in_pairs = [](float a, float b, float c, float d) { return (a + b) + (c + d); };
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(sums("parameter_server")[i] == at(i, left_to_right));
+    CHECK(sums("tree")[i] == at(i, in_pairs));
+    CHECK(sums("butterfly")[i] == at(i, in_pairs));
+    CHECK(sums("halving_doubling")[i] == at(i, in_pairs));
+    CHECK(sums("ring")[i] == ((x[(i + 1) % 4][i] + x[(i + 2) % 4][i]) + x[(i + 3) % 4][i]) + x[i][i]);
+  }
+}
+
+TEST_CASE("a reduction moves long arrays in segments of 256 kB, so that its scratch memory is small", "[comm]") {
+  const int workers = GENERATE(2, 4, 8);
+  for (const auto& algorithm : own_algorithms()) {
+    CAPTURE(algorithm, workers);
+    std::vector<std::size_t> longest(workers);
+    run_threads(workers, [&](Communicator& comm) {
+      std::vector<float> data(600'000, 1.f);
+      comm::make_allreduce(algorithm)->reduce(comm, data);
+      longest[comm.rank()] = dynamic_cast<ThreadCommunicator&>(comm).longest_receive();
+    });
+    for (const auto bytes : longest) CHECK(bytes <= 256 * 1024);
+  }
+}
+
+TEST_CASE("an unknown allreduce is refused with the names that exist", "[comm]") {
+  REQUIRE_THROWS_AS(comm::make_allreduce("rung"), core::ConfigError);
+  REQUIRE_THROWS_WITH(comm::make_allreduce("rung"), contains_text("'rung'") && contains_text("ring, tree, butterfly"));
+  for (const auto& entry : comm::allreduce_catalogue()) {
+    CHECK(comm::make_allreduce(entry.name) != nullptr);
+    CHECK(!entry.description.empty());
+  }
+}

@@ -1,0 +1,62 @@
+#!/bin/bash
+# death.sh <mpiexec> <mpi_casualty>: whatever way one worker of three dies, the launcher returns a failure within a few
+# seconds, something is said about it, and no worker stays behind.
+set -u
+mpiexec=$1 casualty=$2
+out=$(mktemp) err=$(mktemp)
+trap 'rm -f "$out" "$err"' EXIT
+failed=0
+
+complain() {
+  failed=1
+  echo "FAILED: $*"
+  sed 's/^/  stdout: /' "$out"
+  sed 's/^/  stderr: /' "$err"
+}
+
+words_of() {
+  case $1 in
+    crash) echo . ;;
+    exit | exit_zero) echo "worker 1 exits in the middle of the run" ;;
+    throw) echo "the disk is on fire" ;;
+    unwind) echo "worker 1 ends early" ;;
+    abort) echo "MPI_Abort\|ABORT" ;;
+    hang) echo "has waited 1 s for" ;;
+  esac
+}
+
+alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }  # dead and not yet collected is dead
+
+for way in kill crash exit exit_zero throw unwind abort hang launcher; do
+  begin=$(date +%s%N)
+  if [ $way = launcher ]; then
+    "$mpiexec" -n 3 "$casualty" "$way" >"$out" 2>"$err" </dev/null &
+    launcher=$!
+    sleep 1
+    kill -KILL $launcher
+    wait $launcher 2>/dev/null
+  else
+    timeout -k 1 20 "$mpiexec" -n 3 "$casualty" "$way" >"$out" 2>"$err" </dev/null
+  fi
+  status=$?
+  milliseconds=$((($(date +%s%N) - begin) / 1000000))
+  echo "$way: status $status after $milliseconds ms"
+  [ $status -ne 0 ] || complain "$way: the launcher returned 0"
+  [ $milliseconds -lt 8000 ] || complain "$way: the others lived on for $milliseconds ms"
+  if [ $way = kill ]; then
+    grep -qi 'killed\|terminat' "$out" "$err" || complain "$way: nothing was said" # by the launcher; MPICH's says it on stdout
+  elif [ $way != launcher ]; then
+    grep -q "$(words_of $way)" "$err" || complain "$way: nothing of the kind on stderr"
+  fi
+  [ "$(grep -c '^pid ' "$out")" -eq 3 ] || complain "$way: not all of the three workers had started"
+  for pid in $(sed -n 's/^pid //p' "$out"); do
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+      alive "$pid" && sleep 0.3
+    done
+    if alive "$pid"; then
+      complain "$way: process $pid was left behind"
+      kill -9 "$pid"
+    fi
+  done
+done
+exit $failed
