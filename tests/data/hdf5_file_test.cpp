@@ -275,8 +275,7 @@ TEST_CASE("many threads read one file at once, each through its own object", "[d
   std::vector<int> good(8, 0);
   for (std::size_t t = 0; t < good.size(); ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 20; ++i)
-        good[t] += Hdf5File::open(path).read<float>("/numbers") == std::vector<float>(1000, 1.5f);
+      for (int i = 0; i < 20; ++i) good[t] += Hdf5File::open(path).read<float>("/numbers") == std::vector<float>(1000, 1.5f);
     });
   for (auto& thread : threads) thread.join();
   CHECK(good == std::vector<int>(8, 20));

@@ -65,8 +65,8 @@ void patch(const std::string& path, const std::string& array, std::size_t elemen
 inline std::uint8_t feature(std::size_t row, std::size_t d) { return static_cast<std::uint8_t>((3 * row + d) % 251); }
 
 /// A data file of 3 uint8 features, 4 classes, scale 0.5, offset -1; train has sequences of two rows.
-inline DatasetInfo samples_file(const std::string& path, std::size_t train = 20, std::size_t valid = 5,
-                                std::size_t test = 0, const std::string& name = "samples") {
+inline DatasetInfo samples_file(const std::string& path, std::size_t train = 20, std::size_t valid = 5, std::size_t test = 0,
+                                const std::string& name = "samples") {
   DatasetInfo info;
   info.name = name;
   info.source = "made up";

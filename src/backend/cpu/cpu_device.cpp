@@ -4,6 +4,7 @@
 #include "backend/cpu/affine.hpp"
 #include "backend/cpu/blas.hpp"
 #include "backend/cpu/losses.hpp"
+#include "backend/cpu/memory.hpp"
 #include "backend/cpu/product.hpp"
 #include "backend/cpu/vector.hpp"
 #include "backend/kernels.hpp"
@@ -18,7 +19,7 @@ namespace {
 class CpuDevice final : public Device {
  public:
   std::string_view name() const override { return "cpu"; }
-  core::Arena allocate(std::size_t count) const override { return core::host_arena(count); }
+  core::Arena allocate(std::size_t count) const override { return cpu::allocate(count); }
 
  private:
   void do_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,

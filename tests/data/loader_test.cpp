@@ -1,0 +1,148 @@
+#include "data/loader.hpp"
+
+#include <numeric>
+#include <thread>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "data/partition.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::data;
+
+namespace {
+
+std::vector<std::uint32_t> rows_of(const Partition& partition, std::size_t block, std::size_t worker) {
+  const auto split = partition.split(block, worker);
+  return {split.begin(), split.end()};
+}
+
+/// Rows of samples_file() as they come out of the loader; -1 for one that is not decoded as it should be.
+void take_all(Loader& loader, std::size_t at_most, const std::vector<std::uint32_t>& expected, bool& good) {
+  std::size_t i = 0;
+  for (Batch batch = loader.next(at_most); batch.size() > 0; batch = loader.next(at_most)) {
+    good = good && batch.size() == std::min(at_most, expected.size() - i) && batch.features.size() == 3 * batch.size();
+    good = good && reinterpret_cast<std::uintptr_t>(batch.features.data()) % 64 == 0;
+    for (std::size_t b = 0; b < batch.size() && good; ++b, ++i) {
+      good = batch.labels[b] == static_cast<std::int32_t>(expected[i] % 4);
+      for (std::size_t d = 0; d < 3; ++d)
+        good = good && batch.features[3 * b + d] == 0.5f * static_cast<float>(feature(expected[i], d)) - 1;
+    }
+    good = good && loader.remaining() == expected.size() - i;
+  }
+  good = good && i == expected.size();
+}
+
+}  // namespace
+
+TEST_CASE("a loader hands out each row of its splits once, in order and decoded, while prefetching", "[data]") {
+  const TemporaryFolder folder;
+  samples_file(folder.file("x.h5"), 1000);
+  const auto dataset = Dataset::open(folder.file("x.h5"));
+  const std::size_t minibatch = GENERATE(1, 7, 64, 5000);
+  const std::size_t blocks = 5;
+  const auto partition = Partition::random(1000, 3, blocks, 1);
+  Prefetcher prefetcher;
+  Loader loader(dataset, Subset::train, prefetcher);
+  CHECK(loader.remaining() == 0);
+  CHECK(loader.next(3).size() == 0);
+  bool good = true;
+  loader.prefetch(rows_of(partition, 0, 1));
+  for (std::size_t j = 0; j < blocks; ++j) {
+    loader.advance();
+    if (j + 1 < blocks) loader.prefetch(rows_of(partition, j + 1, 1));
+    take_all(loader, minibatch, rows_of(partition, j, 1), good);
+    CHECK(good);
+  }
+  CHECK(loader.next(minibatch).size() == 0);
+  CHECK(loader.waited_s() >= 0);
+}
+
+TEST_CASE("many loaders share one data set and one prefetcher, each in its own thread", "[data]") {
+  const TemporaryFolder folder;
+  samples_file(folder.file("x.h5"), 2000);
+  const auto dataset = Dataset::open(folder.file("x.h5"));
+  const std::size_t workers = 8, blocks = 6;
+  const auto partition = Partition::random(2000, workers, blocks, 1);
+  Prefetcher prefetcher;
+  std::array<bool, 8> good;
+  good.fill(true);
+  std::vector<std::thread> threads;
+  for (std::size_t k = 0; k < workers; ++k)
+    threads.emplace_back([&, k] {
+      Loader loader(dataset, Subset::train, prefetcher);
+      loader.prefetch(rows_of(partition, 0, k));
+      for (std::size_t j = 0; j < blocks; ++j) {
+        loader.advance();
+        if (j + 1 < blocks) loader.prefetch(rows_of(partition, j + 1, k));
+        take_all(loader, 16, rows_of(partition, j, k), good[k]);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  for (const bool g : good) CHECK(g);
+}
+
+TEST_CASE("a loader drops what is left of a split when it advances, and may be left at any time", "[data]") {
+  const TemporaryFolder folder;
+  samples_file(folder.file("x.h5"));
+  const auto dataset = Dataset::open(folder.file("x.h5"));
+  Prefetcher prefetcher;
+  Loader loader(dataset, Subset::valid, prefetcher);
+  loader.prefetch({0, 1, 2, 3});
+  loader.advance();
+  CHECK(loader.next(1).labels[0] == 0);
+  loader.prefetch({4});
+  loader.advance();
+  CHECK(loader.remaining() == 1);
+  CHECK(loader.next(9).features[0] == 0.5f * 12 - 1);
+  loader.prefetch({});
+  loader.advance();
+  CHECK(loader.next(9).size() == 0);
+  loader.prefetch({0, 1});  // never taken
+}
+
+TEST_CASE("what goes wrong in the background reaches advance, and the loader can go on", "[data]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("x.h5");
+  samples_file(path);
+  patch(path, "/train/labels", 2, std::int32_t{4});
+  const auto dataset = Dataset::open(path);
+  Prefetcher prefetcher;
+  Loader loader(dataset, Subset::train, prefetcher);
+  loader.prefetch({0, 20});
+  CHECK_THROWS_AS(loader.advance(), std::logic_error);
+  CHECK(loader.remaining() == 0);
+  loader.prefetch({0, 1, 2});
+  CHECK_THROWS_WITH(loader.advance(), contains_text("label 4 of row 2 of train is outside the 4 classes"));
+  loader.prefetch({0, 1});
+  loader.advance();
+  CHECK(loader.next(5).size() == 2);
+}
+
+TEST_CASE("a loader refuses calls in the wrong order", "[data]") {
+  const TemporaryFolder folder;
+  samples_file(folder.file("x.h5"));
+  const auto dataset = Dataset::open(folder.file("x.h5"));
+  Prefetcher prefetcher;
+  Loader loader(dataset, Subset::train, prefetcher);
+  CHECK_THROWS_AS(loader.advance(), std::logic_error);
+  loader.prefetch({0});
+  CHECK_THROWS_AS(loader.prefetch({1}), std::logic_error);
+  loader.advance();
+  CHECK_THROWS_AS(loader.advance(), std::logic_error);
+  CHECK_THROWS_AS(loader.next(0), std::logic_error);
+}
+
+TEST_CASE("a prefetcher runs tasks in order and finishes them before it ends", "[data]") {
+  std::vector<int> order;
+  {
+    Prefetcher prefetcher;
+    for (int i = 0; i < 100; ++i) prefetcher.submit([&order, i] { order.push_back(i); });
+    CHECK_THROWS_AS(prefetcher.submit([] { throw std::runtime_error("x"); }).get(), std::runtime_error);
+    prefetcher.submit([&order] { order.push_back(100); });
+  }
+  std::vector<int> expected(101);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(order == expected);
+}
