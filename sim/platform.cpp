@@ -1,7 +1,8 @@
 #include "sim/platform.hpp"
 
-#include <set>
 #include <toml++/toml.h>
+
+#include <set>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"

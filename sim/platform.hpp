@@ -18,11 +18,11 @@ struct Platform {
   int devices_per_node = 1;
 
   struct Device {
-    double flops_per_s = 0;       ///< peak, float32
-    double bytes_per_s = 0;       ///< memory bandwidth
-    double gemm_efficiency = 1;   ///< share of the peak that a matrix product reaches
-    double memory_efficiency = 1; ///< share of the bandwidth that a streaming kernel reaches
-    double launch_s = 0;          ///< fixed cost of a kernel
+    double flops_per_s = 0;        ///< peak, float32
+    double bytes_per_s = 0;        ///< memory bandwidth
+    double gemm_efficiency = 1;    ///< share of the peak that a matrix product reaches
+    double memory_efficiency = 1;  ///< share of the bandwidth that a streaming kernel reaches
+    double launch_s = 0;           ///< fixed cost of a kernel
   } device;
 
   Link node;     ///< between two devices of one node (PCIe, NVLink, shared memory)
@@ -33,8 +33,8 @@ struct Platform {
   int workers() const { return nodes * devices_per_node; }
 };
 
-/// Reads a platform file (TOML, quantities with units: "9.3us", "4.2GBps"). Throws ConfigError that names file and key: unknown
-/// or missing key, value without unit, zero bandwidth, negative latency.
+/// Reads a platform file (TOML, quantities with units: "9.3us", "4.2GBps"). Throws ConfigError that names file and key:
+/// unknown or missing key, value without unit, zero bandwidth, negative latency.
 Platform read_platform(const std::string& path);
 
 /// `workers` devices, each a node of its own, with links and devices that cost no time worth speaking of (1 ns per message).

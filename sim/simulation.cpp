@@ -59,7 +59,8 @@ class SimCommunicator : public comm::Communicator {
   }
 
   void library_allreduce(std::span<float>) override {
-    throw core::ConfigError("the collective 'native' is MPI's own and does not exist among emulated workers: choose another");
+    throw core::ConfigError(
+        "the collective 'native' is MPI's own and does not exist among emulated workers: choose another");
   }
 
   /// Runs a task whose work lies between `expected` and what the device counts.
@@ -120,8 +121,9 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   if (workers < 1) throw core::ConfigError(core::format("{} workers cannot be emulated; give at least 1", workers));
   if (options.host_threads < 1) throw core::ConfigError("--host-threads must be at least 1");
   if (workers > platform.workers())
-    throw core::ConfigError(core::format("platform '{}' has {} devices ({} nodes of {}), too few for {} workers", platform.name,
-                                         platform.workers(), platform.nodes, platform.devices_per_node, workers));
+    throw core::ConfigError(core::format("platform '{}' has {} devices ({} nodes of {}), too few for {} workers",
+                                         platform.name, platform.workers(), platform.nodes, platform.devices_per_node,
+                                         workers));
   std::vector<std::unique_ptr<backend::Device>> devices;  // outlives the engine, whose end unwinds the workers' stacks
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
   World world(platform, workers, options);

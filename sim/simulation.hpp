@@ -24,7 +24,8 @@ struct Report {
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.
 /// What the workers compute, and the virtual times, depend on the arguments alone.
-/// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers; Deadlock.
+/// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers;
+/// Deadlock.
 Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body);
 
 /// On free_platform(workers): for tests of what is computed.

@@ -78,7 +78,8 @@ comm::Received Transport::wait(comm::Request request) {
 
 void Transport::announce(const Message& message) {
   if (!message.eager && message.visible_at > engine_.now())
-    engine_.schedule(message.visible_at, static_cast<std::uint32_t>(message.to), *this, static_cast<std::uint64_t>(message.to));
+    engine_.schedule(message.visible_at, static_cast<std::uint32_t>(message.to), *this,
+                     static_cast<std::uint64_t>(message.to));
 }
 
 void Transport::fire(std::uint64_t argument) {
@@ -93,9 +94,8 @@ bool Transport::visible(const Message& message) const {
 }
 
 bool Transport::any_source_waits(const Mailbox& box, int tag) {
-  return std::any_of(box.receives.begin(), box.receives.end(), [&](Id id) {
-    return receives_[id].from == comm::any_source && receives_[id].tag == tag;
-  });
+  return std::any_of(box.receives.begin(), box.receives.end(),
+                     [&](Id id) { return receives_[id].from == comm::any_source && receives_[id].tag == tag; });
 }
 
 // Receives are served in the order of posting. One that names its source must not take a message that an older receive from
@@ -130,7 +130,8 @@ Transport::Id Transport::find_message(const Mailbox& box, const Posted& receive)
     if (std::find(seen.begin(), seen.end(), message.from) != seen.end()) continue;
     seen.push_back(message.from);
     if (!visible(message)) continue;
-    if (best == none || std::pair(message.visible_at, message.from) < std::pair(messages_[best].visible_at, messages_[best].from))
+    if (best == none ||
+        std::pair(message.visible_at, message.from) < std::pair(messages_[best].visible_at, messages_[best].from))
       best = id;
   }
   return best;

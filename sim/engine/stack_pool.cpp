@@ -17,7 +17,8 @@ constexpr std::size_t page = 4096;
 StackPool::StackPool(std::size_t count, std::size_t stack_bytes)
     : count_(count), stack_bytes_((stack_bytes + page - 1) / page * page) {
   const std::size_t bytes = count_ * stack_bytes_;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
     throw core::ConfigError(core::format("no address space for the stacks of {} emulated workers ({} MB); use fewer workers",
                                          count, bytes / 1000000));

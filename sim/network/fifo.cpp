@@ -11,7 +11,8 @@ FifoNetwork::FifoNetwork(Engine& engine, const Platform& platform)
       network_latency_(from_seconds(platform.network.latency_s)),
       first_nic_(2 * static_cast<std::uint32_t>(platform.workers())) {
   resources_.assign(first_nic_, {InverseBandwidth(platform.node.bytes_per_s)});
-  resources_.resize(first_nic_ + 2 * static_cast<std::size_t>(platform.nodes), {InverseBandwidth(platform.network.bytes_per_s)});
+  resources_.resize(first_nic_ + 2 * static_cast<std::size_t>(platform.nodes),
+                    {InverseBandwidth(platform.network.bytes_per_s)});
 }
 
 Time FifoNetwork::latency(int from, int to) const { return node_of(from) == node_of(to) ? node_latency_ : network_latency_; }

@@ -24,8 +24,8 @@ class Network {
  public:
   virtual ~Network() = default;
 
-  /// Sends `bytes` from rank to rank, from now on; receiver.delivered(message) is called at the time of arrival. Returns when
-  /// the sender's side is done with the data.
+  /// Sends `bytes` from rank to rank, from now on; receiver.delivered(message) is called at the time of arrival. Returns
+  /// when the sender's side is done with the data.
   virtual Time start(int from, int to, std::int64_t bytes, Delivery& receiver, std::uint64_t message) = 0;
 
   /// Smallest time between a start and its delivery: what a short control message would take.

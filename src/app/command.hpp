@@ -12,8 +12,8 @@ namespace paragrad::app {
 enum ExitCode : int {
   success = 0,
   internal_error = 1,
-  user_error = 2,     ///< one sentence on stderr says what to change
-  peer_failure = 3,   ///< another worker or the transport is gone
+  user_error = 2,    ///< one sentence on stderr says what to change
+  peer_failure = 3,  ///< another worker or the transport is gone
 };
 
 #define COMMAND(name, function, description) int function(std::span<char*> arguments);

@@ -23,9 +23,7 @@ struct SimulationArguments {
 
 void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   add_training_options(parser, arguments.training);
-  parser.add_option("--workers", arguments.workers, "emulated workers")
-      ->check(CLI::Range(1, 1000000))
-      ->group("Simulation");
+  parser.add_option("--workers", arguments.workers, "emulated workers")->check(CLI::Range(1, 1000000))->group("Simulation");
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->required()
       ->group("Simulation");
@@ -52,7 +50,8 @@ int run(SimulationArguments& arguments, const std::string& config) {
   std::optional<metrics::Progress> progress(std::in_place, samples, training.quiet);
 
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const sim::Options options{arguments.host_threads == 0 ? cores : arguments.host_threads, training.device, arguments.network};
+  const sim::Options options{arguments.host_threads == 0 ? cores : arguments.host_threads, training.device,
+                             arguments.network};
   train::Result result;
   const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
     train::Result mine = train::train(worker, training.options, source, {folder ? &*folder : nullptr, &*progress});

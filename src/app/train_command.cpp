@@ -24,7 +24,8 @@ struct Prepared {
   core::Json manifest;
 };
 
-Prepared prepare(const TrainingArguments& arguments, const std::string& config, const std::string& world, int rank, int size) {
+Prepared prepare(const TrainingArguments& arguments, const std::string& config, const std::string& world, int rank,
+                 int size) {
   Prepared prepared{train::open_source(arguments.options, size), std::nullopt, std::nullopt, {}};
   if (rank != 0) return prepared;
   prepared.manifest = manifest(arguments, prepared.source, world, size);
@@ -39,7 +40,8 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
 
 void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Prepared& prepared) {
   const auto start = Clock::now();
-  const train::Output output{prepared.folder ? &*prepared.folder : nullptr, prepared.progress ? &*prepared.progress : nullptr};
+  const train::Output output{prepared.folder ? &*prepared.folder : nullptr,
+                             prepared.progress ? &*prepared.progress : nullptr};
   const train::Result result = train::train(worker, arguments.options, prepared.source, output);
   if (worker.rank() != 0) return;
   prepared.progress.reset();
@@ -60,8 +62,8 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
   return success;
 }
 
-/// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0 speaks
-/// first, and as a rule alone.
+/// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0
+/// speaks first, and as a rule alone.
 [[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
   if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
   fmt::print(stderr, "paragrad: {}\n", message);

@@ -33,11 +33,15 @@ std::string strategy_names() {
 
 void add_model_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->required()->group("Task");
-  parser.add_option("--model", options.model, "widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu")
+  parser
+      .add_option("--model", options.model,
+                  "widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu")
       ->required()
       ->group("Task");
   parser.add_option("--loss", options.loss, "cross_entropy or squared_error")->group("Task");
-  parser.add_option("--sweeps", options.sweeps, "passes over the training set")->check(CLI::Range(1, 1000000))->group("Task");
+  parser.add_option("--sweeps", options.sweeps, "passes over the training set")
+      ->check(CLI::Range(1, 1000000))
+      ->group("Task");
   parser.add_option("--seed", options.seed, "of initial weights, partition and order of blocks")->group("Task");
   parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
 }
@@ -47,12 +51,17 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   dist::StrategyOptions& strategy = options.strategy_options;
   parser.add_option("--strategy", options.strategy, strategy_names())->group("Distribution");
   parser.add_option("--collective", strategy.collective, collective_names())->group("Distribution");
-  parser.add_option("--blocks", options.blocks, "M: blocks per sweep")->check(CLI::Range(1, 100000000))->group("Distribution");
+  parser.add_option("--blocks", options.blocks, "M: blocks per sweep")
+      ->check(CLI::Range(1, 100000000))
+      ->group("Distribution");
   parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
   parser.add_option("--bmuf-kind", strategy.bmuf_kind, "cbm, nbm or nbm_cntk")->group("Distribution");
-  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")->group("Distribution");
-  parser.add_option("--block-learning-rate", strategy.block_learning_rate, "weight of the mean update")->group("Distribution");
-  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation")->group("Distribution");
+  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")
+      ->group("Distribution");
+  parser.add_option("--block-learning-rate", strategy.block_learning_rate, "weight of the mean update")
+      ->group("Distribution");
+  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation")
+      ->group("Distribution");
   parser.add_option("--warm-start-sweeps", options.warm_start_sweeps, "sweeps of one worker before the others join")
       ->check(CLI::Range(0, 1000000))
       ->group("Distribution");
@@ -61,9 +70,13 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
 void add_optimiser_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--optimiser", options.optimiser, list(optim::optimiser_names()))->group("Local optimiser");
   parser.add_option("--momentum", options.momentum, "per minibatch")->group("Local optimiser");
-  parser.add_option("--minibatch", options.minibatch, "samples; for sgd and data_parallel of all workers together; 0: a whole block")
+  parser
+      .add_option("--minibatch", options.minibatch,
+                  "samples; for sgd and data_parallel of all workers together; 0: a whole block")
       ->group("Local optimiser");
-  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->required()->group("Local optimiser");
+  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")
+      ->required()
+      ->group("Local optimiser");
   parser.add_option("--learning-rate-per", options.rate_per, "minibatch or sample")
       ->check(CLI::IsMember({"minibatch", "sample"}))
       ->group("Local optimiser");
@@ -73,9 +86,12 @@ void add_optimiser_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--schedule", options.schedule.name, list(optim::schedule_names()))->group("Local optimiser");
   parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group("Local optimiser");
   parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group("Local optimiser");
-  parser.add_option("--newbob-improvement", options.schedule.newbob_improvement, "relative fall of the validation loss that is progress")
+  parser
+      .add_option("--newbob-improvement", options.schedule.newbob_improvement,
+                  "relative fall of the validation loss that is progress")
       ->group("Local optimiser");
-  parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")->group("Local optimiser");
+  parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")
+      ->group("Local optimiser");
 }
 
 std::string processor_name() {
@@ -107,13 +123,16 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
 }
 
 void resolve(TrainingArguments& arguments) {
+  dist::StrategyOptions& strategy = arguments.options.strategy_options;
   const std::string& text = arguments.block_momentum;
-  if (text == "auto") return;
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size())
-    throw core::ConfigError(core::format("--block-momentum: '{}' is neither a number nor auto", text));
-  arguments.options.strategy_options.block_momentum = value;
+  if (text != "auto") {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || rest != text.data() + text.size())
+      throw core::ConfigError(core::format("--block-momentum: '{}' is neither a number nor auto", text));
+    strategy.block_momentum = value;
+  }
+  dist::make_strategy("bmuf", strategy);  // every value is checked, whether this run uses it or not
 }
 
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {

@@ -20,7 +20,7 @@ struct TrainingArguments {
 
 void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 
-/// Completes what the parser cannot: numbers written as "auto". Throws ConfigError.
+/// Completes and checks what the parser cannot: numbers written as "auto", names from catalogues. Throws ConfigError.
 void resolve(TrainingArguments& arguments);
 
 /// What a run's manifest says before it starts: program, libraries, host, data, seed, workers.

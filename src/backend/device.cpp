@@ -23,6 +23,10 @@ void count_streaming(WorkMeter& meter, std::uint64_t count, std::uint64_t flops,
   meter.add(KernelKind::streaming, flops * count, sizeof(float) * accesses * count);
 }
 
+void count_descend(WorkMeter& meter, std::uint64_t count, float decay) {
+  decay == 0 ? count_streaming(meter, count, 2, 3) : count_streaming(meter, count, 4, 4);
+}
+
 }  // namespace
 
 void Device::gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,
@@ -63,6 +67,24 @@ void Device::affine_backward_weights(std::size_t batch, std::size_t in, std::siz
   expect_size("affine_backward_weights", "dw", dw.size(), rows * out);
   count_gemm(meter_, rows, out, batch);
   do_affine_backward_weights(batch, in, out, first_row, rows, x.data(), dz.data(), keep, dw.data());
+}
+
+void Device::affine_descend(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> x,
+                            std::span<const float> dz, float keep, float rate, float decay, std::span<float> d,
+                            std::span<float> w) {
+  expect_size("affine_descend", "x", x.size(), batch * in);
+  expect_size("affine_descend", "dz", dz.size(), batch * out);
+  expect_size("affine_descend", "d", d.size(), in * out);
+  expect_size("affine_descend", "w", w.size(), in * out);
+  count_gemm(meter_, in, out, batch);
+  count_descend(meter_, in * out, decay);
+  do_affine_descend(batch, in, out, x.data(), dz.data(), keep, rate, decay, d.data(), w.data());
+}
+
+void Device::do_affine_descend(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
+                               float keep, float rate, float decay, float* d, float* w) {
+  do_affine_backward_weights(batch, in, out, 0, in, x, dz, keep, d);
+  do_descend(rate, decay, in * out, d, w);
 }
 
 void Device::bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep,
@@ -119,11 +141,7 @@ void Device::add(std::span<const float> from, std::span<float> to) {
 
 void Device::descend(float rate, float decay, std::span<float> d, std::span<float> w) {
   expect_size("descend", "d", d.size(), w.size());
-  if (decay == 0) {
-    count_streaming(meter_, w.size(), 2, 3);
-  } else {
-    count_streaming(meter_, w.size(), 4, 4);
-  }
+  count_descend(meter_, w.size(), decay);
   do_descend(rate, decay, w.size(), d.data(), w.data());
 }
 

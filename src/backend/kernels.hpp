@@ -44,14 +44,15 @@ class Device {
 
   /// C[m][n] = A·B + keep·C, where A is [m][k] (or [k][m] when transposed) and B is [k][n] (or [n][k]).
   /// keep = 0 overwrites C, whatever it held (NaN too).
-  void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, std::span<const float> a,
-            std::span<const float> b, float keep, std::span<float> c);
+  void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,
+            std::span<const float> a, std::span<const float> b, float keep, std::span<float> c);
 
   /// y[batch][out] = f(x[batch][in] · w[in][out] + bias[out])
   void affine_forward(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> x, std::span<const float> w,
                       std::span<const float> bias, Activation f, std::span<float> y);
 
-  /// dx[batch][in] = (dz[batch][out] · wᵀ) ∘ f'(x), where x[batch][in] is the output of the layer below and f its activation.
+  /// dx[batch][in] = (dz[batch][out] · wᵀ) ∘ f'(x), where x[batch][in] is the output of the layer below and f its
+  /// activation.
   void affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> dz,
                              std::span<const float> w, std::span<const float> x, Activation f, std::span<float> dx);
 
@@ -59,6 +60,13 @@ class Device {
   /// gradient of w[in][out]. The bits of a row do not depend on the panel it was computed in.
   void affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row, std::size_t rows,
                                std::span<const float> x, std::span<const float> dz, float keep, std::span<float> dw);
+
+  /// The local step of a layer's weights in one kernel: affine_backward_weights of all rows into d[in][out], then
+  /// descend(rate, decay, d, w). Counts the same work and gives the same bits as the two calls, but d and w[in][out] pass
+  /// through the cache once, beside the arithmetic.
+  void affine_descend(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> x,
+                      std::span<const float> dz, float keep, float rate, float decay, std::span<float> d,
+                      std::span<float> w);
 
   /// dbias[out] = keep·dbias + Σ over the batch of dz[batch][out]
   void bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep, std::span<float> dbias);
@@ -75,8 +83,8 @@ class Device {
 
   void fill(float value, std::span<float> x);
   void copy(std::span<const float> from, std::span<float> to);
-  void scale(float factor, std::span<float> x);                     ///< x *= factor
-  void add(std::span<const float> from, std::span<float> to);       ///< to += from
+  void scale(float factor, std::span<float> x);                ///< x *= factor
+  void add(std::span<const float> from, std::span<float> to);  ///< to += from
 
   /// d += decay·w; w -= rate·d. Plain SGD when d is the gradient; momentum when backward has accumulated it into d with
   /// keep = momentum. decay = 0 leaves d untouched.
@@ -90,8 +98,8 @@ class Device {
   ///   delta = momentum·delta + rate·(average - base);  w += delta;  average = w + ahead·delta
   /// where base = w + ahead_before·delta_before is the point from which the workers set out. `average` holds the mean of the
   /// local models on entry and the next starting point on return. ahead = 0 for classical, = momentum for Nesterov.
-  void block_filter(float momentum, float rate, float ahead_before, float ahead, std::span<float> average, std::span<float> w,
-                    std::span<float> delta);
+  void block_filter(float momentum, float rate, float ahead_before, float ahead, std::span<float> average,
+                    std::span<float> w, std::span<float> delta);
 
   /// to = w + ahead·delta, with the same bits as block_filter's result.
   void look_ahead(float ahead, std::span<const float> w, std::span<const float> delta, std::span<float> to);
@@ -106,6 +114,8 @@ class Device {
                                         const float* x, Activation, float* dx) = 0;
   virtual void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
                                           std::size_t rows, const float* x, const float* dz, float keep, float* dw) = 0;
+  virtual void do_affine_descend(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
+                                 float keep, float rate, float decay, float* d, float* w);  // default: the two bodies
   virtual void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) = 0;
   virtual void do_activation_backward(Activation, std::size_t count, const float* y, float* dz) = 0;
   virtual LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
@@ -118,8 +128,8 @@ class Device {
   virtual void do_descend(float rate, float decay, std::size_t count, float* d, float* w) = 0;
   virtual void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
                                   float* v, float* w) = 0;
-  virtual void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
-                               float* w, float* delta) = 0;
+  virtual void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count,
+                               float* average, float* w, float* delta) = 0;
   virtual void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) = 0;
 
   WorkMeter meter_;

@@ -23,7 +23,9 @@ struct Range {
 
 /// Part `index` of [0, length) cut into `parts` contiguous parts whose sizes differ by at most one.
 inline Range part_of(std::size_t length, std::size_t parts, std::size_t index) {
-  const auto cut = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned __int128>(length) * i / parts); };
+  const auto cut = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned __int128>(length) * i / parts);
+  };
   return {cut(index), cut(index + 1)};
 }
 

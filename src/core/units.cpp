@@ -25,7 +25,9 @@ struct Table {
 
 const Table& table(Unit unit) {
   static const Table time{
-      "time", {{"ps", 1e-12}, {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}, 8};
+      "time",
+      {{"ps", 1e-12}, {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}},
+      8};
   static const Table bytes{"size", {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}, 5};
   static const Table bandwidth{"bandwidth",
                                {{"Bps", 1},
@@ -37,9 +39,8 @@ const Table& table(Unit unit) {
                                 {"Mbps", 125e3},
                                 {"Gbps", 125e6}},
                                4};
-  static const Table rate{"rate",
-                          {{"FLOPs", 1}, {"kFLOPs", 1e3}, {"MFLOPs", 1e6}, {"GFLOPs", 1e9}, {"TFLOPs", 1e12}, {"PFLOPs", 1e15}},
-                          6};
+  static const Table rate{
+      "rate", {{"FLOPs", 1}, {"kFLOPs", 1e3}, {"MFLOPs", 1e6}, {"GFLOPs", 1e9}, {"TFLOPs", 1e12}, {"PFLOPs", 1e15}}, 6};
   switch (unit) {
     case Unit::time:
       return time;

@@ -23,7 +23,7 @@ struct DatasetInfo {
   std::string source;
   std::string licence;
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
-  std::string content_sha256;              ///< of all features, labels and offsets; ties partitions to their data set
+  std::string content_sha256;  ///< of features, labels, offsets, scale and classes; ties partitions to their data set
   FeatureType feature_type = FeatureType::float32;
   float feature_scale = 1;  ///< the network sees scale * stored + offset
   float feature_offset = 0;

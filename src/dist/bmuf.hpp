@@ -10,11 +10,12 @@ namespace paragrad::dist {
 ///   G(t) = Wbar(t) - Wg(t-1);  Δ(t) = η Δ(t-1) + ζ G(t);  W(t) = W(t-1) + Δ(t)
 ///   cbm       Wg(t) = W(t)              classical block momentum
 ///   nbm       Wg(t) = W(t) + η Δ(t)     Nesterov block momentum; W, not the look-ahead point Wg, is the model
-///   nbm_cntk  W(t) = Wg(t) = W(t-1) + Δ(t) + η Δ(t): what CNTK (and fairseq) compute. The look-ahead is never taken back, so
+///   nbm_cntk  W(t) = Wg(t) = W(t-1) + Δ(t) + η Δ(t): what CNTK (and fairseq) compute. The look-ahead is never taken back,
+///   so
 ///             a block's update adds up to (1+η) ζ/(1-η) G instead of ζ/(1-η) G.
 ///
-/// η = 1 - 1/N unless given. η = 0, ζ = 1 is model averaging. The filter works on one copy of W and Δ for all workers together:
-/// each holds the range it owns of the allreduce, 2/N of a model (with `butterfly` everyone owns everything).
+/// η = 1 - 1/N unless given. η = 0, ζ = 1 is model averaging. The filter works on one copy of W and Δ for all workers
+/// together: each holds the range it owns of the allreduce, 2/N of a model (with `butterfly` everyone owns everything).
 class Bmuf : public Strategy {
  public:
   explicit Bmuf(const StrategyOptions& options);

@@ -4,8 +4,8 @@
 
 namespace paragrad::dist {
 
-/// Synchronous data-parallel SGD: each worker computes the gradient of its part of the minibatch, the sum over the workers is
-/// what everyone applies. Equal to one worker up to the order of float additions, whatever their number.
+/// Synchronous data-parallel SGD: each worker computes the gradient of its part of the minibatch, the sum over the workers
+/// is what everyone applies. Equal to one worker up to the order of float additions, whatever their number.
 class DataParallel : public Strategy {
  public:
   explicit DataParallel(const StrategyOptions& options) : allreduce_(comm::make_allreduce(options.collective)) {}

@@ -2,8 +2,8 @@
 
 namespace paragrad::dist {
 
-std::optional<core::Range> reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> parameters,
-                                          std::size_t samples) {
+std::optional<core::Range> reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce,
+                                          std::span<float> parameters, std::size_t samples) {
   double total = static_cast<double>(samples);
   comm::sum_in_rank_order(worker.comm(), {&total, 1});
   if (total == 0) return std::nullopt;

@@ -71,10 +71,10 @@ class Strategy {
 
 struct StrategyOptions {
   std::string collective = "ring";
-  std::string bmuf_kind = "nbm";           ///< cbm, nbm or nbm_cntk
-  std::optional<double> block_momentum;    ///< η; default 1 - 1/N
-  double block_learning_rate = 1;          ///< ζ, the weight of the mean update
-  bool reset_local_momentum = true;        ///< at each synchronisation that moved the model
+  std::string bmuf_kind = "nbm";         ///< cbm, nbm or nbm_cntk
+  std::optional<double> block_momentum;  ///< η; default 1 - 1/N
+  double block_learning_rate = 1;        ///< ζ, the weight of the mean update
+  bool reset_local_momentum = true;      ///< at each synchronisation that moved the model
 };
 
 /// From dist/catalogue.def. Throws ConfigError for unknown names and values out of range.

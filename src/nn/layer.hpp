@@ -10,8 +10,8 @@
 
 namespace paragrad::nn {
 
-/// Where backward writes a gradient: into = keep·into + gradient. keep = 0 for the bare gradient; keep = momentum accumulates
-/// it straight into the velocity, which saves a pass over memory.
+/// Where backward writes a gradient: into = keep·into + gradient. keep = 0 for the bare gradient; keep = momentum
+/// accumulates it straight into the velocity, which saves a pass over memory.
 struct GradientSink {
   std::span<float> into;
   float keep = 0;
@@ -20,9 +20,9 @@ struct GradientSink {
 /// Told which elements of the gradient are complete. From the last layer to the first, in panels that still lie in cache.
 using GradientReady = std::function<void(core::Range)>;
 
-/// A layer's forward and backward pass. Owns no memory: parameters, gradients and activations are spans handed in, so one layer
-/// serves any replica. Activations are [batch][outputs()] after the activation function; deltas are the gradient of the loss
-/// with respect to the values before it.
+/// A layer's forward and backward pass. Owns no memory: parameters, gradients and activations are spans handed in, so one
+/// layer serves any replica. Activations are [batch][outputs()] after the activation function; deltas are the gradient of
+/// the loss with respect to the values before it.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -35,8 +35,8 @@ class Layer {
   /// Fills host memory [parameter_count()]; the numbers depend on the stream and the position alone.
   virtual void initialise(const core::RandomStream& random, std::span<float> parameters) const = 0;
 
-  virtual void forward(backend::Device& device, std::size_t batch, std::span<const float> parameters, std::span<const float> x,
-                       std::span<float> y) const = 0;
+  virtual void forward(backend::Device& device, std::size_t batch, std::span<const float> parameters,
+                       std::span<const float> x, std::span<float> y) const = 0;
 
   /// delta_below[batch][inputs()] from delta[batch][outputs()]; x is the activation of the layer below and f its function.
   virtual void backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,

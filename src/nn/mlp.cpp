@@ -12,8 +12,9 @@ constexpr std::size_t widest = 1'000'000;
 constexpr std::size_t most_layers = 1000;
 
 [[noreturn]] void refuse(const std::string& model, std::string_view part, std::string_view why) {
-  throw core::ConfigError(core::format(
-      "model '{}': '{}' {}; write widths like 784-512-256-10 or 440-5x1024-1000, then :sigmoid, :tanh or :relu", model, part, why));
+  throw core::ConfigError(
+      core::format("model '{}': '{}' {}; write widths like 784-512-256-10 or 440-5x1024-1000, then :sigmoid, :tanh or :relu",
+                   model, part, why));
 }
 
 std::size_t number(const std::string& model, std::string_view part, std::string_view digits, std::size_t at_most) {

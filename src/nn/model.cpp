@@ -19,8 +19,8 @@ Model::Model(backend::Device& device, std::vector<std::unique_ptr<Layer>> layers
   std::size_t widest = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     if (l > 0 && layers_[l]->inputs() != layers_[l - 1]->outputs())
-      throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below gives {}", l + 1, layers_[l]->inputs(),
-                                           layers_[l - 1]->outputs()));
+      throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below gives {}", l + 1,
+                                           layers_[l]->inputs(), layers_[l - 1]->outputs()));
     starts_.push_back(starts_.back() + layers_[l]->parameter_count());
     activations_.push_back(device_.allocate(max_batch * layers_[l]->outputs()));
     if (l + 1 < layers_.size()) widest = std::max(widest, layers_[l]->outputs());
@@ -48,9 +48,8 @@ void Model::forward(std::span<const float> parameters, const data::Batch& batch)
 
 backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
   const auto outputs_of_batch = activations_.back().span().first(batch.size() * outputs());
-  return kind == Loss::cross_entropy
-             ? device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, outputs_of_batch)
-             : device_.squared_error(batch.size(), outputs(), batch.labels, outputs_of_batch);
+  return kind == Loss::cross_entropy ? device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, outputs_of_batch)
+                                     : device_.squared_error(batch.size(), outputs(), batch.labels, outputs_of_batch);
 }
 
 void Model::backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
@@ -66,8 +65,9 @@ void Model::backward(std::span<const float> parameters, const data::Batch& batch
       layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers_[l - 1]->activation(), delta_below);
     }
     const std::size_t start = starts_[l];
-    layer.backward_parameters(device_, size, x, delta, {range_of(l).of(sink.into), sink.keep},
-                              [&](core::Range part) { ready({start + part.begin, start + part.end}); });
+    layer.backward_parameters(device_, size, x, delta, {range_of(l).of(sink.into), sink.keep}, [&](core::Range part) {
+      ready({start + part.begin, start + part.end});
+    });
     delta = delta_below;
   }
 }

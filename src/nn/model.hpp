@@ -20,8 +20,8 @@ enum class Loss { cross_entropy, squared_error };
 /// "cross_entropy" or "squared_error". Throws ConfigError.
 Loss parse_loss(std::string_view name);
 
-/// A chain of layers over flat arenas. The model owns its activations, [max_batch][outputs] of each layer, and no parameters:
-/// those of a replica are one span [parameter_count()], layer after layer, and gradients mirror it.
+/// A chain of layers over flat arenas. The model owns its activations, [max_batch][outputs] of each layer, and no
+/// parameters: those of a replica are one span [parameter_count()], layer after layer, and gradients mirror it.
 class Model {
  public:
   /// Throws ConfigError if the layers do not fit each other.
@@ -41,8 +41,8 @@ class Model {
   /// Loss of the outputs just computed; turns them into its gradient.
   backend::LossSum loss(Loss kind, const data::Batch& batch);
 
-  /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. Layers whose parameters `ready`
-  /// changes are not needed any more.
+  /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. Layers whose parameters
+  /// `ready` changes are not needed any more.
   void backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink, const GradientReady& ready);
 
  private:
@@ -51,15 +51,15 @@ class Model {
 
   backend::Device& device_;
   std::vector<std::unique_ptr<Layer>> layers_;
-  std::vector<std::size_t> starts_;          // [layers + 1] where each layer's parameters begin
+  std::vector<std::size_t> starts_;  // [layers + 1] where each layer's parameters begin
   std::size_t max_batch_;
-  std::vector<core::Arena> activations_;     // [layers][max_batch * outputs]
-  std::array<core::Arena, 2> deltas_;        // [max_batch * widest hidden layer], used in turn
+  std::vector<core::Arena> activations_;  // [layers][max_batch * outputs]
+  std::array<core::Arena, 2> deltas_;     // [max_batch * widest hidden layer], used in turn
 };
 
-/// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after a
-/// colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid", "440-5x1024-1000:relu". The output layer is affine.
-/// Throws ConfigError that quotes the part it cannot use.
+/// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after
+/// a colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid", "440-5x1024-1000:relu". The output layer is
+/// affine. Throws ConfigError that quotes the part it cannot use.
 std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model);
 
 }  // namespace paragrad::nn

@@ -69,8 +69,7 @@ Made make_nesterov(backend::Device& device, std::size_t parameters, float moment
 
 std::unique_ptr<LocalOptimiser> make_optimiser(std::string_view name, backend::Device& device, std::size_t parameters,
                                                float momentum, bool bare_gradient) {
-  if (!(momentum >= 0 && momentum < 1))
-    throw core::ConfigError(core::format("momentum {} is outside [0, 1)", momentum));
+  if (!(momentum >= 0 && momentum < 1)) throw core::ConfigError(core::format("momentum {} is outside [0, 1)", momentum));
 #define OPTIMISER(known, description) \
   if (name == #known) return make_##known(device, parameters, momentum, bare_gradient);
 #include "optim/catalogue.def"

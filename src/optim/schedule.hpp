@@ -11,10 +11,10 @@ namespace paragrad::optim {
 struct ScheduleOptions {
   std::string name = "constant";
   double initial_rate = 0;
-  double factor = 0.5;               ///< exponential: per sweep; step: every `every` sweeps; newbob: when progress stops
-  int every = 1;                     ///< step only
-  double newbob_improvement = 0.005; ///< newbob: smallest relative fall of the validation loss that counts as progress
-  bool newbob_restore = false;       ///< newbob: go on from the best model when progress stops
+  double factor = 0.5;                ///< exponential: per sweep; step: every `every` sweeps; newbob: when progress stops
+  int every = 1;                      ///< step only
+  double newbob_improvement = 0.005;  ///< newbob: smallest relative fall of the validation loss that counts as progress
+  bool newbob_restore = false;        ///< newbob: go on from the best model when progress stops
 };
 
 /// Learning rate over sweeps. From optim/schedules.def; all workers hold equal copies and see equal validation losses.

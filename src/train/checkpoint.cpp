@@ -32,8 +32,8 @@ Checkpoint read_checkpoint(const std::string& path) {
   if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
     throw core::ConfigError(core::format("'{}' is an HDF5 file but no Paragrad checkpoint", path));
   if (const auto version = file.count("/", "version"); version != format_version)
-    throw core::ConfigError(core::format("checkpoint '{}' has format version {}; this program reads version {}", path, version,
-                                         format_version));
+    throw core::ConfigError(
+        core::format("checkpoint '{}' has format version {}; this program reads version {}", path, version, format_version));
   Checkpoint checkpoint{file.text("/", "model"), file.text("/", "dataset_sha256"), file.count("/", "sweep"),
                         file.read<float>("/parameters")};
   if (parameters_sha256(checkpoint.parameters) != file.text("/", "parameters_sha256"))

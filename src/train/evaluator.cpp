@@ -19,9 +19,8 @@ Score Evaluator::score(data::Subset subset) {
   loader.prefetch(std::move(rows));
   loader.advance();
   backend::LossSum loss;
-  worker_.compute(cost_.evaluate(part.size()), [&] {
-    loss = learner_.evaluate(part.size(), [&](std::size_t n) { return loader.next(n); });
-  });
+  worker_.compute(cost_.evaluate(part.size()),
+                  [&] { loss = learner_.evaluate(part.size(), [&](std::size_t n) { return loader.next(n); }); });
   std::array<double, 2> sums{loss.loss, static_cast<double>(loss.errors)};
   comm::sum_in_rank_order(worker_.comm(), sums);
   if (samples == 0) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};

@@ -32,7 +32,8 @@ backend::LossSum Learner::minibatch(std::size_t samples, const NextBatch& next, 
     sum.loss += part.loss;
     sum.errors += part.errors;
     const bool last = done == samples;
-    model_.backward(parameters(), batch, {optimiser_->gradients(), keep}, last ? ready : [](core::Range) {});
+    model_.backward(
+        parameters(), batch, {optimiser_->gradients(), keep}, last ? ready : [](core::Range) {});
     keep = 1;
   }
   return sum;

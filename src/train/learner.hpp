@@ -25,8 +25,8 @@ class Learner {
   std::span<float> parameters() { return parameters_.span(); }
   optim::LocalOptimiser& optimiser() { return *optimiser_; }
 
-  /// Forward, loss, backward over `samples` samples (none: a gradient of zero). A minibatch larger than the model's buffers is
-  /// processed in pieces whose gradients add up; `ready` is told during the last.
+  /// Forward, loss, backward over `samples` samples (none: a gradient of zero). A minibatch larger than the model's buffers
+  /// is processed in pieces whose gradients add up; `ready` is told during the last.
   backend::LossSum minibatch(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready);
 
   /// Loss of `samples` samples.
@@ -40,8 +40,8 @@ class Learner {
   std::unique_ptr<optim::LocalOptimiser> optimiser_;
 };
 
-/// What a learner's work costs, found out on a device that only counts. The simulator needs to know beforehand how long a worker
-/// will be busy.
+/// What a learner's work costs, found out on a device that only counts. The simulator needs to know beforehand how long a
+/// worker will be busy.
 class LearnerCost {
  public:
   LearnerCost(const Options& options, std::size_t minibatch, bool bare_gradient);

@@ -10,8 +10,8 @@ namespace paragrad::train {
 
 /// Everything that decides what a training computes. The same in both worlds.
 struct Options {
-  std::string data;               ///< HDF5 file
-  std::string model;              ///< "784-512-256-10:sigmoid"
+  std::string data;   ///< HDF5 file
+  std::string model;  ///< "784-512-256-10:sigmoid"
   std::string loss = "cross_entropy";
   std::string strategy = "sgd";
   dist::StrategyOptions strategy_options;
@@ -20,16 +20,16 @@ struct Options {
   double momentum = 0.9;
   std::string rate_per = "minibatch";  ///< the learning rate's unit: "minibatch" (of the configured size) or "sample"
   optim::ScheduleOptions schedule;
-  double l2 = 0;                       ///< λ of λ/2·|w|² per sample
+  double l2 = 0;  ///< λ of λ/2·|w|² per sample
 
-  std::size_t minibatch = 64;          ///< samples; of all workers together where they share minibatches. 0: all of a block
+  std::size_t minibatch = 64;  ///< samples; of all workers together where they share minibatches. 0: all of a block
   int sweeps = 10;
-  std::size_t splits = 0;              ///< per block (N of the partition N×M); 0: one per worker
-  std::size_t blocks = 30;             ///< M
-  std::uint64_t seed = 1;              ///< initial weights, partition, order of blocks
+  std::size_t splits = 0;   ///< per block (N of the partition N×M); 0: one per worker
+  std::size_t blocks = 30;  ///< M
+  std::uint64_t seed = 1;   ///< initial weights, partition, order of blocks
 
-  std::string init;                    ///< checkpoint to start from
-  int warm_start_sweeps = 0;           ///< sweeps of one worker before the others join
+  std::string init;           ///< checkpoint to start from
+  int warm_start_sweeps = 0;  ///< sweeps of one worker before the others join
 };
 
 }  // namespace paragrad::train

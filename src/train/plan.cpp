@@ -15,8 +15,9 @@ BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::
   BlockPlan plan;
   for (std::size_t begin = 0; begin < all.size(); begin += size) {
     const auto samples = all.subspan(begin, std::min(size, all.size() - begin));
-    const core::Range part = shared ? core::part_of(samples.size(), static_cast<std::size_t>(workers), static_cast<std::size_t>(rank))
-                                    : core::Range{0, samples.size()};
+    const core::Range part =
+        shared ? core::part_of(samples.size(), static_cast<std::size_t>(workers), static_cast<std::size_t>(rank))
+               : core::Range{0, samples.size()};
     const auto mine = part.of(samples);
     plan.rows.insert(plan.rows.end(), mine.begin(), mine.end());
     plan.mine.push_back(mine.size());

@@ -16,9 +16,9 @@ struct BlockPlan {
   std::vector<std::size_t> together;  ///< samples of the same minibatch over all workers that share it
 };
 
-/// Share::minibatch: the block's samples, in stored order, cut into minibatches; each worker takes a contiguous part of each, so
-/// any number of workers walks through the same minibatches. Share::block: worker k takes split k, in minibatches of its own.
-/// minibatch = 0: one minibatch for the whole block (or split).
+/// Share::minibatch: the block's samples, in stored order, cut into minibatches; each worker takes a contiguous part of
+/// each, so any number of workers walks through the same minibatches. Share::block: worker k takes split k, in minibatches
+/// of its own. minibatch = 0: one minibatch for the whole block (or split).
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
                      int workers);
 

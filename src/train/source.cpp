@@ -10,8 +10,8 @@ void check_fit(const Options& options, const data::DatasetInfo& info) {
   const auto layers = nn::make_layers(options.model);
   if (layers.front()->inputs() != info.dim || layers.back()->outputs() != info.classes)
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {} classes",
-                                         options.model, layers.front()->inputs(), layers.back()->outputs(), info.path, info.dim,
-                                         info.classes));
+                                         options.model, layers.front()->inputs(), layers.back()->outputs(), info.path,
+                                         info.dim, info.classes));
 }
 
 }  // namespace

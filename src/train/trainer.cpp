@@ -121,15 +121,17 @@ Result Trainer::run() {
 
 void Trainer::start() {
   if (strategy_->share() == dist::Share::block && source_.partition->workers() != static_cast<std::size_t>(worker_.size()))
-    throw core::ConfigError(core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
-                                         options_.strategy, worker_.size(), worker_.size(), source_.partition->workers()));
+    throw core::ConfigError(
+        core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
+                     options_.strategy, worker_.size(), worker_.size(), source_.partition->workers()));
   if (options_.init.empty()) {
     learner_.model().initialise(options_.seed, learner_.parameters());
     return;
   }
   const Checkpoint checkpoint = read_checkpoint(options_.init);
   if (checkpoint.parameters.size() != learner_.parameters().size() || checkpoint.model != options_.model)
-    throw core::ConfigError(core::format("checkpoint '{}' holds the model '{}', not '{}'", options_.init, checkpoint.model, options_.model));
+    throw core::ConfigError(
+        core::format("checkpoint '{}' holds the model '{}', not '{}'", options_.init, checkpoint.model, options_.model));
   std::copy(checkpoint.parameters.begin(), checkpoint.parameters.end(), learner_.parameters().begin());
 }
 
@@ -150,8 +152,8 @@ void Trainer::train_sweep(int sweep) {
   const auto order = block_order(options_.seed, sweep, source_.partition->blocks());
   const auto plan_of = [&](std::size_t position) {
     return warming_up_ ? plan_block(*source_.partition, order[position], dist::Share::minibatch, options_.minibatch, 0, 1)
-                       : plan_block(*source_.partition, order[position], strategy_->share(), options_.minibatch, worker_.rank(),
-                                    worker_.size());
+                       : plan_block(*source_.partition, order[position], strategy_->share(), options_.minibatch,
+                                    worker_.rank(), worker_.size());
   };
   BlockPlan plan = plan_of(0);
   loader_.prefetch(plan.rows);
@@ -221,9 +223,9 @@ backend::WorkMeter Trainer::expected_work(const BlockPlan& plan) {
 
 void Trainer::set_step(std::size_t samples) {
   const bool per_minibatch = options_.rate_per == "minibatch" && options_.minibatch > 0;
-  const double divisor = per_minibatch                          ? static_cast<double>(options_.minibatch)
+  const double divisor = per_minibatch                      ? static_cast<double>(options_.minibatch)
                          : options_.rate_per == "minibatch" ? static_cast<double>(samples)
-                                                                : 1;
+                                                            : 1;
   replica_.step.rate = static_cast<float>(schedule_->rate() / divisor);
   replica_.step.decay = static_cast<float>(options_.l2 * static_cast<double>(samples));
 }
@@ -231,8 +233,9 @@ void Trainer::set_step(std::size_t samples) {
 void Trainer::check_loss(double loss) const {
   if (std::isfinite(loss)) return;
   const std::string kept = output_.folder != nullptr || sweep_ > 1 ? "; the checkpoint is that of the last good sweep" : "";
-  throw core::ConfigError(core::format("the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate{}", loss,
-                                       worker_.rank(), sweep_, block_ + 1, minibatch_ + 1, kept));
+  throw core::ConfigError(
+      core::format("the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate{}", loss,
+                   worker_.rank(), sweep_, block_ + 1, minibatch_ + 1, kept));
 }
 
 void Trainer::validate(int sweep) {
@@ -267,9 +270,10 @@ void Trainer::go_back_to_best() {
 void Trainer::write_model(int sweep) {
   if (output_.folder == nullptr) return;
   const auto parameters = learner_.parameters();
-  write_checkpoint(output_.folder->file("checkpoint.h5"),
-                   {options_.model, source_.dataset->info().content_sha256, static_cast<std::uint64_t>(sweep),
-                    {parameters.begin(), parameters.end()}});
+  write_checkpoint(output_.folder->file("checkpoint.h5"), {options_.model,
+                                                           source_.dataset->info().content_sha256,
+                                                           static_cast<std::uint64_t>(sweep),
+                                                           {parameters.begin(), parameters.end()}});
 }
 
 void Trainer::report(int sweep, double rate) {
@@ -288,9 +292,9 @@ void Trainer::report(int sweep, double rate) {
                             {"validate_s", times_.validate_s - reported_.validate_s}});
   reported_ = times_;
   if (output_.progress != nullptr)
-    output_.progress->say(core::format("sweep {:3}  rate {:<8.4g} train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   {:.4g} s",
-                                       sweep, rate, result_.train.loss, 100 * result_.train.error, result_.valid.loss,
-                                       100 * result_.valid.error, time_s));
+    output_.progress->say(core::format(
+        "sweep {:3}  rate {:<8.4g} train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   {:.4g} s", sweep,
+        rate, result_.train.loss, 100 * result_.train.error, result_.valid.loss, 100 * result_.valid.error, time_s));
 }
 
 }  // namespace

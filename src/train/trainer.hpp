@@ -33,10 +33,10 @@ struct Result {
   Score train;                    ///< of the last sweep, as met during training
   Score valid;
   Score test;
-  PhaseTimes times;               ///< of worker 0, all sweeps
-  double training_s = 0;          ///< from the first minibatch to the last validation
-  double data_wait_s = 0;         ///< wall-clock time that worker 0 waited for the loader
-  std::uint64_t samples = 0;      ///< processed by all workers
+  PhaseTimes times;           ///< of worker 0, all sweeps
+  double training_s = 0;      ///< from the first minibatch to the last validation
+  double data_wait_s = 0;     ///< wall-clock time that worker 0 waited for the loader
+  std::uint64_t samples = 0;  ///< processed by all workers
 };
 
 /// Training data of one process, shared by its workers.
@@ -46,8 +46,8 @@ struct Source {
   std::shared_ptr<data::Prefetcher> prefetcher;
 };
 
-/// Opens the data and takes the partition N×M with the run's seed from the file, or makes the one that would be stored there.
-/// Throws ConfigError, also for a model that does not fit the data.
+/// Opens the data and takes the partition N×M with the run's seed from the file, or makes the one that would be stored
+/// there. Throws ConfigError, also for a model that does not fit the data.
 Source open_source(const Options& options, int workers);
 
 /// The same without a partition: enough to evaluate.

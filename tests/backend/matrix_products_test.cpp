@@ -84,6 +84,22 @@ TEST_CASE("the bits of a weight gradient do not depend on the panels it is compu
   }
 }
 
+TEST_CASE("affine_descend has the bits and the work of its two parts", "[backend]") {
+  const char* name = GENERATE("reference", "cpu", "meta");
+  const float decay = GENERATE(0.f, 0.01f);
+  for (const auto [batch, in, out] : {Shape{64, 100, 37}, Shape{300, 45, 64}, Shape{1, 33, 5}, Shape{2, 5, 1100}}) {
+    const auto x = random_numbers(batch * in, 1), dz = random_numbers(batch * out, 2);
+    auto v = random_numbers(in * out, 3), w = random_numbers(in * out, 4), v_parts = v, w_parts = w;
+    const auto together = make_device(name), apart = make_device(name);
+    together->affine_descend(batch, in, out, x, dz, 0.9f, 0.1f, decay, v, w);
+    apart->affine_backward_weights(batch, in, out, 0, in, x, dz, 0.9f, v_parts);
+    apart->descend(0.1f, decay, v_parts, w_parts);
+    CHECK(same_bits(v, v_parts));
+    CHECK(same_bits(w, w_parts));
+    CHECK(together->meter() == apart->meter());
+  }
+}
+
 TEST_CASE("what a sample gives does not depend on the samples beside it", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const std::size_t batch = 77, in = 300, out = 45;

@@ -1,5 +1,10 @@
 #include "data/dataset.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "data/describe.hpp"
@@ -108,25 +113,49 @@ TEST_CASE("a data file cut anywhere does not open", "[data]") {
   }
 }
 
-TEST_CASE("a data file with flipped bytes opens as what it is, or is refused, or fails verification", "[data]") {
-  const TemporaryFolder folder;
-  const auto path = folder.file("x.h5");
-  samples_file(path);
+namespace {
+
+struct Verdicts {
+  std::size_t refused = 0, found = 0, without_effect = 0;
+};
+
+/// What opening and verifying say when single bytes of the file are changed.
+Verdicts flip_bytes(const std::string& path, std::size_t stride) {
   const auto whole = read_text(path);
-  std::size_t refused = 0, found = 0, unused = 0;
-  for (std::size_t at = 0; at < whole.size(); at += 13) {
+  Verdicts verdicts;
+  for (std::size_t at = 0; at < whole.size(); at += stride) {
     auto damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x5a);
     write_text(path, damaged);
     try {
-      (verify(path).empty() ? unused : found) += 1;
+      ++(verify(path).empty() ? verdicts.without_effect : verdicts.found);
     } catch (const core::ConfigError&) {
-      ++refused;
+      ++verdicts.refused;
     }
   }
-  CHECK(refused > 0);
-  CHECK(found > 0);
-  INFO(refused << " refused, " << found << " found, " << unused << " without effect");
+  return verdicts;
+}
+
+}  // namespace
+
+TEST_CASE("a data file with a flipped byte is refused, or fails verification, or is as good as before", "[data]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("x.h5");
+  samples_file(path);
+  // In a process of its own: HDF5 loses memory where a checksum is wrong, and a leak checker would blame this program.
+  const auto child = ::fork();
+  if (child == 0) {
+    try {
+      const auto verdicts = flip_bytes(path, 13);
+      ::_exit(verdicts.refused > 100 && verdicts.found > 5 ? 3 : 4);
+    } catch (...) {
+      ::_exit(5);
+    }
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 3);
 }
 
 TEST_CASE("files that are no Paragrad data files say so", "[data]") {

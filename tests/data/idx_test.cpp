@@ -156,7 +156,7 @@ TEST_CASE("files that are not the IDX files they should be are refused", "[data]
   check_refused({{images, idx({6, 0}, "")}}, "does not hold images");
   check_refused({{labels, train_images}}, "does not hold labels: its size is 6x2x2");
   check_refused({{labels, idx({5}, "\1\1\1\1\1")}}, "has 6 images but");
-  check_refused({{"t10k-images-idx3-ubyte", idx({2, 4, 1}, "ABCDEFGH")}}, "differ in size: 2x2");
+  check_refused({{"t10k-images-idx3-ubyte", idx({2, 4, 1}, "ABCDEFGH")}}, "differ in size: 6x2x2 and 2x4x1");
   check_refused({{"t10k-labels-idx1-ubyte", idx({2}, "\2\3")}}, "label 3, which is outside the 3 classes");
   const auto packed = gzip(train_images);
   check_refused({{images, packed.substr(0, packed.size() - 9)}}, "truncated");

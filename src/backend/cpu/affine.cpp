@@ -11,6 +11,7 @@ template <Activation f>
 class AddBiasAndActivate final : public Finish {
  public:
   AddBiasAndActivate(std::size_t stride, const float* bias, float* y) : stride_(stride), bias_(bias), y_(y) {}
+  const float* reads() const override { return nullptr; }
 
   void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const override {
     for (std::size_t i = row; i < row + rows; ++i) {
@@ -31,6 +32,7 @@ template <Activation f>
 class TimesSlope final : public Finish {
  public:
   TimesSlope(std::size_t stride, const float* x, float* dx) : stride_(stride), x_(x), dx_(dx) {}
+  const float* reads() const override { return f == Activation::identity ? nullptr : x_; }
 
   void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const override {
     for (std::size_t i = row; i < row + rows; ++i) {
@@ -45,7 +47,34 @@ class TimesSlope final : public Finish {
   float* dx_;
 };
 
+class Descend final : public Finish {
+ public:
+  Descend(std::size_t stride, float rate, float decay, float* d, float* w)
+      : stride_(stride), rate_(rate), decay_(decay), d_(d), w_(w) {}
+  const float* reads() const override { return w_; }
+
+  void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const override {
+    for (std::size_t i = row; i < row + rows; ++i) {
+      const std::size_t begin = i * stride_ + column;
+      descend(rate_, decay_, columns, d_ + begin, w_ + begin);
+    }
+  }
+
+ private:
+  std::size_t stride_;
+  float rate_, decay_;
+  float *d_, *w_;
+};
+
 }  // namespace
+
+void descend(float rate, float decay, std::size_t count, float* d, float* w) {
+  if (decay != 0)
+    transform(
+        count, d, [&](Vector g, Vector v) { return g + decay * v; }, d, w);
+  transform(
+      count, w, [&](Vector v, Vector g) { return v - rate * g; }, w, d);
+}
 
 void affine_forward(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
                     const float* bias, Activation f, float* y) {
@@ -66,6 +95,12 @@ void affine_backward_input(PackBuffer& buffer, std::size_t batch, std::size_t in
 void affine_backward_weights(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
                              std::size_t rows, const float* x, const float* dz, float keep, float* dw) {
   multiply(buffer, rows, out, batch, {x + first_row, in, Transpose::yes}, {dz, out}, keep, dw);
+}
+
+void affine_descend(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
+                    float keep, float rate, float decay, float* d, float* w) {
+  const Descend finish(out, rate, decay, d, w);
+  multiply(buffer, in, out, batch, {x, in, Transpose::yes}, {dz, out}, keep, d, &finish);
 }
 
 }  // namespace paragrad::backend::cpu

@@ -14,5 +14,10 @@ void affine_backward_input(PackBuffer& buffer, std::size_t batch, std::size_t in
                            const float* w, const float* x, Activation f, float* dx);
 void affine_backward_weights(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
                              std::size_t rows, const float* x, const float* dz, float keep, float* dw);
+void affine_descend(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
+                    float keep, float rate, float decay, float* d, float* w);
+
+/// d += decay·w; w -= rate·d
+void descend(float rate, float decay, std::size_t count, float* d, float* w);
 
 }  // namespace paragrad::backend::cpu

@@ -4,7 +4,6 @@
 #include "backend/cpu/affine.hpp"
 #include "backend/cpu/blas.hpp"
 #include "backend/cpu/losses.hpp"
-#include "backend/cpu/memory.hpp"
 #include "backend/cpu/product.hpp"
 #include "backend/cpu/vector.hpp"
 #include "backend/kernels.hpp"
@@ -19,7 +18,7 @@ namespace {
 class CpuDevice final : public Device {
  public:
   std::string_view name() const override { return "cpu"; }
-  core::Arena allocate(std::size_t count) const override { return cpu::allocate(count); }
+  core::Arena allocate(std::size_t count) const override { return core::host_arena(count); }
 
  private:
   void do_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
@@ -37,6 +36,10 @@ class CpuDevice final : public Device {
   void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
                                   std::size_t rows, const float* x, const float* dz, float keep, float* dw) override {
     cpu::affine_backward_weights(buffer_, batch, in, out, first_row, rows, x, dz, keep, dw);
+  }
+  void do_affine_descend(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz, float keep,
+                         float rate, float decay, float* d, float* w) override {
+    cpu::affine_descend(buffer_, batch, in, out, x, dz, keep, rate, decay, d, w);
   }
   void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
     if (keep == 0) {
@@ -67,11 +70,7 @@ class CpuDevice final : public Device {
         count, to, [](cpu::Vector a, cpu::Vector b) { return a + b; }, to, from);
   }
   void do_descend(float rate, float decay, std::size_t count, float* d, float* w) override {
-    if (decay != 0)
-      cpu::transform(
-          count, d, [&](cpu::Vector g, cpu::Vector v) { return g + decay * v; }, d, w);
-    cpu::transform(
-        count, w, [&](cpu::Vector v, cpu::Vector g) { return v - rate * g; }, w, d);
+    cpu::descend(rate, decay, count, d, w);
   }
   void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
                           float* v, float* w) override {

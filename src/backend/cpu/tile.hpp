@@ -17,7 +17,7 @@ inline constexpr std::size_t tile_rows = 6;
 inline constexpr std::size_t tile_rows = 4;
 #endif
 inline constexpr std::size_t tile_columns = 2 * lanes;
-inline constexpr std::size_t depth_block = 256;              ///< a packed panel of B, [256][32], stays in the L1 cache
+inline constexpr std::size_t depth_block = 128;              ///< a packed panel of B, [128][32], stays in the L1 cache
 inline constexpr std::size_t packed_row = depth_block + 16;  ///< stride of a packed row of A: no power of two
 inline constexpr std::size_t packed_column = 16;             ///< stride of a packed column of A: a cache line
 
@@ -26,56 +26,53 @@ inline constexpr std::size_t packed_column = 16;             ///< stride of a pa
 using Tile = void (*)(std::size_t depth, const float* a, const float* b, float keep, std::size_t columns, std::size_t stride,
                       float* c);
 
-template <std::size_t rows, bool by_columns>
+template <std::size_t rows, std::size_t vectors, bool by_columns>
 void tile(std::size_t depth, const float* a, const float* b, float keep, std::size_t columns, std::size_t stride, float* c) {
 #pragma GCC unroll 14
   for (std::size_t i = 0; i < rows; ++i) {  // needed only after the sums: hides the way from memory
     __builtin_prefetch(c + i * stride, 1);
-    __builtin_prefetch(c + i * stride + tile_columns - 1, 1);
+    __builtin_prefetch(c + i * stride + vectors * lanes - 1, 1);
   }
-  Vector sum[rows][2] = {};
+  Vector sum[rows][vectors] = {};
   for (std::size_t l = 0; l < depth; ++l) {
-    const Vector b0 = load(b), b1 = load(b + lanes);
+    Vector of_b[vectors];
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load(b + v * lanes);
 #pragma GCC unroll 14
     for (std::size_t i = 0; i < rows; ++i) {
       const Vector factor = broadcast(a[i * (by_columns ? 1 : packed_row)]);
-      sum[i][0] = multiply_add(factor, b0, sum[i][0]);
-      sum[i][1] = multiply_add(factor, b1, sum[i][1]);
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < vectors; ++v) sum[i][v] = multiply_add(factor, of_b[v], sum[i][v]);
     }
     a += by_columns ? packed_column : 1;
     b += tile_columns;
   }
-  if (columns == tile_columns) {
+  const std::size_t last = columns - (vectors - 1) * lanes;  // columns in the last vector, 1 … lanes
 #pragma GCC unroll 14
-    for (std::size_t i = 0; i < rows; ++i) {
-      float* to = c + i * stride;
-      store(keep == 0 ? sum[i][0] : multiply_add(broadcast(keep), load(to), sum[i][0]), to);
-      store(keep == 0 ? sum[i][1] : multiply_add(broadcast(keep), load(to + lanes), sum[i][1]), to + lanes);
-    }
-  } else {
-#pragma GCC unroll 14
-    for (std::size_t i = 0; i < rows; ++i) {
-      float* to = c + i * stride;
-      const Vector edge[2] = {sum[i][0], sum[i][1]};
-      for (std::size_t begin = 0; begin < columns; begin += lanes) {
-        const std::size_t count = columns - begin < lanes ? columns - begin : lanes;
-        const Vector s = edge[begin / lanes];
-        if (count == lanes) {
-          store(keep == 0 ? s : multiply_add(broadcast(keep), load(to + begin), s), to + begin);
-        } else {
-          store_part(keep == 0 ? s : multiply_add(broadcast(keep), load_part(to + begin, count), s), to + begin, count);
-        }
+  for (std::size_t i = 0; i < rows; ++i) {
+    float* to = c + i * stride;
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < vectors; ++v, to += lanes) {
+      if (v + 1 < vectors || last == lanes) {
+        store(keep == 0 ? sum[i][v] : multiply_add(broadcast(keep), load(to), sum[i][v]), to);
+      } else {
+        store_part(keep == 0 ? sum[i][v] : multiply_add(broadcast(keep), load_part(to, last), sum[i][v]), to, last);
       }
     }
   }
 }
 
-/// tiles<by_columns>[rows - 1]
-template <bool by_columns, std::size_t... r>
+template <std::size_t vectors, bool by_columns, std::size_t... r>
 constexpr std::array<Tile, sizeof...(r)> tiles_of(std::index_sequence<r...>) {
-  return {tile<r + 1, by_columns>...};
+  return {tile<r + 1, vectors, by_columns>...};
 }
-template <bool by_columns>
-inline constexpr auto tiles = tiles_of<by_columns>(std::make_index_sequence<tile_rows>());
+/// tiles<vectors, by_columns>[rows - 1]
+template <std::size_t vectors, bool by_columns>
+inline constexpr auto tiles = tiles_of<vectors, by_columns>(std::make_index_sequence<tile_rows>());
+
+inline Tile find_tile(std::size_t rows, std::size_t columns, bool by_columns) {
+  if (columns <= lanes) return by_columns ? tiles<1, true>[rows - 1] : tiles<1, false>[rows - 1];
+  return by_columns ? tiles<2, true>[rows - 1] : tiles<2, false>[rows - 1];
+}
 
 }  // namespace paragrad::backend::cpu

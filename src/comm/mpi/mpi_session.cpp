@@ -2,18 +2,30 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "comm/communicator.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
+namespace {
+
+void abort_all(int code) {
+  // Hydra stops forwarding output the moment it hears of an abort: what was said before must have passed through by then.
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+}  // namespace
 
 struct MpiSession::ExitWatch {
   bool session_lives = true;
@@ -23,8 +35,7 @@ struct MpiSession::ExitWatch {
     const std::unique_ptr<ExitWatch> watch(static_cast<ExitWatch*>(argument));
     if (!watch->session_lives) return;
     std::fprintf(stderr, "worker %d exits in the middle of the run and takes the others with it\n", world_rank());
-    std::fflush(nullptr);
-    MPI_Abort(MPI_COMM_WORLD, code == 0 ? 1 : code);
+    abort_all(code == 0 ? 1 : code);
   }
 
   static int world_rank() {
@@ -73,9 +84,8 @@ int MpiSession::size() const {
 }
 
 void MpiSession::abort(int code) {
-  std::fflush(nullptr);
   if (watch_ != nullptr) watch_->session_lives = false;  // MPI_Abort may call exit()
-  MPI_Abort(MPI_COMM_WORLD, code);
+  abort_all(code);
   std::_Exit(code);
 }
 

@@ -23,7 +23,7 @@ class MpiSession {
   int rank() const;
   int size() const;
 
-  /// Ends all workers at once; the launcher returns a code other than zero (`code`, where it passes codes on).
+  /// Ends all workers within a second; the launcher returns a code other than zero (`code`, where it passes codes on).
   [[noreturn]] void abort(int code);
 
  private:

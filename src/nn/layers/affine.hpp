@@ -22,8 +22,8 @@ class Affine : public Layer {
   void backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
                       std::span<const float> delta, std::span<const float> x, backend::Activation f,
                       std::span<float> delta_below) const override;
-  void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x, std::span<const float> delta,
-                           GradientSink sink, const GradientReady& ready) const override;
+  void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
+                           std::span<const float> delta, GradientSink sink, const GradientReady& ready) const override;
 
  private:
   std::size_t inputs_;

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""The command line: what a user types, reads and gets wrong."""
+
+import gzip
+import json
+import os
+import shutil
+import struct
+import subprocess
+import unittest
+from pathlib import Path
+
+from paragrad_cli import PLATFORM, PROGRAM, CliTest, run, weights
+
+
+class Runs(CliTest):
+    def test_a_run_folder_repeats_its_run(self):
+        out = self.folder / "run"
+        first = self.simulate(3, "--strategy", "bmuf", "--bmuf-kind", "cbm", "--block-momentum", "0.5", "--l2", "1e-5",
+                              "--schedule", "step", "--out", out)
+        again = run("simulate", "--config", out / "config.toml", "--out", self.folder / "again")
+        self.assertEqual(weights(again), weights(first))
+        self.assertEqual((out / "metrics.jsonl").read_text(), (self.folder / "again/metrics.jsonl").read_text())
+        same = [line for line in (out / "config.toml").read_text().splitlines() if not line.startswith("out")]
+        self.assertEqual(same, [line for line in (self.folder / "again/config.toml").read_text().splitlines()
+                                if not line.startswith("out")])
+
+    def test_a_run_folder_holds_what_it_promises(self):
+        out = self.folder / "promises"
+        result = self.simulate(2, "--strategy", "model_averaging", "--out", out)
+        self.assertEqual({p.name for p in out.iterdir()}, {"config.toml", "manifest.json", "metrics.jsonl", "checkpoint.h5"})
+        manifest = json.loads((out / "manifest.json").read_text())
+        for section, key in (("program", "commit"), ("program", "compiler"), ("program", "flags"), ("program", "blas"),
+                             ("host", "processor"), ("data", "content_sha256"), ("run", "seed"), ("run", "workers"),
+                             ("platform", "file_sha256"), ("finished", "peak_memory_bytes")):
+            self.assertIn(key, manifest[section])
+        records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([r.get("sweep") for r in records], [1, 2, None])
+        self.assertEqual(records[-1]["parameters_sha256"], weights(result))
+
+    def test_an_earlier_run_is_kept_unless_told_otherwise(self):
+        out = self.folder / "kept"
+        self.simulate(1, "--out", out)
+        before = (out / "checkpoint.h5").read_bytes()
+        self.assert_refused(self.simulate(1, "--out", out, "--seed", 2), "holds a run already", "--overwrite")
+        self.assertEqual((out / "checkpoint.h5").read_bytes(), before)
+        self.assertEqual(self.simulate(1, "--out", out, "--seed", 2, "--overwrite").returncode, 0)
+        self.assertNotEqual((out / "checkpoint.h5").read_bytes(), before)
+
+    def test_evaluate_finds_the_error_that_training_found(self):
+        out = self.folder / "evaluated"
+        printed = run("train", *self.task, "--out", out).stdout
+        again = run("evaluate", out / "checkpoint.h5", "--data", self.data).stdout
+        self.assertIn(printed.split("test error ")[1].split(",")[0], again)
+
+    def test_compare_prints_every_run_and_the_speed_up(self):
+        folders = [str(self.folder / f"compare{n}") for n in (1, 4)]
+        self.simulate(1, "--splits", 4, "--out", folders[0])
+        self.simulate(4, "--strategy", "bmuf", "--out", folders[1])
+        lines = run("compare", *folders).stdout.splitlines()
+        self.assertIn("bmuf nbm", lines[2])
+        self.assertIn("4x4", lines[2])
+        self.assertIn(" 1.00 ", lines[1])
+
+    def test_progress_is_plain_lines_where_there_is_no_terminal(self):
+        result = run("train", *[a for a in self.task if a != "--quiet"])
+        self.assertNotIn("\r", result.stdout)
+        self.assertEqual(sum(line.startswith("sweep") for line in result.stdout.splitlines()), 2)
+
+    def test_virtual_time_does_not_depend_on_host_threads(self):
+        outputs = {self.simulate(4, "--strategy", "bmuf", "--host-threads", n).stdout for n in (1, 2, 4)}
+        self.assertEqual(len(outputs), 1)
+
+    def test_help_and_version(self):
+        self.assertIn("simulate", run().stdout)
+        self.assertIn("commit", run("--version").stdout)
+        for command in ("train", "simulate", "evaluate", "compare", "data", "platform"):
+            result = run(command, "--help")
+            self.assertEqual(result.returncode, 0)
+            self.assertIn(f"paragrad {command}", result.stdout)
+        self.assertIn("288GBps", run("platform", PLATFORM).stdout)
+
+
+class Mistakes(CliTest):
+    def test_options(self):
+        for arguments, parts in (
+            (["--strategy", "bmfu"], ["unknown strategy 'bmfu'", "model_averaging"]),
+            (["--collective", "rign"], ["'rign'", "ring"]),
+            (["--model", "8-x-6"], ["8-x-6"]),
+            (["--model", "784-10"], ["784 inputs", "8 features"]),
+            (["--optimiser", "adamw"], ["adamw"]),
+            (["--schedule", "cosine"], ["cosine"]),
+            (["--momentum", "1.5"], ["momentum 1.5"]),
+            (["--block-momentum", "lots", "--strategy", "bmuf"], ["lots"]),
+            (["--loss", "hinge"], ["hinge"]),
+            (["--device", "tpu"], ["tpu"]),
+            (["--learning-rate-per", "day"], ["day"]),
+            (["--sweeps", "0"], ["sweeps"]),
+            (["--sweps", "3"], ["--sweps"]),
+            (["--blocks", "501"], ["501"]),
+            (["--data", "nowhere.h5"], ["nowhere.h5"]),
+            (["--init", "nowhere.h5"], ["nowhere.h5"]),
+            (["--init", self.data], ["no Paragrad checkpoint"]),
+            (["--out", "/proc/forbidden"], ["/proc/forbidden"]),
+            (["--strategy", "sgd", "--workers", "2"], ["one worker, not 2"]),
+            (["--workers", "65"], ["64 devices", "65 workers"]),
+            (["--platform", self.data], ["task.h5"]),
+            (["--network", "magic"], ["magic"]),
+        ):
+            with self.subTest(arguments=arguments):
+                base = self.task
+                for option in arguments[::2]:  # options may stand once only
+                    if option in base:
+                        at = base.index(option)
+                        base = base[:at] + base[at + 2 :]
+                if "--workers" not in arguments:
+                    base = [*base, "--workers", "1"]
+                if "--platform" not in arguments:
+                    base = [*base, "--platform", PLATFORM]
+                self.assert_refused(run("simulate", *base, *arguments), *parts)
+
+    def test_unknown_key_in_the_file(self):
+        path = self.folder / "wrong.toml"
+        path.write_text('learning-rate = 0.1\nlearning_rat = 0.2\n')
+        self.assert_refused(run("train", "--config", path, "--data", self.data, "--model", "8-6"), "learning_rat")
+        self.assert_refused(run("train", "--config", self.folder / "none.toml", *self.task), "none.toml")
+
+    def test_commands(self):
+        self.assert_refused(run("trian"), "unknown command 'trian'", "train")
+        self.assert_refused(run("data"), "data")
+        self.assert_refused(run("data", "exprot"), "exprot")
+        self.assert_refused(run("compare", self.folder), "manifest.json")
+        self.assert_refused(run("evaluate", self.data, "--data", self.data), "no Paragrad checkpoint")
+        self.assert_refused(run("evaluate", self.data, "--data", self.data, "--subset", "trian"), "")
+
+    def test_a_loss_that_is_no_number_keeps_the_last_good_checkpoint(self):
+        out = self.folder / "nan"
+        options = [a for a in self.task if a not in ("--learning-rate", "0.1", "--model", "8-12-6:sigmoid")]
+        options += ["--model", "8-12-6:relu", "--learning-rate", "1e20"]
+        for launch in (dict(), dict(ranks=2)):
+            result = run("train", *options, "--out", out, "--overwrite", "--strategy", "bmuf", **launch)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("worker", result.stderr)
+            self.assertIn("sweep 1", result.stderr)
+        self.assertFalse((out / "checkpoint.h5").exists())
+
+    def test_errors_of_all_ranks_are_told_once(self):
+        result = run("train", "--data", "nowhere.h5", "--model", "8-6", "--learning-rate", "1", ranks=3)
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr.count("nowhere.h5"), 1, result.stderr)
+
+
+class Files(CliTest):
+    def idx(self, name: str, shape: list[int], content: bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(struct.pack(f">BBBB{len(shape)}I", 0, 0, 8, len(shape), *shape) + content)
+        return path
+
+    def import_idx(self, images: Path, labels: Path, *more: str):
+        return run("data", "import-idx", "--train-images", images, "--train-labels", labels, "--test-images", images,
+                   "--test-labels", labels, "--valid", 1, "--name", "x", "--out", self.folder / "x.h5", *more)
+
+    def test_idx_files(self):
+        images = self.idx("images", [4, 2, 2], bytes(range(16)))
+        labels = self.idx("labels", [4], bytes([0, 1, 2, 1]))
+        self.assertEqual(self.import_idx(images, labels).returncode, 0)
+        self.assertEqual(run("data", "verify", self.folder / "x.h5").returncode, 0)
+        short = self.folder / "short"
+        short.write_bytes(images.read_bytes()[:-3])
+        squeezed = self.folder / "squeezed.gz"
+        squeezed.write_bytes(gzip.compress(images.read_bytes())[:-5])
+        for wrong, parts in ((short, "short"), (squeezed, "squeezed.gz"), (labels, "labels"), (Path("none"), "none"),
+                             (Path(self.data), "task.h5")):
+            self.assert_refused(self.import_idx(wrong, labels), parts)
+        self.assert_refused(self.import_idx(images, self.idx("few", [3], bytes(3))), "few")
+        self.assert_refused(self.import_idx(images, labels, "--classes", "2"), "label")
+
+    def test_damaged_and_foreign_data_files(self):
+        whole = Path(self.data).read_bytes()
+        cut = self.folder / "cut.h5"
+        for length in (0, 100, 2000, len(whole) // 2, len(whole) - 50):
+            cut.write_bytes(whole[:length])
+            self.assert_refused(run("train", "--data", cut, "--model", "8-6", "--learning-rate", "1"), "cut.h5")
+        text = self.folder / "text.h5"
+        text.write_text("not HDF5")
+        self.assert_refused(run("data", "info", text), "text.h5")
+
+    def test_partitions(self):
+        path = self.folder / "partitioned.h5"
+        shutil.copy(self.data, path)
+        self.assertEqual(run("data", "partition", path, "--workers", 3, "--blocks", 4).returncode, 0)
+        self.assertEqual(run("data", "verify", path).returncode, 0)
+        self.assert_refused(run("data", "partition", path, "--workers", 3, "--blocks", 4), "3x4")
+        self.assert_refused(run("data", "partition", path, "--workers", 100, "--blocks", 100), "500")
+        with_stored = run("simulate", "--workers", 3, "--platform", PLATFORM, "--strategy", "bmuf",
+                          *[str(path) if a == self.data else a for a in self.task])
+        self.assertEqual(weights(with_stored), weights(self.simulate(3, "--strategy", "bmuf")))
+
+    @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("unshare") and os.geteuid() == 0, "needs a small disk")
+    def test_a_full_disk_leaves_the_previous_checkpoint(self):
+        script = f"""
+            mount -t tmpfs -o size=400k none {self.folder}/small 2>/dev/null || exit 77
+            cd {self.folder}/small
+            {PROGRAM} train {' '.join(self.task)} --out run >/dev/null || exit 78
+            sha256sum run/checkpoint.h5 > before
+            head -c 1M /dev/zero > filler 2>/dev/null
+            {PROGRAM} train {' '.join(self.task)} --out run2
+            code=$?
+            sha256sum --quiet -c before || exit 79
+            exit $code"""
+        (self.folder / "small").mkdir()
+        result = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+        if result.returncode == 77:
+            self.skipTest("no tmpfs may be mounted here")
+        self.assert_refused(result, "disk")
+
+
+if __name__ == "__main__":
+    unittest.main()

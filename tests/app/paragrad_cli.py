@@ -1,0 +1,59 @@
+"""What the tests of the command line share: the program, a temporary folder with a small data file."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("PARAGRAD", str(ROOT / "build" / "paragrad"))
+MPIEXEC = os.environ.get("PARAGRAD_MPIEXEC", "mpiexec")
+PLATFORM = str(ROOT / "sim/platforms/k40m-fdr.toml")
+
+
+def run(*arguments: str, ranks: int = 0, timeout: float = 60, **more) -> subprocess.CompletedProcess:
+    """The program with these arguments; ranks > 0: under mpiexec."""
+    launcher = [MPIEXEC, "-n", str(ranks)] if ranks else []
+    return subprocess.run([*launcher, PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **more)
+
+
+def weights(result: subprocess.CompletedProcess) -> str:
+    """The hash of the final weights that a training printed."""
+    found = re.search(r"^weights sha256 ([0-9a-f]{64})$", result.stdout, re.MULTILINE)
+    if result.returncode != 0 or not found:
+        raise AssertionError(f"{result.args} ended with {result.returncode}\n{result.stdout}{result.stderr}")
+    return found.group(1)
+
+
+class CliTest(unittest.TestCase):
+    """A test case with a temporary folder (self.folder) and a small generated task (self.data)."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(tempfile.mkdtemp(prefix="paragrad-"))
+        cls.data = str(cls.folder / "task.h5")
+        made = run("data", "generate", "--out", cls.data, "--samples", 500, "--valid", 60, "--test", 60, "--dim", 8, "--classes", 6,
+                   "--sequence-length", 20)
+        assert made.returncode == 0, made.stderr
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        shutil.rmtree(cls.folder)
+
+    @property
+    def task(self) -> list[str]:
+        return ["--data", self.data, "--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--sweeps", "2", "--blocks", "4",
+                "--minibatch", "16", "--quiet"]
+
+    def simulate(self, workers: int, *arguments: str, **more) -> subprocess.CompletedProcess:
+        return run("simulate", "--workers", workers, "--platform", PLATFORM, *self.task, *arguments, **more)
+
+    def assert_refused(self, result: subprocess.CompletedProcess, *parts: str) -> None:
+        """Exit code 2 and one line on stderr that holds all parts."""
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)

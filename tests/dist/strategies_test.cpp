@@ -1,0 +1,219 @@
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <numeric>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "dist/strategy.hpp"
+#include "sim/simulation.hpp"
+
+using namespace paragrad;
+
+namespace {
+
+constexpr std::size_t length = 37;  // no multiple of any number of workers
+
+/// What one emulated worker needs to take part in a strategy: no model, the tests move the parameters themselves.
+struct Seat {
+  std::vector<float> parameters = std::vector<float>(length);
+  std::unique_ptr<optim::LocalOptimiser> optimiser;
+  std::unique_ptr<dist::Strategy> strategy;
+  std::unique_ptr<dist::Replica> replica;
+
+  Seat(comm::Worker& worker, const std::string& name, const dist::StrategyOptions& options, float start = 0) {
+    strategy = dist::make_strategy(name, options);
+    optimiser =
+        optim::make_optimiser("momentum", worker.device(), length, 0.5f, strategy->needs_bare_gradient(worker.size()));
+    std::iota(parameters.begin(), parameters.end(), start);
+    replica.reset(new dist::Replica{parameters, *optimiser, {}});
+    strategy->start(worker, *replica);
+  }
+};
+
+/// The parameters of all workers after `body(worker, seat)`.
+std::vector<std::vector<float>> after(int workers, const std::string& name, const dist::StrategyOptions& options,
+                                      const std::function<void(comm::Worker&, Seat&)>& body) {
+  std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));
+  sim::run(workers, [&](comm::Worker& worker) {
+    Seat seat(worker, name, options);
+    body(worker, seat);
+    parameters[static_cast<std::size_t>(worker.rank())] = seat.parameters;
+  });
+  return parameters;
+}
+
+void move_by(Seat& seat, float amount) {
+  for (float& p : seat.parameters) p += amount;
+}
+
+}  // namespace
+
+TEST_CASE("an update of one block adds up to zeta/(1-eta) of itself, in CNTK's form to (1+eta) times that", "[dist]") {
+  const int workers = GENERATE(1, 3, 4);
+  const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
+  const double eta = 0.75, zeta = 0.5;
+  dist::StrategyOptions options;
+  options.bmuf_kind = kind;
+  options.block_momentum = eta;
+  options.block_learning_rate = zeta;
+  options.collective = collective;
+
+  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+    move_by(seat, 1);  // G = 1 in the first block, and nothing happens after it
+    for (int block = 0; block < 60; ++block) seat.strategy->synchronise(worker, *seat.replica, 10);
+    seat.strategy->show_model(worker, *seat.replica);
+  });
+
+  const double total = zeta / (1 - eta) * (kind == "nbm_cntk" ? 1 + eta : 1);
+  for (const auto& p : parameters)
+    for (std::size_t i = 0; i < length; ++i)
+      REQUIRE(p[i] - static_cast<float>(i) == Approx(total).margin(1e-3));  // the mean of N equal models is rounded
+}
+
+TEST_CASE("a block's first effect is zeta G for cbm, (1+eta) zeta G at nbm's starting point and zeta G in its model",
+          "[dist]") {
+  dist::StrategyOptions options;
+  options.block_momentum = 0.75;
+  options.block_learning_rate = 0.5;
+  const auto step = [&](const std::string& kind, bool shown) {
+    options.bmuf_kind = kind;
+    const auto parameters = after(2, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+      move_by(seat, 1);
+      seat.strategy->synchronise(worker, *seat.replica, 10);
+      if (shown) seat.strategy->show_model(worker, *seat.replica);
+    });
+    return parameters[1][0];
+  };
+  CHECK(step("cbm", false) == Approx(0.5));
+  CHECK(step("nbm", false) == Approx(0.5 * 1.75));
+  CHECK(step("nbm", true) == Approx(0.5));
+  CHECK(step("nbm_cntk", false) == Approx(0.5 * 1.75));
+  CHECK(step("nbm_cntk", true) == Approx(0.5 * 1.75));
+}
+
+TEST_CASE("looking at the model in between changes nothing", "[dist]") {
+  const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  dist::StrategyOptions options;
+  options.bmuf_kind = kind;
+  const auto train = [&](bool look) {
+    return after(3, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+      for (int block = 0; block < 5; ++block) {
+        for (std::size_t i = 0; i < length; ++i)
+          seat.parameters[i] += 0.1f * std::sin(static_cast<float>(i + 7 * worker.rank() + block));
+        seat.strategy->synchronise(worker, *seat.replica, 5);
+        if (!look) continue;
+        seat.strategy->show_model(worker, *seat.replica);
+        seat.strategy->resume_work(worker, *seat.replica);
+      }
+    });
+  };
+  REQUIRE(train(true) == train(false));
+}
+
+TEST_CASE("bmuf without block momentum and with block learning rate 1 is model averaging", "[dist]") {
+  const int workers = GENERATE(1, 2, 3, 8);
+  const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  dist::StrategyOptions options;
+  options.bmuf_kind = kind;
+  options.block_momentum = 0;
+  const auto train = [&](const std::string& strategy) {
+    return after(workers, strategy, options, [&](comm::Worker& worker, Seat& seat) {
+      for (int block = 0; block < 4; ++block) {
+        for (std::size_t i = 0; i < length; ++i)
+          seat.parameters[i] +=
+              std::cos(static_cast<float>(3 * i + static_cast<std::size_t>(worker.rank())) + static_cast<float>(block));
+        seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(worker.rank() + 1));
+      }
+    });
+  };
+  const auto bmuf = train("bmuf"), averaging = train("model_averaging");
+  for (std::size_t k = 0; k < bmuf.size(); ++k)
+    for (std::size_t i = 0; i < length; ++i) REQUIRE(bmuf[k][i] == Approx(averaging[k][i]).epsilon(1e-5));
+}
+
+TEST_CASE("averages weigh workers by the samples they processed", "[dist]") {
+  const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
+  dist::StrategyOptions options;
+  options.collective = collective;
+  const std::vector<std::size_t> samples{30, 0, 10};
+  const auto parameters = after(3, "model_averaging", options, [&](comm::Worker& worker, Seat& seat) {
+    move_by(seat, static_cast<float>(worker.rank() + 1));
+    seat.strategy->synchronise(worker, *seat.replica, samples[static_cast<std::size_t>(worker.rank())]);
+  });
+  for (const auto& p : parameters) CHECK(p == parameters[0]);
+  for (std::size_t i = 0; i < length; ++i)
+    CHECK(parameters[0][i] == Approx(static_cast<double>(i) + (30 * 1 + 10 * 3) / 40.0));
+}
+
+TEST_CASE("a block in which nobody processed anything changes nothing", "[dist]") {
+  const std::string strategy = GENERATE("model_averaging", "bmuf");
+  const auto parameters = after(
+      3, strategy, {}, [&](comm::Worker& worker, Seat& seat) { seat.strategy->synchronise(worker, *seat.replica, 0); });
+  for (const auto& p : parameters)
+    for (std::size_t i = 0; i < length; ++i) CHECK(p[i] == static_cast<float>(i));
+}
+
+TEST_CASE("a lone worker keeps its model and its momentum", "[dist]") {
+  const std::string strategy = GENERATE("model_averaging", "bmuf", "data_parallel", "sgd");
+  after(1, strategy, {}, [&](comm::Worker& worker, Seat& seat) {
+    move_by(seat, 0.3f);
+    const auto before = seat.parameters;
+    seat.optimiser->velocity()[0] = 5;
+    seat.strategy->step(worker, *seat.replica);
+    seat.strategy->synchronise(worker, *seat.replica, 10);
+    CHECK(seat.parameters == before);
+    CHECK(seat.optimiser->velocity()[0] == 5);
+  });
+}
+
+TEST_CASE("a synchronisation forgets the local momentum unless told not to", "[dist]") {
+  const std::string strategy = GENERATE("model_averaging", "bmuf");
+  const bool reset = GENERATE(true, false);
+  dist::StrategyOptions options;
+  options.reset_local_momentum = reset;
+  after(2, strategy, options, [&](comm::Worker& worker, Seat& seat) {
+    seat.optimiser->velocity()[3] = 5;
+    seat.strategy->synchronise(worker, *seat.replica, 10);
+    CHECK(seat.optimiser->velocity()[3] == (reset ? 0.f : 5.f));
+  });
+}
+
+TEST_CASE("data-parallel workers all apply the sum of their gradients", "[dist]") {
+  const int workers = GENERATE(2, 3, 4);
+  const auto parameters = after(workers, "data_parallel", {}, [&](comm::Worker& worker, Seat& seat) {
+    seat.replica->step = {.rate = 0.5f, .decay = 0};
+    for (float& g : seat.optimiser->gradients()) g = static_cast<float>(worker.rank() + 1);
+    seat.strategy->gradient_ready(worker, *seat.replica, {0, length});
+    seat.strategy->step(worker, *seat.replica);
+  });
+  const float sum = static_cast<float>(workers * (workers + 1)) / 2;
+  for (const auto& p : parameters)
+    for (std::size_t i = 0; i < length; ++i) CHECK(p[i] == static_cast<float>(i) - 0.5f * sum);
+}
+
+TEST_CASE("the block filter costs each worker its share of the state", "[dist]") {
+  // Ring: W and Δ together are 2/N of a model per worker. Seen through what the device counts when the filter starts.
+  const int workers = 4;
+  sim::run(workers, [&](comm::Worker& worker) {
+    const auto before = worker.device().meter().of(backend::KernelKind::streaming).bytes;
+    Seat seat(worker, "bmuf", {});
+    const auto copied = worker.device().meter().of(backend::KernelKind::streaming).bytes - before;
+    CHECK(copied <= 2 * sizeof(float) * (length / workers + 1));
+  });
+}
+
+TEST_CASE("strategies refuse what they cannot do, in one sentence", "[dist]") {
+  CHECK_THROWS_WITH(dist::make_strategy("bmfu", {}), contains_text("unknown strategy 'bmfu'; known: sgd, data_parallel"));
+  dist::StrategyOptions options;
+  options.bmuf_kind = "nesterov";
+  CHECK_THROWS_WITH(dist::make_strategy("bmuf", options), contains_text("unknown kind of bmuf 'nesterov'; known: cbm, nbm"));
+  options = {};
+  options.block_momentum = 1;
+  CHECK_THROWS_WITH(dist::make_strategy("bmuf", options), contains_text("block momentum 1 is outside [0, 1)"));
+  options = {};
+  options.block_learning_rate = 0;
+  CHECK_THROWS_AS(dist::make_strategy("bmuf", options), core::ConfigError);
+  CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, Seat&) {}), contains_text("trains with one worker, not 2"));
+}

@@ -1,0 +1,52 @@
+#include "train/plan.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "catch.hpp"
+
+using namespace paragrad;
+
+TEST_CASE("workers that share minibatches walk through those of one worker", "[train]") {
+  const int workers = GENERATE(1, 2, 3, 4, 7);
+  const std::size_t minibatch = GENERATE(1u, 5u, 16u, 0u);
+  const auto partition = data::Partition::random(103, 3, 4, 1);
+  for (std::size_t block = 0; block < 4; ++block) {
+    const auto one = train::plan_block(partition, block, dist::Share::minibatch, minibatch, 0, 1);
+    std::vector<train::BlockPlan> plans;
+    for (int k = 0; k < workers; ++k)
+      plans.push_back(train::plan_block(partition, block, dist::Share::minibatch, minibatch, k, workers));
+    std::vector<std::size_t> position(plans.size(), 0);
+    std::vector<std::uint32_t> together;
+    for (std::size_t step = 0; step < one.mine.size(); ++step)
+      for (std::size_t k = 0; k < plans.size(); ++k) {
+        REQUIRE(plans[k].together[step] == one.mine[step]);
+        const auto begin = plans[k].rows.begin() + static_cast<std::ptrdiff_t>(position[k]);
+        together.insert(together.end(), begin, begin + static_cast<std::ptrdiff_t>(plans[k].mine[step]));
+        position[k] += plans[k].mine[step];
+      }
+    REQUIRE(together == one.rows);
+  }
+}
+
+TEST_CASE("workers that share blocks take disjoint splits that cover the block", "[train]") {
+  const auto partition = data::Partition::random(101, 5, 3, 9);
+  for (std::size_t block = 0; block < 3; ++block) {
+    std::multiset<std::uint32_t> rows;
+    for (int k = 0; k < 5; ++k) {
+      const auto plan = train::plan_block(partition, block, dist::Share::block, 4, k, 5);
+      rows.insert(plan.rows.begin(), plan.rows.end());
+      REQUIRE(plan.mine == plan.together);
+    }
+    const auto expected = partition.block(block);
+    REQUIRE(rows == std::multiset<std::uint32_t>(expected.begin(), expected.end()));
+  }
+}
+
+TEST_CASE("each sweep takes every block once, in an order of its own", "[train]") {
+  const auto first = train::block_order(1, 1, 50), second = train::block_order(1, 2, 50);
+  CHECK(first != second);
+  CHECK(first == train::block_order(1, 1, 50));
+  CHECK(first != train::block_order(2, 1, 50));
+  CHECK(std::set<std::uint32_t>(first.begin(), first.end()).size() == 50);
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/format.hpp"
+#include "data/generate.hpp"
+#include "sim/simulation.hpp"
+#include "train/trainer.hpp"
+
+namespace paragrad::test {
+
+/// A temporary folder with a small generated data set of 8 features and 6 classes; gone afterwards.
+class SmallTask {
+ public:
+  explicit SmallTask(std::size_t samples = 613)
+      : folder_(std::filesystem::temp_directory_path() / core::format("paragrad-train-{}", getpid())) {
+    std::filesystem::create_directories(folder_);
+    data::GenerateOptions generate;
+    generate.out = file("task.h5");
+    generate.samples = samples;
+    generate.valid = 101;
+    generate.test = 103;
+    generate.dim = 8;
+    generate.classes = 6;
+    generate.mixtures = 1;
+    generate.sequence_length = 20;
+    data::generate(generate);
+    options.data = generate.out;
+    options.model = "8-12-6:sigmoid";
+    options.minibatch = 16;
+    options.blocks = 4;
+    options.sweeps = 2;
+    options.schedule.initial_rate = 0.2;
+  }
+  ~SmallTask() { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  /// Trains with emulated workers; worker 0's result.
+  train::Result simulate(int workers, const sim::Platform& platform, const sim::Options& how = {},
+                         train::Output output = {}) const {
+    const train::Source source = train::open_source(options, workers);
+    train::Result result;
+    sim::run(platform, workers, how, [&](comm::Worker& worker) {
+      const train::Result mine = train::train(worker, options, source, output);
+      if (worker.rank() == 0) result = mine;
+    });
+    return result;
+  }
+  train::Result simulate(int workers) const { return simulate(workers, sim::free_platform(workers)); }
+
+  train::Options options;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace paragrad::test

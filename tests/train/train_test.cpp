@@ -1,0 +1,182 @@
+#include <cmath>
+#include <fstream>
+
+#include "backend/kernels.hpp"
+#include "catch.hpp"
+#include "comm/real_worker.hpp"
+#include "comm/solo.hpp"
+#include "core/errors.hpp"
+#include "support.hpp"
+#include "train/checkpoint.hpp"
+
+using namespace paragrad;
+
+namespace {
+
+sim::Platform slow_platform(int workers) {
+  sim::Platform platform = sim::free_platform(workers);
+  platform.device = {1e12, 1e11, 1, 1, 1e-6};
+  platform.network = {1e-5, 1e9};
+  return platform;
+}
+
+}  // namespace
+
+TEST_CASE("every strategy with one worker ends in the weights of sgd", "[train]") {
+  test::SmallTask task;
+  const std::string reference = task.simulate(1).parameters_sha256;
+  for (const char* strategy : {"data_parallel", "model_averaging", "bmuf"}) {
+    task.options.strategy = strategy;
+    CHECK(task.simulate(1).parameters_sha256 == reference);
+  }
+}
+
+TEST_CASE("a worker without peers and an emulated one train alike", "[train]") {
+  test::SmallTask task;
+  const train::Source source = train::open_source(task.options, 1);
+  const auto device = backend::make_device("cpu");
+  comm::SoloCommunicator communicator(*device);
+  comm::RealWorker worker(communicator);
+  CHECK(train::train(worker, task.options, source, {}).parameters_sha256 == task.simulate(1).parameters_sha256);
+}
+
+TEST_CASE("data-parallel workers compute what one worker computes, up to the order of additions", "[train]") {
+  test::SmallTask task;
+  task.options.splits = 3;  // the same partition, whatever the number of workers
+  const train::Result one = task.simulate(1);
+  task.options.strategy = "data_parallel";
+  const int workers = GENERATE(2, 3, 4, 20);  // 20: some get no sample of a minibatch
+  const train::Result many = task.simulate(workers);
+  CHECK(many.samples == one.samples);
+  CHECK(many.train.loss == Approx(one.train.loss).epsilon(1e-4));
+  CHECK(many.valid.loss == Approx(one.valid.loss).epsilon(1e-4));
+}
+
+TEST_CASE("result and virtual times do not depend on host threads and repeat exactly", "[train]") {
+  const std::string strategy = GENERATE("data_parallel", "model_averaging", "bmuf");
+  const std::string collective = GENERATE("ring", "tree", "parameter_server");
+  test::SmallTask task;
+  task.options.strategy = strategy;
+  task.options.strategy_options.collective = collective;
+  const auto run = [&](int threads) { return task.simulate(5, slow_platform(5), {threads, "cpu", "fifo"}); };
+  const train::Result first = run(1);
+  CHECK(first.times.aggregate_s > 0);
+  for (const int threads : {1, 2, 3}) {
+    const train::Result again = run(threads);
+    CHECK(again.parameters_sha256 == first.parameters_sha256);
+    CHECK(again.training_s == first.training_s);
+    CHECK(again.times.aggregate_s == first.times.aggregate_s);
+    CHECK(again.test.loss == first.test.loss);
+  }
+}
+
+TEST_CASE("training learns", "[train]") {
+  test::SmallTask task(3000);
+  task.options.sweeps = 6;
+  const std::string strategy = GENERATE("sgd", "data_parallel", "model_averaging", "bmuf");
+  task.options.strategy = strategy;
+  const train::Result result = task.simulate(strategy == "sgd" ? 1 : 3);
+  CHECK(result.test.error < 0.35);  // chance: 0.83
+  CHECK(result.samples == 6 * 3000);
+}
+
+TEST_CASE("full gradient descent does not depend on the size of the pieces a minibatch is processed in", "[train]") {
+  test::SmallTask task(2500);  // more than one piece
+  task.options.minibatch = 0;
+  task.options.blocks = 1;
+  task.options.optimiser = "sgd";
+  const train::Result one = task.simulate(1);
+  task.options.strategy = "data_parallel";
+  CHECK(task.simulate(4).valid.loss == Approx(one.valid.loss).epsilon(1e-5));
+}
+
+TEST_CASE("a learning rate per sample is one per minibatch divided by its size", "[train]") {
+  test::SmallTask task;
+  const std::string reference = task.simulate(1).parameters_sha256;
+  task.options.rate_per = "sample";
+  task.options.schedule.initial_rate = 0.2 / 16;
+  CHECK(task.simulate(1).parameters_sha256 == reference);
+}
+
+TEST_CASE("a loss that is no number stops the training and names sweep and worker", "[train]") {
+  test::SmallTask task;
+  const std::string strategy = GENERATE("sgd", "data_parallel", "bmuf");
+  task.options.strategy = strategy;
+  task.options.model = "8-12-6:relu";
+  task.options.schedule.initial_rate = 1e30;
+  CHECK_THROWS_WITH(task.simulate(strategy == "sgd" ? 1 : 2), contains_text("on worker") && contains_text("sweep 1"));
+}
+
+TEST_CASE("training goes on from a checkpoint, and refuses that of another model", "[train]") {
+  test::SmallTask task;
+  metrics::RunFolder folder(task.file("run"), false);
+  const train::Result first = task.simulate(1, sim::free_platform(1), {}, {&folder, nullptr});
+  const train::Checkpoint checkpoint = train::read_checkpoint(folder.file("checkpoint.h5"));
+  CHECK(train::parameters_sha256(checkpoint.parameters) == first.parameters_sha256);
+  CHECK(checkpoint.sweep == 2);
+
+  task.options.init = folder.file("checkpoint.h5");
+  task.options.strategy = "bmuf";
+  CHECK(task.simulate(3).train.loss < first.train.loss);
+  task.options.model = "8-13-6:sigmoid";
+  CHECK_THROWS_WITH(task.simulate(1), contains_text("holds the model '8-12-6:sigmoid', not '8-13-6:sigmoid'"));
+}
+
+TEST_CASE("a warm start is worker 0's training alone", "[train]") {
+  test::SmallTask task;
+  task.options.splits = 2;
+  task.options.warm_start_sweeps = 2;
+  task.options.strategy = "model_averaging";
+  const train::Result warm = task.simulate(2);
+  task.options.warm_start_sweeps = 0;
+  const train::Result cold = task.simulate(2);
+  CHECK(warm.train.loss < cold.train.loss);
+  CHECK(warm.samples == cold.samples);
+}
+
+TEST_CASE("newbob with restore never ends worse than its best sweep", "[train]") {
+  test::SmallTask task;
+  task.options.schedule = {"newbob", 3.0, 0.5, 1, 0.005, true};
+  task.options.sweeps = 8;
+  task.options.strategy = "bmuf";
+  metrics::RunFolder folder(task.file("newbob"), false);
+  task.simulate(2, sim::free_platform(2), {}, {&folder, nullptr});
+  std::ifstream lines(folder.file("metrics.jsonl"));
+  double rate = 3, best = INFINITY;
+  bool fell = false;
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = core::Json::parse(line);
+    fell = fell || record["learning_rate"].get<double>() < rate;
+    best = std::min(best, record["valid_loss"].get<double>());
+  }
+  CHECK(fell);
+  CHECK(std::isfinite(best));
+}
+
+TEST_CASE("a partition for another number of workers is refused", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = "bmuf";
+  task.options.splits = 3;
+  CHECK_THROWS_WITH(task.simulate(2), contains_text("2 workers need 2 splits, not 3"));
+}
+
+TEST_CASE("a model that does not fit the data is refused", "[train]") {
+  test::SmallTask task;
+  task.options.model = "9-12-6";
+  CHECK_THROWS_WITH(task.simulate(1),
+                    contains_text("has 9 inputs and 6 outputs") && contains_text("8 features and 6 classes"));
+}
+
+TEST_CASE("a damaged checkpoint is recognised", "[train]") {
+  test::SmallTask task;
+  const std::string path = task.file("c.h5");
+  train::write_checkpoint(path, {"8-12-6", "abc", 3, std::vector<float>(1000, 1.f)});
+  CHECK(train::read_checkpoint(path).parameters.size() == 1000);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-100, std::ios::end);
+  file.put(7);
+  file.close();
+  CHECK_THROWS_AS(train::read_checkpoint(path), core::ConfigError);
+  CHECK_THROWS_WITH(train::read_checkpoint(task.options.data), contains_text("no Paragrad checkpoint"));
+  CHECK_THROWS_AS(train::read_checkpoint(task.file("missing.h5")), core::ConfigError);
+}
