@@ -9,10 +9,10 @@ using namespace paragrad::backend::cpu;
 
 namespace {
 
-// Scalar faces: one lane stands for all.
-float exponential_of(float x) { return exponential(broadcast(x))[lanes - 1]; }
-float sigmoid_of(float x) { return activate<Activation::sigmoid>(broadcast(x))[0]; }
-float tanh_of(float x) { return activate<Activation::tanh>(broadcast(x))[0]; }
+// Scalar faces: one lane stands for all. Not inlined: GCC 12 crashes where it folds AVX-512 code over constants.
+[[gnu::noinline]] float exponential_of(float x) { return exponential(broadcast(x))[lanes - 1]; }
+[[gnu::noinline]] float sigmoid_of(float x) { return activate<Activation::sigmoid>(broadcast(x))[0]; }
+[[gnu::noinline]] float tanh_of(float x) { return activate<Activation::tanh>(broadcast(x))[0]; }
 
 /// Largest relative difference of `mine` from `exact` over [from, to].
 double largest_error(double from, double to, float (*mine)(float), double (*exact)(double)) {

@@ -35,14 +35,12 @@ void tile(std::size_t depth, const float* a, const float* b, float keep, std::si
   }
   Vector sum[rows][vectors] = {};
   for (std::size_t l = 0; l < depth; ++l) {
-    Vector of_b[vectors];
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load(b + v * lanes);
+    const Vector b0 = load(b), b1 = vectors == 2 ? load(b + lanes) : b0;
 #pragma GCC unroll 14
     for (std::size_t i = 0; i < rows; ++i) {
       const Vector factor = broadcast(a[i * (by_columns ? 1 : packed_row)]);
-#pragma GCC unroll 2
-      for (std::size_t v = 0; v < vectors; ++v) sum[i][v] = multiply_add(factor, of_b[v], sum[i][v]);
+      sum[i][0] = multiply_add(factor, b0, sum[i][0]);
+      if constexpr (vectors == 2) sum[i][1] = multiply_add(factor, b1, sum[i][1]);
     }
     a += by_columns ? packed_column : 1;
     b += tile_columns;
