@@ -11,6 +11,11 @@
 namespace paragrad::sim {
 namespace {
 
+constexpr std::int64_t most_devices = 10'000'000;
+
+// No message may arrive in the instant in which it was sent: the order within an instant would then depend on hops.
+constexpr double shortest_latency_s = 1e-9;
+
 /// Reads keys of one table, says where a bad one stands, and finds keys that nobody asked for.
 class Section {
  public:
@@ -19,8 +24,8 @@ class Section {
     if (table_ == nullptr) throw core::ConfigError(core::format("platform file '{}' lacks the section [{}]", file_, name_));
   }
 
-  /// A quantity in SI units; must be positive, or at least zero.
-  double quantity(const std::string& key, core::Unit unit, bool may_be_zero = false) {
+  /// A quantity in SI units within bounds that the simulator's clock (64-bit picoseconds) can work with.
+  double quantity(const std::string& key, core::Unit unit, double least, double most) {
     const auto text = value(key).value<std::string>();
     if (!text) fail(key, "write it in quotes and with its unit");
     double number = 0;
@@ -29,9 +34,15 @@ class Section {
     } catch (const core::ConfigError& error) {
       fail(key, error.what());
     }
-    if (number < 0 || (number == 0 && !may_be_zero)) fail(key, core::format("'{}' must be above zero", *text));
+    if (number < least || number > most)
+      fail(key, core::format("'{}' is outside {} … {}", *text, core::format_quantity(least, unit),
+                             core::format_quantity(most, unit)));
     return number;
   }
+
+  double time(const std::string& key, double least) { return quantity(key, core::Unit::time, least, 1000); }
+  double bandwidth(const std::string& key) { return quantity(key, core::Unit::bandwidth, 1e3, 1e18); }
+  double rate(const std::string& key) { return quantity(key, core::Unit::rate, 1e6, 1e21); }
 
   double fraction(const std::string& key) {
     const auto number = value(key).value<double>();
@@ -41,8 +52,13 @@ class Section {
 
   int count(const std::string& key) {
     const auto number = value(key).value<std::int64_t>();
-    if (!number || *number < 1 || *number > 10'000'000) fail(key, "must be a whole number of at least 1");
+    if (!number || *number < 1 || *number > most_devices)
+      fail(key, core::format("must be a whole number from 1 to {}", most_devices));
     return static_cast<int>(*number);
+  }
+
+  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
+    throw core::ConfigError(core::format("platform file '{}', key {}.{}: {}", file_, name_, key, problem));
   }
 
   void done() const {
@@ -58,10 +74,6 @@ class Section {
     return found;
   }
 
-  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
-    throw core::ConfigError(core::format("platform file '{}', key {}.{}: {}", file_, name_, key, problem));
-  }
-
   std::string file_;
   std::string name_;
   const toml::table* table_;
@@ -70,7 +82,7 @@ class Section {
 
 Link read_link(const toml::table& root, const std::string& path, const std::string& name) {
   Section section(root, path, name);
-  const Link link{section.quantity("latency", core::Unit::time), section.quantity("bandwidth", core::Unit::bandwidth)};
+  const Link link{section.time("latency", shortest_latency_s), section.bandwidth("bandwidth")};
   section.done();
   return link;
 }
@@ -84,20 +96,23 @@ Platform parse(const toml::table& root, const std::string& path) {
   platform.nodes = cluster.count("nodes");
   platform.devices_per_node = cluster.count("devices_per_node");
   cluster.done();
+  if (std::int64_t{platform.nodes} * platform.devices_per_node > most_devices)
+    cluster.fail("nodes", core::format("{} nodes of {} devices are more than {} devices", platform.nodes,
+                                       platform.devices_per_node, most_devices));
 
   Section device(root, path, "device");
-  platform.device.flops_per_s = device.quantity("peak", core::Unit::rate);
-  platform.device.bytes_per_s = device.quantity("memory_bandwidth", core::Unit::bandwidth);
+  platform.device.flops_per_s = device.rate("peak");
+  platform.device.bytes_per_s = device.bandwidth("memory_bandwidth");
   platform.device.gemm_efficiency = device.fraction("gemm_efficiency");
   platform.device.memory_efficiency = device.fraction("memory_efficiency");
-  platform.device.launch_s = device.quantity("launch", core::Unit::time, true);
+  platform.device.launch_s = device.time("launch", 0);
   device.done();
 
   platform.node = read_link(root, path, "node");
   platform.network = read_link(root, path, "network");
 
   Section message(root, path, "message");
-  platform.eager_bytes = static_cast<std::int64_t>(message.quantity("eager", core::Unit::bytes, true));
+  platform.eager_bytes = static_cast<std::int64_t>(message.quantity("eager", core::Unit::bytes, 0, 1e18));
   message.done();
 
   for (const auto& [key, node] : root)

@@ -34,7 +34,7 @@ struct Platform {
 };
 
 /// Reads a platform file (TOML, quantities with units: "9.3us", "4.2GBps"). Throws ConfigError that names file and key:
-/// unknown or missing key, value without unit, zero bandwidth, negative latency.
+/// unknown or missing key, value without unit, value out of bounds (bandwidth below 1 kBps, latency below 1 ns).
 Platform read_platform(const std::string& path);
 
 /// `workers` devices, each a node of its own, with links and devices that cost no time worth speaking of (1 ns per message).

@@ -12,6 +12,10 @@ namespace {
 // Arguments of fire(): either "look at this worker's mailbox again" or "this send operation is over".
 constexpr std::uint64_t send_over = std::uint64_t{1} << 32;
 
+// Receives from any source are matched as the last event of an instant, after all that arrives in it: an actor behind all
+// workers. Every message takes at least a picosecond, so nothing that follows can arrive in the same instant.
+constexpr std::uint32_t behind_all_workers = std::uint32_t{1} << 31;
+
 }  // namespace
 
 template <class T>
@@ -50,7 +54,7 @@ comm::Request Transport::start_send(int from, int to, int tag, std::span<const s
   }
   Mailbox& box = boxes_[static_cast<std::size_t>(to)];
   box.messages.push_back(id);
-  if (any_source_waits(box, tag)) announce(messages_[id]);
+  if (!messages_[id].eager && any_source_waits(box, tag)) match_at_end_of(messages_[id].visible_at, to);
   match_mailbox(to);
   return {operation};
 }
@@ -59,9 +63,13 @@ comm::Request Transport::start_receive(int rank, int from, int tag, std::span<st
   const Id operation = operations_.add({.reason = {"a message from", from}});
   Mailbox& box = boxes_[static_cast<std::size_t>(rank)];
   box.receives.push_back(receives_.add({from, tag, data, operation}));
-  if (from == comm::any_source)
-    for (const Id id : box.messages) announce(messages_[id]);
-  match_mailbox(rank);
+  if (from != comm::any_source) {
+    match_mailbox(rank);
+  } else {
+    match_at_end_of(engine_.now(), rank);
+    for (const Id id : box.messages)
+      if (!messages_[id].eager && !visible(messages_[id])) match_at_end_of(messages_[id].visible_at, rank);
+  }
   return {operation};
 }
 
@@ -76,17 +84,15 @@ comm::Received Transport::wait(comm::Request request) {
   return result;
 }
 
-void Transport::announce(const Message& message) {
-  if (!message.eager && message.visible_at > engine_.now())
-    engine_.schedule(message.visible_at, static_cast<std::uint32_t>(message.to), *this,
-                     static_cast<std::uint64_t>(message.to));
+void Transport::match_at_end_of(Time instant, int rank) {
+  engine_.schedule(instant, behind_all_workers | static_cast<std::uint32_t>(rank), *this, static_cast<std::uint64_t>(rank));
 }
 
 void Transport::fire(std::uint64_t argument) {
   if (argument >= send_over)
     complete(static_cast<Id>(argument - send_over), {});
   else
-    match_mailbox(static_cast<int>(argument));
+    match_mailbox(static_cast<int>(argument), true);
 }
 
 bool Transport::visible(const Message& message) const {
@@ -100,13 +106,14 @@ bool Transport::any_source_waits(const Mailbox& box, int tag) {
 
 // Receives are served in the order of posting. One that names its source must not take a message that an older receive from
 // any source may still get.
-void Transport::match_mailbox(int rank) {
+void Transport::match_mailbox(int rank, bool end_of_instant) {
   Mailbox& box = boxes_[static_cast<std::size_t>(rank)];
   std::vector<int> contested_tags;
   for (std::size_t i = 0; i < box.receives.size();) {
     const Posted& receive = receives_[box.receives[i]];
     const bool contested = std::find(contested_tags.begin(), contested_tags.end(), receive.tag) != contested_tags.end();
-    const Id message = contested ? none : find_message(box, receive);
+    const bool too_early = receive.from == comm::any_source && !end_of_instant;
+    const Id message = contested || too_early ? none : find_message(box, receive);
     if (message == none) {
       if (receive.from == comm::any_source) contested_tags.push_back(receive.tag);
       ++i;
@@ -158,7 +165,8 @@ void Transport::delivered(std::uint64_t argument) {
   message.delivered = true;
   if (message.receive != none) return finish_receive(id);
   message.visible_at = engine_.now();
-  match_mailbox(message.to);
+  if (any_source_waits(boxes_[static_cast<std::size_t>(message.to)], message.tag))
+    match_at_end_of(engine_.now(), message.to);
 }
 
 void Transport::finish_receive(Id id) {

@@ -16,8 +16,9 @@ namespace paragrad::sim {
 ///
 /// A message of at most eager_bytes is copied and travels at once. A longer one (rendezvous) starts when send and receive
 /// are both posted and is copied straight from buffer to buffer. A receive that names its source matches the oldest
-/// unmatched message of that source and tag. A receive from any source takes the message that arrives first; an eager
-/// message arrives when it is delivered, a rendezvous one when word of it does (the network's latency after the send).
+/// unmatched message of that source and tag. A receive from any source takes the message that arrives first, of several that
+/// arrive in the same picosecond that of the lowest rank; an eager message arrives when it is delivered, a rendezvous one
+/// when word of it does (the network's latency after the send).
 class Transport : private Delivery, private EventHandler {
  public:
   Transport(Engine& engine, Network& network, int workers, std::int64_t eager_bytes);
@@ -74,12 +75,12 @@ class Transport : private Delivery, private EventHandler {
 
   bool visible(const Message& message) const;
   bool any_source_waits(const Mailbox& box, int tag);
-  void match_mailbox(int rank);
+  void match_mailbox(int rank, bool end_of_instant = false);
   Id find_message(const Mailbox& box, const Posted& receive);
   void match(Id message, Id receive);
   void complete(Id operation, comm::Received result);
   void finish_receive(Id message);
-  void announce(const Message& message);
+  void match_at_end_of(Time instant, int rank);
 
   Engine& engine_;
   Network& network_;

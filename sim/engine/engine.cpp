@@ -82,9 +82,11 @@ void Engine::take_finished(bool wait) {
     computing_.erase(result.id);
     bounds_.erase(bound(task));
     task.error = result.error;
+    Time duration = result.error ? task.at_least : (*task.duration)();
+    if (duration < task.at_least)
+      task.error = std::make_exception_ptr(std::logic_error("a computation was shorter than its announced lower bound"));
     // A failed task has no duration of its own; its fiber hears of the failure as early as it could have gone on.
-    const Time duration = result.error ? task.at_least : (*task.duration)();
-    if (duration < task.at_least) throw std::logic_error("a computation was shorter than its announced lower bound");
+    if (task.error) duration = task.at_least;
     events_.push({task.start + duration, task.fiber->actor(), task.sequence, task.fiber, 0});
   }
 }

@@ -1,5 +1,8 @@
 #include "sim/engine/fiber.hpp"
 
+#include <cxxabi.h>
+
+#include <cstring>
 #include <exception>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -38,10 +41,21 @@ void Fiber::run_body() {
   }
 }
 
+// Layout of __cxa_eh_globals: Itanium C++ ABI, exception handling, section 2.2.2.
+void Fiber::swap_handled() {
+  void* of_thread = abi::__cxa_get_globals();
+  Handled other;
+  std::memcpy(&other, of_thread, sizeof other);
+  std::memcpy(of_thread, &handled_, sizeof handled_);
+  handled_ = other;
+}
+
 void Fiber::switch_in() {
+  swap_handled();
   __sanitizer_start_switch_fiber(&engine_fake_stack_, own_stack_, own_stack_bytes_);
   context_ = std::move(context_).resume();
   __sanitizer_finish_switch_fiber(engine_fake_stack_, nullptr, nullptr);
+  swap_handled();
 }
 
 void Fiber::switch_out() {

@@ -35,6 +35,14 @@ class Fiber : public EventHandler {
   Wait waiting_for_;
   boost::context::fiber context_;  // the fiber while the engine runs
   boost::context::fiber caller_;   // the engine while the fiber runs
+  // The exceptions being handled on the other side of the switch: of the engine while the fiber runs, of the fiber while the
+  // engine runs. The language keeps them per thread, and the fibers share one.
+  struct Handled {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+  };
+  void swap_handled();
+  Handled handled_;
   // AddressSanitizer has to be told of each change of stack.
   void* engine_fake_stack_ = nullptr;
   void* own_fake_stack_ = nullptr;

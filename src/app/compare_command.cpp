@@ -70,20 +70,19 @@ std::string percent(double share) { return std::isnan(share) ? "-" : core::forma
 void print(const std::vector<Row>& rows) {
   std::size_t width = 3;
   for (const Row& row : rows) width = std::max(width, row.folder.size());
-  fmt::print("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", "run", width, "method", "NxM",
-             "sweeps", "valid %", "test %", "time", "optimise", "aggregate", "validate", "speed-up", "weights");
+  fmt::print("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", "run", width, "method",
+             "NxM", "sweeps", "valid %", "test %", "clock", "time", "optimise", "aggregate", "validate", "speed-up",
+             "weights");
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
   for (const Row& row : rows) {
     const Row* one = baseline(rows, row.clock);
     const std::string speed_up = one == nullptr ? "-" : core::format("{:.2f}", row.samples_per_s / one->samples_per_s);
-    fmt::print("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", row.folder, width,
+    fmt::print("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", row.folder, width,
                row.method, core::format("{}x{}", row.splits, row.blocks), row.sweeps, percent(row.valid_error),
-               percent(row.test_error), time(row.training_s), time(row.optimise_s), time(row.aggregate_s),
+               percent(row.test_error), row.clock, time(row.training_s), time(row.optimise_s), time(row.aggregate_s),
                time(row.validate_s), speed_up, row.hash);
   }
-  fmt::print(
-      "time: {}; speed-up: samples per second against the first run with one worker on the same clock\n",
-      rows.front().clock == "virtual" ? "virtual seconds of the platform where simulated, else wall-clock" : "wall-clock");
+  fmt::print("speed-up: samples per second against the first run with one worker on the same clock\n");
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ int data_command(std::span<char*> argv) {
   if (!argv.empty() && argv[0][0] != '-') {
     std::vector<std::string> known;
     for (const CLI::App* command : parser->get_subcommands({})) known.push_back(command->get_name());
-    if (std::find(known.begin(), known.end(), argv[0]) == known.end()) throw core::unknown_name("data command", argv[0], known);
+    if (std::find(known.begin(), known.end(), argv[0]) == known.end())
+      throw core::unknown_name("data command", argv[0], known);
   }
   return parse(*parser, argv).value_or(success);
 }

@@ -2,12 +2,14 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 
 namespace paragrad::core {
 
 Arena host_arena(std::size_t count) {
   constexpr std::size_t alignment = 64;
+  if (count > (std::numeric_limits<std::size_t>::max() - alignment) / sizeof(float)) throw std::bad_alloc();
   const std::size_t bytes = (count * sizeof(float) + alignment - 1) / alignment * alignment;
   if (bytes == 0) return {};
   auto* data = static_cast<float*>(std::aligned_alloc(alignment, bytes));

@@ -43,6 +43,7 @@ std::string sha256_of_file(const std::string& path) {
   std::vector<char> chunk(1 << 20);
   while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || file.gcount() > 0)
     hash.update(std::as_bytes(std::span(chunk).first(static_cast<std::size_t>(file.gcount()))));
+  if (file.bad()) throw ConfigError(format("cannot read '{}'", path));  // a folder, a broken disk
   return hash.finish();
 }
 

@@ -63,7 +63,7 @@ double parse_quantity(std::string_view text, Unit unit) {
   const std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
   if (error == std::errc{} && std::isfinite(number))
     for (const Name& name : units.names)
-      if (name.text == suffix) return number * name.factor;
+      if (name.text == suffix && std::isfinite(number * name.factor)) return number * name.factor;
   std::vector<std::string_view> known;
   for (const Name& name : units.names) known.push_back(name.text);
   throw ConfigError(format("'{}' is no {}: write a number and one of {}", text, units.what, fmt::join(known, ", ")));

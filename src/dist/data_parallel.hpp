@@ -11,9 +11,7 @@ class DataParallel : public Strategy {
   explicit DataParallel(const StrategyOptions& options) : allreduce_(comm::make_allreduce(options.collective)) {}
 
   Share share() const override { return Share::minibatch; }
-  bool needs_bare_gradient(int workers) const override { return workers > 1; }
-  bool communicates_in_step(int workers) const override { return workers > 1; }
-  void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) override;
+  bool exchanges_gradients(int workers) const override { return workers > 1; }
   void step(comm::Worker& worker, Replica& replica) override;
 
  private:

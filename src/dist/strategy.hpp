@@ -33,8 +33,8 @@ enum class Share {
 /// The training loop, per block and worker:
 ///
 ///   for each minibatch:
-///     backward pass, announcing finished ranges of the gradient     gradient_ready
-///     step
+///     local:       backward pass and update
+///     exchanging:  backward pass, announcing finished ranges of the gradient (gradient_ready); step
 ///   synchronise
 class Strategy {
  public:
@@ -42,22 +42,19 @@ class Strategy {
 
   virtual Share share() const = 0;
 
-  /// Must backward deliver the bare gradient, because it is sent before it is used? Asked before the optimiser is made.
-  virtual bool needs_bare_gradient(int /*workers*/) const { return false; }
-
-  /// Does step() communicate? If not, the loop runs all steps of a split as one computation.
-  virtual bool communicates_in_step(int /*workers*/) const { return false; }
+  /// Are gradients exchanged before they are used? If not, workers update their replicas by themselves between two
+  /// synchronisations, and the loop runs all minibatches of a split as one computation.
+  virtual bool exchanges_gradients(int /*workers*/) const { return false; }
 
   /// Replica.parameters holds the starting point, the same on all workers. Also called when training goes back to an older
   /// model. Throws ConfigError if the strategy cannot run with this many workers.
   virtual void start(comm::Worker&, Replica&) {}
 
-  /// A range of the gradient is complete. Called inside compute(): no communication. By default the local update.
-  virtual void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) {
-    replica.optimiser.update(worker.device(), range, replica.step, replica.parameters);
-  }
+  /// Exchanging strategies: a range of the gradient is complete, while the backward pass goes on. Called inside compute(),
+  /// so a strategy that overlaps may hand the range to a task, but not communicate itself.
+  virtual void gradient_ready(comm::Worker&, Replica&, core::Range) {}
 
-  /// After the backward pass of a minibatch.
+  /// Exchanging strategies, after the backward pass of a minibatch: agree on the gradient and update the parameters.
   virtual void step(comm::Worker&, Replica&) {}
 
   /// End of a block, in which this worker processed `samples` (possibly none).

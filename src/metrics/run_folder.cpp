@@ -33,11 +33,17 @@ void RunFolder::write(const std::string& name, const std::string& content) const
       throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file(name)));
     }
   }
-  fs::rename(beside, file(name));
+  std::error_code error;
+  fs::rename(beside, file(name), error);
+  if (error) {
+    std::remove(beside.c_str());
+    throw core::ConfigError(core::format("cannot write '{}': {}", file(name), error.message()));
+  }
 }
 
 void RunFolder::record(const core::Json& record) {
-  metrics_ << record.dump() << std::endl;
+  // A path in a record need not be UTF-8; JSON must.
+  metrics_ << record.dump(-1, ' ', false, core::Json::error_handler_t::replace) << std::endl;
   if (!metrics_) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file("metrics.jsonl")));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "backend/kernels.hpp"
@@ -10,11 +11,25 @@
 
 namespace paragrad::nn {
 
-/// Where backward writes a gradient: into = keep·into + gradient. keep = 0 for the bare gradient; keep = momentum
-/// accumulates it straight into the velocity, which saves a pass over memory.
+/// What becomes of a gradient: into = keep·into + gradient. keep = 0 for the bare gradient; keep = momentum accumulates it
+/// straight into the velocity, which saves a pass over memory. With a descent the parameters move in the same pass,
+/// parameters -= rate·(into += decay·parameters), which saves another.
 struct GradientSink {
+  struct Descent {
+    float rate;
+    float decay;
+    std::span<float> parameters;
+  };
+
   std::span<float> into;
   float keep = 0;
+  std::optional<Descent> descent{};
+
+  GradientSink part(core::Range range) const {
+    GradientSink result{range.of(into), keep};
+    if (descent) result.descent = Descent{descent->rate, descent->decay, range.of(descent->parameters)};
+    return result;
+  }
 };
 
 /// Told which elements of the gradient are complete. From the last layer to the first, in panels that still lie in cache.
@@ -43,7 +58,7 @@ class Layer {
                               std::span<const float> delta, std::span<const float> x, backend::Activation f,
                               std::span<float> delta_below) const = 0;
 
-  /// Gradient of the parameters; `ready` gets ranges within [0, parameter_count()). The parameters may change in `ready`.
+  /// Gradient of the parameters; `ready` gets ranges within [0, parameter_count()), and may change the parameters there.
   virtual void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
                                    std::span<const float> delta, GradientSink sink, const GradientReady& ready) const = 0;
 };

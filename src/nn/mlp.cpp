@@ -52,7 +52,8 @@ std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model) {
     if (dash == rest.npos) break;
     rest.remove_prefix(dash + 1);
   }
-  if (widths.size() < 2 || widths.size() > most_layers) refuse(model, model, "needs an input and an output width");
+  if (widths.size() < 2) refuse(model, model, "needs an input and an output width");
+  if (widths.size() > most_layers) refuse(model, model, core::format("has more than {} layers", most_layers));
   std::vector<std::unique_ptr<Layer>> layers;
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
     const bool last = l + 2 == widths.size();

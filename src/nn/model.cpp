@@ -65,7 +65,7 @@ void Model::backward(std::span<const float> parameters, const data::Batch& batch
       layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers_[l - 1]->activation(), delta_below);
     }
     const std::size_t start = starts_[l];
-    layer.backward_parameters(device_, size, x, delta, {range_of(l).of(sink.into), sink.keep}, [&](core::Range part) {
+    layer.backward_parameters(device_, size, x, delta, sink.part(range_of(l)), [&](core::Range part) {
       ready({start + part.begin, start + part.end});
     });
     delta = delta_below;

@@ -41,8 +41,8 @@ class Model {
   /// Loss of the outputs just computed; turns them into its gradient.
   backend::LossSum loss(Loss kind, const data::Batch& batch);
 
-  /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. Layers whose parameters
-  /// `ready` changes are not needed any more.
+  /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. What `sink` or `ready`
+  /// changes in the parameters of a finished layer is not needed any more.
   void backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink, const GradientReady& ready);
 
  private:

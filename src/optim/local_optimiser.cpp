@@ -14,6 +14,7 @@ class InPlace : public LocalOptimiser {
 
   std::span<float> gradients() override { return direction_.span(); }
   float keep() const override { return keep_; }
+  bool descends() const override { return true; }
   std::span<float> velocity() override { return keep_ == 0 ? std::span<float>{} : direction_.span(); }
 
   void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {
@@ -36,6 +37,7 @@ class Momentum : public LocalOptimiser {
 
   std::span<float> gradients() override { return gradients_.span(); }
   float keep() const override { return 0; }
+  bool descends() const override { return false; }
   std::span<float> velocity() override { return velocity_.span(); }
 
   void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {

@@ -27,6 +27,9 @@ class LocalOptimiser {
   virtual std::span<float> gradients() = 0;
   virtual float keep() const = 0;
 
+  /// True if update() is no more than parameters -= rate·(gradients += decay·parameters), so that backward may do it itself.
+  virtual bool descends() const = 0;
+
   /// Moves a finished range of the parameters; arithmetic on `device` alone.
   virtual void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) = 0;
 

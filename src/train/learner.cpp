@@ -20,21 +20,36 @@ Learner::Learner(backend::Device& device, const Options& options, std::size_t mi
       optimiser_(optim::make_optimiser(options.optimiser, device, model_.parameter_count(),
                                        static_cast<float>(options.momentum), bare_gradient)) {}
 
-backend::LossSum Learner::minibatch(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready) {
+backend::LossSum Learner::gradient(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready) {
+  if (samples == 0) device_.scale(optimiser_->keep(), optimiser_->gradients());
+  return pass(samples, next, {optimiser_->gradients(), optimiser_->keep()}, ready);
+}
+
+backend::LossSum Learner::descend(std::size_t samples, const NextBatch& next, optim::Step step) {
+  nn::GradientSink sink{optimiser_->gradients(), optimiser_->keep()};
+  if (optimiser_->descends()) {
+    sink.descent = {step.rate, step.decay, parameters()};
+    return pass(samples, next, sink, [](core::Range) {});
+  }
+  return pass(samples, next, sink, [&](core::Range range) { optimiser_->update(device_, range, step, parameters()); });
+}
+
+backend::LossSum Learner::pass(std::size_t samples, const NextBatch& next, const nn::GradientSink& last,
+                               const nn::GradientReady& ready) {
   backend::LossSum sum;
-  float keep = optimiser_->keep();
-  if (samples == 0) device_.scale(keep, optimiser_->gradients());
+  nn::GradientSink sink = last;
   for (std::size_t done = 0; done < samples;) {
     const data::Batch batch = next(std::min(samples - done, model_.max_batch()));
     done += batch.size();
+    const bool is_last = done == samples;
     model_.forward(parameters(), batch);
     const backend::LossSum part = model_.loss(loss_, batch);
     sum.loss += part.loss;
     sum.errors += part.errors;
-    const bool last = done == samples;
+    sink.descent = is_last ? last.descent : std::nullopt;
     model_.backward(
-        parameters(), batch, {optimiser_->gradients(), keep}, last ? ready : [](core::Range) {});
-    keep = 1;
+        parameters(), batch, sink, is_last ? ready : [](core::Range) {});
+    sink.keep = 1;
   }
   return sum;
 }
@@ -56,7 +71,8 @@ LearnerCost::LearnerCost(const Options& options, std::size_t minibatch, bool bar
     : meta_(backend::make_device("meta")),
       learner_(*meta_, options, minibatch, bare_gradient),
       features_(meta_->allocate(learner_.model().max_batch() * learner_.model().inputs())),
-      labels_(learner_.model().max_batch()) {}
+      labels_(learner_.model().max_batch()),
+      next_([this](std::size_t n) { return imaginary_batch(n); }) {}
 
 data::Batch LearnerCost::imaginary_batch(std::size_t samples) {
   return {features_.span().first(samples * learner_.model().inputs()), std::span(labels_).first(samples)};
@@ -70,18 +86,16 @@ backend::WorkMeter LearnerCost::count(const std::function<void()>& work) {
   return cost;
 }
 
-backend::WorkMeter LearnerCost::minibatch(std::size_t samples, bool update) {
-  return count([&] {
-    learner_.minibatch(
-        samples, [&](std::size_t n) { return imaginary_batch(n); },
-        [&](core::Range range) {
-          if (update) learner_.optimiser().update(*meta_, range, {}, learner_.parameters());
-        });
-  });
+backend::WorkMeter LearnerCost::gradient(std::size_t samples) {
+  return count([&] { learner_.gradient(samples, next_, [](core::Range) {}); });
+}
+
+backend::WorkMeter LearnerCost::descend(std::size_t samples) {
+  return count([&] { learner_.descend(samples, next_, {}); });
 }
 
 backend::WorkMeter LearnerCost::evaluate(std::size_t samples) {
-  return count([&] { learner_.evaluate(samples, [&](std::size_t n) { return imaginary_batch(n); }); });
+  return count([&] { learner_.evaluate(samples, next_); });
 }
 
 }  // namespace paragrad::train

@@ -27,12 +27,18 @@ class Learner {
 
   /// Forward, loss, backward over `samples` samples (none: a gradient of zero). A minibatch larger than the model's buffers
   /// is processed in pieces whose gradients add up; `ready` is told during the last.
-  backend::LossSum minibatch(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready);
+  backend::LossSum gradient(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready);
+
+  /// The same, and the local update.
+  backend::LossSum descend(std::size_t samples, const NextBatch& next, optim::Step step);
 
   /// Loss of `samples` samples.
   backend::LossSum evaluate(std::size_t samples, const NextBatch& next);
 
  private:
+  backend::LossSum pass(std::size_t samples, const NextBatch& next, const nn::GradientSink& last,
+                        const nn::GradientReady& ready);
+
   backend::Device& device_;
   nn::Model model_;
   nn::Loss loss_;
@@ -46,8 +52,8 @@ class LearnerCost {
  public:
   LearnerCost(const Options& options, std::size_t minibatch, bool bare_gradient);
 
-  /// Minibatch of this size, with the local update of all parameters or without.
-  backend::WorkMeter minibatch(std::size_t samples, bool update);
+  backend::WorkMeter gradient(std::size_t samples);
+  backend::WorkMeter descend(std::size_t samples);
   backend::WorkMeter evaluate(std::size_t samples);
 
  private:
@@ -58,6 +64,7 @@ class LearnerCost {
   Learner learner_;
   core::Arena features_;
   std::vector<std::int32_t> labels_;
+  NextBatch next_;
 };
 
 }  // namespace paragrad::train

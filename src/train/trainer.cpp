@@ -26,8 +26,12 @@ class Trainer {
   Result run();
 
  private:
+  void check() const;
   void start();
+  void load_initial_model();
   void warm_start();
+  void broadcast_parameters();
+  void forget_momentum();
   void train_sweep(int sweep);
   void train_block(const BlockPlan& plan);
   void train_minibatch(std::size_t mine, std::size_t together);
@@ -39,8 +43,10 @@ class Trainer {
   std::size_t largest_minibatch() const;
   backend::WorkMeter expected_work(const BlockPlan& plan);
   void set_step(std::size_t samples);
+  void take_in(backend::LossSum loss, std::size_t samples);
   void check_loss(double loss) const;
   bool leads() const { return worker_.rank() == 0; }
+  bool exchanging() const { return exchanges_ && !warming_up_; }
 
   comm::Worker& worker_;
   const Options& options_;
@@ -49,8 +55,7 @@ class Trainer {
   std::unique_ptr<dist::Strategy> strategy_;
   std::unique_ptr<optim::Schedule> schedule_;
   std::unique_ptr<comm::Allreduce> spread_;  // from worker 0 to all: its gather half
-  bool bare_gradient_;
-  bool communicates_in_step_;
+  bool exchanges_;                           // gradients, each minibatch
   Learner learner_;
   LearnerCost cost_;
   Evaluator evaluator_;
@@ -67,7 +72,7 @@ class Trainer {
   PhaseTimes reported_;
   Result result_;
   double start_s_ = 0;
-  std::vector<float> best_;  // this worker's part of the best model, kept where the schedule may go back to it
+  std::vector<float> best_;  // worker 0, where the schedule may go back to it
   double best_loss_ = std::numeric_limits<double>::infinity();
 };
 
@@ -79,10 +84,9 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
       schedule_(optim::make_schedule(options.schedule)),
       spread_(comm::make_allreduce("tree")),
-      bare_gradient_(strategy_->needs_bare_gradient(worker.size())),
-      communicates_in_step_(strategy_->communicates_in_step(worker.size())),
-      learner_(worker.device(), options, largest_minibatch(), bare_gradient_),
-      cost_(options, largest_minibatch(), bare_gradient_),
+      exchanges_(strategy_->exchanges_gradients(worker.size())),
+      learner_(worker.device(), options, largest_minibatch(), exchanges_),
+      cost_(options, largest_minibatch(), exchanges_),
       evaluator_(worker, learner_, cost_, source),
       loader_(source.dataset, data::Subset::train, *source.prefetcher),
       next_([this](std::size_t n) { return loader_.next(n); }),
@@ -115,24 +119,46 @@ Result Trainer::run() {
   result_.test = evaluator_.score(data::Subset::test);
   result_.times = times_;
   result_.data_wait_s = loader_.waited_s();
-  result_.parameters_sha256 = parameters_sha256(learner_.parameters());
+  if (leads()) result_.parameters_sha256 = parameters_sha256(learner_.parameters());
   return result_;
 }
 
-void Trainer::start() {
-  if (strategy_->share() == dist::Share::block && source_.partition->workers() != static_cast<std::size_t>(worker_.size()))
+void Trainer::check() const {
+  const std::size_t splits = source_.partition->workers();
+  if (strategy_->share() == dist::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(
         core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
-                     options_.strategy, worker_.size(), worker_.size(), source_.partition->workers()));
-  if (options_.init.empty()) {
-    learner_.model().initialise(options_.seed, learner_.parameters());
-    return;
+                     options_.strategy, worker_.size(), worker_.size(), splits));
+}
+
+// Worker 0 makes or reads the initial model and the others get it from there.
+void Trainer::start() {
+  std::string mistake;
+  try {
+    check();
+    if (leads()) load_initial_model();
+  } catch (const core::ConfigError& error) {
+    mistake = error.what();
   }
+  if (const std::string first = comm::first_error(worker_.comm(), mistake); !first.empty()) throw core::ConfigError(first);
+  broadcast_parameters();
+}
+
+void Trainer::load_initial_model() {
+  const std::span<float> parameters = learner_.parameters();
+  if (options_.init.empty()) return learner_.model().initialise(options_.seed, parameters);
   const Checkpoint checkpoint = read_checkpoint(options_.init);
-  if (checkpoint.parameters.size() != learner_.parameters().size() || checkpoint.model != options_.model)
+  if (checkpoint.parameters.size() != parameters.size() || checkpoint.model != options_.model)
     throw core::ConfigError(
         core::format("checkpoint '{}' holds the model '{}', not '{}'", options_.init, checkpoint.model, options_.model));
-  std::copy(checkpoint.parameters.begin(), checkpoint.parameters.end(), learner_.parameters().begin());
+  std::copy(checkpoint.parameters.begin(), checkpoint.parameters.end(), parameters.begin());
+}
+
+void Trainer::broadcast_parameters() { spread_->gather(worker_.comm(), learner_.parameters()); }
+
+void Trainer::forget_momentum() {
+  const auto velocity = learner_.optimiser().velocity();
+  if (!velocity.empty()) worker_.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
 }
 
 // Worker 0 trains alone, the others wait for its model.
@@ -141,9 +167,8 @@ void Trainer::warm_start() {
   if (leads())
     for (int sweep = 1; sweep <= options_.warm_start_sweeps; ++sweep) train_sweep(-sweep);
   warming_up_ = false;
-  spread_->gather(worker_.comm(), learner_.parameters());
-  const auto velocity = learner_.optimiser().velocity();
-  if (!velocity.empty()) worker_.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
+  broadcast_parameters();
+  forget_momentum();
 }
 
 void Trainer::train_sweep(int sweep) {
@@ -181,7 +206,7 @@ void Trainer::train_block(const BlockPlan& plan) {
       train_minibatch(plan.mine[minibatch_], plan.together[minibatch_]);
   };
   // Nobody to wait for until the end of the block: then its minibatches are one computation.
-  if (communicates_in_step_ && !warming_up_)
+  if (exchanging())
     minibatches();
   else
     worker_.compute(expected_work(plan), minibatches);
@@ -193,31 +218,29 @@ void Trainer::train_block(const BlockPlan& plan) {
 
 void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
   set_step(together);
-  const bool alone = warming_up_ || !communicates_in_step_;
-  worker_.compute(alone ? backend::WorkMeter{} : cost_.minibatch(mine, false), [&] {
-    const backend::LossSum loss = learner_.minibatch(mine, next_, [&](core::Range range) {
-      if (warming_up_)
-        learner_.optimiser().update(worker_.device(), range, replica_.step, replica_.parameters);
-      else
-        strategy_->gradient_ready(worker_, replica_, range);
-    });
-    check_loss(loss.loss);
-    sums_.loss.loss += loss.loss;
-    sums_.loss.errors += loss.errors;
-    sums_.samples += static_cast<double>(mine);
+  if (!exchanging()) return take_in(learner_.descend(mine, next_, replica_.step), mine);
+  worker_.compute(cost_.gradient(mine), [&] {
+    const auto ready = [&](core::Range range) { strategy_->gradient_ready(worker_, replica_, range); };
+    take_in(learner_.gradient(mine, next_, ready), mine);
   });
-  if (alone) return;
   const double begin_s = worker_.comm().now_s();
   strategy_->step(worker_, replica_);
   times_.aggregate_s += worker_.comm().now_s() - begin_s;
+}
+
+void Trainer::take_in(backend::LossSum loss, std::size_t samples) {
+  check_loss(loss.loss);
+  sums_.loss.loss += loss.loss;
+  sums_.loss.errors += loss.errors;
+  sums_.samples += static_cast<double>(samples);
 }
 
 backend::WorkMeter Trainer::expected_work(const BlockPlan& plan) {
   backend::WorkMeter work;
   std::size_t repeated = 0;  // minibatches like the first: all but the last, as a rule
   while (repeated < plan.mine.size() && plan.mine[repeated] == plan.mine[0]) ++repeated;
-  if (repeated > 0) work += cost_.minibatch(plan.mine[0], true) * repeated;
-  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_.minibatch(plan.mine[i], true);
+  if (repeated > 0) work += cost_.descend(plan.mine[0]) * repeated;
+  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_.descend(plan.mine[i]);
   return work;
 }
 
@@ -251,19 +274,16 @@ void Trainer::validate(int sweep) {
     throw core::ConfigError(core::format("the validation loss is infinite after sweep {}: lower the learning rate", sweep));
 }
 
-// The best model is kept in parts, one per worker.
+// Worker 0 keeps the best model for all.
 void Trainer::remember_best() {
   best_loss_ = result_.valid.loss;
-  const auto part = spread_->owned(worker_.comm(), learner_.parameters().size()).of(learner_.parameters());
-  best_.assign(part.begin(), part.end());
+  if (leads()) best_.assign(learner_.parameters().begin(), learner_.parameters().end());
 }
 
 void Trainer::go_back_to_best() {
-  const auto part = spread_->owned(worker_.comm(), learner_.parameters().size()).of(learner_.parameters());
-  std::copy(best_.begin(), best_.end(), part.begin());
-  spread_->gather(worker_.comm(), learner_.parameters());
-  const auto velocity = learner_.optimiser().velocity();
-  if (!velocity.empty()) worker_.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
+  std::copy(best_.begin(), best_.end(), learner_.parameters().begin());
+  broadcast_parameters();
+  forget_momentum();
   strategy_->start(worker_, replica_);
 }
 

@@ -29,7 +29,7 @@ struct Score {
 };
 
 struct Result {
-  std::string parameters_sha256;  ///< of the final model
+  std::string parameters_sha256;  ///< of the final model; worker 0 only
   Score train;                    ///< of the last sweep, as met during training
   Score valid;
   Score test;
@@ -60,7 +60,7 @@ struct Output {
 };
 
 /// Trains on this worker, together with its peers: the same call on each of them. `output` is used by worker 0 only.
-/// Returns the same scores and hash on every worker; with the checkpoint in the output folder being the final model.
+/// Returns the same scores on every worker. The checkpoint in the output folder ends as the final model.
 /// Throws ConfigError when the loss is no longer finite (the checkpoint is then that of the last good sweep).
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output);
 

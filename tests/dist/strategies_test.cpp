@@ -24,7 +24,7 @@ struct Seat {
   Seat(comm::Worker& worker, const std::string& name, const dist::StrategyOptions& options, float start = 0) {
     strategy = dist::make_strategy(name, options);
     optimiser =
-        optim::make_optimiser("momentum", worker.device(), length, 0.5f, strategy->needs_bare_gradient(worker.size()));
+        optim::make_optimiser("momentum", worker.device(), length, 0.5f, strategy->exchanges_gradients(worker.size()));
     std::iota(parameters.begin(), parameters.end(), start);
     replica.reset(new dist::Replica{parameters, *optimiser, {}});
     strategy->start(worker, *replica);
@@ -161,9 +161,9 @@ TEST_CASE("a lone worker keeps its model and its momentum", "[dist]") {
     move_by(seat, 0.3f);
     const auto before = seat.parameters;
     seat.optimiser->velocity()[0] = 5;
-    seat.strategy->step(worker, *seat.replica);
     seat.strategy->synchronise(worker, *seat.replica, 10);
     CHECK(seat.parameters == before);
+    CHECK_FALSE(seat.strategy->exchanges_gradients(1));
     CHECK(seat.optimiser->velocity()[0] == 5);
   });
 }
@@ -185,7 +185,6 @@ TEST_CASE("data-parallel workers all apply the sum of their gradients", "[dist]"
   const auto parameters = after(workers, "data_parallel", {}, [&](comm::Worker& worker, Seat& seat) {
     seat.replica->step = {.rate = 0.5f, .decay = 0};
     for (float& g : seat.optimiser->gradients()) g = static_cast<float>(worker.rank() + 1);
-    seat.strategy->gradient_ready(worker, *seat.replica, {0, length});
     seat.strategy->step(worker, *seat.replica);
   });
   const float sum = static_cast<float>(workers * (workers + 1)) / 2;

@@ -1,5 +1,7 @@
 #include "backend/cpu/affine.hpp"
 
+#include <algorithm>
+
 #include "backend/cpu/vector.hpp"
 
 namespace paragrad::backend::cpu {
@@ -66,7 +68,30 @@ class Descend final : public Finish {
   float *d_, *w_;
 };
 
+/// dbias[width] = keep·dbias + Σ of `batch` rows of dz, `vectors` registers wide.
+template <std::size_t vectors>
+void sum_columns(std::size_t batch, std::size_t stride, std::size_t width, const float* dz, float keep, float* dbias) {
+  const std::size_t last = width - (vectors - 1) * lanes;  // columns of the last register
+  const auto read = [&](const float* row, std::size_t v) {
+    return v + 1 < vectors || last == lanes ? load(row + v * lanes) : load_part(row + v * lanes, last);
+  };
+  Vector sum[vectors] = {};
+  for (std::size_t s = 0; s < batch; ++s)
+    for (std::size_t v = 0; v < vectors; ++v) sum[v] += read(dz + s * stride, v);
+  for (std::size_t v = 0; v < vectors; ++v) {
+    const Vector result = keep == 0 ? sum[v] : keep * read(dbias, v) + sum[v];
+    store_part(result, dbias + v * lanes, v + 1 < vectors ? lanes : last);
+  }
+}
+
 }  // namespace
+
+void bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) {
+  constexpr std::size_t wide = 8 * lanes;
+  std::size_t j = 0;
+  for (; j + wide <= out; j += wide) sum_columns<8>(batch, out, wide, dz + j, keep, dbias + j);
+  for (; j < out; j += lanes) sum_columns<1>(batch, out, std::min(lanes, out - j), dz + j, keep, dbias + j);
+}
 
 void descend(float rate, float decay, std::size_t count, float* d, float* w) {
   if (decay != 0)

@@ -17,6 +17,8 @@ void affine_backward_weights(PackBuffer& buffer, std::size_t batch, std::size_t 
 void affine_descend(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
                     float keep, float rate, float decay, float* d, float* w);
 
+void bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias);
+
 /// d += decay·w; w -= rate·d
 void descend(float rate, float decay, std::size_t count, float* d, float* w);
 

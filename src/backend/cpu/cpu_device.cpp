@@ -42,12 +42,7 @@ class CpuDevice final : public Device {
     cpu::affine_descend(buffer_, batch, in, out, x, dz, keep, rate, decay, d, w);
   }
   void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
-    if (keep == 0) {
-      std::fill_n(dbias, out, 0.f);
-    } else {
-      do_scale(keep, out, dbias);
-    }
-    for (std::size_t s = 0; s < batch; ++s) do_add(out, dz + s * out, dbias);
+    cpu::bias_gradient(batch, out, dz, keep, dbias);
   }
   void do_activation_backward(Activation f, std::size_t count, const float* y, float* dz) override {
     cpu::with_activation(f, [&]<Activation g>() { cpu::transform(count, dz, cpu::times_slope<g>, dz, y); });

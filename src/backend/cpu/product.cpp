@@ -125,7 +125,9 @@ void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, O
     for (std::size_t part = 0; part < depth_parts; ++part) {
       const core::Range depth = core::part_of(k, depth_parts, part);
       pack_right(depth.size(), columns, from(b, depth.begin, j), right);
-      for (std::size_t i = 0; i < row_parts; ++i) {
+      // From the last rows to the first: of weights that are updated here, the next forward pass finds those in cache that it
+      // reads first.
+      for (std::size_t i = row_parts; i-- > 0;) {
         const core::Range rows = core::part_of(m, row_parts, i);
         pack_left(rows.size(), depth.size(), from(a, rows.begin, depth.begin), left);
         const bool last = finish != nullptr && part + 1 == depth_parts;

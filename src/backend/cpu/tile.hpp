@@ -45,17 +45,20 @@ void tile(std::size_t depth, const float* a, const float* b, float keep, std::si
     a += by_columns ? packed_column : 1;
     b += tile_columns;
   }
-  const std::size_t last = columns - (vectors - 1) * lanes;  // columns in the last vector, 1 … lanes
+  // Hides that these are the addresses prefetched above: held over the loop, they would drive sums out of the registers.
+  asm("" : "+r"(c), "+r"(stride));
+  constexpr std::size_t before_last = (vectors - 1) * lanes;
+  const std::size_t last = columns - before_last;  // columns in the last vector, 1 … lanes
 #pragma GCC unroll 14
   for (std::size_t i = 0; i < rows; ++i) {
     float* to = c + i * stride;
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < vectors; ++v, to += lanes) {
-      if (v + 1 < vectors || last == lanes) {
-        store(keep == 0 ? sum[i][v] : multiply_add(broadcast(keep), load(to), sum[i][v]), to);
-      } else {
-        store_part(keep == 0 ? sum[i][v] : multiply_add(broadcast(keep), load_part(to, last), sum[i][v]), to, last);
-      }
+    if constexpr (vectors == 2) store(keep == 0 ? sum[i][0] : multiply_add(broadcast(keep), load(to), sum[i][0]), to);
+    to += before_last;
+    const Vector s = sum[i][vectors - 1];
+    if (last == lanes) {
+      store(keep == 0 ? s : multiply_add(broadcast(keep), load(to), s), to);
+    } else {
+      store_part(keep == 0 ? s : multiply_add(broadcast(keep), load_part(to, last), s), to, last);
     }
   }
 }

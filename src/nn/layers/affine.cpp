@@ -6,8 +6,8 @@
 namespace paragrad::nn {
 namespace {
 
-// A panel of the gradient and as much of the weights should fit into the second-level cache together.
-constexpr std::size_t panel_bytes = 256 * 1024;
+// Small enough for `ready` to find a panel of the gradient in the second-level cache; each panel packs delta anew.
+constexpr std::size_t panel_bytes = 1024 * 1024;
 
 }  // namespace
 
@@ -40,8 +40,16 @@ void Affine::backward_parameters(backend::Device& device, std::size_t batch, std
                                  std::span<const float> delta, GradientSink sink, const GradientReady& ready) const {
   const std::size_t weights = inputs_ * outputs_;
   const std::size_t rows_per_panel = std::max<std::size_t>(1, panel_bytes / sizeof(float) / outputs_);
-  device.bias_gradient(batch, outputs_, delta, sink.keep, sink.into.subspan(weights));
-  ready({weights, weights + outputs_});
+  const core::Range bias{weights, weights + outputs_};
+  device.bias_gradient(batch, outputs_, delta, sink.keep, bias.of(sink.into));
+  if (sink.descent) {
+    const auto& [rate, decay, moving] = *sink.descent;
+    device.descend(rate, decay, bias.of(sink.into), bias.of(moving));
+    device.affine_descend(batch, inputs_, outputs_, x, delta, sink.keep, rate, decay, sink.into.first(weights),
+                          moving.first(weights));
+    return ready({0, weights + outputs_});
+  }
+  ready(bias);
   for (std::size_t row = 0; row < inputs_; row += rows_per_panel) {
     const std::size_t rows = std::min(rows_per_panel, inputs_ - row);
     const core::Range panel{row * outputs_, (row + rows) * outputs_};

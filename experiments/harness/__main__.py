@@ -1,0 +1,93 @@
+"""Runs and checks the experiments in experiments/: python3 experiments/harness --help. A new experiment is a new folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import verdicts
+from config import ROOT, SIZES, UserError, load, names
+from report import print_table
+from runner import Runner
+from tuning import tune
+from worlds import compare_worlds
+
+COMMANDS = {
+    "run": "run what has not been run, and print the table",
+    "verify": "run, then say of every claim and recorded value whether it holds; ends with 1 if one fails",
+    "record": "run, then write the results to expected.json",
+    "tune": "choose the tuned option of every run on the validation set; writes tuned.toml",
+    "compare": "print one seed's runs with `paragrad compare`",
+    "worlds": "one run (--run) again under mpiexec; ends with 1 if the weights differ",
+    "list": "list the experiments",
+}
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="harness", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items()))
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("names", nargs="*", help="experiments; none: all of them")
+    parser.add_argument("--size", default="full", help=" or ".join(SIZES) + " (default: full)")
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "paragrad")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time (default: one per core)")
+    parser.add_argument("--run", default="", help="the run that `worlds` repeats")
+    return parser.parse_args()
+
+
+def compare(runner: Runner) -> bool:
+    for data in runner.data_sets():
+        folders = [runner.job(data, run, runner.experiment.seeds[0]).folder.relative_to(ROOT)
+                   for run in runner.experiment.runs]
+        subprocess.run([runner.program, "compare", *folders], cwd=ROOT, check=True)
+    return True
+
+
+def verify(runner: Runner) -> bool:
+    runner.run_all()
+    results = verdicts.collect(runner)
+    print_table(runner, results)
+    print()
+    claims = verdicts.check_claims(runner, results)
+    return verdicts.check_repeats(runner, results) and claims
+
+
+def execute(command: str, runner: Runner, run: str) -> bool:
+    if command == "verify":
+        return verify(runner)
+    if command == "compare":
+        return compare(runner)
+    if command == "worlds":
+        return compare_worlds(runner, run)
+    if command == "tune":
+        tune(runner)
+        return True
+    runner.run_all()
+    results = verdicts.collect(runner)
+    print_table(runner, results)
+    if command == "record":
+        verdicts.record(runner, results)
+    return True
+
+
+def main() -> int:
+    args = parse()
+    if args.command == "list":
+        print("\n".join(names()))
+        return 0
+    try:
+        good = [execute(args.command, Runner(load(name, args.size), args.program, args.jobs), args.run)
+                for name in args.names or names()]
+    except UserError as error:
+        print(f"harness: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Reads experiments/<name>/config.toml into plain objects. README.md beside this file describes the keys."""
+
+from __future__ import annotations
+
+import fnmatch
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPERIMENTS = ROOT / "experiments"
+SIZES = ("smoke", "full")
+
+Options = dict[str, Any]
+
+
+class UserError(Exception):
+    """One sentence for the person at the terminal; the harness then ends with 2."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    name: str
+    file: str  # relative to the root
+    optional: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """One line of the table; the seeds repeat it."""
+
+    name: str
+    options: Options
+
+
+@dataclass
+class Experiment:
+    name: str
+    size: str
+    seeds: list[int]
+    data: list[DataSet]
+    baseline: str
+    runs: list[Run]
+    initial: Options | None  # a run from whose checkpoint all others start
+    claims: list[dict[str, Any]]
+    repeats: list[dict[str, Any]]
+    tune: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return EXPERIMENTS / self.name
+
+    @property
+    def runs_folder(self) -> Path:
+        return self.folder / "runs" / self.size
+
+    @property
+    def tuned_file(self) -> Path:
+        return self.folder / "tuned.toml"
+
+    def run(self, name: str) -> Run:
+        for run in self.runs:
+            if run.name == name:
+                return run
+        known = ", ".join(run.name for run in self.runs)
+        raise UserError(f"{self.name} has no run '{name}' in size {self.size}; known: {known}")
+
+
+def names() -> list[str]:
+    return sorted(path.parent.name for path in EXPERIMENTS.glob("*/config.toml"))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path.relative_to(ROOT)} is not valid TOML: {error}") from error
+
+
+def expand(entry: dict[str, Any], shared: Options) -> list[Run]:
+    """A [[run]] is one run, or with `each` one run per position of its lists (taken together, like zip)."""
+    options = {key: value for key, value in entry.items() if key not in ("name", "each")}
+    each: dict[str, list[Any]] = entry.get("each", {})
+    lengths = {len(values) for values in each.values()}
+    if len(lengths) > 1:
+        raise UserError(f"run '{entry['name']}': the lists of `each` differ in length")
+    runs = []
+    for i in range(lengths.pop() if lengths else 1):
+        own = options | {key: values[i] for key, values in each.items()}
+        runs.append(Run(entry["name"].format(**own), shared | own))
+    return runs
+
+
+def applies(entry: dict[str, Any], size: str) -> bool:
+    return size in entry.get("sizes", SIZES)
+
+
+def load(name: str, size: str) -> Experiment:
+    if name not in names():
+        raise UserError(f"no experiment '{name}'; known: {', '.join(names())}")
+    if size not in SIZES:
+        raise UserError(f"no size '{size}'; known: {', '.join(SIZES)}")
+    config = read_toml(EXPERIMENTS / name / "config.toml")
+    try:
+        chosen = config["size"][size]
+        shared = config.get("options", {}) | chosen.get("options", {})
+        runs = [run for entry in config["run"] for run in expand(entry, shared)]
+        wanted = chosen.get("runs", ["*"])
+        runs = [run for run in runs if any(fnmatch.fnmatchcase(run.name, pattern) for pattern in wanted)]
+        data = [DataSet(entry["name"], entry["file"], entry.get("optional", False))
+                for entry in config["data"] if entry["name"] in chosen.get("data", [entry["name"]])]
+        return Experiment(
+            name=name, size=size, seeds=chosen["seeds"], data=data, baseline=config.get("baseline", ""), runs=runs,
+            initial=shared | config["initial"] if "initial" in config else None,
+            claims=[claim for claim in config.get("claim", []) if applies(claim, size)],
+            repeats=[entry for entry in config.get("repeats", []) if applies(entry, size)],
+            tune=config.get("tune", {}))
+    except KeyError as error:
+        raise UserError(f"experiments/{name}/config.toml lacks {error} (size {size})") from error

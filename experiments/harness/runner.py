@@ -1,0 +1,191 @@
+"""Runs what has not been run with the same options, program and data; several runs at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator
+
+from config import ROOT, DataSet, Experiment, Options, Run, UserError, read_toml
+
+SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
+SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads")  # that `train` does not know
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of the program."""
+
+    label: str
+    options: Options
+    folder: Path
+
+    @property
+    def key_file(self) -> Path:
+        return self.folder.with_name(self.folder.name + ".key.json")
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def program_identity(program: Path) -> str:
+    """What a result depends on: the sources' content (not the commit, which a README changes) and the compiler."""
+    total = hashlib.sha256()
+    for folder in ("src", "sim"):
+        for path in sorted(path for pattern in SOURCES for path in (ROOT / folder).rglob(pattern)):
+            total.update(f"{path.relative_to(ROOT)} {digest(path)}\n".encode())
+    total.update((ROOT / "CMakeLists.txt").read_bytes())
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    total.update(re.sub(r"commit \w+( with changes)?", "", version).encode())
+    return total.hexdigest()
+
+
+def arguments(options: Options) -> list[str]:
+    def text(value: Any) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return [f"--{key}={text(value)}" for key, value in options.items()]
+
+
+class Runner:
+    def __init__(self, experiment: Experiment, program: Path, jobs: int) -> None:
+        if not os.access(program, os.X_OK):
+            raise UserError(f"there is no program {program}: make build")
+        self.experiment = experiment
+        self.program = program.resolve()
+        self.jobs = max(jobs, 1)
+        self.identity = program_identity(program)
+        self.file_digests: dict[str, str] = {}
+        self.tuned = read_toml(experiment.tuned_file) if experiment.tuned_file.exists() else {}
+
+    def data_sets(self) -> list[DataSet]:
+        """Those that are there. A required one that is missing is made by its recipe data/<name>.sh."""
+        return [data for data in self.experiment.data if self.find(data)]
+
+    def find(self, data: DataSet) -> bool:
+        path = ROOT / data.file
+        if path.exists():
+            return True
+        if data.optional:
+            print(f"{data.name}: no {data.file}, left out (make data-{data.name})")
+            return False
+        recipe = ROOT / "data" / f"{path.stem}.sh"
+        if recipe.exists():
+            subprocess.run([recipe], cwd=ROOT, env=os.environ | {"PARAGRAD": str(self.program)}, check=False)
+        if not path.exists():
+            raise UserError(f"no data file {data.file}: make data-{data.name}")
+        return True
+
+    def folder(self, data: DataSet, run: str, seed: int) -> Path:
+        return self.experiment.runs_folder / data.name / f"{run}-s{seed}"
+
+    def initial_job(self, data: DataSet, seed: int) -> Job | None:
+        if self.experiment.initial is None:
+            return None
+        options = self.experiment.initial | {"data": data.file, "seed": seed}
+        return Job(f"{data.name} initial model seed {seed}", options, self.folder(data, "initial", seed))
+
+    def job(self, data: DataSet, run: Run, seed: int) -> Job:
+        options = run.options | {"data": data.file, "seed": seed}
+        tuned_option = self.experiment.tune.get("option")
+        if tuned_option and tuned_option not in run.options:
+            options[tuned_option] = self.tuned_value(data, run)
+        initial = self.initial_job(data, seed)
+        if initial is not None:
+            options["init"] = str((initial.folder / "checkpoint.h5").relative_to(ROOT))
+        return Job(f"{data.name} {run.name} seed {seed}", options, self.folder(data, run.name, seed))
+
+    def tuned_value(self, data: DataSet, run: Run) -> Any:
+        try:
+            return self.tuned[data.name][run.name]
+        except KeyError as error:
+            raise UserError(f"{self.experiment.tuned_file.relative_to(ROOT)} has no value for {data.name} {run.name}: "
+                            f"make tune-{self.experiment.name}") from error
+
+    def key(self, job: Job) -> dict[str, Any]:
+        """The files' contents count, not their names."""
+        files = {}
+        for name in ("data", "platform", "init"):
+            path = str(job.options.get(name, ""))
+            if path and (ROOT / path).is_file():
+                cached = self.file_digests.get(path) or digest(ROOT / path)
+                self.file_digests[path] = cached
+                files[name] = cached
+        return {"options": job.options, "program": self.identity, "files": files}
+
+    def is_done(self, job: Job) -> bool:
+        try:
+            return json.loads(job.key_file.read_text()) == self.key(job) and (job.folder / "manifest.json").exists()
+        except (OSError, json.JSONDecodeError):
+            return False
+
+    def execute(self, job: Job) -> str:
+        """Empty, or the program's complaint."""
+        job.folder.parent.mkdir(parents=True, exist_ok=True)
+        job.key_file.unlink(missing_ok=True)
+        out = str(job.folder.relative_to(ROOT))
+        command = [self.program, "simulate", *arguments(job.options), "--host-threads=1", "--quiet", "--overwrite",
+                   f"--out={out}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            job.key_file.write_text(json.dumps(self.key(job), indent=1))
+            return ""
+        return done.stderr.strip() or f"ended with status {done.returncode}"
+
+    def run_jobs(self, jobs: list[Job], failures_allowed: bool = False) -> dict[str, str]:
+        """Complaints by label."""
+        missing = [job for job in jobs if not self.is_done(job)]
+        complaints = {}
+        with ThreadPoolExecutor(self.jobs) as pool:
+            running = {pool.submit(self.execute, job): job for job in missing}
+            for count, done in enumerate(as_completed(running), 1):
+                job, complaint = running[done], done.result()
+                print(f"[{count}/{len(missing)}] {job.label}{': ' + complaint if complaint else ''}", flush=True)
+                if complaint:
+                    complaints[job.label] = complaint
+                if complaint and not failures_allowed:
+                    pool.shutdown(cancel_futures=True)
+                    raise UserError(f"{job.label}: {complaint}")
+        return complaints
+
+    def run_initial(self, seeds: list[int]) -> None:
+        jobs = [self.initial_job(data, seed) for data in self.data_sets() for seed in seeds]
+        self.run_jobs([job for job in jobs if job is not None])
+
+    def run_all(self) -> None:
+        with locked(self.experiment):
+            self.run_initial(self.experiment.seeds)
+            self.run_jobs([self.job(data, run, seed) for data in self.data_sets() for seed in self.experiment.seeds
+                           for run in self.experiment.runs])
+
+    def result(self, job: Job) -> dict[str, float]:
+        return result_of(job.folder)
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    result = {key: math.nan if value is None else value for key, value in manifest["result"].items()}
+    result["samples_per_s"] = result["samples"] / result["training_s"]
+    for name in ("splits", "blocks", "workers"):
+        result[name] = manifest["run"][name]
+    return result
+
+
+@contextmanager
+def locked(experiment: Experiment) -> Iterator[None]:
+    """Two harnesses must not write the same runs."""
+    experiment.runs_folder.mkdir(parents=True, exist_ok=True)
+    with (experiment.runs_folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,66 @@
+"""Chooses one option per run on the validation set: [tune] in config.toml, answers in tuned.toml."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Any
+
+from config import ROOT, DataSet, Run, UserError
+from runner import Job, Runner, locked, result_of
+
+
+def trial(runner: Runner, data: DataSet, run: Run, value: Any, seed: int) -> Job:
+    option = runner.experiment.tune["option"]
+    job = runner.job(data, Run(run.name, run.options | {option: value}), seed)
+    folder = runner.experiment.runs_folder / "tune" / data.name / f"{run.name}-{value}-s{seed}"
+    return Job(f"{data.name} {run.name} {option} {value} seed {seed}", job.options, folder)
+
+
+def tune(runner: Runner) -> None:
+    settings = runner.experiment.tune
+    if not settings:
+        raise UserError(f"{runner.experiment.name} has nothing to tune: no [tune] in its config.toml")
+    seeds = settings["seeds"]
+    with locked(runner.experiment):
+        runner.run_initial(seeds)
+        trials = {(data.name, run.name, value): [trial(runner, data, run, value, seed) for seed in seeds]
+                  for data in runner.data_sets() for run in runner.experiment.runs for value in grid(settings, run)}
+        complaints = runner.run_jobs([job for jobs in trials.values() for job in jobs], failures_allowed=True)
+        scores = {key: score(jobs, settings["measure"], complaints) for key, jobs in trials.items()}
+    for data in runner.data_sets():
+        for run in runner.experiment.runs:
+            of_run = {value: scores[data.name, run.name, value] for value in grid(settings, run)}
+            runner.tuned.setdefault(data.name, {})[run.name] = choose(f"{data.name} {run.name}", of_run)
+    write(runner)
+
+
+def grid(settings: dict[str, Any], run: Run) -> list[Any]:
+    """The shared grid, or the one of the run's method: [tune.grid] key = what the run's name begins with."""
+    for prefix, chosen in settings["grid"].items():
+        if run.name == prefix or run.name.startswith(prefix + "-"):
+            return list(chosen)
+    raise UserError(f"[tune.grid] has no entry for the run '{run.name}'")
+
+
+def score(jobs: list[Job], measure: str, complaints: dict[str, str]) -> float:
+    """A run that diverged scores worst."""
+    if any(job.label in complaints for job in jobs):
+        return math.inf
+    return statistics.fmean(result_of(job.folder)[measure] for job in jobs)
+
+
+def choose(label: str, scores: dict[Any, float]) -> Any:
+    best = min(scores, key=lambda value: scores[value])
+    edge = " (edge of the grid)" if best in (min(scores), max(scores)) else ""
+    print(f"{label}: {', '.join(f'{value}: {100 * found:.2f} %' for value, found in scores.items())} -> {best}{edge}")
+    return best
+
+
+def write(runner: Runner) -> None:
+    lines = [f"# Written by `make tune-{runner.experiment.name}`: {runner.experiment.tune['option']} with the least "
+             f"{runner.experiment.tune['measure']}."]
+    for data, chosen in sorted(runner.tuned.items()):
+        lines += ["", f"[{data}]", *(f"{name} = {value!r}" for name, value in chosen.items())]
+    runner.experiment.tuned_file.write_text("\n".join(lines) + "\n")
+    print(f"wrote {runner.experiment.tuned_file.relative_to(ROOT)}")

@@ -1,0 +1,135 @@
+"""Claims ([[claim]] in config.toml) and repetition of recorded values ([[repeats]], expected.json)."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+import statistics
+from typing import Any
+
+from config import ROOT, UserError
+from runner import Runner
+
+OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
+
+
+def collect(runner: Runner) -> Results:
+    experiment = runner.experiment
+    return {data.name: {run.name: {seed: runner.result(runner.job(data, run, seed)) for seed in experiment.seeds}
+                        for run in experiment.runs} for data in runner.data_sets()}
+
+
+def values(runs: dict[str, dict[int, dict[str, Any]]], baseline: str, run: str, metric: str) -> list[float]:
+    """Of all seeds. Derived: speed_up over the baseline in samples per second; efficiency is that per worker."""
+    if run not in runs:
+        raise UserError(f"a claim names the run '{run}', which is not in this size")
+    found = []
+    for seed, result in runs[run].items():
+        speed_up = result["samples_per_s"] / runs[baseline][seed]["samples_per_s"] if baseline in runs else math.nan
+        known = result | {"speed_up": speed_up, "efficiency": speed_up / result["workers"]}
+        if metric not in known:
+            raise UserError(f"a claim names '{run}.{metric}'; known: {', '.join(sorted(known))}")
+        found.append(known[metric])
+    return found
+
+
+def term(runs: dict[str, dict[int, dict[str, Any]]], baseline: str, text: Any) -> tuple[float, str]:
+    """A number, or the mean over seeds of RUN.METRIC, and how to print it."""
+    if isinstance(text, (int, float)):
+        return float(text), f"{text:g}"
+    run, _, metric = text.rpartition(".")
+    mean = statistics.fmean(values(runs, baseline, run, metric))
+    shown = f"{100 * mean:.2f} %" if metric.endswith("error") else f"{mean:.4g}"
+    return mean, f"{text} {shown}"
+
+
+def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
+    """A claim with `each` is one claim per position of its lists."""
+    each = claim.get("each", {})
+    if not each:
+        return [claim]
+    rows = [dict(zip(each, row)) for row in zip(*each.values())]
+    return [{key: value.format(**row) if isinstance(value, str) else value for key, value in claim.items()} for row in rows]
+
+
+def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], baseline: str) -> tuple[bool, str]:
+    """`margin` is what may be lacking: left <= right + margin, left >= right - margin."""
+    try:
+        compare = OPERATORS[claim["op"]]
+        left, left_text = term(runs, baseline, claim["left"])
+        right, right_text = term(runs, baseline, claim["right"])
+    except KeyError as error:
+        raise UserError(f"the claim '{claim.get('text', '?')}' has no or an unknown {error}") from error
+    margin = claim.get("margin", 0)
+    signed = margin if claim["op"].startswith("<") else -margin
+    slack = ""
+    if margin:
+        both = f"{100 * abs(signed):g} %" if str(claim["left"]).endswith("error") else f"{abs(signed):g}"
+        slack = f" {'+' if signed > 0 else '-'} {both}"
+    return compare(left, right + signed), f"{left_text} {claim['op']} {right_text}{slack}"
+
+
+def check_claims(runner: Runner, results: Results) -> bool:
+    good = True
+    for data, runs in results.items():
+        for entry in runner.experiment.claims:
+            if data not in entry.get("data", [data]):
+                continue
+            for claim in spelled_out(entry):
+                holds, numbers = judge(claim, runs, runner.experiment.baseline)
+                good = good and holds
+                print(f"{'holds' if holds else 'FAILS'}  {data}: {claim['text']}\n         {numbers}")
+    return good
+
+
+def expected_file(runner: Runner) -> Any:
+    return runner.experiment.folder / "expected.json"
+
+
+def record(runner: Runner, results: Results) -> None:
+    """Keeps what stands there of other sizes and of data sets that are not there now."""
+    path = expected_file(runner)
+    expected = json.loads(path.read_text()) if path.exists() else {}
+    metrics = [entry["metric"] for entry in runner.experiment.repeats]
+    size = expected.setdefault(runner.experiment.size, {})
+    for data, runs in results.items():
+        size[data] = {run: {str(seed): {metric: result[metric] for metric in metrics} for seed, result in seeds.items()}
+                      for run, seeds in runs.items()}
+    path.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
+    print(f"wrote {path.relative_to(ROOT)}")
+
+
+def check_repeats(runner: Runner, results: Results) -> bool:
+    path = expected_file(runner)
+    expected = json.loads(path.read_text()).get(runner.experiment.size) if path.exists() else None
+    if not expected:
+        print(f"no recorded values for size {runner.experiment.size}: make record-{runner.experiment.name}")
+        return True
+    good = True
+    for entry in runner.experiment.repeats:
+        good = check_metric(entry, results, expected) and good
+    return good
+
+
+def check_metric(entry: dict[str, Any], results: Results, expected: dict[str, Any]) -> bool:
+    metric = entry["metric"]
+    checked, worst, wrong = 0, 0.0, []
+    for data, runs in results.items():
+        for run, seeds in runs.items():
+            for seed, result in seeds.items():
+                want = expected.get(data, {}).get(run, {}).get(str(seed), {}).get(metric)
+                if want is None:
+                    wrong.append(f"{data} {run} seed {seed}: no recorded {metric} (make record-…)")
+                    continue
+                off = abs(result[metric] - want)
+                checked, worst = checked + 1, max(worst, off)
+                if not off <= entry.get("absolute", 0) + entry.get("relative", 0) * abs(want):
+                    wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.10g}, recorded {want:.10g}")
+    tolerance = " + ".join(f"{entry[kind]:g} {kind}" for kind in ("absolute", "relative") if kind in entry)
+    print(f"{'FAILS' if wrong else 'holds'}  {metric} repeats: {checked} values, largest difference {worst:.3g} "
+          f"(tolerance {tolerance})")
+    for line in wrong:
+        print(f"         {line}")
+    return not wrong

@@ -1,0 +1,105 @@
+#include "metrics/run_folder.hpp"
+
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "core/temporary_folder.hpp"
+
+using namespace paragrad;
+using namespace paragrad::core::testing;
+using metrics::RunFolder;
+namespace fs = std::filesystem;
+
+TEST_CASE("a run folder is made with the folders above it", "[metrics]") {
+  const TemporaryFolder folder;
+  const RunFolder run(folder.file("a/b/run"), false);
+  CHECK(fs::is_directory(folder.file("a/b/run")));
+  CHECK(run.file("x") == folder.file("a/b/run/x"));
+}
+
+TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "[metrics]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("run");
+  {
+    RunFolder run(path, false);
+    run.write("config.toml", "first = 1\n");
+    run.record({{"sweep", 1}});
+    write_text(path + "/checkpoint.h5", "weights");
+    write_text(path + "/notes.txt", "mine");
+  }
+  REQUIRE_THROWS_AS(RunFolder(path, false), core::ConfigError);
+  REQUIRE_THROWS_WITH(RunFolder(path, false), contains_text(path) && contains_text("--overwrite"));
+  CHECK(read_text(path + "/config.toml") == "first = 1\n");  // the refusal has touched nothing
+  CHECK(read_text(path + "/metrics.jsonl") == "{\"sweep\":1}\n");
+  CHECK(read_text(path + "/checkpoint.h5") == "weights");
+
+  const RunFolder again(path, true);
+  CHECK_FALSE(fs::exists(path + "/config.toml"));
+  CHECK_FALSE(fs::exists(path + "/checkpoint.h5"));
+  CHECK(read_text(path + "/metrics.jsonl").empty());
+  CHECK(read_text(path + "/notes.txt") == "mine");  // what is not a run's stays
+}
+
+TEST_CASE("a folder that cannot be made is the user's to mend", "[metrics]") {
+  const TemporaryFolder folder;
+  write_text(folder.file("file"), "in the way");
+  CHECK_THROWS_AS(RunFolder(folder.file("file"), false), core::ConfigError);
+  CHECK_THROWS_AS(RunFolder(folder.file("file/below"), false), core::ConfigError);
+  CHECK_THROWS_AS(RunFolder("/proc/paragrad-run", false), core::ConfigError);
+  CHECK(read_text(folder.file("file")) == "in the way");
+}
+
+TEST_CASE("a file is written whole or not at all", "[metrics]") {
+  const TemporaryFolder folder;
+  const RunFolder run(folder.file("run"), false);
+  run.write("manifest.json", "old");
+  run.write("manifest.json", "new");
+  CHECK(read_text(run.file("manifest.json")) == "new");
+  CHECK_FALSE(fs::exists(run.file("manifest.json.tmp")));
+
+  SECTION("on a full disk the old content survives") {
+    if (!fs::exists("/dev/full")) {
+      WARN("skipped: no /dev/full on this machine");
+      return;
+    }
+    fs::create_symlink("/dev/full", run.file("manifest.json.tmp"));
+    CHECK_THROWS_AS(run.write("manifest.json", std::string(100'000, 'x')), core::ConfigError);
+    CHECK(read_text(run.file("manifest.json")) == "new");
+    CHECK_FALSE(fs::is_symlink(run.file("manifest.json.tmp")));
+  }
+  SECTION("a folder in the place of the file is told, and nothing is left beside it") {
+    fs::create_directories(run.file("config.toml/inside"));
+    CHECK_THROWS_AS(run.write("config.toml", "text"), core::ConfigError);
+    CHECK_FALSE(fs::exists(run.file("config.toml.tmp")));
+  }
+}
+
+TEST_CASE("records are lines of valid JSON, there as soon as they are written", "[metrics]") {
+  const TemporaryFolder folder;
+  RunFolder run(folder.file("run"), false);
+  run.record({{"sweep", 1}, {"loss", 0.1 + 0.2}, {"text", "quote \" newline \n"}});
+  run.record({{"loss", std::numeric_limits<double>::quiet_NaN()}});  // JSON has no NaN: null
+  run.record({{"path", "not UTF-8: \xff"}});
+  std::istringstream lines(read_text(run.file("metrics.jsonl")));
+  std::vector<core::Json> records;
+  for (std::string line; std::getline(lines, line);) records.push_back(core::Json::parse(line));
+  REQUIRE(records.size() == 3);
+  CHECK(records[0]["loss"].get<double>() == 0.1 + 0.2);
+  CHECK(records[0].begin().key() == "sweep");
+  CHECK(records[1]["loss"].is_null());
+}
+
+TEST_CASE("a record that does not fit on the disk is told", "[metrics]") {
+  if (!fs::exists("/dev/full")) {
+    WARN("skipped: no /dev/full on this machine");
+    return;
+  }
+  const TemporaryFolder folder;
+  fs::create_directories(folder.file("run"));
+  fs::create_symlink("/dev/full", folder.file("run/metrics.jsonl"));
+  RunFolder run(folder.file("run"), false);
+  CHECK_THROWS_AS(run.record({{"sweep", 1}}), core::ConfigError);
+}

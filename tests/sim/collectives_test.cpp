@@ -1,0 +1,104 @@
+#include "catch.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/contributions.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::sim;
+using namespace paragrad::sim::testing;
+using comm::testing::contribution;
+using comm::testing::hash_of;
+using comm::testing::own_algorithms;
+
+namespace {
+
+std::vector<std::string> hashes(const std::string& algorithm, int workers, std::size_t length, std::int64_t eager_bytes) {
+  std::vector<std::string> result(static_cast<std::size_t>(workers));
+  const auto allreduce = comm::make_allreduce(algorithm);
+  run(platform_of((workers + 1) / 2, 2, {1e-6, 6e9}, {2e-6, 3e9}, eager_bytes), workers, {}, [&](comm::Worker& worker) {
+    auto data = contribution(worker.rank(), length);
+    (*allreduce)(worker.comm(), data);
+    result[static_cast<std::size_t>(worker.rank())] = hash_of(data);
+  });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("no collective relies on buffering: all messages eager, or none, gives the same sums and no deadlock", "[sim]") {
+  const std::string algorithm = GENERATE(from_range(own_algorithms()));
+  const int workers = GENERATE(1, 2, 3, 4, 7);
+  const std::size_t length = GENERATE(1u, 5u, 1000u, 150'000u);
+  CAPTURE(algorithm, workers, length);
+  const auto buffered = hashes(algorithm, workers, length, std::numeric_limits<std::int64_t>::max());
+  CHECK(hashes(algorithm, workers, length, 0) == buffered);
+  CHECK(buffered == std::vector<std::string>(static_cast<std::size_t>(workers), buffered[0]));
+}
+
+TEST_CASE("agreements do not rely on buffering", "[sim]") {
+  const int workers = GENERATE(1, 2, 3, 4, 7);
+  const std::int64_t eager = GENERATE(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
+  std::vector<double> sums(static_cast<std::size_t>(workers));
+  std::vector<std::string> errors(static_cast<std::size_t>(workers));
+  run(uncontended(workers, {1e-6, 1e9}, eager), workers, {}, [&](comm::Worker& worker) {
+    const auto rank = static_cast<std::size_t>(worker.rank());
+    sums[rank] = worker.rank() + 1;
+    comm::sum_in_rank_order(worker.comm(), {&sums[rank], 1});
+    comm::barrier(worker.comm());
+    errors[rank] = comm::first_error(
+        worker.comm(), worker.rank() >= workers / 2 ? std::string(100, 'x') + worker.device().name().data() : "");
+  });
+  CHECK(sums == std::vector<double>(sums.size(), workers * (workers + 1) / 2.));
+  CHECK(errors == std::vector<std::string>(errors.size(), std::string(100, 'x') + "cpu"));
+}
+
+TEST_CASE("a barrier lets nobody through before the last has come", "[sim]") {
+  constexpr int workers = 5;
+  Platform platform = uncontended(workers, {1e-6, 1e9});
+  platform.device = {1e12, 1e12, 1, 1, 0};
+  std::vector<double> came(workers), left(workers);
+  run(platform, workers, {}, [&](comm::Worker& worker) {
+    const auto rank = static_cast<std::size_t>(worker.rank());
+    pass_time(worker, 100'000 * ((rank * 3) % workers));
+    came[rank] = worker.comm().now_s();
+    comm::barrier(worker.comm());
+    left[rank] = worker.comm().now_s();
+  });
+  CHECK(*std::min_element(left.begin(), left.end()) >= *std::max_element(came.begin(), came.end()));
+}
+
+TEST_CASE("a ring of 256 workers over 1 MB sends 2(N-1)N messages and sums", "[sim]") {
+  constexpr int workers = 256;
+  constexpr std::size_t floats = 1 << 18;  // a stripe is 4 kB: one segment
+  const auto ring = comm::make_allreduce("ring");
+  std::vector<int> right(workers);
+  const Report report = run(uncontended(workers, {1e-6, 5e9}), workers, {}, [&](comm::Worker& worker) {
+    std::vector<float> data(floats, 1.f);
+    (*ring)(worker.comm(), data);
+    right[static_cast<std::size_t>(worker.rank())] = std::count(data.begin(), data.end(), float(workers)) == floats;
+  });
+  CHECK(report.messages == 2u * (workers - 1) * workers);
+  CHECK(report.bytes == report.messages * (4 * floats / workers));
+  CHECK(std::count(right.begin(), right.end(), 1) == workers);
+}
+
+TEST_CASE("long stripes travel in segments of the collectives", "[sim]") {
+  constexpr int workers = 3;
+  constexpr std::size_t floats = 3 * 100'000;  // a stripe is two segments on the way in, whole on the way out
+  const auto ring = comm::make_allreduce("ring");
+  const Report report = run(uncontended(workers, {1e-6, 5e9}), workers, {}, [&](comm::Worker& worker) {
+    std::vector<float> data(floats, 1.f);
+    (*ring)(worker.comm(), data);
+  });
+  CHECK(report.messages == (workers - 1) * workers * (2 + 1));
+  CHECK(report.bytes == 2u * (workers - 1) * 4 * floats);
+}
+
+TEST_CASE("the library's own collective does not exist among emulated workers", "[sim]") {
+  REQUIRE_THROWS_WITH(run(2,
+                          [](comm::Worker& worker) {
+                            std::vector<float> data(1);
+                            (*comm::make_allreduce("native"))(worker.comm(), data);
+                          }),
+                      contains_text("native"));
+}

@@ -1,0 +1,73 @@
+#include "sim/engine/engine.hpp"
+
+#include "catch.hpp"
+#include "comm/allreduce.hpp"
+#include "sim/engine/fiber.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::sim;
+
+TEST_CASE("twenty thousand fibers can be made and run", "[sim]") {
+  constexpr std::uint32_t fibers = 20'000;
+  Engine engine(fibers, 1, 64 * 1024);
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < fibers; ++i)
+    engine.spawn(i, [&, i] {
+      engine.sleep(fibers - i);
+      sum += i;
+    });
+  engine.run();
+  CHECK(sum == std::uint64_t{fibers} * (fibers - 1) / 2);
+  CHECK(engine.now() == fibers);
+}
+
+TEST_CASE("thousands of workers agree on a sum", "[sim]") {
+  constexpr int workers = 3000;
+  int right = 0;
+  run(free_platform(workers), workers, Options{.device = "reference"}, [&](comm::Worker& worker) {
+    double one = 1;
+    comm::sum_in_rank_order(worker.comm(), {&one, 1});
+    right += one == workers;
+  });
+  CHECK(right == workers);
+}
+
+TEST_CASE("fibers run in the order of time, then of actor", "[sim]") {
+  Engine engine(3, 1);
+  std::string order;
+  for (const std::uint32_t actor : {2u, 0u, 1u})
+    engine.spawn(actor, [&, actor] {
+      order += static_cast<char>('a' + actor);
+      engine.sleep(actor == 0 ? 5 : 3);
+      order += static_cast<char>('A' + actor);
+    });
+  engine.run();
+  CHECK(order == "abcBCA");
+}
+
+TEST_CASE("an engine that is not run gives its fibers back", "[sim]") {
+  int ran = 0;
+  {
+    Engine engine(2, 1);
+    engine.spawn(0, [&] { ++ran; });
+    engine.spawn(1, [&] { ++ran; });
+  }
+  CHECK(ran == 0);
+}
+
+TEST_CASE("more fibers than promised, and events in the past, are broken contracts", "[sim]") {
+  Engine engine(1, 1);
+  engine.spawn(0, [&] { engine.sleep(-1); });
+  CHECK_THROWS_AS(engine.spawn(1, [] {}), std::logic_error);
+  CHECK_THROWS_AS(engine.run(), std::logic_error);
+}
+
+TEST_CASE("durations are rounded once and at most half a picosecond off", "[sim]") {
+  const double bytes_per_s = GENERATE(1e3, 125e6, 4.2e9, 6.39e9, 1e12);
+  const std::int64_t bytes = GENERATE(0, 1, 4096, 262'144, 100'000'000);
+  const long double exact = static_cast<long double>(bytes) * 1e12L / static_cast<long double>(bytes_per_s);
+  const auto time = static_cast<long double>(InverseBandwidth(bytes_per_s).time_of(bytes));
+  // The inverse itself is known to 2^-33 ps per byte.
+  CHECK(static_cast<double>(std::abs(time - exact)) <= 0.5 + static_cast<double>(bytes) * 0x1p-33);
+}

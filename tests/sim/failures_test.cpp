@@ -1,0 +1,138 @@
+#include <atomic>
+
+#include "catch.hpp"
+#include "comm/allreduce.hpp"
+#include "core/errors.hpp"
+#include "sim/engine/engine.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::sim;
+using namespace paragrad::sim::testing;
+
+namespace {
+
+struct Counted {
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  std::atomic<int>& count_;
+};
+
+}  // namespace
+
+TEST_CASE("a deadlock ends with who waits for whom", "[sim]") {
+  REQUIRE_THROWS_AS(run(2, [](comm::Worker& worker) { worker.comm().receive(1 - worker.rank(), 0, std::span<float>{}); }),
+                    Deadlock);
+  std::string text;
+  try {
+    run(4, [](comm::Worker& worker) {
+      std::vector<std::byte> data(1'000'000);
+      if (worker.rank() == 0) worker.comm().receive(2, 0, std::span(data));
+      if (worker.rank() == 1) worker.comm().receive(comm::any_source, 5, std::span(data));
+      if (worker.rank() == 2) worker.comm().send(3, 0, std::span<const std::byte>(data));
+    });
+  } catch (const Deadlock& deadlock) {
+    text = deadlock.what();
+  }
+  CHECK_THAT(text, contains_text("worker 0 waits for a message from worker 2"));
+  CHECK_THAT(text, contains_text("worker 1 waits for a message from any worker"));
+  CHECK_THAT(text, contains_text("worker 2 waits for the receive of worker 3"));
+  CHECK_THAT(text, !contains_text("worker 3 waits"));
+}
+
+TEST_CASE("the report of a deadlock among very many workers stays short", "[sim]") {
+  REQUIRE_THROWS_WITH(run(1000, [](comm::Worker& worker) { worker.comm().receive(worker.rank(), 0, std::span<float>{}); }),
+                      contains_text("and 992 more"));
+}
+
+TEST_CASE("an exception of one worker ends the simulation with it and unwinds the others", "[sim]") {
+  const std::string where = GENERATE("body", "compute", "kernels", "first", "last");
+  const int host_threads = GENERATE(1, 3);
+  std::atomic<int> alive = 0, ended_normally = 0;
+  Options options;
+  options.host_threads = host_threads;
+  CAPTURE(where, host_threads);
+  const auto body = [&](comm::Worker& worker) {
+    const Counted counted(alive);
+    if (where == "first" && worker.rank() == 0) throw core::ConfigError("stop at worker 0");
+    std::vector<float> data(100'000, 1.f);
+    (*comm::make_allreduce("ring"))(worker.comm(), data);
+    if (worker.rank() == 2) {
+      if (where == "body") throw core::ConfigError("stop at worker 2");
+      if (where == "compute") worker.compute({}, [] { throw core::ConfigError("stop at worker 2"); });
+      if (where == "kernels")
+        worker.run_kernels([&](backend::Device& device) {
+          if (device.name() != "meta") throw core::ConfigError("stop at worker 2");
+        });
+      if (where == "last") {
+        pass_time(worker, 1000);
+        throw core::ConfigError("stop at worker 2");
+      }
+    }
+    worker.compute({}, [&] { worker.device().scale(2.f, data); });
+    if (where == "last" && worker.rank() != 2) worker.comm().receive(2, 0, std::span(data));
+    comm::barrier(worker.comm());
+    ++ended_normally;
+  };
+  REQUIRE_THROWS_AS(run(free_platform(4), 4, options, body), core::ConfigError);
+  REQUIRE_THROWS_WITH(run(free_platform(4), 4, options, body), contains_text("stop at worker"));
+  CHECK(alive == 0);
+  CHECK(ended_normally == 0);
+}
+
+TEST_CASE("of two failures the one that is first in virtual time is told", "[sim]") {
+  Platform platform = free_platform(3);
+  platform.device = {1e12, 1e12, 1, 1, 0};
+  REQUIRE_THROWS_WITH(run(platform, 3, Options{.host_threads = 2},
+                          [](comm::Worker& worker) {
+                            pass_time(worker, worker.rank() == 1 ? 1000 : 50'000);
+                            throw std::runtime_error("worker " + std::to_string(worker.rank()));
+                          }),
+                      "worker 1");
+}
+
+TEST_CASE("a worker may catch what its own computation threw and go on", "[sim]") {
+  int caught = 0;
+  run(2, [&](comm::Worker& worker) {
+    try {
+      worker.compute({}, [] { throw std::runtime_error("mended"); });
+    } catch (const std::runtime_error&) {
+      ++caught;
+    }
+    comm::barrier(worker.comm());
+  });
+  CHECK(caught == 2);
+}
+
+TEST_CASE("workers that communicate while they handle an exception keep their own", "[sim]") {
+  constexpr int workers = 4;
+  std::vector<std::string> told(workers);
+  run(workers, [&](comm::Worker& worker) {
+    const auto rank = static_cast<std::size_t>(worker.rank());
+    try {
+      try {
+        throw std::runtime_error("error of worker " + std::to_string(rank));
+      } catch (const std::runtime_error&) {
+        // All are in their handlers now; each leaves in another order than it came.
+        if (worker.rank() > 0) worker.comm().receive(worker.rank() - 1, 0, std::span<float>{});
+        if (worker.rank() + 1 < workers) worker.comm().send(worker.rank() + 1, 0, std::span<const float>{});
+        throw;
+      }
+    } catch (const std::exception& error) {
+      told[rank] = error.what();
+    }
+    CHECK(std::uncaught_exceptions() == 0);
+  });
+  for (std::size_t rank = 0; rank < workers; ++rank) CHECK(told[rank] == "error of worker " + std::to_string(rank));
+}
+
+TEST_CASE("impossible numbers of workers and threads are the user's to mend", "[sim]") {
+  const auto nothing = [](comm::Worker&) {};
+  CHECK_THROWS_AS(run(free_platform(1), 0, {}, nothing), core::ConfigError);
+  CHECK_THROWS_AS(run(free_platform(1), -3, {}, nothing), core::ConfigError);
+  CHECK_THROWS_AS(run(free_platform(1), 1, Options{.host_threads = 0}, nothing), core::ConfigError);
+  CHECK_THROWS_AS(run(free_platform(1), 1, Options{.device = "abacus"}, nothing), core::ConfigError);
+  REQUIRE_THROWS_WITH(run(free_platform(1), 1, Options{.network = "carrier_pigeon"}, nothing), contains_text("known: fifo"));
+  REQUIRE_THROWS_WITH(run(platform_of(2, 4, {1e-6, 1e9}, {1e-6, 1e9}), 9, {}, nothing),
+                      contains_text("8 devices") && contains_text("9 workers"));
+}

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "comm/worker.hpp"
+#include "sim/engine/time.hpp"
+#include "sim/simulation.hpp"
+
+namespace paragrad::sim::testing {
+
+inline constexpr double microsecond = 1e-6;
+
+/// Nodes joined by links of `network`, devices of one node by `node`; arithmetic costs nothing.
+inline Platform platform_of(int nodes, int devices_per_node, Link node, Link network, std::int64_t eager_bytes = 65536) {
+  Platform platform;
+  platform.name = "test";
+  platform.nodes = nodes;
+  platform.devices_per_node = devices_per_node;
+  platform.device = {1e30, 1e30, 1, 1, 0};
+  platform.node = node;
+  platform.network = network;
+  platform.eager_bytes = eager_bytes;
+  return platform;
+}
+
+/// One device per node and a device link of the network's speed: nobody stands in anybody's way.
+inline Platform uncontended(int workers, Link link, std::int64_t eager_bytes = 65536) {
+  return platform_of(workers, 1, link, link, eager_bytes);
+}
+
+inline Time virtual_time(comm::Worker& worker) { return from_seconds(worker.comm().now_s()); }
+
+/// α + n/B in picoseconds, computed apart from the simulator's fixed-point arithmetic.
+inline double message_ps(Link link, double bytes) { return (link.latency_s + bytes / link.bytes_per_s) * 1e12; }
+
+/// Work of one streaming kernel that moves `bytes`.
+inline backend::WorkMeter streaming(std::uint64_t bytes) {
+  backend::WorkMeter work;
+  work.add(backend::KernelKind::streaming, 0, bytes);
+  return work;
+}
+
+/// Lets virtual time pass: on a device of 1e12 B/s with no launch cost, `floats` take 4 ps each.
+inline void pass_time(comm::Worker& worker, std::size_t floats) {
+  std::vector<float> zeros(floats);
+  worker.run_kernels([&](backend::Device& device) { device.fill(0, zeros); });
+}
+
+/// A place where host threads wait for each other, but not for ever.
+class Meeting {
+ public:
+  explicit Meeting(int expected) : expected_(expected) {}
+
+  /// Whether everybody came within the time.
+  bool wait(std::chrono::milliseconds at_most = std::chrono::seconds(20)) {
+    std::unique_lock lock(mutex_);
+    if (++present_ == expected_) all_here_.notify_all();
+    return all_here_.wait_for(lock, at_most, [this] { return present_ >= expected_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_here_;
+  int expected_;
+  int present_ = 0;
+};
+
+}  // namespace paragrad::sim::testing
