@@ -47,15 +47,7 @@ class SimCommunicator : public comm::Communicator {
   double now_s() override { return to_seconds(world_.engine.now()); }
 
   void add(std::span<const float> from, std::span<float> to) override {
-    run_kernels(to.size_bytes() >= worth_a_thread_bytes, [&](backend::Device& device) { device.add(from, to); });
-  }
-
-  void run_kernels(bool on_host_pool, const std::function<void(backend::Device&)>& kernels) {
-    const backend::WorkMeter before = world_.meta->meter();
-    kernels(*world_.meta);
-    backend::WorkMeter cost = world_.meta->meter();
-    cost -= before;
-    compute(cost, on_host_pool, [&] { kernels(device()); });
+    run_here([&](backend::Device& device) { device.add(from, to); });
   }
 
   void library_allreduce(std::span<float>) override {
@@ -63,25 +55,40 @@ class SimCommunicator : public comm::Communicator {
         "the collective 'native' is MPI's own and does not exist among emulated workers: choose another");
   }
 
-  /// Runs a task whose work lies between `expected` and what the device counts.
-  void compute(const backend::WorkMeter& expected, bool on_host_pool, const std::function<void()>& task) {
+  /// Runs a task whose work is `expected` at least, on the host pool.
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task) {
     const backend::WorkMeter before = device().meter();
-    const auto duration = [&] {
-      backend::WorkMeter work = device().meter();
-      work -= before;
-      return world_.roofline.duration(work);
-    };
-    if (on_host_pool) {
-      world_.engine.compute(world_.roofline.duration(expected), task, duration);
-    } else {
-      task();
-      world_.engine.sleep(duration());
-    }
+    world_.engine.compute(world_.roofline.duration(expected), task, [&] { return time_since(before); });
+  }
+
+  /// Runs kernels, at once if they are small, else on the host pool.
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) {
+    const backend::WorkMeter before = world_.meta->meter();
+    kernels(*world_.meta);
+    backend::WorkMeter cost = world_.meta->meter();
+    cost -= before;
+    if (cost.of(backend::KernelKind::streaming).bytes < worth_a_thread_bytes &&
+        cost.of(backend::KernelKind::gemm).calls == 0)
+      run_here(kernels);
+    else
+      compute(cost, [&] { kernels(device()); });
   }
 
  private:
-  // Handing a task to another thread takes some microseconds, as long as adding this much.
-  static constexpr std::size_t worth_a_thread_bytes = 128 * 1024;
+  // Handing a task to another thread takes some microseconds, as long as streaming through this much memory.
+  static constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
+
+  void run_here(const std::function<void(backend::Device&)>& kernels) {
+    const backend::WorkMeter before = device().meter();
+    kernels(device());
+    world_.engine.sleep(time_since(before));
+  }
+
+  Time time_since(const backend::WorkMeter& before) {
+    backend::WorkMeter work = device().meter();
+    work -= before;
+    return world_.roofline.duration(work);
+  }
 
   World& world_;
   int rank_;
@@ -93,7 +100,7 @@ class SimWorker : public comm::Worker {
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     if (computing_) return task();
-    communicator_.compute(expected, true, [&] {
+    communicator_.compute(expected, [&] {
       const Inside inside(computing_);
       task();
     });
@@ -101,7 +108,7 @@ class SimWorker : public comm::Worker {
 
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
     if (computing_) return kernels(device());
-    communicator_.run_kernels(true, kernels);
+    communicator_.run_kernels(kernels);
   }
 
  private:

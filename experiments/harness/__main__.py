@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+if sys.version_info < (3, 11):
+    print(f"harness: Python 3.11 or newer is needed, this is {sys.version.split()[0]}", file=sys.stderr)
+    sys.exit(2)
+
 import verdicts
 from config import ROOT, SIZES, UserError, load, names
 from report import print_table

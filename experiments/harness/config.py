@@ -24,6 +24,7 @@ class DataSet:
     name: str
     file: str  # relative to the root
     optional: bool
+    tuned_on: str  # the data set whose tuned values it uses, as a rule its own name
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ def load(name: str, size: str) -> Experiment:
         runs = [run for entry in config["run"] for run in expand(entry, shared)]
         wanted = chosen.get("runs", ["*"])
         runs = [run for run in runs if any(fnmatch.fnmatchcase(run.name, pattern) for pattern in wanted)]
-        data = [DataSet(entry["name"], entry["file"], entry.get("optional", False))
+        data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
+                        entry.get("tuned_on", entry["name"]))
                 for entry in config["data"] if entry["name"] in chosen.get("data", [entry["name"]])]
         return Experiment(
             name=name, size=size, seeds=chosen["seeds"], data=data, baseline=config.get("baseline", ""), runs=runs,

@@ -66,12 +66,15 @@ class Runner:
         self.program = program.resolve()
         self.jobs = max(jobs, 1)
         self.identity = program_identity(program)
+        self.found: list[DataSet] | None = None
         self.file_digests: dict[str, str] = {}
         self.tuned = read_toml(experiment.tuned_file) if experiment.tuned_file.exists() else {}
 
     def data_sets(self) -> list[DataSet]:
         """Those that are there. A required one that is missing is made by its recipe data/<name>.sh."""
-        return [data for data in self.experiment.data if self.find(data)]
+        if self.found is None:
+            self.found = [data for data in self.experiment.data if self.find(data)]
+        return self.found
 
     def find(self, data: DataSet) -> bool:
         path = ROOT / data.file
@@ -108,9 +111,9 @@ class Runner:
 
     def tuned_value(self, data: DataSet, run: Run) -> Any:
         try:
-            return self.tuned[data.name][run.name]
+            return self.tuned[data.tuned_on][run.name]
         except KeyError as error:
-            raise UserError(f"{self.experiment.tuned_file.relative_to(ROOT)} has no value for {data.name} {run.name}: "
+            raise UserError(f"{self.experiment.tuned_file.relative_to(ROOT)} has no value for {data.tuned_on} {run.name}: "
                             f"make tune-{self.experiment.name}") from error
 
     def key(self, job: Job) -> dict[str, Any]:

@@ -22,21 +22,23 @@ def tune(runner: Runner) -> None:
     if not settings:
         raise UserError(f"{runner.experiment.name} has nothing to tune: no [tune] in its config.toml")
     seeds = settings["seeds"]
+    data_sets = [data for data in runner.data_sets() if data.tuned_on == data.name]
+    runs = [run for run in runner.experiment.runs if settings["option"] not in run.options]
     with locked(runner.experiment):
         runner.run_initial(seeds)
         trials = {(data.name, run.name, value): [trial(runner, data, run, value, seed) for seed in seeds]
-                  for data in runner.data_sets() for run in runner.experiment.runs for value in grid(settings, run)}
+                  for data in data_sets for run in runs for value in grid(settings, run)}
         complaints = runner.run_jobs([job for jobs in trials.values() for job in jobs], failures_allowed=True)
         scores = {key: score(jobs, settings["measure"], complaints) for key, jobs in trials.items()}
-    for data in runner.data_sets():
-        for run in runner.experiment.runs:
+    for data in data_sets:
+        for run in runs:
             of_run = {value: scores[data.name, run.name, value] for value in grid(settings, run)}
             runner.tuned.setdefault(data.name, {})[run.name] = choose(f"{data.name} {run.name}", of_run)
     write(runner)
 
 
 def grid(settings: dict[str, Any], run: Run) -> list[Any]:
-    """The shared grid, or the one of the run's method: [tune.grid] key = what the run's name begins with."""
+    """Of the run's method: a key of [tune.grid] is what the run's name begins with, as ma in ma-16."""
     for prefix, chosen in settings["grid"].items():
         if run.name == prefix or run.name.startswith(prefix + "-"):
             return list(chosen)

@@ -7,10 +7,14 @@ std::optional<core::Range> reduce_to_mean(comm::Worker& worker, const comm::Allr
   double total = static_cast<double>(samples);
   comm::sum_in_rank_order(worker.comm(), {&total, 1});
   if (total == 0) return std::nullopt;
-  const auto weight = static_cast<float>(static_cast<double>(samples) / total);
-  worker.run_kernels([&](backend::Device& device) { device.scale(weight, parameters); });
+  // Each model counts in proportion to its samples; as a rule all are equal, and only the owned part of the sum is touched.
+  const double workers = worker.size();
+  const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
+  if (weight != 1) worker.run_kernels([&](backend::Device& device) { device.scale(weight, parameters); });
   allreduce.reduce(worker.comm(), parameters);
-  return allreduce.owned(worker.comm(), parameters.size());
+  const core::Range owned = allreduce.owned(worker.comm(), parameters.size());
+  worker.run_kernels([&](backend::Device& device) { device.scale(static_cast<float>(1 / workers), owned.of(parameters)); });
+  return owned;
 }
 
 void reset_local_momentum(comm::Worker& worker, Replica& replica) {

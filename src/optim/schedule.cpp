@@ -51,6 +51,8 @@ class Newbob : public Schedule {
 }  // namespace
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
+  if (!(options.initial_rate > 0) || !std::isfinite(options.initial_rate))
+    throw core::ConfigError(core::format("the learning rate {} must be above 0", options.initial_rate));
   if (!(options.factor > 0 && options.factor <= 1))
     throw core::ConfigError(core::format("the schedule's factor {} is outside (0, 1]", options.factor));
   if (options.every < 1) throw core::ConfigError("the schedule's period must be at least one sweep");

@@ -34,7 +34,7 @@ class Schedule {
   double rate_;
 };
 
-/// Throws ConfigError: unknown name, factor outside (0, 1], every < 1.
+/// Throws ConfigError: unknown name, learning rate not above 0, factor outside (0, 1], every < 1.
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
 
 std::vector<std::string> schedule_names();

@@ -71,6 +71,17 @@ class Runs(CliTest):
         outputs = {self.simulate(4, "--strategy", "bmuf", "--host-threads", n).stdout for n in (1, 2, 4)}
         self.assertEqual(len(outputs), 1)
 
+    def test_memory_of_emulated_workers_is_bounded(self):
+        workers, model_bytes = 12, 4 * (8 * 2048 + 2048 * 2048 + 2048 * 6 + 2048 + 2048 + 6)
+        for strategy in ("data_parallel", "model_averaging", "bmuf"):
+            out = self.folder / f"memory-{strategy}"
+            weights(run("simulate", "--workers", workers, "--platform", PLATFORM, "--data", self.data, "--strategy", strategy,
+                        "--model", "8-2048-2048-6:relu", "--learning-rate", "0.001", "--sweeps", 1, "--blocks", 1,
+                        "--minibatch", 96, "--quiet", "--out", out))
+            peak = json.loads((out / "manifest.json").read_text())["finished"]["peak_memory_bytes"]
+            with self.subTest(strategy=strategy, per_worker=(peak - 200e6) / workers / model_bytes):
+                self.assertLess(peak, workers * 3.2 * model_bytes + Path(self.data).stat().st_size + 200e6)
+
     def test_help_and_version(self):
         self.assertIn("simulate", run().stdout)
         self.assertIn("commit", run("--version").stdout)
@@ -96,6 +107,7 @@ class Mistakes(CliTest):
             (["--device", "tpu"], ["tpu"]),
             (["--learning-rate-per", "day"], ["day"]),
             (["--sweeps", "0"], ["sweeps"]),
+            (["--learning-rate", "0"], ["learning rate 0"]),
             (["--sweps", "3"], ["--sweps"]),
             (["--blocks", "501"], ["501"]),
             (["--data", "nowhere.h5"], ["nowhere.h5"]),

@@ -37,10 +37,10 @@ Got receive(comm::Worker& worker, int from) {
 
 Platform timed(int workers) {
   Platform platform = uncontended(workers, {1e-6, 1e9});
-  platform.device = {1e12, 1e12, 1, 1, 0};  // pass_time: 4 ps per float
+  platform.device = {1e12, 1e9, 1, 1, 0};  // pass_time: 4 ns per float
   return platform;
 }
-constexpr std::size_t floats_per_us = 250'000;
+constexpr std::size_t floats_per_us = 250;
 
 }  // namespace
 
@@ -106,7 +106,7 @@ TEST_CASE("the shorter of two messages that set out together arrives first", "[s
   slow_sender.node.bytes_per_s = 1e9;
   slow_sender.network.bytes_per_s = 1e15;
   run(slow_sender, 3, {}, [&](comm::Worker& worker) {
-    if (worker.rank() == 1) pass_time(worker, floats_per_us / 100);  // 10 ns after worker 2
+    if (worker.rank() == 1) pass_time(worker, floats_per_us / 100);  // a little after worker 2
     if (worker.rank() > 0) return send(worker, 0, filled(100, 0));
     for (int i = 0; i < 2; ++i) order.push_back(receive(worker, any_source).source);
   });
@@ -118,10 +118,11 @@ TEST_CASE("messages that arrive together are taken in the order of ranks", "[sim
   const bool receiver_late = GENERATE(false, true);
   Platform platform = free_platform(6);
   platform.eager_bytes = eager;
+  platform.device = timed(1).device;
   std::vector<int> order;
   run(platform, 6, {}, [&](comm::Worker& worker) {
     if (worker.rank() != 3) return send(worker, 3, filled(1, 0));
-    if (receiver_late) worker.comm().now_s(), pass_time(worker, 4'000'000'000 / 4'000);
+    if (receiver_late) pass_time(worker, floats_per_us);
     for (int i = 0; i < 5; ++i) order.push_back(receive(worker, any_source).source);
   });
   CHECK(order == std::vector<int>{0, 1, 2, 4, 5});
@@ -130,7 +131,7 @@ TEST_CASE("messages that arrive together are taken in the order of ranks", "[sim
 TEST_CASE("ties go by rank even when the higher rank sent earlier over a longer way", "[sim]") {
   // Nodes {0,1} and {2,3}. Worker 2 sends to 3 inside the node, 2 us; worker 0 sends 1 us later over the network, 1 us.
   Platform platform = platform_of(2, 2, {2e-6, 1e18}, {1e-6, 1e18});
-  platform.device = {1e12, 1e12, 1, 1, 0};
+  platform.device = timed(1).device;
   int first = -1;
   Time when = 0;
   run(platform, 4, {}, [&](comm::Worker& worker) {

@@ -14,8 +14,6 @@
 
 namespace paragrad::sim::testing {
 
-inline constexpr double microsecond = 1e-6;
-
 /// Nodes joined by links of `network`, devices of one node by `node`; arithmetic costs nothing.
 inline Platform platform_of(int nodes, int devices_per_node, Link node, Link network, std::int64_t eager_bytes = 65536) {
   Platform platform;
@@ -46,7 +44,7 @@ inline backend::WorkMeter streaming(std::uint64_t bytes) {
   return work;
 }
 
-/// Lets virtual time pass: on a device of 1e12 B/s with no launch cost, `floats` take 4 ps each.
+/// Lets virtual time pass: on a device of 1e9 B/s with no launch cost, each float takes 4 ns.
 inline void pass_time(comm::Worker& worker, std::size_t floats) {
   std::vector<float> zeros(floats);
   worker.run_kernels([&](backend::Device& device) { device.fill(0, zeros); });

@@ -1,6 +1,7 @@
 #include "comm/collectives/rooted.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "comm/collectives/receive_add.hpp"
 #include "comm/collectives/segments.hpp"
@@ -56,7 +57,8 @@ void spread_down(Communicator& comm, const Tree& tree, std::span<float> data) {
     const Request current = next;
     next = start_receive(s + 1);
     if (tree.parent != no_worker) comm.wait(current);
-    for (const int child : tree.children) sends.start(child, segment_of(data, s));
+    for (const int child : tree.children | std::views::reverse)
+      sends.start(child, segment_of(data, s));  // largest subtree first
     sends.finish_all_but(tree.children.size());
   }
   sends.finish();

@@ -1,0 +1,75 @@
+# One line per target; the logic lives in src/setup, data/*.sh and experiments/harness. `make` lists the targets.
+BUILD ?= build
+SIZE ?= full
+JOBS ?= $(shell nproc)
+PROGRAM := $(BUILD)/paragrad
+HARNESS := python3 experiments/harness --program $(PROGRAM)
+GENERATOR := $(if $(shell command -v ninja),-G Ninja)
+BENCHES := bench_training bench_emulation
+MPI_BENCHES := bench_allreduce
+export PARAGRAD = $(PROGRAM)
+export MNIST_DIR
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build program test demo bench experiments clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
+	  while IFS="$$(printf '\t')" read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
+
+setup: ## install the packages that are missing (apt-get; elsewhere: list them)
+	@src/setup/packages.sh
+
+build: $(BUILD)/CMakeCache.txt ## build everything in Release
+	@cmake --build $(BUILD) -j $(JOBS)
+
+program: $(BUILD)/CMakeCache.txt ## build the program alone
+	@cmake --build $(BUILD) -j $(JOBS) --target paragrad
+
+$(BUILD)/CMakeCache.txt:
+	@cmake -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release
+
+test: setup ## set up, build, run every test
+	@$(MAKE) --no-print-directory build
+	@ctest --test-dir $(BUILD) --output-on-failure -LE bench
+
+demo: setup ## the main job in small: emulated workers, the table, real workers beside it
+	@$(MAKE) --no-print-directory data-fashion-mnist
+	@$(HARNESS) run bmuf_images --size smoke
+	@echo; $(HARNESS) compare bmuf_images --size smoke
+	@echo; echo "The line nbm-2 again, with two real workers:"
+	@$(HARNESS) worlds bmuf_images --size smoke --run nbm-2
+	@echo; echo "Look at: experiments/bmuf_images/README.md and, for instance,"
+	@ls -d experiments/bmuf_images/runs/smoke/fashion-mnist/nbm-16-s1/*
+
+bench: build ## measure training, allreduce and emulation on this machine
+	@for name in $(BENCHES); do \
+	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; $(BUILD)/tests/bench/$$name || exit 1; }; done
+	@for name in $(MPI_BENCHES); do \
+	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; mpiexec -n 2 $(BUILD)/tests/bench/$$name || exit 1; }; done
+
+# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated
+data-%: program
+	@data/$*.sh
+
+experiments: program ## verify all experiments (SIZE=smoke or full)
+	@$(HARNESS) verify --size $(SIZE)
+
+# target run-<name>: run an experiment as far as it has not been run, and print its table (SIZE=smoke or full)
+run-%: program
+	@$(HARNESS) run $* --size $(SIZE)
+
+# target verify-<name>: run it, and check its claims and its recorded values
+verify-%: program
+	@$(HARNESS) verify $* --size $(SIZE)
+
+# target record-<name>: run it, and write its values to expected.json
+record-%: program
+	@$(HARNESS) record $* --size $(SIZE)
+
+# target tune-<name>: choose its learning rates on the validation set, anew
+tune-%: program
+	@$(HARNESS) tune $* --size $(SIZE)
+
+clean: ## remove the build folder
+	@cmake -E rm -rf $(BUILD)

@@ -1,0 +1,9 @@
+#!/bin/sh
+# data/generated.h5: a frame classification task for machines with no data at all; the same bytes everywhere.
+set -eu
+cd "$(dirname "$0")/.."
+. data/idx.sh
+
+out=data/generated.h5
+have $out && exit 0
+"$paragrad" data generate --out $out --samples 50000 --valid 5000 --test 5000

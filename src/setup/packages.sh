@@ -1,0 +1,37 @@
+#!/bin/sh
+# Installs the packages that are missing (Debian 12, Ubuntu 24.04); elsewhere lists them and ends with 1.
+# Does and asks nothing when all are there. PARAGRAD_SETUP=skip goes on without looking.
+set -eu
+
+packages="cmake ninja-build g++ git python3
+  mpich libmpich-dev libhdf5-dev libopenblas-pthread-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev
+  libfmt-dev libboost-context-dev zlib1g-dev libssl-dev catch2 clang-format dataset-fashion-mnist"
+
+[ "${PARAGRAD_SETUP:-}" != skip ] || exit 0
+
+if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
+  echo "This system has no apt-get. Install what corresponds to these Debian packages, then use PARAGRAD_SETUP=skip:"
+  echo "$packages" | tr -s ' \n' '\n\n' | sed 's/^/  /'
+  exit 1
+fi
+
+missing=""
+for package in $packages; do
+  state=$(dpkg-query -W -f='${Status}' "$package" 2> /dev/null || true)
+  [ "$state" = "install ok installed" ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+sudo=""
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo > /dev/null; then
+    echo "Missing packages:$missing"
+    echo "Neither root nor sudo: have them installed with apt-get install$missing"
+    exit 1
+  fi
+  sudo=sudo
+fi
+echo "Installing with $sudo apt-get:$missing"
+# shellcheck disable=SC2086 # words on purpose
+$sudo apt-get update -q
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing

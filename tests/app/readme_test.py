@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Documentation is executed: the ```sh blocks of the READMEs run as printed, and what is pasted below one is what comes out."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from paragrad_cli import PROGRAM, ROOT
+
+BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
+
+
+def run_blocks(test: unittest.TestCase, document: str, folder: Path) -> None:
+    environment = {**os.environ, "PATH": f"{Path(PROGRAM).parent}:{os.environ['PATH']}"}
+    blocks = BLOCK.findall((ROOT / document).read_text())
+    test.assertTrue(blocks, document)
+    for commands, expected in blocks:
+        with test.subTest(document=document, commands=commands):
+            done = subprocess.run(["sh", "-ec", commands], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+            test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            if expected:
+                test.assertEqual(done.stdout, expected)
+
+
+class Documents(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="paragrad-readme-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    @unittest.skipUnless(FASHION_MNIST.exists(), "needs the package dataset-fashion-mnist")
+    def test_the_commands_of_the_data_page_print_what_is_pasted(self):
+        run_blocks(self, "data/README.md", self.folder)
+
+    @unittest.skipUnless(FASHION_MNIST.exists(), "needs the package dataset-fashion-mnist")
+    def test_the_commands_of_the_front_page_run(self):
+        (self.folder / "build").mkdir()
+        (self.folder / "data").mkdir()
+        (self.folder / "build/paragrad").symlink_to(PROGRAM)
+        (self.folder / "sim").symlink_to(ROOT / "sim")
+        made = subprocess.run([PROGRAM, "data", "import-idx", "--from", FASHION_MNIST, "--name", "fashion-mnist", "--out",
+                               self.folder / "data/fashion-mnist.h5"], capture_output=True, text=True)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        run_blocks(self, "README.md", self.folder)
+
+    def test_every_make_target_of_the_front_page_exists(self):
+        text = (ROOT / "README.md").read_text()
+        targets = set(re.findall(r"\bmake ((?:[a-z][a-z0-9_-]*)(?: data-[a-z-]+)*)", text))
+        self.assertIn("demo", targets)
+        for target in sorted(targets):
+            with self.subTest(target=target):
+                done = subprocess.run(["make", "-n", *target.split()], cwd=ROOT, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

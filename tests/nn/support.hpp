@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "backend/reference/loops.hpp"
+#include "core/philox.hpp"
+#include "nn/model.hpp"
+
+namespace paragrad::nn::testing {
+
+/// A minibatch with memory of its own.
+struct Samples {
+  std::size_t dim;
+  std::vector<float> features;
+  std::vector<std::int32_t> labels;
+
+  Samples(std::size_t count, std::size_t dim_, std::size_t classes) : dim(dim_), features(count * dim_), labels(count) {
+    const core::RandomStream random(4, core::Purpose::generator);
+    for (std::size_t i = 0; i < features.size(); ++i) features[i] = static_cast<float>(2 * random.uniform(i) - 1);
+    for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::int32_t>(random.below(classes, 1'000'000 + i));
+  }
+  data::Batch batch() const { return {features, labels}; }
+  data::Batch part(std::size_t begin, std::size_t end) const {
+    return {std::span(features).subspan(begin * dim, (end - begin) * dim), std::span(labels).subspan(begin, end - begin)};
+  }
+};
+
+/// Loss of a multilayer perceptron in double, computed apart from Model.
+inline double loss_in_double(const std::vector<std::size_t>& widths, backend::Activation hidden, Loss kind,
+                             const std::vector<double>& parameters, const Samples& samples) {
+  const std::size_t batch = samples.labels.size();
+  std::vector<double> x(samples.features.begin(), samples.features.end());
+  const double* w = parameters.data();
+  for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
+    std::vector<double> y(batch * widths[l + 1]);
+    const auto f = l + 2 == widths.size() ? backend::Activation::identity : hidden;
+    const double* bias = w + widths[l] * widths[l + 1];
+    backend::reference::affine_forward(batch, widths[l], widths[l + 1], x.data(), w, bias, f, y.data());
+    w = bias + widths[l + 1];
+    x = y;
+  }
+  return (kind == Loss::cross_entropy
+              ? backend::reference::softmax_cross_entropy(batch, widths.back(), samples.labels.data(), x.data())
+              : backend::reference::squared_error(batch, widths.back(), samples.labels.data(), x.data()))
+      .loss;
+}
+
+}  // namespace paragrad::nn::testing

@@ -1,0 +1,69 @@
+#include "optim/schedule.hpp"
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+
+using namespace paragrad;
+using namespace paragrad::optim;
+
+namespace {
+
+constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
+
+struct History {
+  std::vector<double> rates;  // after each sweep
+  std::vector<bool> restored;
+};
+
+History observe(const ScheduleOptions& options, const std::vector<double>& losses) {
+  const auto schedule = make_schedule(options);
+  CHECK(schedule->rate() == options.initial_rate);
+  History history;
+  for (std::size_t sweep = 0; sweep < losses.size(); ++sweep) {
+    history.restored.push_back(schedule->observe(static_cast<int>(sweep) + 1, losses[sweep]));
+    history.rates.push_back(schedule->rate());
+  }
+  return history;
+}
+
+}  // namespace
+
+TEST_CASE("a constant rate stays, whatever the loss", "[optim]") {
+  CHECK(observe({.name = "constant", .initial_rate = 0.3}, {1, 2, no_loss}).rates == std::vector<double>{0.3, 0.3, 0.3});
+}
+
+TEST_CASE("an exponential rate falls by the factor with every sweep", "[optim]") {
+  const auto history = observe({.name = "exponential", .initial_rate = 8, .factor = 0.5}, {no_loss, no_loss, no_loss});
+  CHECK(history.rates == std::vector<double>{4, 2, 1});
+  CHECK(history.restored == std::vector<bool>{false, false, false});
+}
+
+TEST_CASE("a step rate falls every k sweeps", "[optim]") {
+  CHECK(
+      observe({.name = "step", .initial_rate = 8, .factor = 0.25, .every = 2}, {no_loss, no_loss, no_loss, no_loss, no_loss})
+          .rates == std::vector<double>{8, 2, 2, 0.5, 0.5});
+}
+
+TEST_CASE("newbob halves when the validation loss stops improving by enough", "[optim]") {
+  const bool restore = GENERATE(false, true);
+  const ScheduleOptions options{.name = "newbob", .initial_rate = 8, .newbob_improvement = 0.1, .newbob_restore = restore};
+  // better; too little better; equal; worse; well below the best; worse than the best but better than the last
+  const auto history = observe(options, {10, 9.5, 9.5, 12, 8, 9});
+  CHECK(history.rates == std::vector<double>{8, 4, 2, 1, 1, 0.5});
+  CHECK(history.restored == std::vector<bool>{false, false, restore, restore, false, restore});
+}
+
+TEST_CASE("newbob without a validation set is refused", "[optim]") {
+  const auto schedule = make_schedule({.name = "newbob", .initial_rate = 1});
+  REQUIRE_THROWS_AS(schedule->observe(1, no_loss), core::ConfigError);
+  REQUIRE_THROWS_WITH(schedule->observe(1, no_loss), contains_text("newbob") && contains_text("validation"));
+}
+
+TEST_CASE("impossible schedules are refused", "[optim]") {
+  for (const double factor : {0., -0.5, 1.5, no_loss})
+    CHECK_THROWS_AS(make_schedule({.name = "exponential", .initial_rate = 1, .factor = factor}), core::ConfigError);
+  for (const int every : {0, -1})
+    CHECK_THROWS_AS(make_schedule({.name = "step", .initial_rate = 1, .every = every}), core::ConfigError);
+  REQUIRE_THROWS_WITH(make_schedule({.name = "cosine", .initial_rate = 1}),
+                      contains_text("cosine") && contains_text("newbob"));
+}
