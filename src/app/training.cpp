@@ -191,6 +191,7 @@ void print_result(const train::Result& result, const std::string& clock, const s
   fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
              time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
              static_cast<double>(result.samples) / result.training_s);
+  if (clock == "wall-clock") fmt::print("waited {} for data\n", time(result.data_wait_s));
   if (!folder.empty()) fmt::print("run folder {}\n", folder);
   fmt::print("weights sha256 {}\n", result.parameters_sha256);
 }

@@ -37,7 +37,7 @@ class Trainer {
   void train_minibatch(std::size_t mine, std::size_t together);
   void validate(int sweep);
   void remember_best();
-  void go_back_to_best();
+  void go_back_to_best(int sweep);
   void report(int sweep, double rate);
   void write_model(int sweep);
   std::size_t largest_minibatch() const;
@@ -73,7 +73,7 @@ class Trainer {
   Result result_;
   double start_s_ = 0;
   std::vector<float> best_;  // worker 0, where the schedule may go back to it
-  double best_loss_ = std::numeric_limits<double>::infinity();
+  Score best_score_{std::numeric_limits<double>::infinity(), 1};
 };
 
 Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& source, const Output& output)
@@ -111,9 +111,10 @@ Result Trainer::run() {
     validate(sweep);
     write_model(sweep);
     report(sweep, rate);
-    const bool back = schedule_->observe(sweep, result_.valid.loss);
-    if (back) go_back_to_best();
-    if (sweep < options_.sweeps && !back) strategy_->resume_work(worker_, replica_);
+    if (schedule_->observe(sweep, result_.valid.loss))
+      go_back_to_best(sweep);
+    else if (sweep < options_.sweeps)
+      strategy_->resume_work(worker_, replica_);
   }
   result_.training_s = worker_.comm().now_s() - start_s_;
   result_.test = evaluator_.score(data::Subset::test);
@@ -255,10 +256,10 @@ void Trainer::set_step(std::size_t samples) {
 
 void Trainer::check_loss(double loss) const {
   if (std::isfinite(loss)) return;
-  const std::string kept = output_.folder != nullptr || sweep_ > 1 ? "; the checkpoint is that of the last good sweep" : "";
-  throw core::ConfigError(
-      core::format("the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate{}", loss,
-                   worker_.rank(), sweep_, block_ + 1, minibatch_ + 1, kept));
+  throw core::ConfigError(core::format(
+      "the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds the "
+      "last complete sweep)",
+      loss, worker_.rank(), sweep_, block_ + 1, minibatch_ + 1));
 }
 
 void Trainer::validate(int sweep) {
@@ -268,23 +269,29 @@ void Trainer::validate(int sweep) {
   result_.train = {sums[0] / sums[2], sums[1] / sums[2]};
   result_.samples += static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
-  if (options_.schedule.newbob_restore && result_.valid.loss < best_loss_) remember_best();
   times_.validate_s += worker_.comm().now_s() - begin_s;
-  if (std::isinf(result_.valid.loss))
-    throw core::ConfigError(core::format("the validation loss is infinite after sweep {}: lower the learning rate", sweep));
+  const bool has_validation_set = source_.dataset->info().samples[static_cast<std::size_t>(data::Subset::valid)] > 0;
+  if (has_validation_set && !std::isfinite(result_.valid.loss))
+    throw core::ConfigError(
+        core::format("the validation loss is {} after sweep {}: lower the learning rate (a checkpoint "
+                     "holds the sweep before)",
+                     result_.valid.loss, sweep));
+  if (options_.schedule.newbob_restore && result_.valid.loss < best_score_.loss) remember_best();
 }
 
 // Worker 0 keeps the best model for all.
 void Trainer::remember_best() {
-  best_loss_ = result_.valid.loss;
+  best_score_ = result_.valid;
   if (leads()) best_.assign(learner_.parameters().begin(), learner_.parameters().end());
 }
 
-void Trainer::go_back_to_best() {
+void Trainer::go_back_to_best(int sweep) {
   std::copy(best_.begin(), best_.end(), learner_.parameters().begin());
   broadcast_parameters();
   forget_momentum();
   strategy_->start(worker_, replica_);
+  result_.valid = best_score_;
+  write_model(sweep);
 }
 
 void Trainer::write_model(int sweep) {

@@ -134,13 +134,13 @@ TEST_CASE("a warm start is worker 0's training alone", "[train]") {
   CHECK(warm.samples == cold.samples);
 }
 
-TEST_CASE("newbob with restore never ends worse than its best sweep", "[train]") {
+TEST_CASE("newbob with restore ends with the model of its best sweep, in the checkpoint too", "[train]") {
   test::SmallTask task;
   task.options.schedule = {"newbob", 3.0, 0.5, 1, 0.005, true};
   task.options.sweeps = 8;
   task.options.strategy = "bmuf";
   metrics::RunFolder folder(task.file("newbob"), false);
-  task.simulate(2, sim::free_platform(2), {}, {&folder, nullptr});
+  const train::Result result = task.simulate(2, sim::free_platform(2), {}, {&folder, nullptr});
   std::ifstream lines(folder.file("metrics.jsonl"));
   double rate = 3, best = INFINITY;
   bool fell = false;
@@ -150,7 +150,9 @@ TEST_CASE("newbob with restore never ends worse than its best sweep", "[train]")
     best = std::min(best, record["valid_loss"].get<double>());
   }
   CHECK(fell);
-  CHECK(std::isfinite(best));
+  CHECK(result.valid.loss == best);
+  const train::Checkpoint checkpoint = train::read_checkpoint(folder.file("checkpoint.h5"));
+  CHECK(train::parameters_sha256(checkpoint.parameters) == result.parameters_sha256);
 }
 
 TEST_CASE("a partition for another number of workers is refused", "[train]") {
