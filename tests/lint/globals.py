@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""No process-wide mutable state, which would forbid several workers in one process: lists the writable symbols of the libraries.
+
+Usage: globals.py LIBRARY.a …"""
+
+import re
+import subprocess
+import sys
+
+# Constants that need code to be made: const, but in writable sections.
+CONSTANTS = {
+    r"paragrad::core::\(anonymous namespace\)::table\(paragrad::core::Unit\)::\w+",  # names of units
+    r"paragrad::backend::cpu::\(anonymous namespace\)::blas\(\)::loaded",            # functions of the loaded OpenBLAS
+}
+HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit")
+
+
+def writable(library: str) -> list[str]:
+    lines = subprocess.run(["nm", "-C", library], capture_output=True, text=True, check=True).stdout.splitlines()
+    symbols = [m.group(1) for m in (re.match(r"[0-9a-f]+ [bBdD] (.+)", line) for line in lines) if m]
+    return [s for s in symbols if not HARMLESS.search(s) and not any(re.fullmatch(c, s) for c in CONSTANTS)]
+
+
+def main() -> int:
+    found = [f"{library}: {symbol}" for library in sys.argv[1:] for symbol in writable(library)]
+    print("\n".join(found) or f"{len(sys.argv) - 1} libraries hold no writable globals")
+    return 1 if found or len(sys.argv) < 2 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
