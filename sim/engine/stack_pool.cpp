@@ -7,6 +7,14 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+namespace {
+void __asan_unpoison_memory_region(const void*, std::size_t) {}
+}  // namespace
+#endif
+
 namespace paragrad::sim {
 namespace {
 
@@ -30,7 +38,11 @@ StackPool::StackPool(std::size_t count, std::size_t stack_bytes)
     for (std::size_t i = 0; i < count_; ++i) mprotect(base_ + i * stack_bytes_, page, PROT_NONE);
 }
 
-StackPool::~StackPool() { munmap(base_, count_ * stack_bytes_); }
+StackPool::~StackPool() {
+  // What AddressSanitizer knows of these stacks must not outlive them: the next mapping may come to lie here.
+  __asan_unpoison_memory_region(base_, count_ * stack_bytes_);
+  munmap(base_, count_ * stack_bytes_);
+}
 
 boost::context::stack_context StackPool::allocate() {
   if (free_.empty()) throw std::logic_error("more fibers than the stack pool was made for");
