@@ -41,7 +41,7 @@ std::int64_t open_file(const std::string& path, const std::string& shown, unsign
 
 }  // namespace
 
-Hdf5File::Hdf5File(std::string path, std::int64_t file, std::unique_ptr<FileReplacement> replacement)
+Hdf5File::Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement)
     : path_(std::move(path)), file_(file), replacement_(std::move(replacement)) {}
 
 Hdf5File::Hdf5File(Hdf5File&& other) noexcept
@@ -61,7 +61,7 @@ Hdf5File Hdf5File::open(const std::string& path) {
 Hdf5File Hdf5File::create(const std::string& path) {
   const QuietHdf5 quiet;
   const Hdf5Action action{"create", "", path};
-  auto replacement = std::make_unique<FileReplacement>(path);
+  auto replacement = std::make_unique<core::FileReplacement>(path);
   const Hdf5Id properties(H5Pcreate(H5P_FILE_CREATE), H5Pclose, action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);  // of the root group
   const auto file = H5Fcreate(replacement->temporary_path().c_str(), H5F_ACC_TRUNC, properties, access_properties(action));
@@ -70,7 +70,7 @@ Hdf5File Hdf5File::create(const std::string& path) {
 
 Hdf5File Hdf5File::revise(const std::string& path) {
   const QuietHdf5 quiet;
-  auto replacement = std::make_unique<FileReplacement>(path);
+  auto replacement = std::make_unique<core::FileReplacement>(path);
   replacement->copy_original();
   const auto file = open_file(replacement->temporary_path(), path, H5F_ACC_RDWR, "change");
   return {path, file, std::move(replacement)};

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/file_replacement.hpp"
+#include "core/file_replacement.hpp"
 
 namespace paragrad::data {
 
@@ -132,7 +132,7 @@ class Hdf5File {
   std::uint64_t count(const std::string& object, const std::string& name) const;
 
  private:
-  Hdf5File(std::string path, std::int64_t file, std::unique_ptr<FileReplacement> replacement);
+  Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement);
   void create_parents(const std::string& object);
   /// Reads (to `target`) or writes (from `source`) `count` elements from `first_row` on.
   void transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
@@ -140,7 +140,7 @@ class Hdf5File {
 
   std::string path_;
   std::int64_t file_;
-  std::unique_ptr<FileReplacement> replacement_;  // while under construction
+  std::unique_ptr<core::FileReplacement> replacement_;  // while under construction
 };
 
 }  // namespace paragrad::data

@@ -1,10 +1,10 @@
 #include "metrics/run_folder.hpp"
 
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 #include "core/errors.hpp"
+#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::metrics {
@@ -23,22 +23,12 @@ RunFolder::RunFolder(std::string path, bool overwrite) : path_(std::move(path)) 
 }
 
 void RunFolder::write(const std::string& name, const std::string& content) const {
-  const std::string beside = file(name) + ".tmp";
-  {
-    std::ofstream out(beside, std::ios::binary);
-    out << content;
-    out.close();
-    if (!out) {
-      std::remove(beside.c_str());
-      throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file(name)));
-    }
-  }
-  std::error_code error;
-  fs::rename(beside, file(name), error);
-  if (error) {
-    std::remove(beside.c_str());
-    throw core::ConfigError(core::format("cannot write '{}': {}", file(name), error.message()));
-  }
+  core::FileReplacement replacement(file(name));
+  std::ofstream out(replacement.temporary_path(), std::ios::binary);
+  out << content;
+  out.close();
+  if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file(name)));
+  replacement.commit();
 }
 
 void RunFolder::record(const core::Json& record) {

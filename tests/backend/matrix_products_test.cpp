@@ -1,4 +1,6 @@
 // The cpu device's matrix products against the reference, over shapes around and beyond every blocking size.
+#include <algorithm>
+
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -87,7 +89,7 @@ TEST_CASE("the bits of a weight gradient do not depend on the panels it is compu
 TEST_CASE("affine_descend has the bits and the work of its two parts", "[backend]") {
   const char* name = GENERATE("reference", "cpu", "meta");
   const float decay = GENERATE(0.f, 0.01f);
-  for (const auto [batch, in, out] : {Shape{64, 100, 37}, Shape{300, 45, 64}, Shape{1, 33, 5}, Shape{2, 5, 1100}}) {
+  for (const auto [batch, in, out] : {Shape{64, 100, 37}, Shape{300, 145, 64}, Shape{1, 33, 5}, Shape{2, 5, 1100}}) {
     const auto x = random_numbers(batch * in, 1), dz = random_numbers(batch * out, 2);
     auto v = random_numbers(in * out, 3), w = random_numbers(in * out, 4), v_parts = v, w_parts = w;
     const auto together = make_device(name), apart = make_device(name);
@@ -116,6 +118,29 @@ TEST_CASE("what a sample gives does not depend on the samples beside it", "[back
                                   Activation::tanh, few_dx);
     CHECK(same_bits(few_y, rows_of(y, out, first, count)));
     CHECK(same_bits(few_dx, rows_of(dx, in, first, count)));
+  }
+}
+
+TEST_CASE("the bits of a product do not depend on where its operands lie", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::size_t offset = GENERATE(1u, 8u);  // from the start of a cache line, where the cpu device need not pack
+  for (const auto [batch, in, out] : {Shape{64, 300, 112}, Shape{5, 64, 16}, Shape{150, 40, 80}, Shape{1, 200, 1040}}) {
+    const auto x = random_numbers(batch * in, 1), bias = random_numbers(out, 2);
+    const auto placed = [&](std::size_t count, std::uint32_t stream, std::size_t first) {
+      paragrad::core::Arena arena = device->allocate(first + count);
+      std::ranges::copy(random_numbers(count, stream), arena.span().begin() + static_cast<std::ptrdiff_t>(first));
+      return arena;
+    };
+    std::vector<std::vector<float>> results;
+    for (const std::size_t first : {std::size_t{0}, offset}) {
+      const paragrad::core::Arena w_arena = placed(in * out, 3, first), dz_arena = placed(batch * out, 4, first);
+      const auto w = w_arena.span().subspan(first), dz = dz_arena.span().subspan(first);
+      auto y = poisoned(batch * out), d = random_numbers(in * out, 5), new_w = random_numbers(in * out, 3);
+      device->affine_forward(batch, in, out, x, w, bias, Activation::sigmoid, y);
+      device->affine_descend(batch, in, out, x, dz, 0.9f, 0.1f, 0, d, new_w);
+      results.insert(results.end(), {y, d, new_w});
+    }
+    for (std::size_t i = 0; i < 3; ++i) CHECK(same_bits(results[i], results[i + 3]));
   }
 }
 

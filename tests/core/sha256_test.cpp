@@ -7,7 +7,7 @@
 #include "temporary_folder.hpp"
 
 using namespace paragrad::core;
-using namespace paragrad::core::testing;
+using namespace paragrad::test;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "core/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 #include "sim/simulation.hpp"
 
 using namespace paragrad;
@@ -39,9 +39,9 @@ std::string with(const std::string& line, const std::string& replacement) {
 
 // What reading the text as a file complains about.
 std::string complaint(const std::string& text) {
-  const core::testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string file = folder.file("odd.toml");
-  core::testing::write_text(file, text);
+  test::write_text(file, text);
   try {
     read_platform(file);
   } catch (const core::ConfigError& error) {
@@ -55,8 +55,8 @@ std::string complaint(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a platform file is read into SI units", "[sim]") {
-  const core::testing::TemporaryFolder folder;
-  core::testing::write_text(folder.file("my-cluster.toml"), good);
+  const test::TemporaryFolder folder;
+  test::write_text(folder.file("my-cluster.toml"), good);
   const Platform platform = read_platform(folder.file("my-cluster.toml"));
   CHECK(platform.name == "my-cluster");
   CHECK(platform.workers() == 6);

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <string>
 
-#include "core/format.hpp"
 #include "data/generate.hpp"
 #include "sim/simulation.hpp"
+#include "temporary_folder.hpp"
 #include "train/trainer.hpp"
 
 namespace paragrad::test {
@@ -15,9 +12,7 @@ namespace paragrad::test {
 /// A temporary folder with a small generated data set of 8 features and 6 classes; gone afterwards.
 class SmallTask {
  public:
-  explicit SmallTask(std::size_t samples = 613)
-      : folder_(std::filesystem::temp_directory_path() / core::format("paragrad-train-{}", getpid())) {
-    std::filesystem::create_directories(folder_);
+  explicit SmallTask(std::size_t samples = 613) {
     data::GenerateOptions generate;
     generate.out = file("task.h5");
     generate.samples = samples;
@@ -35,9 +30,7 @@ class SmallTask {
     options.sweeps = 2;
     options.schedule.initial_rate = 0.2;
   }
-  ~SmallTask() { std::filesystem::remove_all(folder_); }
-
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
 
   /// Trains with emulated workers; worker 0's result.
   train::Result simulate(int workers, const sim::Platform& platform, const sim::Options& how = {},
@@ -55,7 +48,7 @@ class SmallTask {
   train::Options options;
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace paragrad::test

@@ -1,6 +1,7 @@
 #include "backend/cpu/product.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "backend/cpu/tile.hpp"
 #include "core/range.hpp"
@@ -10,9 +11,12 @@ namespace paragrad::backend::cpu {
 namespace {
 
 constexpr std::size_t column_block = 1024;  // a packed block of B, [128][1024], stays in the L2 cache
-constexpr std::size_t left_size = std::max(tile_rows * packed_row, depth_block* packed_column);
+constexpr std::size_t few_rows = 128;       // a packed block of A, [128][128], stays near while all panels of B pass
+constexpr std::size_t left_tile = std::max(tile_rows * packed_row, depth_block* packed_column);
 
-std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
+constexpr std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
+
+constexpr std::size_t left_size = parts(few_rows, tile_rows) * left_tile;
 
 /// The Operand's part that begins at (i, j).
 Operand from(Operand operand, std::size_t i, std::size_t j) {
@@ -96,12 +100,91 @@ void pack_right(std::size_t depth, std::size_t columns, Operand b, float* to) {
   if (whole < columns) pack_panel(depth, columns - whole, from(b, 0, whole), to + whole * depth);
 }
 
-/// Asks for each row of a tile that begins at matrix[first]: two cache lines, to come as near as the L2 cache.
-void prefetch(std::size_t rows, std::size_t stride, const float* matrix, std::size_t first) {
-  if (matrix == nullptr) return;
-  for (std::size_t i = 0; i < rows; ++i) {
-    __builtin_prefetch(matrix + first + i * stride, 0, 2);
-    __builtin_prefetch(matrix + first + i * stride + tile_columns - 1, 0, 2);
+/// The operands of multiply(), and how it cuts them.
+struct Product {
+  std::size_t m, n, k;
+  Operand a, b;
+  float keep;
+  float* c;
+  const Finish* finish;
+  std::size_t row_parts = parts(m, tile_rows);
+  std::size_t depth_parts = std::max<std::size_t>(parts(k, depth_block), 1);
+
+  core::Range rows(std::size_t i) const { return core::part_of(m, row_parts, i); }
+  core::Range depth(std::size_t part) const { return core::part_of(k, depth_parts, part); }
+  bool finishes(std::size_t part) const { return finish != nullptr && part + 1 == depth_parts; }
+
+  void pack_rows(core::Range rows, core::Range depth, float* to) const {
+    pack_left(rows.size(), depth.size(), from(a, rows.begin, depth.begin), to);
+  }
+  void add_tile(std::size_t part, core::Range rows, std::size_t column, std::size_t columns, const float* left, Walk right,
+                Walk ahead) const {
+    const Tile tile = find_tile(rows.size(), columns, a.transpose == Transpose::yes);
+    tile(depth(part).size(), left, right, ahead, part == 0 ? keep : 1.f, columns, n, c + rows.begin * n + column);
+  }
+};
+
+/// Where the walk through part `part` of B's panel that begins at `column` is in memory, if B is not transposed.
+Walk panel_of(const Product& p, std::size_t part, std::size_t column) {
+  return {p.b.data + p.depth(part).begin * p.b.stride + column, p.b.stride};
+}
+
+/// The panel that multiply_in_place() reads after (part, column); `nothing` after the last.
+Walk next_panel(const Product& p, std::size_t part, std::size_t column, Walk nothing) {
+  if (column + tile_columns < p.n) return panel_of(p, part, column + tile_columns);
+  return part + 1 < p.depth_parts ? panel_of(p, part + 1, 0) : nothing;
+}
+
+/// Few rows do not repay packing B. It can be read where it lies if no load crosses cache lines.
+bool can_multiply_in_place(const Product& p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p.b.data);
+  return p.m <= few_rows && p.b.transpose == Transpose::no && p.b.stride % cache_line == 0 &&
+         address % (cache_line * sizeof(float)) == 0;
+}
+
+/// All rows use one panel of B, from memory, before the next; meanwhile their first tiles fetch that one.
+void multiply_in_place(const Product& p, float* left) {
+  const Walk nothing{left, 0};
+  for (std::size_t part = 0; part < p.depth_parts; ++part) {
+    for (std::size_t i = 0; i < p.row_parts; ++i) p.pack_rows(p.rows(i), p.depth(part), left + i * left_tile);
+    for (std::size_t j = 0; j < p.n; j += tile_columns) {
+      const std::size_t columns = std::min(tile_columns, p.n - j);
+      const Walk panel = panel_of(p, part, j), next = next_panel(p, part, j, nothing);
+      for (std::size_t i = 0; i < p.row_parts; ++i) {
+        const bool fetches = i * cache_line < tile_columns && next.stride != 0;
+        const Walk ahead = fetches ? Walk{next.first + i * cache_line, next.stride} : nothing;
+        p.add_tile(part, p.rows(i), j, columns, left + i * left_tile, panel, ahead);
+        if (p.finishes(part)) (*p.finish)(p.rows(i).begin, p.rows(i).size(), j, columns);
+      }
+    }
+  }
+}
+
+/// The share of the tile at `column` in fetching what Finish reads of these rows: a walk through contiguous memory.
+Walk share_of_reads(const Product& p, core::Range rows, std::size_t depth, std::size_t column, Walk nothing) {
+  if (p.finish->reads() == nullptr || p.n > column_block || depth == 0) return nothing;
+  const float* first = p.finish->reads() + rows.begin * p.n + column * rows.size();
+  return {first, std::min(parts(rows.size() * tile_columns, depth), cache_line)};
+}
+
+void multiply_packed(const Product& p, float* left, float* right) {
+  const Walk nothing{left, 0};
+  for (std::size_t j = 0; j < p.n; j += column_block) {
+    const std::size_t columns = std::min(column_block, p.n - j);
+    for (std::size_t part = 0; part < p.depth_parts; ++part) {
+      const core::Range depth = p.depth(part);
+      pack_right(depth.size(), columns, from(p.b, depth.begin, j), right);
+      for (std::size_t i = 0; i < p.row_parts; ++i) {
+        const core::Range rows = p.rows(i);
+        p.pack_rows(rows, depth, left);
+        for (std::size_t t = 0; t < columns; t += tile_columns) {
+          const Walk ahead = p.finishes(part) ? share_of_reads(p, rows, depth.size(), j + t, nothing) : nothing;
+          p.add_tile(part, rows, j + t, std::min(tile_columns, columns - t), left, {right + t * depth.size(), tile_columns},
+                     ahead);
+        }
+        if (p.finishes(part)) (*p.finish)(rows.begin, rows.size(), j, columns);
+      }
+    }
   }
 }
 
@@ -116,31 +199,9 @@ float* PackBuffer::right() { return left() + left_size; }
 
 void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
               const Finish* finish) {
-  float *left = buffer.left(), *right = buffer.right();
-  const bool by_columns = a.transpose == Transpose::yes;
-  const std::size_t row_parts = parts(m, tile_rows);
-  const std::size_t depth_parts = std::max<std::size_t>(parts(k, depth_block), 1);
-  for (std::size_t j = 0; j < n; j += column_block) {
-    const std::size_t columns = std::min(column_block, n - j);
-    for (std::size_t part = 0; part < depth_parts; ++part) {
-      const core::Range depth = core::part_of(k, depth_parts, part);
-      pack_right(depth.size(), columns, from(b, depth.begin, j), right);
-      // From the last rows to the first: of weights that are updated here, the next forward pass finds those in cache that it
-      // reads first.
-      for (std::size_t i = row_parts; i-- > 0;) {
-        const core::Range rows = core::part_of(m, row_parts, i);
-        pack_left(rows.size(), depth.size(), from(a, rows.begin, depth.begin), left);
-        const bool last = finish != nullptr && part + 1 == depth_parts;
-        for (std::size_t t = 0; t < columns; t += tile_columns) {
-          if (last) prefetch(rows.size(), n, finish->reads(), rows.begin * n + j + t);
-          const std::size_t width = std::min(tile_columns, columns - t);
-          const Tile tile = find_tile(rows.size(), width, by_columns);
-          tile(depth.size(), left, right + t * depth.size(), part == 0 ? keep : 1.f, width, n, c + rows.begin * n + j + t);
-        }
-        if (last) (*finish)(rows.begin, rows.size(), j, columns);
-      }
-    }
-  }
+  const Product product{m, n, k, a, b, keep, c, finish};
+  if (can_multiply_in_place(product)) return multiply_in_place(product, buffer.left());
+  multiply_packed(product, buffer.left(), buffer.right());
 }
 
 const char* instruction_set() {

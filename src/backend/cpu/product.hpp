@@ -17,7 +17,7 @@ struct Operand {
 /// Scratch memory for packed operands, allocated on first use. One per device object.
 class PackBuffer {
  public:
-  float* left();   ///< [depth_block] × [tile_rows], 64-byte aligned
+  float* left();   ///< [depth_block] × [few_rows], 64-byte aligned
   float* right();  ///< [depth_block] × [column_block], 64-byte aligned
 
  private:

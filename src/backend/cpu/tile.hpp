@@ -21,13 +21,23 @@ inline constexpr std::size_t depth_block = 128;              ///< a packed panel
 inline constexpr std::size_t packed_row = depth_block + 16;  ///< stride of a packed row of A: no power of two
 inline constexpr std::size_t packed_column = 16;             ///< stride of a packed column of A: a cache line
 
-/// C[rows][columns] = keep·C + A·B, with A packed by rows (stride packed_row) or by columns (packed_column), B packed
-/// [depth][tile_columns]. C is not read where keep is 0.
-using Tile = void (*)(std::size_t depth, const float* a, const float* b, float keep, std::size_t columns, std::size_t stride,
-                      float* c);
+inline constexpr std::size_t cache_line = 16;  ///< floats
+
+/// One address per step of depth, `stride` floats apart.
+struct Walk {
+  const float* first;
+  std::size_t stride;
+};
+
+/// C[rows][columns] = keep·C + A·B, with A packed by rows (stride packed_row) or by columns (packed_column) and the rows of
+/// B along a walk, vectors·lanes floats each. C is not read where keep is 0. `ahead` is what a later call will read: one
+/// cache line per step comes to the L2 cache behind the arithmetic, where a burst of prefetches would hold it up.
+using Tile = void (*)(std::size_t depth, const float* a, Walk b, Walk ahead, float keep, std::size_t columns,
+                      std::size_t stride, float* c);
 
 template <std::size_t rows, std::size_t vectors, bool by_columns>
-void tile(std::size_t depth, const float* a, const float* b, float keep, std::size_t columns, std::size_t stride, float* c) {
+void tile(std::size_t depth, const float* a, Walk b, Walk ahead, float keep, std::size_t columns, std::size_t stride,
+          float* c) {
 #pragma GCC unroll 14
   for (std::size_t i = 0; i < rows; ++i) {  // needed only after the sums: hides the way from memory
     __builtin_prefetch(c + i * stride, 1);
@@ -35,7 +45,8 @@ void tile(std::size_t depth, const float* a, const float* b, float keep, std::si
   }
   Vector sum[rows][vectors] = {};
   for (std::size_t l = 0; l < depth; ++l) {
-    const Vector b0 = load(b), b1 = vectors == 2 ? load(b + lanes) : b0;
+    __builtin_prefetch(ahead.first, 0, 2);
+    const Vector b0 = load(b.first), b1 = vectors == 2 ? load(b.first + lanes) : b0;
 #pragma GCC unroll 14
     for (std::size_t i = 0; i < rows; ++i) {
       const Vector factor = broadcast(a[i * (by_columns ? 1 : packed_row)]);
@@ -43,7 +54,8 @@ void tile(std::size_t depth, const float* a, const float* b, float keep, std::si
       if constexpr (vectors == 2) sum[i][1] = multiply_add(factor, b1, sum[i][1]);
     }
     a += by_columns ? packed_column : 1;
-    b += tile_columns;
+    b.first += b.stride;
+    ahead.first += ahead.stride;
   }
   // Hides that these are the addresses prefetched above: held over the loop, they would drive sums out of the registers.
   asm("" : "+r"(c), "+r"(stride));

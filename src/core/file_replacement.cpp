@@ -1,4 +1,4 @@
-#include "data/file_replacement.hpp"
+#include "core/file_replacement.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,11 +14,11 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::data {
+namespace paragrad::core {
 namespace {
 
-core::ConfigError failure(std::string_view action, const std::string& path, int error) {
-  return core::ConfigError(core::format("cannot {} '{}': {}", action, path, std::strerror(error)));
+ConfigError failure(std::string_view action, const std::string& path, int error) {
+  return ConfigError(format("cannot {} '{}': {}", action, path, std::strerror(error)));
 }
 
 /// Closes a descriptor at the end of a scope.
@@ -50,7 +50,7 @@ int open_locked(const std::string& path) {
     if (descriptor < 0) throw failure("create", path, errno);
     if (!lock(descriptor)) {
       ::close(descriptor);
-      throw core::ConfigError(core::format("'{}' is being written by another process; wait until it is done", path));
+      throw ConfigError(format("'{}' is being written by another process; wait until it is done", path));
     }
     if (same_file(descriptor, path)) return descriptor;
     ::close(descriptor);  // between our open and our lock, the other writer finished and gave its file the final name
@@ -122,4 +122,4 @@ void FileReplacement::commit() {
   if (directory.value >= 0) (void)::fsync(directory.value);  // some file systems refuse; the rename stands anyway
 }
 
-}  // namespace paragrad::data
+}  // namespace paragrad::core

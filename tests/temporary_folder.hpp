@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace paragrad::core::testing {
+namespace paragrad::test {
 
 /// A folder of its own, removed with what is in it.
 class TemporaryFolder {
@@ -28,6 +28,9 @@ class TemporaryFolder {
 
   std::string path() const { return path_.string(); }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+  }
 
  private:
   std::filesystem::path path_;
@@ -42,4 +45,4 @@ inline void write_text(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
-}  // namespace paragrad::core::testing
+}  // namespace paragrad::test

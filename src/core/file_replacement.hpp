@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace paragrad::data {
+namespace paragrad::core {
 
 /// A file that takes another's place only when it is complete. It is written beside its final name, as `path`.tmp, and
 /// renamed by commit(); until then, whatever happens (full disk, exception, power cut), `path` is as it was.
@@ -32,4 +32,4 @@ class FileReplacement {
   bool committed_ = false;
 };
 
-}  // namespace paragrad::data
+}  // namespace paragrad::core
