@@ -18,7 +18,7 @@ namespace {
 using namespace paragrad;
 
 constexpr int workers = 16;
-constexpr int rounds = 5;
+constexpr int rounds = 4;
 
 train::Options task(const std::string& data, const std::string& strategy) {
   train::Options options;
@@ -28,7 +28,7 @@ train::Options task(const std::string& data, const std::string& strategy) {
   options.minibatch = strategy == "data_parallel" ? 16 * 64 : 64;
   options.splits = workers;
   options.blocks = 2;  // 20 minibatches per split; the paper's 22.5 min of speech are 132 of 1,024 frames
-  options.sweeps = 1;
+  options.sweeps = 3;
   options.schedule.initial_rate = 0.01;
   return options;
 }
@@ -81,7 +81,7 @@ int main() {
   generate.dim = 784;
   generate.classes = 10;
   data::generate(generate);
-  fmt::print("emulation of 16 workers, 784-512-256-10, {} samples, best of {} runs each\n", generate.samples, rounds);
+  fmt::print("emulation of 16 workers, 784-512-256-10, {} samples a sweep, 3 sweeps, best of {} runs each\n", generate.samples, rounds);
   measure(generate.out, "bmuf", "target: at most 1.10", "target: at least 1.70");
   measure(generate.out, "model_averaging", "same", "same");
   measure(generate.out, "data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target");

@@ -160,7 +160,8 @@ void multiply_in_place(const Product& p, float* left) {
   }
 }
 
-/// The share of the tile at `column` in fetching what Finish reads of these rows: a walk through contiguous memory.
+/// The share of the tile at `column` in fetching what Finish reads of these rows. Only a block as wide as C is contiguous
+/// and can be walked through.
 Walk share_of_reads(const Product& p, core::Range rows, std::size_t depth, std::size_t column, Walk nothing) {
   if (p.finish->reads() == nullptr || p.n > column_block || depth == 0) return nothing;
   const float* first = p.finish->reads() + rows.begin * p.n + column * rows.size();

@@ -30,7 +30,7 @@ class Finish {
  public:
   virtual ~Finish() = default;
 
-  /// A matrix of C's shape that will be read: it is brought near while the sums are computed. May be null.
+  /// A matrix of C's shape that will be read: large ones are brought near while the sums are computed. May be null.
   virtual const float* reads() const = 0;
   virtual void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const = 0;
 };
