@@ -132,6 +132,8 @@ void resolve(TrainingArguments& arguments) {
       throw core::ConfigError(core::format("--block-momentum: '{}' is neither a number nor auto", text));
     strategy.block_momentum = value;
   }
+  if (arguments.device == "meta")
+    throw core::ConfigError("the device 'meta' counts work and computes nothing: training needs cpu or reference");
   dist::make_strategy("bmuf", strategy);  // every value is checked, whether this run uses it or not
 }
 

@@ -105,6 +105,8 @@ class Mistakes(CliTest):
             (["--block-momentum", "lots", "--strategy", "bmuf"], ["lots"]),
             (["--loss", "hinge"], ["hinge"]),
             (["--device", "tpu"], ["tpu"]),
+            (["--device", "meta"], ["meta", "reference"]),
+            (["--device", "cuda"], ["cuda"]),
             (["--learning-rate-per", "day"], ["day"]),
             (["--sweeps", "0"], ["sweeps"]),
             (["--learning-rate", "0"], ["learning rate 0"]),

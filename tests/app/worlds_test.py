@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 """The simulator and MPI end in the same weights, bit for bit."""
 
+import os
+import signal
+import subprocess
+import time
 import unittest
+from pathlib import Path
 
-from paragrad_cli import CliTest, run, weights
+from paragrad_cli import MPIEXEC, PROGRAM, CliTest, run, weights
 
 STRATEGIES = {
     "data_parallel": [],
@@ -13,6 +18,19 @@ STRATEGIES = {
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
 }
 COLLECTIVES = ["ring", "tree", "butterfly", "halving_doubling", "parameter_server"]
+
+
+def ranks_with(argument: str) -> list[int]:
+    """Processes of the program itself (not the launcher's) that were given this argument."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (process / "cmdline").read_bytes().decode().split("\0")
+            if argument in arguments and (process / "exe").resolve() == Path(PROGRAM).resolve():
+                found.append(int(process.name))
+        except OSError:
+            pass  # it has ended meanwhile
+    return found
 
 
 class Worlds(CliTest):
@@ -45,6 +63,24 @@ class Worlds(CliTest):
                     all_options = [*options, "--strategy", strategy]
                     real = run("train", *self.task, *all_options, ranks=3)
                     self.assertEqual(weights(self.simulate(3, *all_options)), weights(real))
+
+    def test_a_killed_rank_ends_the_others_within_seconds(self):
+        task = [a if a != "2" else "100000" for a in self.task]  # sweeps: longer than anybody waits
+        with subprocess.Popen([MPIEXEC, "-n", "3", PROGRAM, "train", *task, "--strategy", "data_parallel"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launcher:
+            ranks = []
+            while len(ranks) < 3:
+                time.sleep(0.2)
+                ranks = ranks_with(self.data)
+            time.sleep(1)
+            os.kill(ranks[-1], signal.SIGKILL)
+            output = launcher.communicate(timeout=20)[0]
+        self.assertNotEqual(launcher.returncode, 0)
+        self.assertTrue(output.strip(), "no message")
+        deadline = time.monotonic() + 5
+        while any(Path(f"/proc/{rank}").exists() for rank in ranks) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertFalse([rank for rank in ranks if Path(f"/proc/{rank}").exists()])
 
     def test_mpis_own_allreduce_trains_too(self):
         weights(run("train", *self.task, "--strategy", "bmuf", "--collective", "native", ranks=2))
