@@ -81,7 +81,8 @@ int main() {
   generate.dim = 784;
   generate.classes = 10;
   data::generate(generate);
-  fmt::print("emulation of 16 workers, 784-512-256-10, {} samples a sweep, 3 sweeps, best of {} runs each\n", generate.samples, rounds);
+  fmt::print("emulation of 16 workers, 784-512-256-10, {} samples a sweep, 3 sweeps, best of {} runs each\n",
+             generate.samples, rounds);
   measure(generate.out, "bmuf", "target: at most 1.10", "target: at least 1.70");
   measure(generate.out, "model_averaging", "same", "same");
   measure(generate.out, "data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target");

@@ -2,8 +2,8 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "temporary_folder.hpp"
 #include "sim/simulation.hpp"
+#include "temporary_folder.hpp"
 
 using namespace paragrad;
 using namespace paragrad::sim;
