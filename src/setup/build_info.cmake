@@ -34,6 +34,6 @@ add_custom_target(paragrad_build_info BYPRODUCTS ${build_info}
   COMMAND ${CMAKE_COMMAND} -D OUT=${build_info} -D SOURCE=${CMAKE_SOURCE_DIR} -D VERSION=${PROJECT_VERSION}
           "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DFLAGS=${options}"
           -D BUILD_TYPE=${CMAKE_BUILD_TYPE} -P ${CMAKE_CURRENT_LIST_FILE}
-  COMMENT "" VERBATIM)
+  COMMENT "Looking up the commit" VERBATIM)
 add_dependencies(paragrad paragrad_build_info)
 target_sources(paragrad PRIVATE ${build_info})
