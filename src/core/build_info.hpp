@@ -4,7 +4,7 @@
 
 namespace paragrad::core {
 
-/// What made this program; the body is generated at build time (cmake/ParagradBuildInfo.cmake).
+/// What made this program; the body is generated at build time (src/setup/build_info.cmake).
 struct BuildInfo {
   std::string version;
   std::string commit;        ///< "unknown" outside a git checkout
