@@ -6,6 +6,7 @@
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "dist/model_averaging.hpp"
 #include "train/checkpoint.hpp"
 #include "train/evaluator.hpp"
 #include "train/learner.hpp"
@@ -31,7 +32,6 @@ class Trainer {
   void load_initial_model();
   void warm_start();
   void broadcast_parameters();
-  void forget_momentum();
   void train_sweep(int sweep);
   void train_block(const BlockPlan& plan);
   void train_minibatch(std::size_t mine, std::size_t together);
@@ -157,11 +157,6 @@ void Trainer::load_initial_model() {
 
 void Trainer::broadcast_parameters() { spread_->gather(worker_.comm(), learner_.parameters()); }
 
-void Trainer::forget_momentum() {
-  const auto velocity = learner_.optimiser().velocity();
-  if (!velocity.empty()) worker_.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
-}
-
 // Worker 0 trains alone, the others wait for its model.
 void Trainer::warm_start() {
   warming_up_ = true;
@@ -169,7 +164,7 @@ void Trainer::warm_start() {
     for (int sweep = 1; sweep <= options_.warm_start_sweeps; ++sweep) train_sweep(-sweep);
   warming_up_ = false;
   broadcast_parameters();
-  forget_momentum();
+  dist::reset_local_momentum(worker_, replica_);
 }
 
 void Trainer::train_sweep(int sweep) {
@@ -288,7 +283,7 @@ void Trainer::remember_best() {
 void Trainer::go_back_to_best(int sweep) {
   std::copy(best_.begin(), best_.end(), learner_.parameters().begin());
   broadcast_parameters();
-  forget_momentum();
+  dist::reset_local_momentum(worker_, replica_);
   strategy_->start(worker_, replica_);
   result_.valid = best_score_;
   write_model(sweep);
