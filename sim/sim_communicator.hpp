@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+
+#include "comm/communicator.hpp"
+#include "sim/world.hpp"
+
+namespace paragrad::sim {
+
+/// An emulated worker's communicator. Messages go through the world's transport; arithmetic advances the worker's clock.
+class SimCommunicator : public comm::Communicator {
+ public:
+  SimCommunicator(World& world, int rank, backend::Device& device) : Communicator(device), world_(world), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return world_.workers; }
+
+  comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
+  comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
+  comm::Received wait(comm::Request request) override;
+  double now_s() override;
+  void add(std::span<const float> from, std::span<float> to) override;
+  void library_allreduce(std::span<float>) override;
+
+  /// Runs a task whose work is `expected` at least, on the host pool.
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task);
+
+  /// Runs kernels, at once if they are small, else on the host pool.
+  void run_kernels(const std::function<void(backend::Device&)>& kernels);
+
+ private:
+  void run_here(const std::function<void(backend::Device&)>& kernels);
+  Time time_since(const backend::WorkMeter& before);
+
+  World& world_;
+  int rank_;
+};
+
+}  // namespace paragrad::sim

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "sim/compute/roofline.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/network/network.hpp"
+#include "sim/simulation.hpp"
+#include "sim/transport.hpp"
+
+namespace paragrad::sim {
+
+/// What all workers of one simulation share.
+struct World {
+  Engine engine;
+  std::unique_ptr<Network> network;
+  Transport transport;
+  Roofline roofline;
+  std::unique_ptr<backend::Device> meta = backend::make_device("meta");  // counts what a call would cost
+  int workers;
+
+  World(const Platform& platform, int workers_, const Options& options)
+      : engine(static_cast<std::size_t>(workers_), options.host_threads),
+        network(make_network(options.network, engine, platform)),
+        transport(engine, *network, workers_, platform.eager_bytes),
+        roofline(platform.device),
+        workers(workers_) {}
+};
+
+}  // namespace paragrad::sim
