@@ -14,7 +14,8 @@ if sys.version_info < (3, 11):
 
 import verdicts
 from config import ROOT, SIZES, UserError, load, names
-from report import print_table
+from published import check_published
+from report import print_tables
 from runner import Runner
 from tuning import tune
 from worlds import compare_worlds
@@ -53,10 +54,10 @@ def compare(runner: Runner) -> bool:
 def verify(runner: Runner) -> bool:
     runner.run_all()
     results = verdicts.collect(runner)
-    print_table(runner, results)
+    print_tables(runner, results)
     print()
-    claims = verdicts.check_claims(runner, results)
-    return verdicts.check_repeats(runner, results) and claims
+    checks = (check_published, verdicts.check_claims, verdicts.check_repeats)
+    return all([check(runner, results) for check in checks])
 
 
 def execute(command: str, runner: Runner, run: str) -> bool:
@@ -71,7 +72,7 @@ def execute(command: str, runner: Runner, run: str) -> bool:
         return True
     runner.run_all()
     results = verdicts.collect(runner)
-    print_table(runner, results)
+    print_tables(runner, results)
     if command == "record":
         verdicts.record(runner, results)
     return True

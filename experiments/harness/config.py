@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +23,12 @@ class UserError(Exception):
 @dataclass(frozen=True)
 class DataSet:
     name: str
-    file: str  # relative to the root
+    file: str  # relative to the root; "": an experiment without data
     optional: bool
     tuned_on: str  # the data set whose tuned values it uses, as a rule its own name
+
+
+NO_DATA = DataSet("predicted", "", False, "predicted")  # timing alone
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Run:
 
     name: str
     options: Options
+    command: str = "simulate"  # of the program
 
 
 @dataclass
@@ -46,6 +51,8 @@ class Experiment:
     initial: Options | None  # a run from whose checkpoint all others start
     claims: list[dict[str, Any]]
     repeats: list[dict[str, Any]]
+    published: list[dict[str, Any]] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
     tune: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -79,18 +86,25 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path.relative_to(ROOT)} is not valid TOML: {error}") from error
 
 
-def expand(entry: dict[str, Any], shared: Options) -> list[Run]:
-    """A [[run]] is one run, or with `each` one run per position of its lists (taken together, like zip)."""
-    options = {key: value for key, value in entry.items() if key not in ("name", "each")}
+def expand(entry: dict[str, Any], shared: Options, command: str) -> list[Run]:
+    """A [[run]] is one run; with `each` one per position of its lists (zip); with `grid` one per combination of its lists."""
+    options = {key: value for key, value in entry.items() if key not in ("name", "each", "grid", "command")}
     each: dict[str, list[Any]] = entry.get("each", {})
-    lengths = {len(values) for values in each.values()}
-    if len(lengths) > 1:
+    grid: dict[str, list[Any]] = entry.get("grid", {})
+    if len({len(values) for values in each.values()}) > 1:
         raise UserError(f"run '{entry['name']}': the lists of `each` differ in length")
+    rows = [dict(zip(each, values)) for values in zip(*each.values())] if each else [{}]
+    cells = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
     runs = []
-    for i in range(lengths.pop() if lengths else 1):
-        own = options | {key: values[i] for key, values in each.items()}
-        runs.append(Run(entry["name"].format(**own), shared | own))
+    for row, cell in itertools.product(rows, cells):
+        own = options | row | cell
+        named = shared | own
+        runs.append(Run(entry["name"].format(**named), named, entry.get("command", command)))
     return runs
+
+
+def any_of(patterns: list[str], name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def applies(entry: dict[str, Any], size: str) -> bool:
@@ -106,17 +120,19 @@ def load(name: str, size: str) -> Experiment:
     try:
         chosen = config["size"][size]
         shared = config.get("options", {}) | chosen.get("options", {})
-        runs = [run for entry in config["run"] for run in expand(entry, shared)]
-        wanted = chosen.get("runs", ["*"])
-        runs = [run for run in runs if any(fnmatch.fnmatchcase(run.name, pattern) for pattern in wanted)]
+        command = config.get("command", "simulate")
+        runs = [run for entry in config["run"] for run in expand(entry, shared, command)]
+        runs = [run for run in runs if any_of(chosen.get("runs", ["*"]), run.name)]
         data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
                         entry.get("tuned_on", entry["name"]))
-                for entry in config["data"] if entry["name"] in chosen.get("data", [entry["name"]])]
+                for entry in config.get("data", []) if entry["name"] in chosen.get("data", [entry["name"]])]
         return Experiment(
-            name=name, size=size, seeds=chosen["seeds"], data=data, baseline=config.get("baseline", ""), runs=runs,
+            name=name, size=size, seeds=chosen.get("seeds", [1]), data=data or [NO_DATA], baseline=config.get("baseline", ""), runs=runs,
             initial=shared | config["initial"] if "initial" in config else None,
             claims=[claim for claim in config.get("claim", []) if applies(claim, size)],
             repeats=[entry for entry in config.get("repeats", []) if applies(entry, size)],
+            published=[entry for entry in config.get("published", []) if applies(entry, size)],
+            tables=config.get("table", []),
             tune=config.get("tune", {}))
     except KeyError as error:
         raise UserError(f"experiments/{name}/config.toml lacks {error} (size {size})") from error

@@ -1,9 +1,11 @@
-"""The table of an experiment: one line per run, mean and spread over the seeds."""
+"""The tables of an experiment: one line per run, mean and spread over the seeds; or those of [[table]] in config.toml."""
 
 from __future__ import annotations
 
 import statistics
+from typing import Any
 
+from config import UserError, any_of
 from runner import Runner
 from verdicts import Results, values
 
@@ -13,7 +15,52 @@ def spread(numbers: list[float]) -> str:
     return f"{100 * statistics.fmean(numbers):.2f}{deviation}"
 
 
-def print_table(runner: Runner, results: Results) -> None:
+def print_tables(runner: Runner, results: Results) -> None:
+    if not runner.experiment.tables:
+        return print_training_table(runner, results)
+    for table in runner.experiment.tables:
+        print(f"\n{runner.experiment.name}, {runner.experiment.size}: {table.get('title', '')}")
+        lines = (crossed if "rows" in table else listed)(runner, results, table)
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        for line in lines:
+            print("  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]))
+
+
+def mean_of(runner: Runner, results: Results, run: str, metric: str) -> float:
+    """Over data sets and seeds."""
+    return statistics.fmean(value for runs in results.values()
+                            for value in values(runs, runner.experiment.baseline, run, metric))
+
+
+def listed(runner: Runner, results: Results, table: dict[str, Any]) -> list[list[str]]:
+    """One line per run that matches `runs`, one column per metric in `columns`."""
+    runs = [run.name for run in runner.experiment.runs if any_of(table.get("runs", ["*"]), run.name)]
+    return [["run", *table["columns"]]] + [
+        [run, *(f"{mean_of(runner, results, run, metric):.5g}" for metric in table["columns"])] for run in runs]
+
+
+def crossed(runner: Runner, results: Results, table: dict[str, Any]) -> list[list[str]]:
+    """Rows and columns are options. A cell shows `value` of its run, or with `least` that option of the run with the least."""
+    runs = [run for run in runner.experiment.runs if any_of(table.get("runs", ["*"]), run.name)]
+    row, column, value = table["rows"], table["columns"], table["value"]
+
+    def choices(option: str) -> list[Any]:
+        return list(dict.fromkeys(run.options[option] for run in runs))
+
+    def cell(row_value: Any, column_value: Any) -> str:
+        here = {run.name: run for run in runs if (run.options[row], run.options[column]) == (row_value, column_value)}
+        if not here:
+            return "-"
+        if "least" not in table and len(here) > 1:
+            raise UserError(f"[[table]] '{table.get('title', '')}': {', '.join(here)} share a cell; add runs or least")
+        best = min(here, key=lambda name: mean_of(runner, results, name, value))
+        return str(here[best].options[table["least"]]) if "least" in table else f"{mean_of(runner, results, best, value):.4g}"
+
+    return [[f"{row} \\ {column}", *(str(choice) for choice in choices(column))]] + [
+        [str(choice), *(cell(choice, other) for other in choices(column))] for choice in choices(row)]
+
+
+def print_training_table(runner: Runner, results: Results) -> None:
     experiment = runner.experiment
     option = experiment.tune.get("option", "")
     for data in runner.data_sets():

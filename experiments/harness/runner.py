@@ -19,6 +19,7 @@ from config import ROOT, DataSet, Experiment, Options, Run, UserError, read_toml
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads")  # that `train` does not know
+HARNESS_OPTIONS = {"simulate": ["--host-threads=1", "--quiet"]}  # by command
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Job:
     label: str
     options: Options
     folder: Path
+    command: str = "simulate"
 
     @property
     def key_file(self) -> Path:
@@ -78,7 +80,7 @@ class Runner:
 
     def find(self, data: DataSet) -> bool:
         path = ROOT / data.file
-        if path.exists():
+        if not data.file or path.exists():
             return True
         if data.optional:
             print(f"{data.name}: no {data.file}, left out (make data-{data.name})")
@@ -100,14 +102,18 @@ class Runner:
         return Job(f"{data.name} initial model seed {seed}", options, self.folder(data, "initial", seed))
 
     def job(self, data: DataSet, run: Run, seed: int) -> Job:
-        options = run.options | {"data": data.file, "seed": seed}
+        options = dict(run.options)
+        if data.file:
+            options["data"] = data.file
+        if run.command == "simulate":
+            options["seed"] = seed
         tuned_option = self.experiment.tune.get("option")
         if tuned_option and tuned_option not in run.options:
             options[tuned_option] = self.tuned_value(data, run)
         initial = self.initial_job(data, seed)
         if initial is not None:
             options["init"] = str((initial.folder / "checkpoint.h5").relative_to(ROOT))
-        return Job(f"{data.name} {run.name} seed {seed}", options, self.folder(data, run.name, seed))
+        return Job(f"{data.name} {run.name} seed {seed}", options, self.folder(data, run.name, seed), run.command)
 
     def tuned_value(self, data: DataSet, run: Run) -> Any:
         try:
@@ -125,7 +131,7 @@ class Runner:
                 cached = self.file_digests.get(path) or digest(ROOT / path)
                 self.file_digests[path] = cached
                 files[name] = cached
-        return {"options": job.options, "program": self.identity, "files": files}
+        return {"command": job.command, "options": job.options, "program": self.identity, "files": files}
 
     def is_done(self, job: Job) -> bool:
         try:
@@ -138,8 +144,8 @@ class Runner:
         job.folder.parent.mkdir(parents=True, exist_ok=True)
         job.key_file.unlink(missing_ok=True)
         out = str(job.folder.relative_to(ROOT))
-        command = [self.program, "simulate", *arguments(job.options), "--host-threads=1", "--quiet", "--overwrite",
-                   f"--out={out}"]
+        command = [self.program, job.command, *arguments(job.options), *HARNESS_OPTIONS.get(job.command, []),
+                   "--overwrite", f"--out={out}"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             job.key_file.write_text(json.dumps(self.key(job), indent=1))
@@ -177,11 +183,14 @@ class Runner:
 
 
 def result_of(folder: Path) -> dict[str, Any]:
+    """What the manifest says under "result", and a few facts of the run."""
     manifest = json.loads((folder / "manifest.json").read_text())
     result = {key: math.nan if value is None else value for key, value in manifest["result"].items()}
-    result["samples_per_s"] = result["samples"] / result["training_s"]
+    if "samples" in result:
+        result["samples_per_s"] = result["samples"] / result["training_s"]
     for name in ("splits", "blocks", "workers"):
-        result[name] = manifest["run"][name]
+        if name in manifest["run"]:
+            result[name] = manifest["run"][name]
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import replace
 from typing import Any
 
 from config import ROOT, DataSet, Run, UserError
@@ -12,7 +13,7 @@ from runner import Job, Runner, locked, result_of
 
 def trial(runner: Runner, data: DataSet, run: Run, value: Any, seed: int) -> Job:
     option = runner.experiment.tune["option"]
-    job = runner.job(data, Run(run.name, run.options | {option: value}), seed)
+    job = runner.job(data, replace(run, options=run.options | {option: value}), seed)
     folder = runner.experiment.runs_folder / "tune" / data.name / f"{run.name}-{value}-s{seed}"
     return Job(f"{data.name} {run.name} {option} {value} seed {seed}", job.options, folder)
 

@@ -24,13 +24,15 @@ def collect(runner: Runner) -> Results:
 def values(runs: dict[str, dict[int, dict[str, Any]]], baseline: str, run: str, metric: str) -> list[float]:
     """Of all seeds. Derived: speed_up over the baseline in samples per second; efficiency is that per worker."""
     if run not in runs:
-        raise UserError(f"a claim names the run '{run}', which is not in this size")
+        raise UserError(f"'{run}.{metric}': the run is not in this size")
     found = []
     for seed, result in runs[run].items():
-        speed_up = result["samples_per_s"] / runs[baseline][seed]["samples_per_s"] if baseline in runs else math.nan
-        known = result | {"speed_up": speed_up, "efficiency": speed_up / result["workers"]}
+        known = dict(result)
+        if baseline in runs and "samples_per_s" in result:
+            known["speed_up"] = result["samples_per_s"] / runs[baseline][seed]["samples_per_s"]
+            known["efficiency"] = known["speed_up"] / result["workers"]
         if metric not in known:
-            raise UserError(f"a claim names '{run}.{metric}'; known: {', '.join(sorted(known))}")
+            raise UserError(f"'{run}.{metric}': no such metric; known: {', '.join(sorted(known))}")
         found.append(known[metric])
     return found
 
