@@ -11,11 +11,11 @@ constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
 }  // namespace
 
 comm::Request SimCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
-  return world_.transport.start_send(rank_, to, tag, data);
+  return world_.transport.start_send(rank_, to, first_tag_ + tag, data);
 }
 
 comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
-  return world_.transport.start_receive(rank_, from, tag, data);
+  return world_.transport.start_receive(rank_, from, first_tag_ + tag, data);
 }
 
 comm::Received SimCommunicator::wait(comm::Request request) { return world_.transport.wait(request); }

@@ -8,9 +8,12 @@
 namespace paragrad::sim {
 
 /// An emulated worker's communicator. Messages go through the world's transport; arithmetic advances the worker's clock.
+///
+/// channel  0 or 1: messages of different channels never meet, but share the links.
 class SimCommunicator : public comm::Communicator {
  public:
-  SimCommunicator(World& world, int rank, backend::Device& device) : Communicator(device), world_(world), rank_(rank) {}
+  SimCommunicator(World& world, int rank, backend::Device& device, int channel = 0)
+      : Communicator(device), world_(world), rank_(rank), first_tag_(channel * tags_per_channel) {}
 
   int rank() const override { return rank_; }
   int size() const override { return world_.workers; }
@@ -22,6 +25,8 @@ class SimCommunicator : public comm::Communicator {
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float>) override;
 
+  World& world() { return world_; }
+
   /// Runs a task whose work is `expected` at least, on the host pool.
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task);
 
@@ -29,11 +34,14 @@ class SimCommunicator : public comm::Communicator {
   void run_kernels(const std::function<void(backend::Device&)>& kernels);
 
  private:
+  static constexpr int tags_per_channel = 1 << 16;  // MPI promises 2^15
+
   void run_here(const std::function<void(backend::Device&)>& kernels);
   Time time_since(const backend::WorkMeter& before);
 
   World& world_;
   int rank_;
+  int first_tag_;
 };
 
 }  // namespace paragrad::sim

@@ -1,14 +1,21 @@
 #pragma once
 
+#include <stdexcept>
+#include <utility>
+
 #include "comm/worker.hpp"
 #include "sim/sim_communicator.hpp"
+#include "sim/task_fiber.hpp"
 
 namespace paragrad::sim {
 
 /// An emulated worker.
 class SimWorker : public comm::Worker {
  public:
-  explicit SimWorker(SimCommunicator& communicator) : Worker(communicator), communicator_(communicator) {}
+  explicit SimWorker(SimCommunicator& communicator)
+      : Worker(communicator),
+        communicator_(communicator),
+        tasks_(communicator.world(), communicator.rank(), communicator.device().name()) {}
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     if (computing_) return task();
@@ -23,6 +30,14 @@ class SimWorker : public comm::Worker {
     communicator_.run_kernels(kernels);
   }
 
+  void launch(Task task) override {
+    if (computing_) throw std::logic_error("a task was launched from within a computation");
+    tasks_.launch(std::move(task));
+  }
+  void join() override { tasks_.join(); }
+
+  void finish() { tasks_.finish(); }  ///< the last call
+
  private:
   struct Inside {
     explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
@@ -31,6 +46,7 @@ class SimWorker : public comm::Worker {
   };
 
   SimCommunicator& communicator_;
+  TaskFiber tasks_;
   bool computing_ = false;
 };
 

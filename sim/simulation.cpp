@@ -24,6 +24,7 @@ Report run(const Platform& platform, int workers, const Options& options, const 
       SimCommunicator communicator(world, rank, *devices[static_cast<std::size_t>(rank)]);
       SimWorker worker(communicator);
       body(worker);
+      worker.finish();
     });
   world.engine.run();
   return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes()};

@@ -20,7 +20,7 @@ struct World {
   int workers;
 
   World(const Platform& platform, int workers_, const Options& options)
-      : engine(static_cast<std::size_t>(workers_), options.host_threads),
+      : engine(2 * static_cast<std::size_t>(workers_), options.host_threads),
         network(make_network(options.network, engine, platform)),
         transport(engine, *network, workers_, platform.eager_bytes),
         roofline(platform.device),

@@ -21,7 +21,7 @@ Engine::~Engine() {
 void Engine::spawn(std::uint32_t actor, std::function<void()> body) {
   fibers_.push_back(std::make_unique<Fiber>(*this, *stacks_, actor, std::move(body)));
   ++live_;
-  schedule(0, actor, *fibers_.back(), 0);
+  schedule(now_, actor, *fibers_.back(), 0);
 }
 
 void Engine::run() {

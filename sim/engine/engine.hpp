@@ -55,7 +55,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// A fiber that starts at time 0. `actor` orders it among others at equal times; its rank. Call before run().
+  /// A fiber that starts at now(). `actor` orders it among others at equal times; its rank. Call before run() or from a
+  /// fiber.
   void spawn(std::uint32_t actor, std::function<void()> body);
 
   /// Runs until all fibers have ended. Rethrows what the first failing fiber (in virtual time) threw; throws Deadlock.

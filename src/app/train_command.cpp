@@ -6,6 +6,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "comm/mpi/mpi_worker.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
@@ -76,7 +77,7 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
   try {
     const auto device = backend::make_device(arguments.device);
     comm::MpiCommunicator communicator(*device);
-    comm::RealWorker worker(communicator);
+    comm::MpiWorker worker(communicator);
     std::optional<Prepared> prepared;
     std::string mistake;
     try {

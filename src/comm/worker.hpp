@@ -10,6 +10,9 @@ namespace paragrad::comm {
 /// One replica's seat: its peers, its device, and the way to compute. An MPI rank, or an emulated worker.
 class Worker {
  public:
+  /// A piece of communication.
+  using Task = std::function<void(Communicator&)>;
+
   explicit Worker(Communicator& communicator) : comm_(communicator) {}
   virtual ~Worker() = default;
 
@@ -29,6 +32,17 @@ class Worker {
   /// Runs a few kernels, and nothing else, on the device it hands over. `kernels` may be called more than once (the
   /// simulator first asks a device without arithmetic what they cost).
   virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) = 0;
+
+  /// Runs `task` beside this worker's computing and talking: a thread under MPI, a second fiber in the simulator. The tasks
+  /// of one worker run one after the other, in the order of launching; all workers launch the same tasks in the same order.
+  ///
+  /// A task talks through the communicator it gets, whose messages never meet those of comm(), and computes with that
+  /// communicator's device. What it reads or writes belongs to it until join(). Not from within compute().
+  /// Where a second thread may not communicate, tasks wait for join() and run there: the same bits, nothing side by side.
+  virtual void launch(Task task) = 0;
+
+  /// Returns when all launched tasks have ended. Rethrows the first error of one; the tasks behind it are dropped.
+  virtual void join() = 0;
 
  private:
   Communicator& comm_;

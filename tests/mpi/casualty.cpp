@@ -1,5 +1,5 @@
-// mpiexec -n 3 mpi_casualty <way>: worker 1 ends in the given way in the middle of an endless training; death.sh looks at
-// what becomes of the others. Every worker first prints its process id.
+// mpiexec -n 3 mpi_casualty <way>: worker 1 ends in the given way in the middle of an endless training, with communication
+// tasks under way beside it; death.sh looks at what becomes of the others. Every worker first prints its process id.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -12,6 +12,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "comm/mpi/mpi_worker.hpp"
 
 using namespace paragrad;
 
@@ -32,16 +33,21 @@ void die(const std::string& way, comm::MpiSession& session) {
 void train(const std::string& way, comm::MpiSession& session) {
   const auto device = backend::make_device("reference");
   comm::MpiCommunicator comm(*device, way == "hang" ? 1.0 : 300.0);
+  comm::MpiWorker worker(comm);
   std::printf("pid %d\n", static_cast<int>(getpid()));
   std::fflush(stdout);
   const auto allreduce = comm::make_allreduce("ring");
-  std::vector<float> data(100'000);
+  std::vector<float> data(100'000), beside(100'000);
+  const auto launch = [&] { worker.launch([&](comm::Communicator& second) { (*allreduce)(second, beside); }); };
   for (int step = 0;; ++step) {
+    launch();
     (*allreduce)(comm, data);
     if (step == 20 && comm.rank() == 1) {
+      launch();  // this one nobody else will join
       die(way, session);
       if (way == "hang") pause();
     }
+    worker.join();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -82,9 +83,17 @@ struct MpiCommunicator::State {
   Clock::time_point start;
   std::vector<Transfer> transfers;
   std::vector<std::uint32_t> free_slots;
+  std::atomic<bool> abandoned = false;
 
   void check(int code, const char* doing) const {
     if (code != MPI_SUCCESS) throw_mpi_failure(rank, doing, code);
+  }
+
+  void connect() {
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
 
   Request keep(Transfer transfer) {
@@ -125,6 +134,7 @@ struct MpiCommunicator::State {
     if (done) return status;
     const auto begin = Clock::now();
     for (poll(); !done; poll()) {
+      if (abandoned) throw Failure(core::format("worker {} gives up its {}", rank, transfer.text()));
       const double waited_s = seconds_since(begin);
       if (waited_s > stall_s) {
         throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, transfer.text()));
@@ -141,13 +151,16 @@ struct MpiCommunicator::State {
 
 MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
     : Communicator(device), state_(std::make_unique<State>()) {
-  State& s = *state_;
-  s.stall_s = stall_s;
-  s.check(MPI_Comm_rank(MPI_COMM_WORLD, &s.rank), "MPI_Comm_rank");
-  s.check(MPI_Comm_size(MPI_COMM_WORLD, &s.size), "MPI_Comm_size");
-  s.check(MPI_Comm_dup(MPI_COMM_WORLD, &s.comm), "MPI_Comm_dup");
-  s.check(MPI_Comm_set_errhandler(s.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  s.start = Clock::now();
+  state_->connect();
+  state_->stall_s = stall_s;
+  state_->start = Clock::now();
+}
+
+MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& device)
+    : Communicator(device), state_(std::make_unique<State>()) {
+  state_->connect();
+  state_->stall_s = main.state_->stall_s;
+  state_->start = main.state_->start;
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -184,6 +197,14 @@ Received MpiCommunicator::wait(Request request) {
   state_->check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
   return {status.MPI_SOURCE, static_cast<std::size_t>(bytes)};
 }
+
+bool MpiCommunicator::allows_threads() const {
+  int provided = 0;
+  state_->check(MPI_Query_thread(&provided), "MPI_Query_thread");
+  return provided == MPI_THREAD_MULTIPLE;
+}
+
+void MpiCommunicator::abandon() { state_->abandoned = true; }
 
 void MpiCommunicator::add(std::span<const float> from, std::span<float> to) { device().add(from, to); }
 

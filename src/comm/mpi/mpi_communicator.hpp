@@ -18,6 +18,10 @@ namespace paragrad::comm {
 class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(backend::Device& device, double stall_s = 300);
+
+  /// A second one beside `main`, with the same clock and patience; messages of the two never meet. `device` serves the
+  /// thread that will use it.
+  MpiCommunicator(const MpiCommunicator& main, backend::Device& device);
   ~MpiCommunicator() override;
 
   int rank() const override;
@@ -28,6 +32,12 @@ class MpiCommunicator : public Communicator {
   double now_s() override;  ///< since construction
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float> data) override;
+
+  /// Whether several threads may communicate at the same time (MPI_THREAD_MULTIPLE), each through a communicator of its own.
+  bool allows_threads() const;
+
+  /// From any thread: waits under way, and to come, throw Failure. For a worker that ends early.
+  void abandon();
 
  private:
   struct State;

@@ -3,6 +3,7 @@
 
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "comm/mpi/mpi_worker.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::comm {
@@ -24,6 +25,7 @@ void MpiSession::abort(int) { refuse(); }
 
 struct MpiCommunicator::State {};
 MpiCommunicator::MpiCommunicator(backend::Device& device, double) : Communicator(device) { refuse(); }
+MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device) : Communicator(device) { refuse(); }
 MpiCommunicator::~MpiCommunicator() = default;
 int MpiCommunicator::rank() const { refuse(); }
 int MpiCommunicator::size() const { refuse(); }
@@ -33,5 +35,13 @@ Received MpiCommunicator::wait(Request) { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
 void MpiCommunicator::library_allreduce(std::span<float>) { refuse(); }
+bool MpiCommunicator::allows_threads() const { refuse(); }
+void MpiCommunicator::abandon() { refuse(); }
+
+class MpiWorker::Beside {};
+MpiWorker::MpiWorker(MpiCommunicator& communicator) : RealWorker(communicator), communicator_(communicator) { refuse(); }
+MpiWorker::~MpiWorker() = default;
+void MpiWorker::launch(Task) { refuse(); }
+void MpiWorker::join() { refuse(); }
 
 }  // namespace paragrad::comm

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/worker.hpp"
+#include "sim/world.hpp"
+
+namespace paragrad::sim {
+
+/// The second fiber of an emulated worker, which runs its communication tasks over a channel of its own. Made at the first
+/// launch, so workers that never launch cost nothing.
+///
+/// Both fibers of a worker carry its rank as their actor: at equal times they run in the order in which their events were
+/// made. Model of time: the additions of a reduction take as long as they would alone, and slow the worker's computing as
+/// little as it slows them (a device with an engine for each); messages share the worker's links with those of comm().
+class TaskFiber {
+ public:
+  TaskFiber(World& world, int rank, std::string_view device_name) : world_(world), rank_(rank), device_name_(device_name) {}
+
+  void launch(comm::Worker::Task task);
+  void join();
+  void finish();  ///< joins and ends the fiber; to be called before the worker's own fiber ends
+
+ private:
+  struct State;  // belongs to the fiber too, which may outlive the worker when the simulation is abandoned
+
+  World& world_;
+  int rank_;
+  std::string device_name_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace paragrad::sim
