@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "backend/meta/meta_memory.hpp"
 #include "sim/engine/fiber.hpp"
 
 namespace paragrad::sim {
@@ -15,6 +16,10 @@ constexpr std::uint64_t send_over = std::uint64_t{1} << 32;
 // Receives from any source are matched as the last event of an instant, after all that arrives in it: an actor behind all
 // workers. Every message takes at least a picosecond, so nothing that follows can arrive in the same instant.
 constexpr std::uint32_t behind_all_workers = std::uint32_t{1} << 31;
+
+// Messages of device memory without content (meta) have a size only; those of host memory are copied, as control flow may
+// depend on them.
+bool has_content(std::span<const std::byte> data) { return !data.empty() && !backend::is_meta_memory(data.data()); }
 
 }  // namespace
 
@@ -40,15 +45,14 @@ comm::Request Transport::start_send(int from, int to, int tag, std::span<const s
   const Id operation = operations_.add({.reason = {"the receive of", to}});
   Message message{.from = from, .to = to, .tag = tag, .data = data, .eager = bytes <= eager_bytes_};
   if (message.eager) {
-    message.copy.assign(data.begin(), data.end());
-    message.data = message.copy;
+    if (has_content(data)) message.copy.assign(data.begin(), data.end());
   } else {
     message.send = operation;
     message.visible_at = engine_.now() + network_.latency(from, to);
   }
   const Id id = messages_.add(std::move(message));
   if (messages_[id].eager) {
-    messages_[id].data = messages_[id].copy;
+    if (has_content(data)) messages_[id].data = messages_[id].copy;
     network_.start(from, to, bytes, *this, id);
     operations_[operation].done = true;
   }
@@ -149,7 +153,8 @@ void Transport::match(Id id, Id receive) {
   message.receive = receive;
   const Posted& posted = receives_[receive];
   if (message.data.size() > posted.data.size()) throw std::logic_error("a message is longer than the receive's buffer");
-  if (!message.data.empty()) std::memcpy(posted.data.data(), message.data.data(), message.data.size());
+  if (has_content(message.data) && has_content(posted.data))
+    std::memcpy(posted.data.data(), message.data.data(), message.data.size());
   if (message.eager) {
     if (message.delivered) finish_receive(id);
     return;

@@ -14,11 +14,11 @@ namespace paragrad::sim {
 
 /// Mailboxes of all emulated workers: MPI's matching rules over a network model.
 ///
-/// A message of at most eager_bytes is copied and travels at once. A longer one (rendezvous) starts when send and receive
-/// are both posted and is copied straight from buffer to buffer. A receive that names its source matches the oldest
-/// unmatched message of that source and tag. A receive from any source takes the message that arrives first, of several that
-/// arrive in the same picosecond that of the lowest rank; an eager message arrives when it is delivered, a rendezvous one
-/// when word of it does (the network's latency after the send).
+/// A message of at most eager_bytes is copied (where it has content, see Device::computes) and travels at once. A longer one
+/// (rendezvous) starts when send and receive are both posted and is copied straight from buffer to buffer. A receive that
+/// names its source matches the oldest unmatched message of that source and tag. A receive from any source takes the message
+/// that arrives first, of several that arrive in the same picosecond that of the lowest rank; an eager message arrives when
+/// it is delivered, a rendezvous one when word of it does (the network's latency after the send).
 class Transport : private Delivery, private EventHandler {
  public:
   Transport(Engine& engine, Network& network, int workers, std::int64_t eager_bytes);

@@ -40,6 +40,11 @@ class Device {
   virtual std::string_view name() const = 0;
   virtual core::Arena allocate(std::size_t count) const = 0;  ///< zeros
 
+  /// False where there is no arithmetic and no memory (meta): kernels are counted only, losses are 0, and what allocate()
+  /// gives has addresses but no content, so it must not be read, written, copied or sent by anything but this device and
+  /// the simulator's transport.
+  virtual bool computes() const { return true; }
+
   const WorkMeter& meter() const { return meter_; }
 
   /// C[m][n] = A·B + keep·C, where A is [m][k] (or [k][m] when transposed) and B is [k][n] (or [n][k]).

@@ -81,6 +81,7 @@ TEST_CASE("the meta device reserves more than any memory holds and computes no l
   CHECK(loss.loss == 0);
   CHECK(loss.errors == 0);
   CHECK(device->allocate(0).size() == 0);
+  CHECK_FALSE(device->computes());
 }
 
 TEST_CASE("touching memory of the meta device faults", "[backend]") {
@@ -100,6 +101,7 @@ TEST_CASE("touching memory of the meta device faults", "[backend]") {
 
 TEST_CASE("devices allocate zeros", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
+  CHECK(device->computes());
   const core::Arena arena = device->allocate(1000);
   for (const float value : arena.span()) REQUIRE(value == 0);
 }

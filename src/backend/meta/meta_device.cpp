@@ -1,33 +1,19 @@
-#include <sys/mman.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "backend/kernels.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
+#include "backend/meta/meta_memory.hpp"
 
 namespace paragrad::backend {
 
 namespace {
 
-/// Addresses without memory: pointers may be computed with, touching one is a segmentation fault.
-core::Arena reserve(std::size_t count) {
-  if (count == 0) return {};
-  void* address = mmap(nullptr, count * sizeof(float), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED)
-    throw core::ConfigError(
-        core::format("device meta cannot reserve {} bytes of address space ({}): use fewer workers or a "
-                     "smaller model",
-                     count * sizeof(float), std::strerror(errno)));
-  return {static_cast<float*>(address), count, [](float* data, std::size_t n) { munmap(data, n * sizeof(float)); }};
-}
-
 /// Counts work (in Device's public functions) and does none.
 class MetaDevice final : public Device {
  public:
   std::string_view name() const override { return "meta"; }
-  core::Arena allocate(std::size_t count) const override { return reserve(count); }
+  bool computes() const override { return false; }
+  core::Arena allocate(std::size_t count) const override {
+    if (count == 0) return {};
+    return {reinterpret_cast<float*>(meta_memory), count, [](float*, std::size_t) {}};
+  }
 
  private:
   void do_gemm(Transpose, Transpose, std::size_t, std::size_t, std::size_t, const float*, const float*, float,
