@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <thread>
 
 #include "app/training.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/sha256.hpp"
 #include "sim/simulation.hpp"
@@ -21,8 +23,23 @@ struct SimulationArguments {
   int host_threads = 0;
 };
 
+constexpr std::size_t most_samples = 1'000'000'000'000'000;
+
+void add_timing_options(CLI::App& parser, train::Options& options) {
+  constexpr const char* group = "Timing without arithmetic (--device meta)";
+  const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    parser.add_option(names[i], options.imaginary_samples[i], "of an imaginary data set, instead of --data")
+        ->check(CLI::Range(std::size_t{0}, most_samples))
+        ->group(group);
+  parser.add_option("--max-blocks", options.max_blocks, "time only the first blocks of each sweep (0: all)")->group(group);
+  parser.add_option("--max-steps", options.max_steps, "time only the first minibatches of each block (0: all)")
+      ->group(group);
+}
+
 void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   add_training_options(parser, arguments.training);
+  add_timing_options(parser, arguments.training.options);
   parser.add_option("--workers", arguments.workers, "emulated workers")->check(CLI::Range(1, 1000000))->group("Simulation");
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->required()
@@ -32,11 +49,35 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
       ->group("Simulation");
 }
 
-int run(SimulationArguments& arguments, const std::string& config) {
+/// A run computes with real data to the end, or it is timed: then data may be imaginary and a part of the way is enough.
+void check_mode(const train::Options& options, bool computes, bool has_rate) {
+  const bool imaginary = options.imaginary_samples != std::array<std::size_t, 3>{};
+  if (computes && imaginary)
+    throw core::ConfigError(
+        "--train-samples, --valid-samples and --test-samples imagine a data set: that can only be timed "
+        "(--device meta); to compute, give a file to --data");
+  if (computes && options.data.empty())
+    throw core::ConfigError("--data is required, or --device meta with --train-samples to time an imaginary data set");
+  if (computes && !has_rate) throw core::ConfigError("--learning-rate is required");
+  if (computes && (options.max_blocks > 0 || options.max_steps > 0))
+    throw core::ConfigError(
+        "--max-blocks and --max-steps leave out a part of the training: that can only be timed "
+        "(--device meta)");
+  if (imaginary && !options.data.empty()) throw core::ConfigError("give either --data or --train-samples, not both");
+  if (!computes && options.schedule.name == "newbob")
+    throw core::ConfigError(
+        "the schedule 'newbob' follows the validation loss, which a timing run does not know: choose "
+        "another");
+}
+
+int run(SimulationArguments& arguments, bool has_rate, const std::string& config) {
   TrainingArguments& training = arguments.training;
   const auto start = Clock::now();
   const sim::Platform platform = sim::read_platform(arguments.platform);
-  const train::Source source = train::open_source(training.options, arguments.workers);
+  const bool computes = backend::make_device(training.device)->computes();
+  check_mode(training.options, computes, has_rate);
+  const train::Source source = computes ? train::open_source(training.options, arguments.workers)
+                                        : train::imagine_source(training.options, arguments.workers);
 
   core::Json record = manifest(training, source, "simulation", arguments.workers);
   record["platform"] = {{"name", platform.name}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
@@ -64,7 +105,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
     finish_manifest(record, result, std::chrono::duration<double>(Clock::now() - start).count());
     folder->write("manifest.json", record.dump(2) + "\n");
   }
-  print_result(result, "virtual", training.out);
+  print_result(training, result, "virtual");
   return success;
 }
 
@@ -73,10 +114,11 @@ int run(SimulationArguments& arguments, const std::string& config) {
 int simulate_command(std::span<char*> argv) {
   SimulationArguments arguments;
   const auto parser = make_parser("paragrad simulate", "Trains with N emulated workers in this process.");
+  arguments.training.options.schedule.initial_rate = 1;  // where none is given nothing is computed
   add_simulation_options(*parser, arguments);
   if (const auto code = parse(*parser, argv)) return *code;
   resolve(arguments.training);
-  return run(arguments, parser->config_to_str(true));
+  return run(arguments, parser->count("--learning-rate") > 0, parser->config_to_str(true));
 }
 
 }  // namespace paragrad::app

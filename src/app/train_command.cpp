@@ -1,12 +1,16 @@
 #include <chrono>
 #include <optional>
+#include <thread>
 
-#include "app/rank.hpp"
 #include "app/training.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "comm/mpi/mpi_worker.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -47,7 +51,7 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
     finish_manifest(prepared.manifest, result, std::chrono::duration<double>(Clock::now() - start).count());
     prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
   }
-  print_result(result, "wall-clock", arguments.out);
+  print_result(arguments, result, "wall-clock");
 }
 
 int train_alone(const TrainingArguments& arguments, const std::string& config) {
@@ -59,12 +63,41 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
   return success;
 }
 
+/// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0
+/// speaks first, and as a rule alone.
+[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
+  if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  fmt::print(stderr, "paragrad: {}\n", message);
+  std::fflush(stderr);
+  session.abort(code);
+}
+
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
-  return run_as_rank(arguments.device, [&](comm::Worker& worker) {
+  comm::MpiSession session;
+  try {
+    const auto device = backend::make_device(arguments.device);
+    comm::MpiCommunicator communicator(*device);
+    comm::MpiWorker worker(communicator);
     std::optional<Prepared> prepared;
-    agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker.rank(), worker.size()); });
+    std::string mistake;
+    try {
+      prepared = prepare(arguments, config, "mpi", session.rank(), session.size());
+    } catch (const core::ConfigError& error) {
+      mistake = error.what();
+    }
+    if (const std::string first = comm::first_error(communicator, mistake); !first.empty()) {
+      if (session.rank() == 0) fmt::print(stderr, "paragrad: {}\n", first);
+      return user_error;
+    }
     train_prepared(worker, arguments, *prepared);
-  });
+    return success;
+  } catch (const core::ConfigError& error) {
+    fail(session, error.what(), user_error);
+  } catch (const comm::Failure& error) {
+    fail(session, error.what(), peer_failure);
+  } catch (const std::exception& error) {
+    fail(session, core::format("internal error: {}", error.what()), internal_error);
+  }
 }
 
 }  // namespace
@@ -73,8 +106,13 @@ int train_command(std::span<char*> argv) {
   TrainingArguments arguments;
   const auto parser = make_parser("paragrad train", "Trains a network; under mpiexec with one worker per rank.");
   add_training_options(*parser, arguments);
+  for (const char* option : {"--data", "--learning-rate"}) parser->get_option(option)->required();
   if (const auto code = parse(*parser, argv)) return *code;
   resolve(arguments);
+  if (!backend::make_device(arguments.device)->computes())
+    throw core::ConfigError(core::format(
+        "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
+        arguments.device));
   const std::string config = parser->config_to_str(true);
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
 }

@@ -1,9 +1,15 @@
 #include "app/training.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <cmath>
+#include <fstream>
+#include <thread>
 
-#include "app/environment.hpp"
+#include "backend/backend_info.hpp"
+#include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -26,7 +32,7 @@ std::string strategy_names() {
 }
 
 void add_model_options(CLI::App& parser, train::Options& options) {
-  parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->required()->group("Task");
+  parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->group("Task");
   parser
       .add_option("--model", options.model,
                   "widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu")
@@ -68,9 +74,7 @@ void add_optimiser_options(CLI::App& parser, train::Options& options) {
       .add_option("--minibatch", options.minibatch,
                   "samples; for sgd and data_parallel of all workers together; 0: a whole block")
       ->group("Local optimiser");
-  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")
-      ->required()
-      ->group("Local optimiser");
+  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->group("Local optimiser");
   parser.add_option("--learning-rate-per", options.rate_per, "minibatch or sample")
       ->check(CLI::IsMember({"minibatch", "sample"}))
       ->group("Local optimiser");
@@ -86,6 +90,26 @@ void add_optimiser_options(CLI::App& parser, train::Options& options) {
       ->group("Local optimiser");
   parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")
       ->group("Local optimiser");
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+/// What part of the sweeps a timing run goes through.
+std::string extent(const train::Options& options) {
+  std::string part = core::format("sweeps {}", options.sweeps);
+  if (options.max_blocks > 0) part += core::format(", of each the first {} blocks", options.max_blocks);
+  if (options.max_steps > 0) part += core::format(", of each block the first {} minibatches", options.max_steps);
+  return part;
 }
 
 /// JSON has no NaN: the score of an empty subset is null.
@@ -114,16 +138,27 @@ void resolve(TrainingArguments& arguments) {
       throw core::ConfigError(core::format("--block-momentum: '{}' is neither a number nor auto", text));
     strategy.block_momentum = value;
   }
-  if (arguments.device == "meta")
-    throw core::ConfigError("the device 'meta' counts work and computes nothing: training needs cpu or reference");
   dist::make_strategy("bmuf", strategy);  // every value is checked, whether this run uses it or not
 }
 
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {
-  const data::DatasetInfo& data = source.dataset->info();
-  core::Json record = environment();
-  record.update({
-      {"data", {{"path", data.path}, {"name", data.name}, {"content_sha256", data.content_sha256}}},
+  const core::BuildInfo build = core::build_info();
+  const data::DatasetInfo& data = source.info;
+  return {
+      {"program",
+       {{"version", build.version},
+        {"commit", build.commit},
+        {"dirty_sha256", build.dirty_sha256},
+        {"compiler", build.compiler},
+        {"flags", build.flags},
+        {"build_type", build.build_type},
+        {"blas", backend::blas_description()}}},
+      {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
+      {"data",
+       {{"path", data.path},
+        {"name", data.name},
+        {"content_sha256", data.content_sha256},
+        {"samples", {{"train", data.samples[0]}, {"valid", data.samples[1]}, {"test", data.samples[2]}}}}},
       {"run",
        {{"world", world},
         {"workers", workers},
@@ -133,14 +168,16 @@ core::Json manifest(const TrainingArguments& arguments, const train::Source& sou
         {"blocks", source.partition->blocks()},
         {"sweeps", arguments.options.sweeps},
         {"seed", arguments.options.seed},
-        {"device", arguments.device}}},
-  });
-  return record;
+        {"device", arguments.device},
+        {"timing_only", source.dataset == nullptr},
+        {"max_blocks", arguments.options.max_blocks},
+        {"max_steps", arguments.options.max_steps}}},
+  };
 }
 
 core::Json end_record(const train::Result& result) {
   return {{"end", true},
-          {"parameters_sha256", result.parameters_sha256},
+          {"parameters_sha256", result.timing_only ? core::Json(nullptr) : core::Json(result.parameters_sha256)},
           {"samples", result.samples},
           {"train_loss", number(result.train.loss)},
           {"train_error", number(result.train.error)},
@@ -160,16 +197,25 @@ void finish_manifest(core::Json& manifest, const train::Result& result, double w
   manifest["result"] = end_record(result);
 }
 
-void print_result(const train::Result& result, const std::string& clock, const std::string& folder) {
-  fmt::print("test error {:.2f} %, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error, result.test.loss,
-             100 * result.valid.error);
+void print_result(const TrainingArguments& arguments, const train::Result& result, const std::string& clock) {
+  if (result.timing_only)
+    fmt::print("timing only: nothing was computed; {}\n", extent(arguments.options));
+  else
+    fmt::print("test error {:.2f} %, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error, result.test.loss,
+               100 * result.valid.error);
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
   fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
              time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
              static_cast<double>(result.samples) / result.training_s);
   if (clock == "wall-clock") fmt::print("waited {} for data\n", time(result.data_wait_s));
-  if (!folder.empty()) fmt::print("run folder {}\n", folder);
-  fmt::print("weights sha256 {}\n", result.parameters_sha256);
+  if (!arguments.out.empty()) fmt::print("run folder {}\n", arguments.out);
+  if (!result.timing_only) fmt::print("weights sha256 {}\n", result.parameters_sha256);
+}
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace paragrad::app

@@ -33,6 +33,9 @@ void finish_manifest(core::Json& manifest, const train::Result& result, double w
 core::Json end_record(const train::Result& result);
 
 /// Scores, times and hash for the user.
-void print_result(const train::Result& result, const std::string& clock, const std::string& folder);
+void print_result(const TrainingArguments& arguments, const train::Result& result, const std::string& clock);
+
+/// Peak resident memory of this process so far.
+std::uint64_t peak_memory_bytes();
 
 }  // namespace paragrad::app

@@ -40,18 +40,7 @@ bool cuts_evenly(std::span<const std::uint64_t> starts, std::uint64_t samples) {
   return true;
 }
 
-/// One dimension, that many elements: asked before anything is read, so that a wrong length costs no memory.
-bool has_length(const Hdf5File& file, const std::string& array, std::size_t length) {
-  return file.exists(array) && file.array_info(array).shape == std::vector<std::size_t>{length};
-}
-
-}  // namespace
-
-Partition::Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t workers,
-                     std::size_t blocks, std::uint64_t seed)
-    : order_(std::move(order)), starts_(std::move(starts)), workers_(workers), blocks_(blocks), seed_(seed) {}
-
-Partition Partition::random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
+void check_counts(std::size_t samples, std::size_t workers, std::size_t blocks) {
   if (workers < 1 || blocks < 1)
     throw core::ConfigError(
         core::format("a partition {}x{} has no splits; both numbers must be at least 1", workers, blocks));
@@ -60,15 +49,37 @@ Partition Partition::random(std::size_t samples, std::size_t workers, std::size_
         core::format("a partition {}x{} has more splits than the {} samples of the training set; take "
                      "fewer workers or fewer blocks",
                      workers, blocks, samples));
+}
+
+/// One dimension, that many elements: asked before anything is read, so that a wrong length costs no memory.
+bool has_length(const Hdf5File& file, const std::string& array, std::size_t length) {
+  return file.exists(array) && file.array_info(array).shape == std::vector<std::size_t>{length};
+}
+
+}  // namespace
+
+Partition::Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t samples,
+                     std::size_t workers, std::size_t blocks, std::uint64_t seed)
+    : order_(std::move(order)),
+      starts_(std::move(starts)),
+      samples_(samples),
+      workers_(workers),
+      blocks_(blocks),
+      seed_(seed) {}
+
+Partition Partition::random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
+  check_counts(samples, workers, blocks);
   if (samples > std::numeric_limits<std::uint32_t>::max())
     throw core::ConfigError(
         core::format("a training set of {} samples is too large to partition (at most 2^32 - 1)", samples));
 
   auto order = core::RandomStream(seed, core::Purpose::partition).permutation(static_cast<std::uint32_t>(samples));
-  std::vector<std::uint64_t> starts(workers * blocks + 1);
-  for (std::size_t i = 0; i + 1 < starts.size(); ++i) starts[i] = core::part_of(samples, workers * blocks, i).begin;
-  starts.back() = samples;
-  return {std::move(order), std::move(starts), workers, blocks, seed};
+  return {std::move(order), {}, samples, workers, blocks, seed};
+}
+
+Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
+  check_counts(samples, workers, blocks);
+  return {{}, {}, samples, workers, blocks, seed};
 }
 
 std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t workers, std::size_t blocks,
@@ -93,40 +104,52 @@ std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t wor
   auto starts = file.read<std::uint64_t>(group + "/starts");
   if (!holds_each_once(order)) throw broken("does not hold each sample exactly once");
   if (!cuts_evenly(starts, samples)) throw broken("has splits whose sizes differ by more than one");
-  return Partition(std::move(order), std::move(starts), workers, blocks, seed);
+  return Partition(std::move(order), std::move(starts), samples, workers, blocks, seed);
 }
 
 void Partition::store(const std::string& path) const {
   const auto info = Dataset::open(path)->info();
   const std::size_t samples = info.samples[static_cast<std::size_t>(Subset::train)];
-  if (samples != order_.size())
-    throw core::ConfigError(core::format("a partition of {} samples does not fit the {} training samples of '{}'",
-                                         order_.size(), samples, path));
+  if (samples != samples_)
+    throw core::ConfigError(
+        core::format("a partition of {} samples does not fit the {} training samples of '{}'", samples_, samples, path));
   const auto group = group_name(workers_, blocks_, seed_);
   if (Hdf5File::open(path).exists(group))
     throw core::ConfigError(core::format("'{}' has a partition {} already; take another seed, or use that one", path,
                                          group.substr(folder.size() + 1)));
   auto file = Hdf5File::revise(path);
-  file.write(group + "/index", std::span<const std::uint32_t>(order_));
-  file.write(group + "/starts", std::span<const std::uint64_t>(starts_));
+  std::vector<std::uint64_t> starts(workers_ * blocks_ + 1);
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = start(i);
+  file.write(group + "/index", rows({0, samples_}));
+  file.write(group + "/starts", std::span<const std::uint64_t>(starts));
   file.set_count(group, "workers", workers_);
   file.set_count(group, "blocks", blocks_);
   file.set_count(group, "seed", seed_);
-  file.set_count(group, "samples", order_.size());
+  file.set_count(group, "samples", samples_);
   file.set_text(group, "dataset_sha256", info.content_sha256);
   file.finish();
 }
 
-std::span<const std::uint32_t> Partition::split(std::size_t block, std::size_t worker) const {
-  if (block >= blocks_ || worker >= workers_) throw std::out_of_range("Partition::split: no such split");
-  const std::size_t i = block * workers_ + worker;
-  return std::span(order_).subspan(starts_[i], starts_[i + 1] - starts_[i]);
+std::size_t Partition::start(std::size_t split) const {
+  const std::size_t splits = workers_ * blocks_;
+  if (split == splits) return samples_;
+  return starts_.empty() ? core::part_of(samples_, splits, split).begin : starts_[split];
 }
 
-std::span<const std::uint32_t> Partition::block(std::size_t block) const {
-  if (block >= blocks_) throw std::out_of_range("Partition::block: no such block");
-  const std::size_t begin = starts_[block * workers_], end = starts_[(block + 1) * workers_];
-  return std::span(order_).subspan(begin, end - begin);
+core::Range Partition::split_range(std::size_t block, std::size_t worker) const {
+  if (block >= blocks_ || worker >= workers_) throw std::out_of_range("Partition::split_range: no such split");
+  const std::size_t i = block * workers_ + worker;
+  return {start(i), start(i + 1)};
+}
+
+core::Range Partition::block_range(std::size_t block) const {
+  if (block >= blocks_) throw std::out_of_range("Partition::block_range: no such block");
+  return {start(block * workers_), start((block + 1) * workers_)};
+}
+
+std::span<const std::uint32_t> Partition::rows(core::Range positions) const {
+  if (!has_rows()) throw std::logic_error("Partition::rows: this partition knows sizes only");
+  return positions.of(std::span(order_));
 }
 
 namespace {

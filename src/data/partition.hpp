@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/range.hpp"
 #include "data/dataset.hpp"
 
 namespace paragrad::data {
@@ -19,6 +20,10 @@ class Partition {
   /// Throws ConfigError if there are more splits than samples, or a count below one.
   static Partition random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);
 
+  /// The same splits by their sizes, without rows: for runs that count and never read. Costs no memory, whatever the number
+  /// of samples.
+  static Partition of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);
+
   /// The stored partition "NxM" of a data file with this seed, if there is one. Throws ConfigError if it belongs to another
   /// data set or breaks the promise above.
   static std::optional<Partition> find(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed);
@@ -31,19 +36,28 @@ class Partition {
   std::size_t workers() const { return workers_; }
   std::size_t blocks() const { return blocks_; }
   std::uint64_t seed() const { return seed_; }
-  std::size_t samples() const { return order_.size(); }
+  std::size_t samples() const { return samples_; }
+  bool has_rows() const { return !order_.empty(); }
 
-  /// Rows of the training set in split (block j, worker k).
-  std::span<const std::uint32_t> split(std::size_t block, std::size_t worker) const;
-  /// All splits of a block, one after the other.
-  std::span<const std::uint32_t> block(std::size_t block) const;
+  /// Positions, in the order of the partition, of split (block j, worker k), and of all splits of a block.
+  core::Range split_range(std::size_t block, std::size_t worker) const;
+  core::Range block_range(std::size_t block) const;
+
+  /// Rows of the training set at these positions. A logic_error where there are none.
+  std::span<const std::uint32_t> rows(core::Range positions) const;
+  std::span<const std::uint32_t> split(std::size_t block, std::size_t worker) const {
+    return rows(split_range(block, worker));
+  }
+  std::span<const std::uint32_t> block(std::size_t block) const { return rows(block_range(block)); }
 
  private:
-  Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t workers, std::size_t blocks,
-            std::uint64_t seed);
+  Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t samples, std::size_t workers,
+            std::size_t blocks, std::uint64_t seed);
+  std::size_t start(std::size_t split) const;
 
-  std::vector<std::uint32_t> order_;   // [samples] rows, split after split
-  std::vector<std::uint64_t> starts_;  // [workers * blocks + 1] where each split begins
+  std::vector<std::uint32_t> order_;   // [samples] rows, split after split; empty: sizes only
+  std::vector<std::uint64_t> starts_;  // [workers * blocks + 1] where each split begins; empty: cut evenly
+  std::size_t samples_;
   std::size_t workers_;
   std::size_t blocks_;
   std::uint64_t seed_;

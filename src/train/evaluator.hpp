@@ -12,7 +12,7 @@ class Evaluator {
   Evaluator(comm::Worker& worker, Learner& learner, LearnerCost& cost, const Source& source)
       : worker_(worker), learner_(learner), cost_(cost), source_(source) {}
 
-  /// The same on every worker. NaN for an empty subset.
+  /// The same on every worker.
   Score score(data::Subset subset);
 
  private:

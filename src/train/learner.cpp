@@ -1,6 +1,9 @@
 #include "train/learner.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "train/checkpoint.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -19,6 +22,29 @@ Learner::Learner(backend::Device& device, const Options& options, std::size_t mi
       parameters_(device.allocate(model_.parameter_count())),
       optimiser_(optim::make_optimiser(options.optimiser, device, model_.parameter_count(),
                                        static_cast<float>(options.momentum), bare_gradient)) {}
+
+void Learner::initialise(std::uint64_t seed) {
+  if (computes()) model_.initialise(seed, parameters());
+}
+
+void Learner::restore(std::span<const float> parameters) {
+  if (computes()) std::copy(parameters.begin(), parameters.end(), parameters_.span().begin());
+}
+
+std::vector<float> Learner::snapshot() const {
+  const std::span<const float> parameters = parameters_.span();
+  return computes() ? std::vector<float>(parameters.begin(), parameters.end()) : std::vector<float>{};
+}
+
+std::string Learner::parameters_sha256() const {
+  return computes() ? train::parameters_sha256(parameters_.span()) : std::string{};
+}
+
+Score Learner::score(double loss, double errors, double samples) const {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  if (samples == 0 || !computes()) return {unknown, unknown};
+  return {loss / samples, errors / samples};
+}
 
 backend::LossSum Learner::gradient(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready) {
   if (samples == 0) device_.scale(optimiser_->keep(), optimiser_->gradients());
@@ -70,13 +96,8 @@ backend::LossSum Learner::evaluate(std::size_t samples, const NextBatch& next) {
 LearnerCost::LearnerCost(const Options& options, std::size_t minibatch, bool bare_gradient)
     : meta_(backend::make_device("meta")),
       learner_(*meta_, options, minibatch, bare_gradient),
-      features_(meta_->allocate(learner_.model().max_batch() * learner_.model().inputs())),
-      labels_(learner_.model().max_batch()),
-      next_([this](std::size_t n) { return imaginary_batch(n); }) {}
-
-data::Batch LearnerCost::imaginary_batch(std::size_t samples) {
-  return {features_.span().first(samples * learner_.model().inputs()), std::span(labels_).first(samples)};
-}
+      batches_(*meta_, learner_.model().inputs(), learner_.model().max_batch()),
+      next_([this](std::size_t n) { return batches_.next(n); }) {}
 
 backend::WorkMeter LearnerCost::count(const std::function<void()>& work) {
   const backend::WorkMeter before = meta_->meter();

@@ -3,14 +3,22 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
 #include "nn/model.hpp"
 #include "optim/local_optimiser.hpp"
+#include "train/feed.hpp"
 #include "train/options.hpp"
 
 namespace paragrad::train {
+
+/// Loss per sample and share of samples in error; NaN for an empty subset, and where nothing was computed.
+struct Score {
+  double loss = 0;
+  double error = 0;
+};
 
 /// Hands out the next samples, at most as many as asked for.
 using NextBatch = std::function<data::Batch(std::size_t)>;
@@ -24,6 +32,16 @@ class Learner {
   nn::Model& model() { return model_; }
   std::span<float> parameters() { return parameters_.span(); }
   optim::LocalOptimiser& optimiser() { return *optimiser_; }
+
+  // The host's only ways to the parameters; on a device that does not compute there is nothing to be had or changed.
+  bool computes() const { return device_.computes(); }
+  void initialise(std::uint64_t seed);
+  void restore(std::span<const float> parameters);
+  std::vector<float> snapshot() const;    ///< empty on a device that does not compute
+  std::string parameters_sha256() const;  ///< likewise
+
+  /// Means of sums over `samples` samples: NaN if there are none, or nothing was computed.
+  Score score(double loss, double errors, double samples) const;
 
   /// Forward, loss, backward over `samples` samples (none: a gradient of zero). A minibatch larger than the model's buffers
   /// is processed in pieces whose gradients add up; `ready` is told during the last.
@@ -57,13 +75,11 @@ class LearnerCost {
   backend::WorkMeter evaluate(std::size_t samples);
 
  private:
-  data::Batch imaginary_batch(std::size_t samples);
   backend::WorkMeter count(const std::function<void()>& work);
 
   std::unique_ptr<backend::Device> meta_;
   Learner learner_;
-  core::Arena features_;
-  std::vector<std::int32_t> labels_;
+  ImaginaryBatches batches_;
   NextBatch next_;
 };
 

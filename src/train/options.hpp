@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -10,8 +11,9 @@ namespace paragrad::train {
 
 /// Everything that decides what a training computes. The same in both worlds.
 struct Options {
-  std::string data;   ///< HDF5 file
-  std::string model;  ///< "784-512-256-10:sigmoid"
+  std::string data;                                ///< HDF5 file
+  std::array<std::size_t, 3> imaginary_samples{};  ///< without a file: training, validation, test; timing runs only
+  std::string model;                               ///< "784-512-256-10:sigmoid"
   std::string loss = "cross_entropy";
   std::string strategy = "sgd";
   dist::StrategyOptions strategy_options;
@@ -30,6 +32,9 @@ struct Options {
 
   std::string init;           ///< checkpoint to start from
   int warm_start_sweeps = 0;  ///< sweeps of one worker before the others join
+
+  std::size_t max_blocks = 0;  ///< of each sweep; 0: all. For timing runs: a part of a sweep often tells enough
+  std::size_t max_steps = 0;   ///< minibatches of each block; 0: all
 };
 
 }  // namespace paragrad::train

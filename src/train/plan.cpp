@@ -8,20 +8,25 @@
 namespace paragrad::train {
 
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
-                     int workers) {
+                     int workers, std::size_t max_steps) {
   const bool shared = share == dist::Share::minibatch;
-  const auto all = shared ? partition.block(block) : partition.split(block, static_cast<std::size_t>(rank));
+  const core::Range all =
+      shared ? partition.block_range(block) : partition.split_range(block, static_cast<std::size_t>(rank));
   const std::size_t size = minibatch == 0 ? all.size() : minibatch;
   BlockPlan plan;
-  for (std::size_t begin = 0; begin < all.size(); begin += size) {
-    const auto samples = all.subspan(begin, std::min(size, all.size() - begin));
-    const core::Range part =
-        shared ? core::part_of(samples.size(), static_cast<std::size_t>(workers), static_cast<std::size_t>(rank))
-               : core::Range{0, samples.size()};
-    const auto mine = part.of(samples);
-    plan.rows.insert(plan.rows.end(), mine.begin(), mine.end());
-    plan.mine.push_back(mine.size());
-    plan.together.push_back(samples.size());
+  for (std::size_t begin = all.begin; begin < all.end; begin += size) {
+    if (max_steps > 0 && plan.mine.size() == max_steps) break;
+    const std::size_t together = std::min(size, all.end - begin);
+    const core::Range part = shared
+                                 ? core::part_of(together, static_cast<std::size_t>(workers), static_cast<std::size_t>(rank))
+                                 : core::Range{0, together};
+    if (partition.has_rows()) {
+      const auto rows = partition.rows({begin + part.begin, begin + part.end});
+      plan.rows.insert(plan.rows.end(), rows.begin(), rows.end());
+    }
+    plan.samples += part.size();
+    plan.mine.push_back(part.size());
+    plan.together.push_back(together);
   }
   return plan;
 }

@@ -11,16 +11,17 @@ namespace paragrad::train {
 
 /// One worker's part of a block.
 struct BlockPlan {
-  std::vector<std::uint32_t> rows;    ///< of the training set, in the order of processing
-  std::vector<std::size_t> mine;      ///< this worker's samples in each minibatch; their sum is rows.size()
+  std::vector<std::uint32_t> rows;    ///< of the training set, in the order of processing; none if the partition has none
+  std::size_t samples = 0;            ///< this worker's
+  std::vector<std::size_t> mine;      ///< in each minibatch; their sum is samples
   std::vector<std::size_t> together;  ///< samples of the same minibatch over all workers that share it
 };
 
 /// Share::minibatch: the block's samples, in stored order, cut into minibatches; each worker takes a contiguous part of
 /// each, so any number of workers walks through the same minibatches. Share::block: worker k takes split k, in minibatches
-/// of its own. minibatch = 0: one minibatch for the whole block (or split).
+/// of its own. minibatch = 0: one minibatch for the whole block (or split). max_steps: only the first minibatches; 0: all.
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
-                     int workers);
+                     int workers, std::size_t max_steps = 0);
 
 /// The order in which sweep `sweep` (from 1) takes the blocks: random, the same for every strategy and number of workers.
 std::vector<std::uint32_t> block_order(std::uint64_t seed, int sweep, std::size_t blocks);

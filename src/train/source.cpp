@@ -1,7 +1,8 @@
+#include "train/source.hpp"
+
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/model.hpp"
-#include "train/trainer.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -14,23 +15,48 @@ void check_fit(const Options& options, const data::DatasetInfo& info) {
                                          info.dim, info.classes));
 }
 
+std::size_t splits_per_block(const Options& options, int workers) {
+  return options.splits == 0 ? static_cast<std::size_t>(workers) : options.splits;
+}
+
+data::DatasetInfo imaginary_info(const Options& options) {
+  if (options.imaginary_samples[0] == 0)
+    throw core::ConfigError("a timing run needs the size of a data set: give --train-samples, or --data with a file");
+  const auto layers = nn::make_layers(options.model);
+  data::DatasetInfo info;
+  info.name = "imaginary";
+  info.dim = layers.front()->inputs();
+  info.classes = layers.back()->outputs();
+  info.samples = options.imaginary_samples;
+  return info;
+}
+
 }  // namespace
 
 Source open_evaluation(const Options& options) {
   Source source;
   source.dataset = data::Dataset::open(options.data);
-  check_fit(options, source.dataset->info());
+  source.info = source.dataset->info();
+  check_fit(options, source.info);
   source.prefetcher = std::make_shared<data::Prefetcher>();
   return source;
 }
 
 Source open_source(const Options& options, int workers) {
   Source source = open_evaluation(options);
-  const data::DatasetInfo& info = source.dataset->info();
-  const std::size_t splits = options.splits == 0 ? static_cast<std::size_t>(workers) : options.splits;
+  const std::size_t splits = splits_per_block(options, workers);
   auto partition = data::Partition::find(*source.dataset, splits, options.blocks, options.seed);
-  if (!partition) partition = data::Partition::random(info.samples[0], splits, options.blocks, options.seed);
+  if (!partition) partition = data::Partition::random(source.info.samples[0], splits, options.blocks, options.seed);
   source.partition = std::make_shared<const data::Partition>(std::move(*partition));
+  return source;
+}
+
+Source imagine_source(const Options& options, int workers) {
+  Source source;
+  source.info = options.data.empty() ? imaginary_info(options) : data::Dataset::open(options.data)->info();
+  check_fit(options, source.info);
+  source.partition = std::make_shared<const data::Partition>(
+      data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, workers), options.blocks, options.seed));
   return source;
 }
 

@@ -9,6 +9,7 @@
 #include "dist/model_averaging.hpp"
 #include "train/checkpoint.hpp"
 #include "train/evaluator.hpp"
+#include "train/feed.hpp"
 #include "train/learner.hpp"
 #include "train/plan.hpp"
 
@@ -59,7 +60,7 @@ class Trainer {
   Learner learner_;
   LearnerCost cost_;
   Evaluator evaluator_;
-  data::Loader loader_;
+  Feed feed_;
   NextBatch next_;
   dist::Replica replica_;
 
@@ -88,14 +89,14 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       learner_(worker.device(), options, largest_minibatch(), exchanges_),
       cost_(options, largest_minibatch(), exchanges_),
       evaluator_(worker, learner_, cost_, source),
-      loader_(source.dataset, data::Subset::train, *source.prefetcher),
-      next_([this](std::size_t n) { return loader_.next(n); }),
+      feed_(source, data::Subset::train, worker.device(), learner_.model().max_batch()),
+      next_([this](std::size_t n) { return feed_.next(n); }),
       replica_{learner_.parameters(), learner_.optimiser(), {}} {}
 
 std::size_t Trainer::largest_minibatch() const {
   const auto workers = static_cast<std::size_t>(worker_.size());
   const bool shared = strategy_->share() == dist::Share::minibatch && options_.warm_start_sweeps == 0;
-  const std::size_t all = options_.minibatch == 0 ? source_.dataset->info().samples[0] : options_.minibatch;
+  const std::size_t all = options_.minibatch == 0 ? source_.samples(data::Subset::train) : options_.minibatch;
   return shared ? (all + workers - 1) / workers : all;
 }
 
@@ -119,8 +120,9 @@ Result Trainer::run() {
   result_.training_s = worker_.comm().now_s() - start_s_;
   result_.test = evaluator_.score(data::Subset::test);
   result_.times = times_;
-  result_.data_wait_s = loader_.waited_s();
-  if (leads()) result_.parameters_sha256 = parameters_sha256(learner_.parameters());
+  result_.data_wait_s = feed_.waited_s();
+  result_.timing_only = !learner_.computes();
+  if (leads()) result_.parameters_sha256 = learner_.parameters_sha256();
   return result_;
 }
 
@@ -146,13 +148,12 @@ void Trainer::start() {
 }
 
 void Trainer::load_initial_model() {
-  const std::span<float> parameters = learner_.parameters();
-  if (options_.init.empty()) return learner_.model().initialise(options_.seed, parameters);
+  if (options_.init.empty()) return learner_.initialise(options_.seed);
   const Checkpoint checkpoint = read_checkpoint(options_.init);
-  if (checkpoint.parameters.size() != parameters.size() || checkpoint.model != options_.model)
+  if (checkpoint.parameters.size() != learner_.parameters().size() || checkpoint.model != options_.model)
     throw core::ConfigError(
         core::format("checkpoint '{}' holds the model '{}', not '{}'", options_.init, checkpoint.model, options_.model));
-  std::copy(checkpoint.parameters.begin(), checkpoint.parameters.end(), parameters.begin());
+  learner_.restore(checkpoint.parameters);
 }
 
 void Trainer::broadcast_parameters() { spread_->gather(worker_.comm(), learner_.parameters()); }
@@ -170,24 +171,26 @@ void Trainer::warm_start() {
 void Trainer::train_sweep(int sweep) {
   sweep_ = sweep;
   sums_ = {};
-  const auto order = block_order(options_.seed, sweep, source_.partition->blocks());
+  auto order = block_order(options_.seed, sweep, source_.partition->blocks());
+  if (options_.max_blocks > 0) order.resize(std::min(order.size(), options_.max_blocks));
   const auto plan_of = [&](std::size_t position) {
-    return warming_up_ ? plan_block(*source_.partition, order[position], dist::Share::minibatch, options_.minibatch, 0, 1)
+    return warming_up_ ? plan_block(*source_.partition, order[position], dist::Share::minibatch, options_.minibatch, 0, 1,
+                                    options_.max_steps)
                        : plan_block(*source_.partition, order[position], strategy_->share(), options_.minibatch,
-                                    worker_.rank(), worker_.size());
+                                    worker_.rank(), worker_.size(), options_.max_steps);
   };
   BlockPlan plan = plan_of(0);
-  loader_.prefetch(plan.rows);
+  feed_.prefetch(plan.rows);
   for (block_ = 0; block_ < order.size(); ++block_) {
-    loader_.advance();
+    feed_.advance();
     BlockPlan following;
     if (block_ + 1 < order.size()) {
       following = plan_of(block_ + 1);
-      loader_.prefetch(following.rows);
+      feed_.prefetch(following.rows);
     }
     train_block(plan);
     if (output_.progress != nullptr && !warming_up_)
-      output_.progress->advance(source_.partition->block(order[block_]).size(),
+      output_.progress->advance(source_.partition->block_range(order[block_]).size(),
                                 core::format("sweep {}/{} block {}/{}", sweep, options_.sweeps, block_ + 1, order.size()));
     plan = std::move(following);
   }
@@ -207,7 +210,7 @@ void Trainer::train_block(const BlockPlan& plan) {
   else
     worker_.compute(expected_work(plan), minibatches);
   const double optimised_s = comm.now_s();
-  if (!warming_up_) strategy_->synchronise(worker_, replica_, plan.rows.size());
+  if (!warming_up_) strategy_->synchronise(worker_, replica_, plan.samples);
   times_.optimise_s += optimised_s - begin_s - (times_.aggregate_s - aggregate_before_s);
   times_.aggregate_s += comm.now_s() - optimised_s;
 }
@@ -261,12 +264,12 @@ void Trainer::validate(int sweep) {
   const double begin_s = worker_.comm().now_s();
   std::array<double, 3> sums{sums_.loss.loss, static_cast<double>(sums_.loss.errors), sums_.samples};
   comm::sum_in_rank_order(worker_.comm(), sums);
-  result_.train = {sums[0] / sums[2], sums[1] / sums[2]};
+  result_.train = learner_.score(sums[0], sums[1], sums[2]);
   result_.samples += static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
   times_.validate_s += worker_.comm().now_s() - begin_s;
-  const bool has_validation_set = source_.dataset->info().samples[static_cast<std::size_t>(data::Subset::valid)] > 0;
-  if (has_validation_set && !std::isfinite(result_.valid.loss))
+  const bool scored = learner_.computes() && source_.samples(data::Subset::valid) > 0;
+  if (scored && !std::isfinite(result_.valid.loss))
     throw core::ConfigError(
         core::format("the validation loss is {} after sweep {}: lower the learning rate (a checkpoint "
                      "holds the sweep before)",
@@ -277,11 +280,11 @@ void Trainer::validate(int sweep) {
 // Worker 0 keeps the best model for all.
 void Trainer::remember_best() {
   best_score_ = result_.valid;
-  if (leads()) best_.assign(learner_.parameters().begin(), learner_.parameters().end());
+  if (leads()) best_ = learner_.snapshot();
 }
 
 void Trainer::go_back_to_best(int sweep) {
-  std::copy(best_.begin(), best_.end(), learner_.parameters().begin());
+  learner_.restore(best_);
   broadcast_parameters();
   dist::reset_local_momentum(worker_, replica_);
   strategy_->start(worker_, replica_);
@@ -290,12 +293,9 @@ void Trainer::go_back_to_best(int sweep) {
 }
 
 void Trainer::write_model(int sweep) {
-  if (output_.folder == nullptr) return;
-  const auto parameters = learner_.parameters();
-  write_checkpoint(output_.folder->file("checkpoint.h5"), {options_.model,
-                                                           source_.dataset->info().content_sha256,
-                                                           static_cast<std::uint64_t>(sweep),
-                                                           {parameters.begin(), parameters.end()}});
+  if (output_.folder == nullptr || !learner_.computes()) return;
+  write_checkpoint(output_.folder->file("checkpoint.h5"),
+                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweep), learner_.snapshot()});
 }
 
 void Trainer::report(int sweep, double rate) {
@@ -313,10 +313,13 @@ void Trainer::report(int sweep, double rate) {
                             {"aggregate_s", times_.aggregate_s - reported_.aggregate_s},
                             {"validate_s", times_.validate_s - reported_.validate_s}});
   reported_ = times_;
-  if (output_.progress != nullptr)
-    output_.progress->say(core::format(
-        "sweep {:3}  rate {:<8.4g} train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   {:.4g} s", sweep,
-        rate, result_.train.loss, 100 * result_.train.error, result_.valid.loss, 100 * result_.valid.error, time_s));
+  if (output_.progress == nullptr) return;
+  const std::string scores =
+      learner_.computes()
+          ? core::format("train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   ", result_.train.loss,
+                         100 * result_.train.error, result_.valid.loss, 100 * result_.valid.error)
+          : std::string{};
+  output_.progress->say(core::format("sweep {:3}  rate {:<8.4g} {}{:.4g} s", sweep, rate, scores, time_s));
 }
 
 }  // namespace

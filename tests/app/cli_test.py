@@ -71,6 +71,27 @@ class Runs(CliTest):
         outputs = {self.simulate(4, "--strategy", "bmuf", "--host-threads", n).stdout for n in (1, 2, 4)}
         self.assertEqual(len(outputs), 1)
 
+    def test_a_timing_run_says_what_it_is(self):
+        out = self.folder / "timed"
+        result = run("simulate", "--device", "meta", "--workers", 64, "--platform", PLATFORM, "--model", "440-7x2048-18002:relu",
+                     "--train-samples", 10**9, "--blocks", 1000, "--max-blocks", 2, "--max-steps", 3, "--sweeps", 1,
+                     "--minibatch", 256, "--strategy", "bmuf", "--out", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("timing only", result.stdout)
+        self.assertIn("the first 2 blocks", result.stdout)
+        self.assertIn("the first 3 minibatches", result.stdout)
+        self.assertNotIn("weights", result.stdout)
+        self.assertEqual({p.name for p in out.iterdir()}, {"config.toml", "manifest.json", "metrics.jsonl"})
+        records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        for record in records:
+            for key in ("train_loss", "valid_error"):
+                self.assertIsNone(record[key])
+        self.assertIsNone(records[-1]["parameters_sha256"])
+        self.assertEqual(records[-1]["samples"], 64 * 2 * 3 * 256)
+        self.assertTrue(json.loads((out / "manifest.json").read_text())["run"]["timing_only"])
+        again = run("simulate", "--config", out / "config.toml", "--out", self.folder / "timed-again")
+        self.assertEqual(again.stdout.replace("timed-again", "timed"), result.stdout)
+
     def test_memory_of_emulated_workers_is_bounded(self):
         workers, model_bytes = 12, 4 * (8 * 2048 + 2048 * 2048 + 2048 * 6 + 2048 + 2048 + 6)
         for strategy in ("data_parallel", "model_averaging", "bmuf"):
@@ -85,7 +106,7 @@ class Runs(CliTest):
     def test_help_and_version(self):
         self.assertIn("simulate", run().stdout)
         self.assertIn("commit", run("--version").stdout)
-        for command in ("train", "simulate", "evaluate", "compare", "data", "platform", "collective"):
+        for command in ("train", "simulate", "evaluate", "compare", "data", "platform"):
             result = run(command, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn(f"paragrad {command}", result.stdout)
@@ -105,7 +126,10 @@ class Mistakes(CliTest):
             (["--block-momentum", "lots", "--strategy", "bmuf"], ["lots"]),
             (["--loss", "hinge"], ["hinge"]),
             (["--device", "tpu"], ["tpu"]),
-            (["--device", "meta"], ["meta", "reference"]),
+            (["--train-samples", "600"], ["--train-samples", "--device meta", "--data"]),
+            (["--device", "meta", "--train-samples", "600"], ["either --data or --train-samples"]),
+            (["--device", "meta", "--schedule", "newbob"], ["newbob", "validation loss"]),
+            (["--max-blocks", "1"], ["--max-blocks", "--device meta"]),
             (["--device", "cuda"], ["cuda"]),
             (["--learning-rate-per", "day"], ["day"]),
             (["--sweeps", "0"], ["sweeps"]),
@@ -132,6 +156,15 @@ class Mistakes(CliTest):
                 if "--platform" not in arguments:
                     base = [*base, "--platform", PLATFORM]
                 self.assert_refused(run("simulate", *base, *arguments), *parts)
+
+    def test_timing_needs_sizes_and_training_needs_data(self):
+        task = ["--model", "8-6", "--platform", PLATFORM]
+        self.assert_refused(run("simulate", *task, "--device", "meta"), "--train-samples")
+        self.assert_refused(run("simulate", *task, "--device", "meta", "--train-samples", -1), "--train-samples")
+        self.assert_refused(run("simulate", *task), "--data")
+        self.assert_refused(run("simulate", *task, "--data", self.data), "--learning-rate")
+        self.assert_refused(run("train", "--model", "8-6", "--learning-rate", 1), "--data")
+        self.assert_refused(run("train", *self.task, "--device", "meta"), "'meta'", "paragrad simulate")
 
     def test_unknown_key_in_the_file(self):
         path = self.folder / "wrong.toml"

@@ -35,7 +35,8 @@ class SmallTask {
   /// Trains with emulated workers; worker 0's result.
   train::Result simulate(int workers, const sim::Platform& platform, const sim::Options& how = {},
                          train::Output output = {}) const {
-    const train::Source source = train::open_source(options, workers);
+    const bool computes = backend::make_device(how.device)->computes();
+    const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
     train::Result result;
     sim::run(platform, workers, how, [&](comm::Worker& worker) {
       const train::Result mine = train::train(worker, options, source, output);

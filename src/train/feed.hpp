@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+
+#include "core/range.hpp"
+#include "data/loader.hpp"
+#include "train/source.hpp"
+
+namespace paragrad::train {
+
+/// Minibatches of nothing: memory of a device that does not compute, of the right sizes.
+class ImaginaryBatches {
+ public:
+  ImaginaryBatches(const backend::Device& device, std::size_t dim, std::size_t largest)
+      : dim_(dim), features_(device.allocate(dim * largest)), labels_(device.allocate(largest)) {}
+
+  data::Batch next(std::size_t samples) const;
+
+ private:
+  std::size_t dim_;
+  core::Arena features_;  // [largest][dim]
+  core::Arena labels_;    // [largest], standing for int32
+};
+
+/// How samples reach a worker: through a loader or, where nothing is computed, out of nowhere. Used as a data::Loader is.
+class Feed {
+ public:
+  /// largest: samples that next() will be asked for at most.
+  Feed(const Source& source, data::Subset subset, const backend::Device& device, std::size_t largest);
+
+  void prefetch(const std::vector<std::uint32_t>& rows);
+  void prefetch(core::Range rows);  ///< in the order of the file
+  void advance();
+  data::Batch next(std::size_t at_most);
+  double waited_s() const { return loader_ ? loader_->waited_s() : 0; }
+
+ private:
+  std::optional<data::Loader> loader_;
+  std::optional<ImaginaryBatches> imaginary_;
+};
+
+}  // namespace paragrad::train
