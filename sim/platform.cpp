@@ -1,12 +1,12 @@
 #include "sim/platform.hpp"
 
-#include <toml++/toml.h>
-
-#include <set>
+#include <array>
+#include <memory>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/units.hpp"
+#include "sim/platform_section.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -16,117 +16,224 @@ constexpr std::int64_t most_devices = 10'000'000;
 // No message may arrive in the instant in which it was sent: the order within an instant would then depend on hops.
 constexpr double shortest_latency_s = 1e-9;
 
-/// Reads keys of one table, says where a bad one stands, and finds keys that nobody asked for.
-class Section {
+constexpr std::array fault_kinds{
+    std::pair{Platform::Fault::Kind::worker, "worker"}, std::pair{Platform::Fault::Kind::device_link, "device_link"},
+    std::pair{Platform::Fault::Kind::nic, "nic"}, std::pair{Platform::Fault::Kind::uplink, "uplink"}};
+
+/// The sections of a file; finds those that nobody asked for.
+class File {
  public:
-  Section(const toml::table& root, std::string file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
-    table_ = root[name_].as_table();
-    if (table_ == nullptr) throw core::ConfigError(core::format("platform file '{}' lacks the section [{}]", file_, name_));
+  explicit File(const std::string& path) : path_(path), root_(toml::parse_file(path)) {}
+
+  Section required(const std::string& name) {
+    if (auto section = optional(name)) return *section;
+    throw core::ConfigError(core::format("platform file '{}' lacks the section [{}]", path_, name));
   }
 
-  /// A quantity in SI units within bounds that the simulator's clock (64-bit picoseconds) can work with.
-  double quantity(const std::string& key, core::Unit unit, double least, double most) {
-    const auto text = value(key).value<std::string>();
-    if (!text) fail(key, "write it in quotes and with its unit");
-    double number = 0;
-    try {
-      number = core::parse_quantity(*text, unit);
-    } catch (const core::ConfigError& error) {
-      fail(key, error.what());
-    }
-    if (number < least || number > most)
-      fail(key, core::format("'{}' is outside {} … {}", *text, core::format_quantity(least, unit),
-                             core::format_quantity(most, unit)));
-    return number;
+  std::optional<Section> optional(const std::string& name) {
+    asked_.insert(name);
+    const toml::table* table = root_[name].as_table();
+    if (table == nullptr && root_.contains(name)) fail(name, "must be a section");
+    return table == nullptr ? std::nullopt : std::optional<Section>(std::in_place, *table, path_, name);
   }
 
-  double time(const std::string& key, double least) { return quantity(key, core::Unit::time, least, 1000); }
-  double bandwidth(const std::string& key) { return quantity(key, core::Unit::bandwidth, 1e3, 1e18); }
-  double rate(const std::string& key) { return quantity(key, core::Unit::rate, 1e6, 1e21); }
-
-  double fraction(const std::string& key) {
-    const auto number = value(key).value<double>();
-    if (!number || !(*number > 0) || *number > 1) fail(key, "must be a number above 0 and at most 1");
-    return *number;
-  }
-
-  int count(const std::string& key) {
-    const auto number = value(key).value<std::int64_t>();
-    if (!number || *number < 1 || *number > most_devices)
-      fail(key, core::format("must be a whole number from 1 to {}", most_devices));
-    return static_cast<int>(*number);
-  }
-
-  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
-    throw core::ConfigError(core::format("platform file '{}', key {}.{}: {}", file_, name_, key, problem));
+  /// The sections [[name]].
+  std::vector<Section> list(const std::string& name) {
+    asked_.insert(name);
+    std::vector<Section> sections;
+    if (!root_.contains(name)) return sections;
+    const toml::array* tables = root_[name].as_array();
+    if (tables == nullptr || !tables->is_homogeneous(toml::node_type::table)) fail(name, "write it in double brackets");
+    for (std::size_t i = 0; i < tables->size(); ++i)
+      sections.emplace_back(*(*tables)[i].as_table(), path_, core::format("{}[{}]", name, i));
+    return sections;
   }
 
   void done() const {
-    for (const auto& [key, node] : *table_)
-      if (!asked_.contains(std::string(key.str()))) fail(std::string(key.str()), "is not a known key");
+    for (const auto& [key, node] : root_)
+      if (!asked_.contains(std::string(key.str()))) fail(std::string(key.str()), "is not a known section");
   }
 
  private:
-  toml::node_view<const toml::node> value(const std::string& key) {
-    asked_.insert(key);
-    const auto found = (*table_)[key];
-    if (!found) fail(key, "is missing");
-    return found;
+  [[noreturn]] void fail(const std::string& name, const char* problem) const {
+    throw core::ConfigError(core::format("platform file '{}': [{}] {}", path_, name, problem));
   }
 
-  std::string file_;
-  std::string name_;
-  const toml::table* table_;
+  std::string path_;
+  toml::table root_;
   std::set<std::string> asked_;
 };
 
-Link read_link(const toml::table& root, const std::string& path, const std::string& name) {
-  Section section(root, path, name);
-  const Link link{section.time("latency", shortest_latency_s), section.bandwidth("bandwidth")};
-  section.done();
-  return link;
+int count(Section& section, const std::string& key, std::optional<std::int64_t> otherwise = {}) {
+  return static_cast<int>(section.whole(key, 1, most_devices, otherwise));
 }
 
-Platform parse(const toml::table& root, const std::string& path) {
-  Platform platform;
-  platform.name = path.substr(path.find_last_of('/') + 1);
-  platform.name = platform.name.substr(0, platform.name.find_last_of('.'));
+Link read_link(Section& section) { return {section.time("latency", shortest_latency_s), section.bandwidth("bandwidth")}; }
 
-  Section cluster(root, path, "cluster");
-  platform.nodes = cluster.count("nodes");
-  platform.devices_per_node = cluster.count("devices_per_node");
+void read_cluster(Section cluster, Platform& platform) {
+  platform.nodes = count(cluster, "nodes");
+  platform.devices_per_node = count(cluster, "devices_per_node");
+  platform.sockets_per_node = count(cluster, "sockets_per_node", 1);
+  if (cluster.has("nodes_per_leaf")) platform.nodes_per_leaf = count(cluster, "nodes_per_leaf");
+  platform.taper = cluster.number("taper", 1, 1e6, 1);
+  platform.spine_bytes_per_s = cluster.bandwidth("spine_bandwidth", 0);
   cluster.done();
   if (std::int64_t{platform.nodes} * platform.devices_per_node > most_devices)
     cluster.fail("nodes", core::format("{} nodes of {} devices are more than {} devices", platform.nodes,
                                        platform.devices_per_node, most_devices));
+  if (platform.sockets_per_node > platform.devices_per_node)
+    cluster.fail("sockets_per_node", core::format("is more than the {} devices of a node", platform.devices_per_node));
+}
 
-  Section device(root, path, "device");
-  platform.device.flops_per_s = device.rate("peak");
-  platform.device.bytes_per_s = device.bandwidth("memory_bandwidth");
-  platform.device.gemm_efficiency = device.fraction("gemm_efficiency");
-  platform.device.memory_efficiency = device.fraction("memory_efficiency");
-  platform.device.launch_s = device.time("launch", 0);
-  device.done();
+void read_device(Section section, Platform::Device& device) {
+  device.flops_per_s = section.rate("peak");
+  device.bytes_per_s = section.bandwidth("memory_bandwidth");
+  device.gemm_efficiency = section.fraction("gemm_efficiency");
+  device.memory_efficiency = section.fraction("memory_efficiency");
+  device.launch_s = section.time("launch", 0);
+  section.done();
+}
 
-  platform.node = read_link(root, path, "node");
-  platform.network = read_link(root, path, "network");
+void read_levels(File& file, Platform& platform) {
+  if (auto self = file.optional("self")) {
+    platform.self = read_link(*self);
+    self->done();
+  }
+  Section peer = file.required("peer");
+  platform.peer = read_link(peer);
+  peer.done();
+  if (auto node = platform.sockets_per_node > 1 ? file.required("node") : file.optional("node")) {
+    static_cast<Link&>(platform.node) = read_link(*node);
+    platform.node.shared_bytes_per_s = node->bandwidth("shared_bandwidth", 0);
+    node->done();
+  }
+  if (auto leaf = platform.nodes > 1 ? file.required("leaf") : file.optional("leaf")) {
+    static_cast<Link&>(platform.leaf) = read_link(*leaf);
+    platform.leaf.nics_per_node = count(*leaf, "nics_per_node", 1);
+    leaf->done();
+    if (platform.leaf.nics_per_node > platform.devices_per_node)
+      leaf->fail("nics_per_node", core::format("is more than the {} devices of a node, each of which uses one NIC",
+                                               platform.devices_per_node));
+  }
+  if (auto core = platform.leaves() > 1 ? file.required("core") : file.optional("core")) {
+    platform.core_latency_s = core->time("latency", shortest_latency_s);
+    core->done();
+  }
+}
 
-  Section message(root, path, "message");
-  platform.eager_bytes = static_cast<std::int64_t>(message.quantity("eager", core::Unit::bytes, 0, 1e18));
-  message.done();
+void read_message(Section section, Platform::Message& message) {
+  message.send_overhead_s = section.time("send_overhead", 0, 0);
+  message.receive_overhead_s = section.time("receive_overhead", 0, 0);
+  message.gap_s = section.time("gap", 0, 0);
+  message.eager_bytes = section.bytes("eager", 0);
+  message.handshake = section.flag("handshake", false);
+  message.copy_bytes_per_s = section.bandwidth("copy_bandwidth", 0);
+  message.segment_bytes = section.bytes("segment", 1, static_cast<double>(message.segment_bytes));
+  message.window = count(section, "window", message.window);
+  section.done();
+}
 
-  for (const auto& [key, node] : root)
-    if (const auto name = key.str();
-        name != "cluster" && name != "device" && name != "node" && name != "network" && name != "message")
-      throw core::ConfigError(core::format("platform file '{}': [{}] is not a known section", path, name));
+void read_size_class(Section section, std::vector<Platform::SizeClass>& classes) {
+  const Platform::SizeClass read{section.bytes("from", 0), section.number("latency_factor", 1e-3, 1e3, 1),
+                                 section.number("bandwidth_factor", 1e-3, 1e3, 1)};
+  section.done();
+  if (!classes.empty() && classes.back().from_bytes >= read.from_bytes)
+    section.fail("from", "size classes must be listed with rising sizes");
+  classes.push_back(read);
+}
+
+void read_host(Section section, Platform::Host& host) {
+  host.bytes_per_s = section.bandwidth("memory_bandwidth");
+  host.staged = section.flag("staged", false);
+  host.reduces = section.flag("reduces", false);
+  section.done();
+}
+
+Platform::Storage read_storage(Section section) {
+  Platform::Storage storage;
+  storage.client_bytes_per_s = section.bandwidth("client_bandwidth");
+  storage.read_bytes_per_s = section.bandwidth("read_bandwidth");
+  storage.write_bytes_per_s = section.bandwidth("write_bandwidth");
+  storage.open_s = section.time("open", 0, 0);
+  storage.parallel_opens = count(section, "parallel_opens", 1);
+  section.done();
+  return storage;
+}
+
+void read_noise(Section section, Platform::Noise& noise) {
+  constexpr double widest = 2;  // a factor of 7 either way at one sigma
+  noise.seed = static_cast<std::uint64_t>(section.whole("seed", 0, std::numeric_limits<std::int64_t>::max(), 1));
+  noise.rank_sigma = section.number("rank_sigma", 0, widest, 0);
+  noise.step_sigma = section.number("step_sigma", 0, widest, 0);
+  section.done();
+}
+
+int ids_of(const Platform& platform, Platform::Fault::Kind kind) {
+  switch (kind) {
+    case Platform::Fault::Kind::worker:
+    case Platform::Fault::Kind::device_link:
+      return platform.workers();
+    case Platform::Fault::Kind::nic:
+      return platform.nodes > 1 ? platform.nodes * platform.leaf.nics_per_node : 0;
+    case Platform::Fault::Kind::uplink:
+      return platform.leaves() > 1 ? platform.leaves() : 0;
+  }
+  throw std::logic_error("a kind of fault without ids");
+}
+
+Platform::Fault::Kind fault_kind(Section& section) {
+  const std::string word = section.word("kind");
+  std::vector<std::string> known;
+  for (const auto& [kind, name] : fault_kinds) {
+    if (word == name) return kind;
+    known.push_back(name);
+  }
+  section.fail("kind", core::format("'{}' is no kind of fault; known: {}", word, fmt::join(known, ", ")));
+}
+
+Platform::Fault read_fault(Section section, const Platform& platform) {
+  Platform::Fault fault;
+  fault.at_s = section.time("at", 0);
+  fault.kind = fault_kind(section);
+  const int ids = ids_of(platform, fault.kind);
+  if (ids == 0) section.fail("kind", core::format("the platform has no {}", name_of(fault.kind)));
+  fault.id = static_cast<int>(section.whole("id", 0, ids - 1));
+  fault.factor = section.number("factor", 0, 1);
+  fault.duration_s = section.time("duration", 1e-9, fault.duration_s);
+  section.done();
+  return fault;
+}
+
+Platform parse(const std::string& path) {
+  File file(path);
+  Platform platform;
+  platform.file = path;
+  platform.name = path.substr(path.find_last_of('/') + 1);
+  platform.name = platform.name.substr(0, platform.name.find_last_of('.'));
+  read_cluster(file.required("cluster"), platform);
+  read_device(file.required("device"), platform.device);
+  read_levels(file, platform);
+  read_message(file.required("message"), platform.message);
+  for (Section& section : file.list("size_class")) read_size_class(section, platform.size_classes);
+  if (auto host = file.optional("host")) read_host(*host, platform.host);
+  if (auto storage = file.optional("storage")) platform.storage = read_storage(*storage);
+  if (auto noise = file.optional("noise")) read_noise(*noise, platform.noise);
+  for (Section& section : file.list("fault")) platform.faults.push_back(read_fault(section, platform));
+  file.done();
   return platform;
 }
 
 }  // namespace
 
+const char* name_of(Platform::Fault::Kind kind) {
+  for (const auto& [known, name] : fault_kinds)
+    if (known == kind) return name;
+  throw std::logic_error("a kind of fault without a name");
+}
+
 Platform read_platform(const std::string& path) {
   try {
-    return parse(toml::parse_file(path), path);
+    return parse(path);
   } catch (const toml::parse_error& error) {
     const int line = static_cast<int>(error.source().begin.line);
     if (line == 0) throw core::ConfigError(core::format("cannot read the platform file '{}'", path));
@@ -139,7 +246,8 @@ Platform free_platform(int workers) {
   platform.name = "free";
   platform.nodes = workers;
   platform.device = {1e18, 1e18, 1, 1, 0};
-  platform.node = platform.network = {1e-9, 1e18};
+  platform.peer = {1e-9, 1e18};
+  platform.leaf = {{1e-9, 1e18}, 1};
   return platform;
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace paragrad::sim {
 
@@ -12,10 +15,20 @@ struct Link {
 };
 
 /// A cluster, real or imagined. Nodes are alike; a worker is a device; workers fill the nodes in rank order.
+///
+/// How long a message takes is set by the deepest level that separates its ends: peer (same socket), node (other socket),
+/// leaf (other node at the same switch), core (other switch). The costs and shared resources are those of section 6 of the
+/// LogGP-like model that `Network` implements. Whatever a file leaves out is ideal: it costs nothing and limits nothing.
 struct Platform {
   std::string name;
+  std::string file;  ///< where it was read from; empty if it was made by code
+
   int nodes = 1;
   int devices_per_node = 1;
+  int sockets_per_node = 1;      ///< devices and NICs are spread over them in order
+  int nodes_per_leaf = 0;        ///< nodes at one leaf switch; 0: all
+  double taper = 1;              ///< of the leaf switches: 2 = the uplinks carry half of what the nodes can send
+  double spine_bytes_per_s = 0;  ///< of all traffic between leaf switches together; 0: no limit
 
   struct Device {
     double flops_per_s = 0;        ///< peak, float32
@@ -25,13 +38,78 @@ struct Platform {
     double launch_s = 0;           ///< fixed cost of a kernel
   } device;
 
-  Link node;     ///< between two devices of one node (PCIe, NVLink, shared memory)
-  Link network;  ///< between two nodes, through each node's NIC: a resource that its devices share, per direction
+  struct Node : Link {
+    double shared_bytes_per_s = 0;  ///< of the connection between the sockets, per direction and node; 0: no limit
+  };
+  struct Leaf : Link {
+    int nics_per_node = 1;  ///< each carries `bytes_per_s` per direction; devices are dealt to them in order
+  };
 
-  std::int64_t eager_bytes = 65536;  ///< a longer message starts only when its receive is posted
+  std::optional<Link> self;   ///< two workers on one device (oversubscribed); absent: as peer
+  Link peer;                  ///< two devices of one socket; its bandwidth is that of a device's link in each direction
+  Node node;                  ///< two sockets of one node; bandwidth of one message
+  Leaf leaf;                  ///< two nodes at one leaf switch
+  double core_latency_s = 0;  ///< two nodes at different leaf switches
+
+  /// Of messages, by the processors at both ends.
+  struct Message {
+    double send_overhead_s = 0;        ///< the sender's processor per message
+    double receive_overhead_s = 0;     ///< the receiver's
+    double gap_s = 0;                  ///< each resource rests that long between two messages
+    std::int64_t eager_bytes = 65536;  ///< a longer message starts only when its receive is posted (rendezvous)
+    bool handshake = false;            ///< a rendezvous costs two crossings before the data (else: part of the latency)
+    double copy_bytes_per_s = 0;       ///< of an eager message into and out of its buffer; 0: no cost
+    std::int64_t segment_bytes = 1'000'000;  ///< model `segmented`: longer messages travel in pieces of this size
+    int window = 2;                          ///< … and a message has at most that many pieces on their way
+  } message;
+
+  /// Messages from `from_bytes` on have their latency and bandwidth multiplied (as SMPI's piecewise factors).
+  struct SizeClass {
+    std::int64_t from_bytes = 0;
+    double latency_factor = 1;
+    double bandwidth_factor = 1;
+  };
+  std::vector<SizeClass> size_classes;  ///< rising from_bytes
+
+  /// The host memory of a node, one resource that everything on the node shares.
+  struct Host {
+    double bytes_per_s = 0;  ///< 0: no limit
+    bool staged = false;     ///< messages are written to and read from it in every node that they touch
+    bool reduces = false;    ///< sums are formed there instead of on the device: three passes over the data
+  } host;
+
+  /// A parallel file system.
+  struct Storage {
+    double client_bytes_per_s = 0;  ///< of one node; 0: no limit
+    double read_bytes_per_s = 0;    ///< of all nodes together; 0: no limit
+    double write_bytes_per_s = 0;
+    double open_s = 0;       ///< per open
+    int parallel_opens = 1;  ///< that are served at the same time
+  };
+  std::optional<Storage> storage;
+
+  /// Lognormal factors on computing times, median 1.
+  struct Noise {
+    std::uint64_t seed = 1;
+    double rank_sigma = 0;  ///< one factor per worker
+    double step_sigma = 0;  ///< one factor per worker and computation
+  } noise;
+
+  struct Fault {
+    enum class Kind { worker, device_link, nic, uplink };
+    double at_s = 0;
+    Kind kind = Kind::worker;
+    int id = 0;         ///< rank; worker's device; node * nics_per_node + NIC; leaf switch
+    double factor = 0;  ///< share of the speed that is left; 0: none
+    double duration_s = std::numeric_limits<double>::infinity();
+  };
+  std::vector<Fault> faults;
 
   int workers() const { return nodes * devices_per_node; }
+  int leaves() const { return nodes_per_leaf == 0 ? 1 : (nodes + nodes_per_leaf - 1) / nodes_per_leaf; }
 };
+
+const char* name_of(Platform::Fault::Kind kind);
 
 /// Reads a platform file (TOML, quantities with units: "9.3us", "4.2GBps"). Throws ConfigError that names file and key:
 /// unknown or missing key, value without unit, value out of bounds (bandwidth below 1 kBps, latency below 1 ns).

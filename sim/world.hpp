@@ -22,7 +22,7 @@ struct World {
   World(const Platform& platform, int workers_, const Options& options)
       : engine(2 * static_cast<std::size_t>(workers_), options.host_threads),
         network(make_network(options.network, engine, platform)),
-        transport(engine, *network, workers_, platform.eager_bytes),
+        transport(engine, *network, workers_, platform.message.eager_bytes),
         roofline(platform.device),
         workers(workers_) {}
 };

@@ -7,12 +7,12 @@ namespace paragrad::sim {
 FifoNetwork::FifoNetwork(Engine& engine, const Platform& platform)
     : engine_(engine),
       devices_per_node_(platform.devices_per_node),
-      node_latency_(from_seconds(platform.node.latency_s)),
-      network_latency_(from_seconds(platform.network.latency_s)),
+      node_latency_(from_seconds(platform.peer.latency_s)),
+      network_latency_(from_seconds(platform.leaf.latency_s)),
       first_nic_(2 * static_cast<std::uint32_t>(platform.workers())) {
-  resources_.assign(first_nic_, {InverseBandwidth(platform.node.bytes_per_s)});
+  resources_.assign(first_nic_, {InverseBandwidth(platform.peer.bytes_per_s)});
   resources_.resize(first_nic_ + 2 * static_cast<std::size_t>(platform.nodes),
-                    {InverseBandwidth(platform.network.bytes_per_s)});
+                    {InverseBandwidth(platform.leaf.bytes_per_s)});
 }
 
 Time FifoNetwork::latency(int from, int to) const { return node_of(from) == node_of(to) ? node_latency_ : network_latency_; }

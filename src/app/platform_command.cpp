@@ -1,9 +1,83 @@
+#include <cmath>
+
 #include "app/command.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "sim/platform.hpp"
 
 namespace paragrad::app {
+namespace {
+
+using core::Unit;
+
+std::string say(double value, Unit unit) { return core::format_quantity(value, unit); }
+std::string say_limit(double value) { return value == 0 ? "no limit" : say(value, Unit::bandwidth); }
+std::string say(const sim::Link& link) {
+  return core::format("{} + {}", say(link.latency_s, Unit::time), say(link.bytes_per_s, Unit::bandwidth));
+}
+
+void print(const char* what, const std::string& text) { fmt::print("{:<9} {}\n", what, text); }
+
+void print_cluster(const sim::Platform& platform) {
+  fmt::print("{}: {} nodes of {} devices, {} workers at most\n", platform.name, platform.nodes, platform.devices_per_node,
+             platform.workers());
+  if (platform.sockets_per_node > 1) print("", core::format("{} sockets in a node", platform.sockets_per_node));
+  if (platform.leaves() > 1)
+    print("",
+          core::format("{} leaf switches of {} nodes, uplinks 1/{} of what the nodes can send, spine {}", platform.leaves(),
+                       platform.nodes_per_leaf, platform.taper, say_limit(platform.spine_bytes_per_s)));
+}
+
+void print_levels(const sim::Platform& platform) {
+  if (platform.self) print("self", core::format("{} between workers that share a device", say(*platform.self)));
+  print("peer", core::format("{} between the devices of a socket", say(platform.peer)));
+  if (platform.sockets_per_node > 1)
+    print("node", core::format("{} between sockets, shared: {} per direction", say(platform.node),
+                               say_limit(platform.node.shared_bytes_per_s)));
+  if (platform.nodes > 1)
+    print("leaf",
+          core::format("{} between nodes, {} per node", say(platform.leaf),
+                       platform.leaf.nics_per_node == 1 ? "one NIC" : core::format("{} NICs", platform.leaf.nics_per_node)));
+  if (platform.leaves() > 1) print("core", say(platform.core_latency_s, Unit::time) + " between leaf switches");
+}
+
+void print_message(const sim::Platform& platform) {
+  const sim::Platform::Message& message = platform.message;
+  print("message",
+        core::format("eager up to {}{}; then rendezvous{}", say(static_cast<double>(message.eager_bytes), Unit::bytes),
+                     message.copy_bytes_per_s == 0 ? "" : ", copied at " + say(message.copy_bytes_per_s, Unit::bandwidth),
+                     message.handshake ? " with a handshake" : ""));
+  if (message.send_overhead_s + message.receive_overhead_s + message.gap_s > 0)
+    print("", core::format("overhead {} to send, {} to receive; gap {}", say(message.send_overhead_s, Unit::time),
+                           say(message.receive_overhead_s, Unit::time), say(message.gap_s, Unit::time)));
+  print("", core::format("network 'segmented': pieces of {}, {} on their way",
+                         say(static_cast<double>(message.segment_bytes), Unit::bytes), message.window));
+  for (const auto& part : platform.size_classes)
+    print("", core::format("from {}: latency x {}, bandwidth x {}", say(static_cast<double>(part.from_bytes), Unit::bytes),
+                           part.latency_factor, part.bandwidth_factor));
+}
+
+void print_options(const sim::Platform& platform) {
+  if (const auto& host = platform.host; host.bytes_per_s > 0)
+    print("host", core::format("{} memory{}{}", say(host.bytes_per_s, Unit::bandwidth),
+                               host.staged ? ", messages are staged through it" : "",
+                               host.reduces ? ", sums are formed in it" : ""));
+  if (const auto& storage = platform.storage)
+    print("storage",
+          core::format("{} per node; {} read, {} write in all; {} per open, {} at a time",
+                       say(storage->client_bytes_per_s, Unit::bandwidth), say(storage->read_bytes_per_s, Unit::bandwidth),
+                       say(storage->write_bytes_per_s, Unit::bandwidth), say(storage->open_s, Unit::time),
+                       storage->parallel_opens));
+  if (const auto& noise = platform.noise; noise.rank_sigma > 0 || noise.step_sigma > 0)
+    print("noise",
+          core::format("sigma {} per worker, {} per computation; seed {}", noise.rank_sigma, noise.step_sigma, noise.seed));
+  for (const auto& fault : platform.faults)
+    print("fault", core::format("at {}: {} {} {} {}", say(fault.at_s, Unit::time), sim::name_of(fault.kind), fault.id,
+                                fault.factor == 0 ? "stops" : core::format("slows to {} of its speed", fault.factor),
+                                std::isinf(fault.duration_s) ? "for good" : "for " + say(fault.duration_s, Unit::time)));
+}
+
+}  // namespace
 
 int platform_command(std::span<char*> argv) {
   std::string path;
@@ -11,18 +85,16 @@ int platform_command(std::span<char*> argv) {
   parser->add_option("file", path, "platform file")->required();
   if (const auto code = parse(*parser, argv)) return *code;
 
-  using core::Unit;
   const sim::Platform platform = sim::read_platform(path);
   const sim::Platform::Device& device = platform.device;
-  const auto say = [](double value, Unit unit) { return core::format_quantity(value, unit); };
-  fmt::print("{}: {} nodes of {} devices, {} workers at most\n", platform.name, platform.nodes, platform.devices_per_node,
-             platform.workers());
-  fmt::print("device   {} peak, {:.0f} % in matrix products; {} memory, {:.0f} % when streaming; {} per kernel\n",
-             say(device.flops_per_s, Unit::rate), 100 * device.gemm_efficiency, say(device.bytes_per_s, Unit::bandwidth),
-             100 * device.memory_efficiency, say(device.launch_s, Unit::time));
-  for (const auto& [name, link] : {std::pair("node", platform.node), std::pair("network", platform.network)})
-    fmt::print("{:<8} {} + {}\n", name, say(link.latency_s, Unit::time), say(link.bytes_per_s, Unit::bandwidth));
-  fmt::print("message  eager up to {}\n", say(static_cast<double>(platform.eager_bytes), Unit::bytes));
+  print_cluster(platform);
+  print("device", core::format("{} peak, {:.0f} % in matrix products; {} memory, {:.0f} % when streaming; {} per kernel",
+                               say(device.flops_per_s, Unit::rate), 100 * device.gemm_efficiency,
+                               say(device.bytes_per_s, Unit::bandwidth), 100 * device.memory_efficiency,
+                               say(device.launch_s, Unit::time)));
+  print_levels(platform);
+  print_message(platform);
+  print_options(platform);
   return success;
 }
 

@@ -1,16 +1,12 @@
 #include <chrono>
 #include <optional>
-#include <thread>
 
+#include "app/rank.hpp"
 #include "app/training.hpp"
-#include "comm/allreduce.hpp"
-#include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
-#include "comm/mpi/mpi_worker.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
-#include "core/format.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -63,41 +59,12 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
   return success;
 }
 
-/// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0
-/// speaks first, and as a rule alone.
-[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
-  if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  fmt::print(stderr, "paragrad: {}\n", message);
-  std::fflush(stderr);
-  session.abort(code);
-}
-
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
-  comm::MpiSession session;
-  try {
-    const auto device = backend::make_device(arguments.device);
-    comm::MpiCommunicator communicator(*device);
-    comm::MpiWorker worker(communicator);
+  return run_as_rank(arguments.device, [&](comm::Worker& worker) {
     std::optional<Prepared> prepared;
-    std::string mistake;
-    try {
-      prepared = prepare(arguments, config, "mpi", session.rank(), session.size());
-    } catch (const core::ConfigError& error) {
-      mistake = error.what();
-    }
-    if (const std::string first = comm::first_error(communicator, mistake); !first.empty()) {
-      if (session.rank() == 0) fmt::print(stderr, "paragrad: {}\n", first);
-      return user_error;
-    }
+    agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker.rank(), worker.size()); });
     train_prepared(worker, arguments, *prepared);
-    return success;
-  } catch (const core::ConfigError& error) {
-    fail(session, error.what(), user_error);
-  } catch (const comm::Failure& error) {
-    fail(session, error.what(), peer_failure);
-  } catch (const std::exception& error) {
-    fail(session, core::format("internal error: {}", error.what()), internal_error);
-  }
+  });
 }
 
 }  // namespace

@@ -1,15 +1,9 @@
 #include "app/training.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <thread>
 
-#include "backend/backend_info.hpp"
-#include "core/build_info.hpp"
+#include "app/environment.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -92,18 +86,6 @@ void add_optimiser_options(CLI::App& parser, train::Options& options) {
       ->group("Local optimiser");
 }
 
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
-
 /// What part of the sweeps a timing run goes through.
 std::string extent(const train::Options& options) {
   std::string part = core::format("sweeps {}", options.sweeps);
@@ -142,18 +124,9 @@ void resolve(TrainingArguments& arguments) {
 }
 
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {
-  const core::BuildInfo build = core::build_info();
   const data::DatasetInfo& data = source.info;
-  return {
-      {"program",
-       {{"version", build.version},
-        {"commit", build.commit},
-        {"dirty_sha256", build.dirty_sha256},
-        {"compiler", build.compiler},
-        {"flags", build.flags},
-        {"build_type", build.build_type},
-        {"blas", backend::blas_description()}}},
-      {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
+  core::Json record = environment();
+  record.update({
       {"data",
        {{"path", data.path},
         {"name", data.name},
@@ -172,7 +145,8 @@ core::Json manifest(const TrainingArguments& arguments, const train::Source& sou
         {"timing_only", source.dataset == nullptr},
         {"max_blocks", arguments.options.max_blocks},
         {"max_steps", arguments.options.max_steps}}},
-  };
+  });
+  return record;
 }
 
 core::Json end_record(const train::Result& result) {
@@ -210,12 +184,6 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
   if (clock == "wall-clock") fmt::print("waited {} for data\n", time(result.data_wait_s));
   if (!arguments.out.empty()) fmt::print("run folder {}\n", arguments.out);
   if (!result.timing_only) fmt::print("weights sha256 {}\n", result.parameters_sha256);
-}
-
-std::uint64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace paragrad::app

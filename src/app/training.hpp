@@ -35,7 +35,4 @@ core::Json end_record(const train::Result& result);
 /// Scores, times and hash for the user.
 void print_result(const TrainingArguments& arguments, const train::Result& result, const std::string& clock);
 
-/// Peak resident memory of this process so far.
-std::uint64_t peak_memory_bytes();
-
 }  // namespace paragrad::app

@@ -49,7 +49,7 @@ void train_alone(const train::Options& options) {
 void train_emulated(const train::Options& options, int host_threads) {
   sim::Platform platform = sim::free_platform(workers);
   platform.device = {4e12, 3e11, 1, 1, 8e-6};
-  platform.network = {1e-5, 4e9};
+  platform.leaf = {{1e-5, 4e9}, 1};
   const train::Source source = train::open_source(options, workers);
   sim::run(platform, workers, {host_threads, "cpu", "fifo"},
            [&](comm::Worker& worker) { train::train(worker, options, source, {}); });

@@ -174,14 +174,14 @@ TEST_CASE("time never falls when latency or bytes grow or bandwidth shrinks", "[
     Platform base = platform_of(nodes, devices, {between(1e-7, 1e-5), between(1e8, 1e11)},
                                 {between(1e-7, 1e-4), between(1e8, 1e11)}, static_cast<std::int64_t>(between(1, 1e6)));
     const auto floats = static_cast<std::size_t>(between(1, 200'000));
-    CAPTURE(trial, name, nodes, devices, floats, base.node.latency_s, base.node.bytes_per_s, base.network.latency_s,
-            base.network.bytes_per_s, base.eager_bytes);
+    CAPTURE(trial, name, nodes, devices, floats, base.peer.latency_s, base.peer.bytes_per_s, base.leaf.latency_s,
+            base.leaf.bytes_per_s, base.message.eager_bytes);
     const Time reference = allreduce_time(base, workers, name, floats);
     const double factor = between(1.01, 3);
     const auto slower = [&](double Link::*quantity, double by) {
       Platform changed = base;
-      (changed.node.*quantity) *= by;
-      (changed.network.*quantity) *= by;
+      (changed.peer.*quantity) *= by;
+      (changed.leaf.*quantity) *= by;
       return allreduce_time(changed, workers, name, floats);
     };
     CHECK(slower(&Link::latency_s, factor) >= reference);

@@ -103,8 +103,8 @@ TEST_CASE("the shorter of two messages that set out together arrives first", "[s
   CHECK(order == std::vector<int>{1, 2});
   order.clear();
   Platform slow_sender = timed(3);
-  slow_sender.node.bytes_per_s = 1e9;
-  slow_sender.network.bytes_per_s = 1e15;
+  slow_sender.peer.bytes_per_s = 1e9;
+  slow_sender.leaf.bytes_per_s = 1e15;
   run(slow_sender, 3, {}, [&](comm::Worker& worker) {
     if (worker.rank() == 1) pass_time(worker, floats_per_us / 100);  // a little after worker 2
     if (worker.rank() > 0) return send(worker, 0, filled(100, 0));
@@ -117,7 +117,7 @@ TEST_CASE("messages that arrive together are taken in the order of ranks", "[sim
   const std::int64_t eager = GENERATE(std::int64_t{0}, std::int64_t{65536});
   const bool receiver_late = GENERATE(false, true);
   Platform platform = free_platform(6);
-  platform.eager_bytes = eager;
+  platform.message.eager_bytes = eager;
   platform.device = timed(1).device;
   std::vector<int> order;
   run(platform, 6, {}, [&](comm::Worker& worker) {

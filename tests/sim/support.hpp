@@ -21,9 +21,9 @@ inline Platform platform_of(int nodes, int devices_per_node, Link node, Link net
   platform.nodes = nodes;
   platform.devices_per_node = devices_per_node;
   platform.device = {1e30, 1e30, 1, 1, 0};
-  platform.node = node;
-  platform.network = network;
-  platform.eager_bytes = eager_bytes;
+  platform.peer = node;
+  platform.leaf = {network, 1};
+  platform.message.eager_bytes = eager_bytes;
   return platform;
 }
 

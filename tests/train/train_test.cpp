@@ -16,7 +16,7 @@ namespace {
 sim::Platform slow_platform(int workers) {
   sim::Platform platform = sim::free_platform(workers);
   platform.device = {1e12, 1e11, 1, 1, 1e-6};
-  platform.network = {1e-5, 1e9};
+  platform.leaf = {{1e-5, 1e9}, 1};
   return platform;
 }
 

@@ -1,0 +1,91 @@
+#include "sim/platform_section.hpp"
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::sim {
+
+double Section::quantity(const std::string& key, core::Unit unit, double least, double most,
+                         std::optional<double> otherwise) {
+  if (otherwise && !has(key)) return *otherwise;
+  const auto text = value(key).value<std::string>();
+  if (!text) fail(key, "write it in quotes and with its unit");
+  double number = 0;
+  try {
+    number = core::parse_quantity(*text, unit);
+  } catch (const core::ConfigError& error) {
+    fail(key, error.what());
+  }
+  if (number < least || number > most)
+    fail(key, core::format("'{}' is outside {} … {}", *text, core::format_quantity(least, unit),
+                           core::format_quantity(most, unit)));
+  return number;
+}
+
+double Section::time(const std::string& key, double least, std::optional<double> otherwise) {
+  return quantity(key, core::Unit::time, least, 1e6, otherwise);
+}
+
+double Section::bandwidth(const std::string& key, std::optional<double> otherwise) {
+  return quantity(key, core::Unit::bandwidth, 1e3, 1e18, otherwise);
+}
+
+double Section::rate(const std::string& key) { return quantity(key, core::Unit::rate, 1e6, 1e21); }
+
+std::int64_t Section::bytes(const std::string& key, double least, std::optional<double> otherwise) {
+  return static_cast<std::int64_t>(quantity(key, core::Unit::bytes, least, 1e18, otherwise));
+}
+
+double Section::number(const std::string& key, double least, double most, std::optional<double> otherwise) {
+  if (otherwise && !has(key)) return *otherwise;
+  const auto found = value(key).value<double>();
+  if (!found || !(*found >= least) || *found > most) fail(key, core::format("must be a number from {} to {}", least, most));
+  return *found;
+}
+
+double Section::fraction(const std::string& key) {
+  const auto found = value(key).value<double>();
+  if (!found || !(*found > 0) || *found > 1) fail(key, "must be a number above 0 and at most 1");
+  return *found;
+}
+
+std::int64_t Section::whole(const std::string& key, std::int64_t least, std::int64_t most,
+                            std::optional<std::int64_t> otherwise) {
+  if (otherwise && !has(key)) return *otherwise;
+  const auto found = value(key);
+  const auto number = found.is_integer() ? found.value<std::int64_t>() : std::nullopt;
+  if (!number || *number < least || *number > most)
+    fail(key, core::format("must be a whole number from {} to {}", least, most));
+  return *number;
+}
+
+bool Section::flag(const std::string& key, bool otherwise) {
+  if (!has(key)) return otherwise;
+  const auto found = value(key);
+  if (!found.is_boolean()) fail(key, "must be true or false");
+  return *found.value<bool>();
+}
+
+std::string Section::word(const std::string& key) {
+  const auto found = value(key).value<std::string>();
+  if (!found) fail(key, "must be a word in quotes");
+  return *found;
+}
+
+void Section::fail(const std::string& key, const std::string& problem) const {
+  throw core::ConfigError(core::format("platform file '{}', key {}.{}: {}", file_, name_, key, problem));
+}
+
+void Section::done() const {
+  for (const auto& [key, node] : *table_)
+    if (!asked_.contains(std::string(key.str()))) fail(std::string(key.str()), "is not a known key");
+}
+
+toml::node_view<const toml::node> Section::value(const std::string& key) {
+  asked_.insert(key);
+  const auto found = (*table_)[key];
+  if (!found) fail(key, "is missing");
+  return found;
+}
+
+}  // namespace paragrad::sim

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/units.hpp"
+
+namespace paragrad::sim {
+
+/// One table of a platform file: reads its keys, says where a bad value stands, and finds keys that nobody asked for.
+/// Every reader takes bounds; one that takes `otherwise` returns it for a missing key. All throw ConfigError.
+class Section {
+ public:
+  Section(const toml::table& table, std::string file, std::string name)
+      : file_(std::move(file)), name_(std::move(name)), table_(&table) {}
+
+  bool has(const std::string& key) const { return table_->contains(key); }
+
+  /// A quantity in SI units, within bounds that the simulator's clock (64-bit picoseconds) can work with.
+  double quantity(const std::string& key, core::Unit unit, double least, double most, std::optional<double> otherwise = {});
+  double time(const std::string& key, double least, std::optional<double> otherwise = {});
+  double bandwidth(const std::string& key, std::optional<double> otherwise = {});
+  double rate(const std::string& key);
+  std::int64_t bytes(const std::string& key, double least, std::optional<double> otherwise = {});
+
+  double number(const std::string& key, double least, double most, std::optional<double> otherwise = {});
+  double fraction(const std::string& key);  ///< above 0, at most 1
+  std::int64_t whole(const std::string& key, std::int64_t least, std::int64_t most,
+                     std::optional<std::int64_t> otherwise = {});
+  bool flag(const std::string& key, bool otherwise);
+  std::string word(const std::string& key);
+
+  [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
+
+  /// Complains about the first key that nobody has read.
+  void done() const;
+
+ private:
+  toml::node_view<const toml::node> value(const std::string& key);
+
+  std::string file_;
+  std::string name_;
+  const toml::table* table_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace paragrad::sim

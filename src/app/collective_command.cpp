@@ -1,0 +1,272 @@
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "app/command.hpp"
+#include "app/environment.hpp"
+#include "app/rank.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/counting.hpp"
+#include "comm/mpi/mpi_session.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/sha256.hpp"
+#include "core/units.hpp"
+#include "metrics/run_folder.hpp"
+#include "sim/simulation.hpp"
+
+namespace paragrad::app {
+namespace {
+
+struct CollectiveArguments {
+  std::string collective = "ring";
+  std::vector<std::string> bytes{"100MB"};
+  std::vector<int> workers;
+  std::string platform;
+  std::string network = "fifo";
+  int repeat = 0;
+  std::string device;
+  std::string out;
+  bool overwrite = false;
+
+  std::vector<std::size_t> floats() const;
+};
+
+/// One worker's view of a measurement; clocks of different workers agree in the simulator only.
+struct Share {
+  std::vector<double> begin_s, end_s;  // of every repetition
+  std::uint64_t messages = 0;          // sent in one repetition
+  std::uint64_t bytes = 0;
+};
+
+/// One line of the table.
+struct Measurement {
+  int workers = 0;
+  std::size_t bytes = 0;
+  std::vector<double> times_s;         // of every repetition, until the last worker has ended
+  std::uint64_t messages = 0;          // sent by all workers
+  std::uint64_t busiest_messages = 0;  // sent by the worker that sends most of them
+  std::uint64_t busiest_bytes = 0;
+
+  double least_s() const { return *std::min_element(times_s.begin(), times_s.end()); }
+  double median_s() const {
+    std::vector<double> sorted = times_s;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+  /// What every worker's link must carry at least, per second (the "bus bandwidth" of NCCL's tests).
+  double bus_bytes_per_s() const {
+    return least_s() > 0 ? 2. * (workers - 1) / workers * static_cast<double>(bytes) / least_s() : 0;
+  }
+};
+
+std::size_t floats_of(const std::string& text) {
+  const double bytes = core::parse_quantity(text, core::Unit::bytes);
+  const auto floats = static_cast<std::size_t>(std::max(bytes, 0.) / sizeof(float));
+  if (bytes > 1e15 || static_cast<double>(floats) * sizeof(float) != bytes)
+    throw core::ConfigError(core::format("--bytes: '{}' is no whole number of float32 values (4 bytes each)", text));
+  return floats;
+}
+
+std::vector<std::size_t> CollectiveArguments::floats() const {
+  std::vector<std::size_t> all;
+  for (const std::string& text : bytes) all.push_back(floats_of(text));
+  return all;
+}
+
+Share take_part(comm::Communicator& plain, const comm::Allreduce& allreduce, std::size_t floats, int warm_ups, int repeat) {
+  comm::CountingCommunicator comm(plain);
+  core::Arena arena = comm.device().allocate(floats);
+  Share share;
+  for (int i = -warm_ups; i < repeat; ++i) {
+    if (warm_ups + repeat > 1) comm::barrier(plain);
+    const std::uint64_t messages = comm.messages(), bytes = comm.bytes();
+    const double begin_s = comm.now_s();
+    allreduce(comm, arena.span());
+    if (i < 0) continue;  // pages and connections are made on first use
+    share.begin_s.push_back(begin_s);
+    share.end_s.push_back(comm.now_s());
+    share.messages = comm.messages() - messages;
+    share.bytes = comm.bytes() - bytes;
+  }
+  return share;
+}
+
+void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes) {
+  measurement.messages += messages;
+  measurement.busiest_messages = std::max(measurement.busiest_messages, messages);
+  measurement.busiest_bytes = std::max(measurement.busiest_bytes, bytes);
+}
+
+/// In the simulator: from the last worker's start to the last worker's end.
+Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
+  std::vector<Share> shares(static_cast<std::size_t>(workers));
+  const auto allreduce = comm::make_allreduce(arguments.collective);
+  const sim::Options options{1, arguments.device, arguments.network};
+  sim::run(platform, workers, options, [&](comm::Worker& worker) {
+    shares[static_cast<std::size_t>(worker.rank())] = take_part(worker.comm(), *allreduce, floats, 0, arguments.repeat);
+  });
+  Measurement result{.workers = workers, .bytes = floats * sizeof(float), .times_s = {}};
+  for (std::size_t i = 0; i < shares[0].end_s.size(); ++i) {
+    double begin_s = 0, end_s = 0;
+    for (const Share& share : shares) {
+      begin_s = std::max(begin_s, share.begin_s[i]);
+      end_s = std::max(end_s, share.end_s[i]);
+    }
+    result.times_s.push_back(end_s - begin_s);
+  }
+  for (const Share& share : shares) count(result, share.messages, share.bytes);
+  return result;
+}
+
+/// Under MPI: the longest time that any worker spends after a common barrier.
+Measurement measure(comm::Communicator& comm, const CollectiveArguments& arguments, std::size_t floats) {
+  const auto allreduce = comm::make_allreduce(arguments.collective);
+  const Share mine = take_part(comm, *allreduce, floats, 2, arguments.repeat);
+  const auto repeat = mine.end_s.size(), width = repeat + 2;
+  std::vector<double> all(static_cast<std::size_t>(comm.size()) * width);  // [workers][times, messages, bytes]
+  double* row = &all[static_cast<std::size_t>(comm.rank()) * width];
+  for (std::size_t i = 0; i < repeat; ++i) row[i] = mine.end_s[i] - mine.begin_s[i];
+  row[repeat] = static_cast<double>(mine.messages);
+  row[repeat + 1] = static_cast<double>(mine.bytes);
+  comm::sum_in_rank_order(comm, all);
+  Measurement result{.workers = comm.size(), .bytes = floats * sizeof(float), .times_s = std::vector<double>(repeat)};
+  for (const double* r = all.data(); r != all.data() + all.size(); r += width) {
+    for (std::size_t i = 0; i < repeat; ++i) result.times_s[i] = std::max(result.times_s[i], r[i]);
+    count(result, static_cast<std::uint64_t>(r[repeat]), static_cast<std::uint64_t>(r[repeat + 1]));
+  }
+  return result;
+}
+
+core::Json record_of(const Measurement& m) {
+  return {{"workers", m.workers},
+          {"bytes", m.bytes},
+          {"time_s", m.least_s()},
+          {"median_s", m.median_s()},
+          {"bus_bytes_per_s", m.bus_bytes_per_s()},
+          {"messages", m.messages},
+          {"busiest_messages", m.busiest_messages},
+          {"busiest_bytes", m.busiest_bytes}};
+}
+
+/// The table on stdout and the run folder; worker 0 has one.
+class Output {
+ public:
+  Output(const CollectiveArguments& arguments, const std::string& config, const std::string& world)
+      : collective_(arguments.collective), manifest_(environment()) {
+    manifest_["run"] = {
+        {"world", world}, {"collective", collective_}, {"repeat", arguments.repeat}, {"device", arguments.device}};
+    if (!arguments.platform.empty())
+      manifest_["platform"] = {{"file", arguments.platform}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
+    if (!arguments.out.empty()) {
+      folder_.emplace(arguments.out, arguments.overwrite);
+      folder_->write("config.toml", config);
+      folder_->write("manifest.json", manifest_.dump(2) + "\n");
+    }
+    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>12} {:>10}  {}\n", "collective", "workers", "bytes", "time", "median",
+               "bus", "messages", "busiest worker sends");
+  }
+
+  void add(const Measurement& m) {
+    using core::Unit;
+    const auto say = [](double value, Unit unit) { return core::format_quantity(value, unit); };
+    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>12} {:>10}  {} in {} messages\n", collective_, m.workers,
+               say(static_cast<double>(m.bytes), Unit::bytes), say(m.least_s(), Unit::time), say(m.median_s(), Unit::time),
+               say(m.bus_bytes_per_s(), Unit::bandwidth), m.messages, say(static_cast<double>(m.busiest_bytes), Unit::bytes),
+               m.busiest_messages);
+    std::fflush(stdout);
+    records_.push_back(record_of(m));
+    if (folder_) folder_->record(records_.back());
+  }
+
+  /// A single measurement's values stand under "result" as a training's do, several in a list there.
+  void finish() {
+    if (!folder_) return;
+    manifest_["finished"] = {{"peak_memory_bytes", peak_memory_bytes()}};
+    manifest_["result"] = records_.size() == 1 ? records_[0] : core::Json{{"measurements", records_}};
+    folder_->write("manifest.json", manifest_.dump(2) + "\n");
+  }
+
+ private:
+  std::string collective_;
+  core::Json manifest_;
+  std::optional<metrics::RunFolder> folder_;
+  std::vector<core::Json> records_;
+};
+
+int run_emulated(CollectiveArguments& arguments, const std::string& config) {
+  if (arguments.platform.empty() || arguments.workers.empty())
+    throw core::ConfigError(
+        "paragrad collective needs --workers and --platform for emulated workers, or to be started by mpiexec");
+  const auto floats = arguments.floats();
+  const sim::Platform platform = sim::read_platform(arguments.platform);
+  Output output(arguments, config, "simulation");
+  for (const int workers : arguments.workers)
+    for (const std::size_t count : floats) output.add(emulate(arguments, platform, workers, count));
+  output.finish();
+  return success;
+}
+
+int run_real(CollectiveArguments& arguments, const std::string& config) {
+  return run_as_rank(arguments.device, [&](comm::Worker& worker) {
+    comm::Communicator& comm = worker.comm();
+    std::vector<std::size_t> floats;
+    std::optional<Output> output;
+    agree(comm, [&] {
+      if (!arguments.platform.empty() || !arguments.workers.empty())
+        throw core::ConfigError("under mpiexec the ranks are the workers: leave out --workers and --platform");
+      floats = arguments.floats();
+      if (comm.rank() == 0) output.emplace(arguments, config, "mpi");
+    });
+    for (const std::size_t count : floats) {
+      const Measurement measurement = measure(comm, arguments, count);
+      if (output) output->add(measurement);
+    }
+    if (output) output->finish();
+  });
+}
+
+std::string names() {
+  std::vector<std::string> all;
+  for (const auto& entry : comm::allreduce_catalogue()) all.push_back(entry.name);
+  return core::format("{}", fmt::join(all, ", "));
+}
+
+void add_options(CLI::App& parser, CollectiveArguments& arguments) {
+  accept_config_file(parser);
+  parser.add_option("--collective", arguments.collective, names());
+  parser.add_option("--bytes", arguments.bytes, "length of the array, or several: 1kB,1MB,100MB")->delimiter(',');
+  parser.add_option("--repeat", arguments.repeat, "times each (0: once emulated, 20 times under mpiexec)")
+      ->check(CLI::Range(0, 1000000));
+  parser.add_option("--device", arguments.device,
+                    "of the workers (default: cpu under mpiexec; meta, sizes without content, emulated)");
+  parser.add_option("--workers", arguments.workers, "emulated workers, or several numbers: 2,8,64")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 10000000))
+      ->group("Simulation");
+  parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
+      ->group("Simulation");
+  parser.add_option("--network", arguments.network, "network model: fifo")->group("Simulation");
+  parser.add_option("--out", arguments.out, "folder for configuration, manifest and metrics")->group("Run");
+  parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
+}
+
+}  // namespace
+
+int collective_command(std::span<char*> argv) {
+  CollectiveArguments arguments;
+  const auto parser =
+      make_parser("paragrad collective", "Times an allreduce among emulated workers, or under mpiexec among real ones.");
+  add_options(*parser, arguments);
+  if (const auto code = parse(*parser, argv)) return *code;
+  const std::string config = parser->config_to_str(true);
+  const bool real = comm::under_mpiexec();
+  if (arguments.repeat == 0) arguments.repeat = real ? 20 : 1;
+  if (arguments.device.empty()) arguments.device = real ? "cpu" : "meta";
+  if (real && arguments.device == "meta")
+    throw core::ConfigError("the device 'meta' has no memory to send from: under mpiexec, choose cpu or reference");
+  comm::make_allreduce(arguments.collective);
+  return real ? run_real(arguments, config) : run_emulated(arguments, config);
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,52 @@
+#include "app/environment.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "backend/backend_info.hpp"
+#include "core/build_info.hpp"
+
+namespace paragrad::app {
+namespace {
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+}  // namespace
+
+core::Json environment() {
+  const core::BuildInfo build = core::build_info();
+  return {
+      {"program",
+       {{"version", build.version},
+        {"commit", build.commit},
+        {"dirty_sha256", build.dirty_sha256},
+        {"compiler", build.compiler},
+        {"flags", build.flags},
+        {"build_type", build.build_type},
+        {"blas", backend::blas_description()}}},
+      {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
+  };
+}
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,64 @@
+#include "app/rank.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "app/command.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/mpi/mpi_session.hpp"
+#include "comm/mpi/mpi_worker.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+/// All ranks know of the mistake, so that nobody waits for anybody.
+struct AgreedMistake {
+  std::string text;
+};
+
+/// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0
+/// speaks first, and as a rule alone.
+[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
+  if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  fmt::print(stderr, "paragrad: {}\n", message);
+  std::fflush(stderr);
+  session.abort(code);
+}
+
+}  // namespace
+
+int run_as_rank(const std::string& device_name, const std::function<void(comm::Worker&)>& body) {
+  comm::MpiSession session;
+  try {
+    const auto device = backend::make_device(device_name);
+    comm::MpiCommunicator communicator(*device);
+    comm::MpiWorker worker(communicator);
+    try {
+      body(worker);
+    } catch (const AgreedMistake& mistake) {
+      if (session.rank() == 0) fmt::print(stderr, "paragrad: {}\n", mistake.text);
+      return user_error;
+    }
+    return success;
+  } catch (const core::ConfigError& error) {
+    fail(session, error.what(), user_error);
+  } catch (const comm::Failure& error) {
+    fail(session, error.what(), peer_failure);
+  } catch (const std::exception& error) {
+    fail(session, core::format("internal error: {}", error.what()), internal_error);
+  }
+}
+
+void agree(comm::Communicator& comm, const std::function<void()>& preparation) {
+  std::string mistake;
+  try {
+    preparation();
+  } catch (const core::ConfigError& error) {
+    mistake = error.what();
+  }
+  if (const std::string first = comm::first_error(comm, mistake); !first.empty()) throw AgreedMistake{first};
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "comm/communicator.hpp"
+
+namespace paragrad::comm {
+
+/// Another communicator, with a count of what this worker sends through it.
+class CountingCommunicator : public Communicator {
+ public:
+  explicit CountingCommunicator(Communicator& inner) : Communicator(inner.device()), inner_(inner) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  Request start_send(int to, int tag, std::span<const std::byte> data) override {
+    ++messages_;
+    bytes_ += data.size();
+    return inner_.start_send(to, tag, data);
+  }
+  Request start_receive(int from, int tag, std::span<std::byte> data) override {
+    return inner_.start_receive(from, tag, data);
+  }
+  Received wait(Request request) override { return inner_.wait(request); }
+  double now_s() override { return inner_.now_s(); }
+  void add(std::span<const float> from, std::span<float> to) override { inner_.add(from, to); }
+  void library_allreduce(std::span<float> data) override { inner_.library_allreduce(data); }
+
+  std::uint64_t messages() const { return messages_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  Communicator& inner_;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace paragrad::comm
