@@ -204,6 +204,24 @@ Platform::Fault read_fault(Section section, const Platform& platform) {
   return fault;
 }
 
+KernelTable read_kernel(Section section, const std::vector<KernelTable>& before) {
+  constexpr std::int64_t largest = 1'000'000'000'000;
+  KernelTable table{section.word("name"), {{{1}, {1}, {1}}}, {}};
+  const auto kernel = backend::find_kernel(table.kernel);
+  if (!kernel) section.fail("name", core::format("'{}' is no kernel", table.kernel));
+  for (const KernelTable& other : before)
+    if (other.kernel == table.kernel) section.fail("name", core::format("'{}' has a table already", table.kernel));
+  if (backend::kernel_kind(*kernel) == backend::KernelKind::gemm)
+    table.sizes = {section.wholes("batch", 1, largest), section.wholes("inputs", 1, largest),
+                   section.wholes("outputs", 1, largest)};
+  else
+    table.sizes[0] = section.quantities("bytes", core::Unit::bytes, 1, 1e18);
+  table.time_s = section.quantities("time", core::Unit::time, 1e-12, 1000);
+  if (const std::string mistake = table.mistake(); !mistake.empty()) section.fail("time", mistake);
+  section.done();
+  return table;
+}
+
 Platform parse(const std::string& path) {
   File file(path);
   Platform platform;
@@ -212,6 +230,8 @@ Platform parse(const std::string& path) {
   platform.name = platform.name.substr(0, platform.name.find_last_of('.'));
   read_cluster(file.required("cluster"), platform);
   read_device(file.required("device"), platform.device);
+  for (Section& section : file.list("kernel"))
+    platform.device.kernels.push_back(read_kernel(section, platform.device.kernels));
   read_levels(file, platform);
   read_message(file.required("message"), platform.message);
   for (Section& section : file.list("size_class")) read_size_class(section, platform.size_classes);

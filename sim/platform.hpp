@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/compute/kernel_table.hpp"
+
 namespace paragrad::sim {
 
 /// One kind of connection: start-up time and bandwidth per direction.
@@ -31,11 +33,12 @@ struct Platform {
   double spine_bytes_per_s = 0;  ///< of all traffic between leaf switches together; 0: no limit
 
   struct Device {
-    double flops_per_s = 0;        ///< peak, float32
-    double bytes_per_s = 0;        ///< memory bandwidth
-    double gemm_efficiency = 1;    ///< share of the peak that a matrix product reaches
-    double memory_efficiency = 1;  ///< share of the bandwidth that a streaming kernel reaches
-    double launch_s = 0;           ///< fixed cost of a kernel
+    double flops_per_s = 0;                 ///< peak, float32
+    double bytes_per_s = 0;                 ///< memory bandwidth
+    double gemm_efficiency = 1;             ///< share of the peak that a matrix product reaches
+    double memory_efficiency = 1;           ///< share of the bandwidth that a streaming kernel reaches
+    double launch_s = 0;                    ///< fixed cost of a kernel
+    std::vector<KernelTable> kernels = {};  ///< measured times, where there are any (`paragrad calibrate`)
   } device;
 
   struct Node : Link {

@@ -8,7 +8,12 @@ namespace paragrad::sim {
 double Section::quantity(const std::string& key, core::Unit unit, double least, double most,
                          std::optional<double> otherwise) {
   if (otherwise && !has(key)) return *otherwise;
-  const auto text = value(key).value<std::string>();
+  return parse_quantity(key, value(key).node(), unit, least, most);
+}
+
+double Section::parse_quantity(const std::string& key, const toml::node* value, core::Unit unit, double least,
+                               double most) const {
+  const auto text = value->value<std::string>();
   if (!text) fail(key, "write it in quotes and with its unit");
   double number = 0;
   try {
@@ -70,6 +75,29 @@ std::string Section::word(const std::string& key) {
   const auto found = value(key).value<std::string>();
   if (!found) fail(key, "must be a word in quotes");
   return *found;
+}
+
+const toml::array& Section::list(const std::string& key) {
+  const toml::array* array = value(key).as_array();
+  if (array == nullptr || array->empty()) fail(key, "must be a list in square brackets, with at least one entry");
+  return *array;
+}
+
+std::vector<double> Section::quantities(const std::string& key, core::Unit unit, double least, double most) {
+  std::vector<double> all;
+  for (const toml::node& node : list(key)) all.push_back(parse_quantity(key, &node, unit, least, most));
+  return all;
+}
+
+std::vector<double> Section::wholes(const std::string& key, std::int64_t least, std::int64_t most) {
+  std::vector<double> all;
+  for (const toml::node& node : list(key)) {
+    const auto number = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
+    if (!number || *number < least || *number > most)
+      fail(key, core::format("must hold whole numbers from {} to {}", least, most));
+    all.push_back(static_cast<double>(*number));
+  }
+  return all;
 }
 
 void Section::fail(const std::string& key, const std::string& problem) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/units.hpp"
 
@@ -34,6 +35,10 @@ class Section {
   bool flag(const std::string& key, bool otherwise);
   std::string word(const std::string& key);
 
+  /// A list, at least one, each within the bounds.
+  std::vector<double> quantities(const std::string& key, core::Unit unit, double least, double most);
+  std::vector<double> wholes(const std::string& key, std::int64_t least, std::int64_t most);
+
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
 
   /// Complains about the first key that nobody has read.
@@ -41,6 +46,8 @@ class Section {
 
  private:
   toml::node_view<const toml::node> value(const std::string& key);
+  double parse_quantity(const std::string& key, const toml::node* value, core::Unit unit, double least, double most) const;
+  const toml::array& list(const std::string& key);
 
   std::string file_;
   std::string name_;

@@ -19,6 +19,7 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   std::vector<std::unique_ptr<backend::Device>> devices;  // outlives the engine, whose end unwinds the workers' stacks
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
   World world(platform, workers, options);
+  for (const auto& device : devices) device->charge_by(world.call_times);
   for (int rank = 0; rank < workers; ++rank)
     world.engine.spawn(static_cast<std::uint32_t>(rank), [&world, &body, &devices, rank] {
       SimCommunicator communicator(world, rank, *devices[static_cast<std::size_t>(rank)]);

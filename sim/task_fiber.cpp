@@ -13,7 +13,9 @@ struct TaskFiber::State {
       : engine(world.engine),
         rank(rank_),
         device(backend::make_device(device_name)),
-        communicator(world, rank_, *device, 1) {}
+        communicator(world, rank_, *device, 1) {
+    device->charge_by(world.call_times);
+  }
 
   Engine& engine;
   int rank;

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "sim/compute/measured_times.hpp"
 #include "sim/compute/roofline.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/network/network.hpp"
@@ -16,6 +17,7 @@ struct World {
   std::unique_ptr<Network> network;
   Transport transport;
   Roofline roofline;
+  std::shared_ptr<const backend::CallTimes> call_times;                  // every device charges by it
   std::unique_ptr<backend::Device> meta = backend::make_device("meta");  // counts what a call would cost
   int workers;
 
@@ -24,7 +26,10 @@ struct World {
         network(make_network(options.network, engine, platform)),
         transport(engine, *network, workers_, platform.message.eager_bytes),
         roofline(platform.device),
-        workers(workers_) {}
+        call_times(measured_times(platform.device)),
+        workers(workers_) {
+    meta->charge_by(call_times);
+  }
 };
 
 }  // namespace paragrad::sim

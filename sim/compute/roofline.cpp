@@ -5,6 +5,7 @@
 namespace paragrad::sim {
 
 Time Roofline::duration(const backend::WorkMeter& work) const {
+  if (charged_) return static_cast<Time>(work.charged_ps());
   Time total = 0;
   for (std::size_t kind = 0; kind < static_cast<std::size_t>(backend::KernelKind::count); ++kind) {
     const backend::Work& part = work.of(static_cast<backend::KernelKind>(kind));

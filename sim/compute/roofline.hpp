@@ -8,12 +8,15 @@ namespace paragrad::sim {
 
 /// Time of counted work on a device: launch per kernel, and per kind of kernel the slower of arithmetic and memory
 /// (Williams, Waterman and Patterson, CACM 52(4), 2009). Depends on the counts alone.
+///
+/// On a platform with measured times it is what the devices charged, call by call (MeasuredTimes).
 class Roofline {
  public:
   explicit Roofline(const Platform::Device& device)
       : launch_(from_seconds(device.launch_s)),
         seconds_per_flop_(1 / (device.flops_per_s * device.gemm_efficiency)),
-        seconds_per_byte_(1 / (device.bytes_per_s * device.memory_efficiency)) {}
+        seconds_per_byte_(1 / (device.bytes_per_s * device.memory_efficiency)),
+        charged_(!device.kernels.empty()) {}
 
   Time duration(const backend::WorkMeter& work) const;
 
@@ -21,6 +24,7 @@ class Roofline {
   Time launch_;
   double seconds_per_flop_;
   double seconds_per_byte_;
+  bool charged_;
 };
 
 }  // namespace paragrad::sim

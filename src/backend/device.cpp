@@ -13,28 +13,46 @@ void expect_size(const char* kernel, const char* argument, std::size_t size, std
     throw std::logic_error(core::format("{}: {} has {} elements where {} are wanted", kernel, argument, size, wanted));
 }
 
-/// The product of an [m][k] and a [k][n] matrix.
-void count_gemm(WorkMeter& meter, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
-  meter.add(KernelKind::gemm, 2 * m * n * k, sizeof(float) * (m * k + k * n + m * n));
+/// A product with `rows` x `inner` x `columns` multiplications.
+WorkMeter product(std::uint64_t rows, std::uint64_t inner, std::uint64_t columns) {
+  WorkMeter work;
+  work.add(KernelKind::gemm, 2 * rows * inner * columns, sizeof(float) * (rows * inner + inner * columns + rows * columns));
+  return work;
 }
 
-/// `flops` operations on each of `count` elements, `accesses` of which are read or written.
-void count_streaming(WorkMeter& meter, std::uint64_t count, std::uint64_t flops, std::uint64_t accesses) {
-  meter.add(KernelKind::streaming, flops * count, sizeof(float) * accesses * count);
+/// `flops` operations on each of `elements`, `accesses` of which are read or written.
+WorkMeter streaming(std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses) {
+  WorkMeter work;
+  work.add(KernelKind::streaming, flops * elements, sizeof(float) * accesses * elements);
+  return work;
 }
 
-void count_descend(WorkMeter& meter, std::uint64_t count, float decay) {
-  decay == 0 ? count_streaming(meter, count, 2, 3) : count_streaming(meter, count, 4, 4);
+// d and w are read and one of them written, with decay both.
+WorkMeter descent(std::uint64_t elements, float decay) {
+  return decay == 0 ? streaming(elements, 2, 3) : streaming(elements, 4, 4);
 }
 
 }  // namespace
+
+void Device::count(Kernel kernel, const CallSize& size, const WorkMeter& work) {
+  meter_ += work;
+  if (times_) meter_.charge(times_->picoseconds(kernel, size, work));
+}
+
+void Device::count_product(Kernel kernel, std::uint64_t batch, std::uint64_t inputs, std::uint64_t outputs) {
+  count(kernel, {batch, inputs, outputs}, product(batch, inputs, outputs));
+}
+
+void Device::count_streaming(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses) {
+  count(kernel, {sizeof(float) * accesses * elements, 1, 1}, streaming(elements, flops, accesses));
+}
 
 void Device::gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,
                   std::span<const float> a, std::span<const float> b, float keep, std::span<float> c) {
   expect_size("gemm", "a", a.size(), m * k);
   expect_size("gemm", "b", b.size(), k * n);
   expect_size("gemm", "c", c.size(), m * n);
-  count_gemm(meter_, m, n, k);
+  count_product(Kernel::gemm, m, k, n);
   do_gemm(transpose_a, transpose_b, m, n, k, a.data(), b.data(), keep, c.data());
 }
 
@@ -44,7 +62,7 @@ void Device::affine_forward(std::size_t batch, std::size_t in, std::size_t out, 
   expect_size("affine_forward", "w", w.size(), in * out);
   expect_size("affine_forward", "bias", bias.size(), out);
   expect_size("affine_forward", "y", y.size(), batch * out);
-  count_gemm(meter_, batch, out, in);
+  count_product(Kernel::affine_forward, batch, in, out);
   do_affine_forward(batch, in, out, x.data(), w.data(), bias.data(), f, y.data());
 }
 
@@ -54,7 +72,7 @@ void Device::affine_backward_input(std::size_t batch, std::size_t in, std::size_
   expect_size("affine_backward_input", "w", w.size(), in * out);
   expect_size("affine_backward_input", "x", x.size(), batch * in);
   expect_size("affine_backward_input", "dx", dx.size(), batch * in);
-  count_gemm(meter_, batch, in, out);
+  count_product(Kernel::affine_backward_input, batch, in, out);
   do_affine_backward_input(batch, in, out, dz.data(), w.data(), x.data(), f, dx.data());
 }
 
@@ -65,7 +83,7 @@ void Device::affine_backward_weights(std::size_t batch, std::size_t in, std::siz
   expect_size("affine_backward_weights", "x", x.size(), batch * in);
   expect_size("affine_backward_weights", "dz", dz.size(), batch * out);
   expect_size("affine_backward_weights", "dw", dw.size(), rows * out);
-  count_gemm(meter_, rows, out, batch);
+  count_product(Kernel::affine_backward_weights, batch, rows, out);
   do_affine_backward_weights(batch, in, out, first_row, rows, x.data(), dz.data(), keep, dw.data());
 }
 
@@ -76,8 +94,9 @@ void Device::affine_descend(std::size_t batch, std::size_t in, std::size_t out, 
   expect_size("affine_descend", "dz", dz.size(), batch * out);
   expect_size("affine_descend", "d", d.size(), in * out);
   expect_size("affine_descend", "w", w.size(), in * out);
-  count_gemm(meter_, in, out, batch);
-  count_descend(meter_, in * out, decay);
+  WorkMeter work = product(batch, in, out);
+  work += descent(in * out, decay);
+  count(Kernel::affine_descend, {batch, in, out}, work);
   do_affine_descend(batch, in, out, x.data(), dz.data(), keep, rate, decay, d.data(), w.data());
 }
 
@@ -91,13 +110,13 @@ void Device::bias_gradient(std::size_t batch, std::size_t out, std::span<const f
                            std::span<float> dbias) {
   expect_size("bias_gradient", "dz", dz.size(), batch * out);
   expect_size("bias_gradient", "dbias", dbias.size(), out);
-  count_streaming(meter_, batch * out, 1, 1);
+  count_streaming(Kernel::bias_gradient, batch * out, 1, 1);
   do_bias_gradient(batch, out, dz.data(), keep, dbias.data());
 }
 
 void Device::activation_backward(Activation f, std::span<const float> y, std::span<float> dz) {
   expect_size("activation_backward", "y", y.size(), dz.size());
-  count_streaming(meter_, dz.size(), 3, 3);
+  count_streaming(Kernel::activation_backward, dz.size(), 3, 3);
   do_activation_backward(f, dz.size(), y.data(), dz.data());
 }
 
@@ -105,7 +124,7 @@ LossSum Device::softmax_cross_entropy(std::size_t batch, std::size_t classes, st
                                       std::span<float> logits) {
   expect_size("softmax_cross_entropy", "labels", labels.size(), batch);
   expect_size("softmax_cross_entropy", "logits", logits.size(), batch * classes);
-  count_streaming(meter_, batch * classes, 4, 2);
+  count_streaming(Kernel::softmax_cross_entropy, batch * classes, 4, 2);
   return do_softmax_cross_entropy(batch, classes, labels.data(), logits.data());
 }
 
@@ -113,35 +132,36 @@ LossSum Device::squared_error(std::size_t batch, std::size_t classes, std::span<
                               std::span<float> y) {
   expect_size("squared_error", "labels", labels.size(), batch);
   expect_size("squared_error", "y", y.size(), batch * classes);
-  count_streaming(meter_, batch * classes, 3, 2);
+  count_streaming(Kernel::squared_error, batch * classes, 3, 2);
   return do_squared_error(batch, classes, labels.data(), y.data());
 }
 
 void Device::fill(float value, std::span<float> x) {
-  count_streaming(meter_, x.size(), 0, 1);
+  count_streaming(Kernel::fill, x.size(), 0, 1);
   do_fill(value, x.size(), x.data());
 }
 
 void Device::copy(std::span<const float> from, std::span<float> to) {
   expect_size("copy", "from", from.size(), to.size());
-  count_streaming(meter_, to.size(), 0, 2);
+  count_streaming(Kernel::copy, to.size(), 0, 2);
   do_copy(to.size(), from.data(), to.data());
 }
 
 void Device::scale(float factor, std::span<float> x) {
-  count_streaming(meter_, x.size(), 1, 2);
+  count_streaming(Kernel::scale, x.size(), 1, 2);
   do_scale(factor, x.size(), x.data());
 }
 
 void Device::add(std::span<const float> from, std::span<float> to) {
   expect_size("add", "from", from.size(), to.size());
-  count_streaming(meter_, to.size(), 1, 3);
+  count_streaming(Kernel::add, to.size(), 1, 3);
   do_add(to.size(), from.data(), to.data());
 }
 
 void Device::descend(float rate, float decay, std::span<float> d, std::span<float> w) {
   expect_size("descend", "d", d.size(), w.size());
-  count_descend(meter_, w.size(), decay);
+  const WorkMeter work = descent(w.size(), decay);
+  count(Kernel::descend, {work.of(KernelKind::streaming).bytes, 1, 1}, work);
   do_descend(rate, decay, w.size(), d.data(), w.data());
 }
 
@@ -149,7 +169,7 @@ void Device::momentum_update(float rate, float momentum, bool nesterov, float de
                              std::span<float> v, std::span<float> w) {
   expect_size("momentum_update", "g", g.size(), w.size());
   expect_size("momentum_update", "v", v.size(), w.size());
-  count_streaming(meter_, w.size(), 4 + (nesterov ? 2 : 0) + (decay != 0 ? 2 : 0), 5);
+  count_streaming(Kernel::momentum_update, w.size(), 4 + (nesterov ? 2 : 0) + (decay != 0 ? 2 : 0), 5);
   do_momentum_update(rate, momentum, nesterov, decay, w.size(), g.data(), v.data(), w.data());
 }
 
@@ -157,14 +177,14 @@ void Device::block_filter(float momentum, float rate, float ahead_before, float 
                           std::span<float> w, std::span<float> delta) {
   expect_size("block_filter", "average", average.size(), w.size());
   expect_size("block_filter", "delta", delta.size(), w.size());
-  count_streaming(meter_, w.size(), 9, 6);
+  count_streaming(Kernel::block_filter, w.size(), 9, 6);
   do_block_filter(momentum, rate, ahead_before, ahead, w.size(), average.data(), w.data(), delta.data());
 }
 
 void Device::look_ahead(float ahead, std::span<const float> w, std::span<const float> delta, std::span<float> to) {
   expect_size("look_ahead", "w", w.size(), to.size());
   expect_size("look_ahead", "delta", delta.size(), to.size());
-  count_streaming(meter_, to.size(), 2, 3);
+  count_streaming(Kernel::look_ahead, to.size(), 2, 3);
   do_look_ahead(ahead, to.size(), w.data(), delta.data(), to.data());
 }
 

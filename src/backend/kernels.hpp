@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/call_times.hpp"
 #include "backend/work_meter.hpp"
 #include "core/arena.hpp"
 
@@ -46,6 +47,10 @@ class Device {
   virtual bool computes() const { return true; }
 
   const WorkMeter& meter() const { return meter_; }
+
+  /// From now on `meter` also adds up what `times` says of each call; nobody: nothing is added.
+  void charge_by(std::shared_ptr<const CallTimes> times) { times_ = std::move(times); }
+  const std::shared_ptr<const CallTimes>& call_times() const { return times_; }
 
   /// C[m][n] = A·B + keep·C, where A is [m][k] (or [k][m] when transposed) and B is [k][n] (or [n][k]).
   /// keep = 0 overwrites C, whatever it held (NaN too).
@@ -137,7 +142,12 @@ class Device {
                                float* average, float* w, float* delta) = 0;
   virtual void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) = 0;
 
+  void count(Kernel kernel, const CallSize& size, const WorkMeter& work);
+  void count_product(Kernel kernel, std::uint64_t batch, std::uint64_t inputs, std::uint64_t outputs);
+  void count_streaming(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses);
+
   WorkMeter meter_;
+  std::shared_ptr<const CallTimes> times_;
 };
 
 /// Names of the devices this program knows, from backend/catalogue.def.

@@ -18,7 +18,8 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 
-/// Adds up the work of the kernels that one worker ran. The simulator's clock is a function of it.
+/// Adds up the work of the kernels that one worker ran. The simulator's clock is a function of it: of the counts, or of the
+/// measured times of the single calls where the platform has them.
 class WorkMeter {
  public:
   void add(KernelKind kind, std::uint64_t flops, std::uint64_t bytes) {
@@ -27,6 +28,10 @@ class WorkMeter {
     work.flops += flops;
     work.bytes += bytes;
   }
+
+  /// Time of one call, by the device's CallTimes.
+  void charge(std::uint64_t picoseconds) { charged_ps_ += picoseconds; }
+  std::uint64_t charged_ps() const { return charged_ps_; }
 
   const Work& of(KernelKind kind) const { return of_[static_cast<std::size_t>(kind)]; }
 
@@ -45,10 +50,12 @@ class WorkMeter {
       of_[kind].flops += factor * other.of_[kind].flops;
       of_[kind].bytes += factor * other.of_[kind].bytes;
     }
+    charged_ps_ += factor * other.charged_ps_;
     return *this;
   }
 
   std::array<Work, static_cast<std::size_t>(KernelKind::count)> of_{};
+  std::uint64_t charged_ps_ = 0;
 };
 
 }  // namespace paragrad::backend

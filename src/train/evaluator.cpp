@@ -25,7 +25,7 @@ Score Evaluator::score(data::Subset subset) {
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
                data::Subset subset) {
   Learner learner(worker.device(), options, options.minibatch, false);
-  LearnerCost cost(options, options.minibatch, false);
+  LearnerCost cost(worker.device(), options, options.minibatch, false);
   learner.restore(parameters);
   return Evaluator(worker, learner, cost, source).score(subset);
 }

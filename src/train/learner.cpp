@@ -93,11 +93,13 @@ backend::LossSum Learner::evaluate(std::size_t samples, const NextBatch& next) {
   return sum;
 }
 
-LearnerCost::LearnerCost(const Options& options, std::size_t minibatch, bool bare_gradient)
+LearnerCost::LearnerCost(const backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient)
     : meta_(backend::make_device("meta")),
       learner_(*meta_, options, minibatch, bare_gradient),
       batches_(*meta_, learner_.model().inputs(), learner_.model().max_batch()),
-      next_([this](std::size_t n) { return batches_.next(n); }) {}
+      next_([this](std::size_t n) { return batches_.next(n); }) {
+  meta_->charge_by(device.call_times());
+}
 
 backend::WorkMeter LearnerCost::count(const std::function<void()>& work) {
   const backend::WorkMeter before = meta_->meter();

@@ -64,11 +64,11 @@ class Learner {
   std::unique_ptr<optim::LocalOptimiser> optimiser_;
 };
 
-/// What a learner's work costs, found out on a device that only counts. The simulator needs to know beforehand how long a
-/// worker will be busy.
+/// What a learner's work costs on `device`, found out on one that only counts. The simulator needs to know beforehand how
+/// long a worker will be busy.
 class LearnerCost {
  public:
-  LearnerCost(const Options& options, std::size_t minibatch, bool bare_gradient);
+  LearnerCost(const backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient);
 
   backend::WorkMeter gradient(std::size_t samples);
   backend::WorkMeter descend(std::size_t samples);

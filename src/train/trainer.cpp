@@ -87,7 +87,7 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       spread_(comm::make_allreduce("tree")),
       exchanges_(strategy_->exchanges_gradients(worker.size())),
       learner_(worker.device(), options, largest_minibatch(), exchanges_),
-      cost_(options, largest_minibatch(), exchanges_),
+      cost_(worker.device(), options, largest_minibatch(), exchanges_),
       evaluator_(worker, learner_, cost_, source),
       feed_(source, data::Subset::train, worker.device(), learner_.model().max_batch()),
       next_([this](std::size_t n) { return feed_.next(n); }),

@@ -70,6 +70,35 @@ TEST_CASE("work is counted as 2mnk flops of a matrix product and as bytes of a s
   CHECK(device->meter().of(KernelKind::streaming) == Work{2, 16, 64 + 96});
 }
 
+TEST_CASE("a device charges every call once, by its kernel and its size", "[backend]") {
+  struct Times : CallTimes {
+    std::uint64_t picoseconds(Kernel kernel, const CallSize& size, const WorkMeter& work) const override {
+      const Work& products = work.of(KernelKind::gemm);
+      CHECK((products.calls == 1) == (kernel_kind(kernel) == KernelKind::gemm));
+      if (products.calls == 1) {
+        CHECK(products.flops == 2 * size[0] * size[1] * size[2]);
+      } else {
+        CHECK(size == CallSize{work.of(KernelKind::streaming).bytes, 1, 1});
+      }
+      return std::uint64_t{1} << (3 * static_cast<std::size_t>(kernel));  // counts up to seven calls of each kernel
+    }
+  };
+  const auto device = make_device("meta");
+  device->charge_by(std::make_shared<Times>());
+  run_every_kernel(*device);
+  const auto calls = [&](Kernel kernel) {
+    return device->meter().charged_ps() >> (3 * static_cast<std::size_t>(kernel)) & 7;
+  };
+  for (std::size_t k = 0; k < kernel_count; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    CAPTURE(kernel_name(kernel));
+    CHECK(find_kernel(kernel_name(kernel)) == kernel);
+    const std::uint64_t more = kernel == Kernel::momentum_update ? 3 : kernel == Kernel::descend ? 1 : 0;
+    if (kernel != Kernel::affine_descend) CHECK(calls(kernel) == 1 + more);
+  }
+  CHECK_FALSE(find_kernel("no kernel"));
+}
+
 TEST_CASE("the meta device reserves more than any memory holds and computes no loss", "[backend]") {
   const auto device = make_device("meta");
   const std::size_t four_terabytes = std::size_t{1} << 40;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "backend/call_times.hpp"
+#include "sim/compute/roofline.hpp"
+#include "sim/platform.hpp"
+
+namespace paragrad::sim {
+
+/// Time of a kernel call by the platform's tables; of a kernel without a table by the roofline, call by call.
+class MeasuredTimes final : public backend::CallTimes {
+ public:
+  explicit MeasuredTimes(const Platform::Device& device);
+
+  std::uint64_t picoseconds(backend::Kernel kernel, const backend::CallSize& size,
+                            const backend::WorkMeter& work) const override;
+
+ private:
+  std::array<std::optional<KernelTable>, backend::kernel_count> tables_;
+  Roofline roofline_;
+};
+
+/// Nobody for a platform without tables.
+std::shared_ptr<const backend::CallTimes> measured_times(const Platform::Device& device);
+
+}  // namespace paragrad::sim
