@@ -7,6 +7,7 @@
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::app {
 namespace {

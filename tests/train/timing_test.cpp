@@ -15,8 +15,8 @@ sim::Platform cluster(int workers) {
   platform.nodes = (workers + 1) / 2;
   platform.devices_per_node = 2;
   platform.device = {1e12, 1e11, 0.7, 0.8, 3e-6};
-  platform.node = {2e-6, 6e9};
-  platform.network = {9e-6, 1e9};
+  platform.peer = {2e-6, 6e9};
+  platform.leaf = {{9e-6, 1e9}, 1};
   return platform;
 }
 
