@@ -17,7 +17,7 @@ STRATEGIES = {
     "bmuf cbm": ["--bmuf-kind", "cbm"],
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
 }
-COLLECTIVES = ["ring", "tree", "butterfly", "halving_doubling", "parameter_server"]
+COLLECTIVES = ["ring", "tree", "binomial", "butterfly", "halving_doubling", "parameter_server"]
 
 
 def ranks_with(argument: str) -> list[int]:
