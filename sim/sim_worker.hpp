@@ -35,6 +35,7 @@ class SimWorker : public comm::Worker {
     tasks_.launch(std::move(task));
   }
   void join() override { tasks_.join(); }
+  void abandon_tasks() noexcept override { tasks_.abandon(); }
 
   void finish() { tasks_.finish(); }  ///< the last call
 

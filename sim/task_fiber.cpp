@@ -76,6 +76,10 @@ void TaskFiber::join() {
   if (const std::exception_ptr error = std::exchange(state_->error, nullptr)) std::rethrow_exception(error);
 }
 
+void TaskFiber::abandon() noexcept {
+  if (state_ != nullptr) state_->tasks.clear();
+}
+
 void TaskFiber::finish() {
   join();
   if (state_ == nullptr) return;

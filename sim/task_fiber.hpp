@@ -19,7 +19,8 @@ class TaskFiber {
 
   void launch(comm::Worker::Task task);
   void join();
-  void finish();  ///< joins and ends the fiber; to be called before the worker's own fiber ends
+  void abandon() noexcept;  ///< the simulation ends with the error that unwinds this worker; nothing runs until then
+  void finish();            ///< joins and ends the fiber; to be called before the worker's own fiber ends
 
  private:
   struct State;  // belongs to the fiber too, which may outlive the worker when the simulation is abandoned

@@ -45,6 +45,10 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   dist::StrategyOptions& strategy = options.strategy_options;
   parser.add_option("--strategy", options.strategy, strategy_names())->group("Distribution");
   parser.add_option("--collective", strategy.collective, collective_names())->group("Distribution");
+  parser.add_option("--bucket-bytes", strategy.bucket_bytes, "data_parallel: gradients exchanged at once (0: all)")
+      ->group("Distribution");
+  parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange a bucket while the backward pass goes on")
+      ->group("Distribution");
   parser.add_option("--blocks", options.blocks, "M: blocks per sweep")
       ->check(CLI::Range(1, 100000000))
       ->group("Distribution");

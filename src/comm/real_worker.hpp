@@ -18,6 +18,7 @@ class RealWorker : public Worker {
   void join() override {
     for (const Task& task : std::exchange(launched_, {})) task(comm());
   }
+  void abandon_tasks() noexcept override { launched_.clear(); }
 
  private:
   std::vector<Task> launched_;

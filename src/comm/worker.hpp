@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 
 #include "backend/kernels.hpp"
@@ -44,8 +45,27 @@ class Worker {
   /// Returns when all launched tasks have ended. Rethrows the first error of one; the tasks behind it are dropped.
   virtual void join() = 0;
 
+  /// For a worker that is about to end with an error: drops the tasks not begun, makes the waits of the one under way fail
+  /// and returns when its memory is no longer touched. No task can be launched after it.
+  virtual void abandon_tasks() noexcept = 0;
+
  private:
   Communicator& comm_;
+};
+
+/// Stands after the memory that tasks use, in the same scope: an error that unwinds it abandons the tasks first.
+class TaskGuard {
+ public:
+  explicit TaskGuard(Worker& worker) : worker_(worker) {}
+  ~TaskGuard() {
+    if (std::uncaught_exceptions() > exceptions_at_start_) worker_.abandon_tasks();
+  }
+  TaskGuard(const TaskGuard&) = delete;
+  TaskGuard& operator=(const TaskGuard&) = delete;
+
+ private:
+  Worker& worker_;
+  int exceptions_at_start_ = std::uncaught_exceptions();
 };
 
 }  // namespace paragrad::comm

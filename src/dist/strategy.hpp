@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,7 +35,7 @@ enum class Share {
 ///
 ///   for each minibatch:
 ///     local:       backward pass and update
-///     exchanging:  backward pass, announcing finished ranges of the gradient (gradient_ready); step
+///     exchanging:  backward pass in stages, each announcing what it finished of the gradient (gradient_ready); step
 ///   synchronise
 class Strategy {
  public:
@@ -50,8 +51,12 @@ class Strategy {
   /// model. Throws ConfigError if the strategy cannot run with this many workers.
   virtual void start(comm::Worker&, Replica&) {}
 
-  /// Exchanging strategies: a range of the gradient is complete, while the backward pass goes on. Called inside compute(),
-  /// so a strategy that overlaps may hand the range to a task, but not communicate itself.
+  /// Exchanging strategies: elements of the gradient that a stage of the backward pass shall complete at least.
+  virtual std::size_t stage_elements() const { return std::numeric_limits<std::size_t>::max(); }
+
+  /// Exchanging strategies: a range of the gradient is complete and the backward pass goes on below it, so this is the time
+  /// to launch its exchange. Ranges come from the gradient's end to its beginning, the same on all workers and in every
+  /// minibatch.
   virtual void gradient_ready(comm::Worker&, Replica&, core::Range) {}
 
   /// Exchanging strategies, after the backward pass of a minibatch: agree on the gradient and update the parameters.
@@ -72,6 +77,8 @@ struct StrategyOptions {
   std::optional<double> block_momentum;  ///< η; default 1 - 1/N
   double block_learning_rate = 1;        ///< ζ, the weight of the mean update
   bool reset_local_momentum = true;      ///< at each synchronisation that moved the model
+  std::size_t bucket_bytes = 0;          ///< gradients exchanged at once, at least; 0: all
+  bool overlap = true;                   ///< exchange a bucket while the backward pass goes on
 };
 
 /// From dist/catalogue.def. Throws ConfigError for unknown names and values out of range.

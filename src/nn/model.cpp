@@ -52,24 +52,29 @@ backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
                                      : device_.squared_error(batch.size(), outputs(), batch.labels, outputs_of_batch);
 }
 
+// The gradient of what a layer computed before its activation function, [batch][outputs].
+std::span<float> Model::delta_of(std::size_t layer, std::size_t batch) {
+  core::Arena& arena = layer + 1 == layers_.size() ? activations_.back() : deltas_[layer % 2];
+  return arena.span().first(batch * layers_[layer]->outputs());
+}
+
 void Model::backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
                      const GradientReady& ready) {
+  for (std::size_t l = layers_.size(); l-- > 0;) backward_layer(l, parameters, batch, sink, ready);
+}
+
+void Model::backward_layer(std::size_t l, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
+                           const GradientReady& ready) {
+  const Layer& layer = *layers_[l];
   const std::size_t size = batch.size();
-  std::span<float> delta = activations_.back().span().first(size * outputs());
-  for (std::size_t l = layers_.size(); l-- > 0;) {
-    const Layer& layer = *layers_[l];
-    const auto x = input_of(l, batch);
-    std::span<float> delta_below;
-    if (l > 0) {
-      delta_below = deltas_[l % 2].span().first(size * layer.inputs());
-      layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers_[l - 1]->activation(), delta_below);
-    }
-    const std::size_t start = starts_[l];
-    layer.backward_parameters(device_, size, x, delta, sink.part(range_of(l)), [&](core::Range part) {
-      ready({start + part.begin, start + part.end});
-    });
-    delta = delta_below;
-  }
+  const auto x = input_of(l, batch);
+  const std::span<float> delta = delta_of(l, size);
+  if (l > 0)
+    layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers_[l - 1]->activation(),
+                         delta_of(l - 1, size));
+  layer.backward_parameters(device_, size, x, delta, sink.part(range_of(l)), [&, start = starts_[l]](core::Range part) {
+    ready({start + part.begin, start + part.end});
+  });
 }
 
 }  // namespace paragrad::nn

@@ -27,7 +27,9 @@ class Model {
   /// Throws ConfigError if the layers do not fit each other.
   Model(backend::Device& device, std::vector<std::unique_ptr<Layer>> layers, std::size_t max_batch);
 
+  std::size_t layer_count() const { return layers_.size(); }
   std::size_t parameter_count() const { return starts_.back(); }
+  core::Range range_of(std::size_t layer) const { return {starts_[layer], starts_[layer + 1]}; }
   std::size_t inputs() const { return layers_.front()->inputs(); }
   std::size_t outputs() const { return layers_.back()->outputs(); }
   std::size_t max_batch() const { return max_batch_; }
@@ -45,9 +47,13 @@ class Model {
   /// changes in the parameters of a finished layer is not needed any more.
   void backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink, const GradientReady& ready);
 
+  /// One layer's part of it, for a backward pass in steps: from the last layer to the first, each once.
+  void backward_layer(std::size_t layer, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
+                      const GradientReady& ready);
+
  private:
   std::span<const float> input_of(std::size_t layer, const data::Batch& batch);
-  core::Range range_of(std::size_t layer) const { return {starts_[layer], starts_[layer + 1]}; }
+  std::span<float> delta_of(std::size_t layer, std::size_t batch);
 
   backend::Device& device_;
   std::vector<std::unique_ptr<Layer>> layers_;

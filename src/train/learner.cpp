@@ -46,38 +46,66 @@ Score Learner::score(double loss, double errors, double samples) const {
   return {loss / samples, errors / samples};
 }
 
-backend::LossSum Learner::gradient(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready) {
-  if (samples == 0) device_.scale(optimiser_->keep(), optimiser_->gradients());
-  return pass(samples, next, {optimiser_->gradients(), optimiser_->keep()}, ready);
+std::vector<Learner::Stage> Learner::stages(std::size_t elements) const {
+  std::vector<Stage> result;
+  for (std::size_t end = model_.layer_count(), begin = end; begin > 0;) {
+    --begin;
+    const core::Range done{model_.range_of(begin).begin, model_.range_of(end - 1).end};
+    if (begin > 0 && done.size() < elements) continue;
+    result.push_back({{begin, end}, done});
+    end = begin;
+  }
+  return result;
+}
+
+backend::LossSum Learner::gradient(const Stage& stage, std::size_t samples, const NextBatch& next) {
+  backend::LossSum sum;
+  if (stage.layers.end == model_.layer_count()) {
+    if (samples == 0) device_.scale(optimiser_->keep(), optimiser_->gradients());
+    sum = pass_until_last_loss(samples, next);
+  }
+  const nn::GradientSink sink = sink_of_last_piece(samples);
+  for (std::size_t layer = stage.layers.end; samples > 0 && layer-- > stage.layers.begin;)
+    model_.backward_layer(layer, parameters(), last_piece_, sink, [](core::Range) {});
+  return sum;
 }
 
 backend::LossSum Learner::descend(std::size_t samples, const NextBatch& next, optim::Step step) {
-  nn::GradientSink sink{optimiser_->gradients(), optimiser_->keep()};
+  if (samples == 0) return {};
+  const backend::LossSum sum = pass_until_last_loss(samples, next);
+  nn::GradientSink sink = sink_of_last_piece(samples);
   if (optimiser_->descends()) {
     sink.descent = {step.rate, step.decay, parameters()};
-    return pass(samples, next, sink, [](core::Range) {});
-  }
-  return pass(samples, next, sink, [&](core::Range range) { optimiser_->update(device_, range, step, parameters()); });
-}
-
-backend::LossSum Learner::pass(std::size_t samples, const NextBatch& next, const nn::GradientSink& last,
-                               const nn::GradientReady& ready) {
-  backend::LossSum sum;
-  nn::GradientSink sink = last;
-  for (std::size_t done = 0; done < samples;) {
-    const data::Batch batch = next(std::min(samples - done, model_.max_batch()));
-    done += batch.size();
-    const bool is_last = done == samples;
-    model_.forward(parameters(), batch);
-    const backend::LossSum part = model_.loss(loss_, batch);
-    sum.loss += part.loss;
-    sum.errors += part.errors;
-    sink.descent = is_last ? last.descent : std::nullopt;
-    model_.backward(
-        parameters(), batch, sink, is_last ? ready : [](core::Range) {});
-    sink.keep = 1;
+    model_.backward(parameters(), last_piece_, sink, [](core::Range) {});
+  } else {
+    model_.backward(parameters(), last_piece_, sink,
+                    [&](core::Range range) { optimiser_->update(device_, range, step, parameters()); });
   }
   return sum;
+}
+
+// All of a minibatch up to the loss of its last piece.
+backend::LossSum Learner::pass_until_last_loss(std::size_t samples, const NextBatch& next) {
+  backend::LossSum sum;
+  nn::GradientSink sink{optimiser_->gradients(), optimiser_->keep()};
+  for (std::size_t done = 0; done < samples;) {
+    if (done > 0) {
+      model_.backward(parameters(), last_piece_, sink, [](core::Range) {});
+      sink.keep = 1;
+    }
+    last_piece_ = next(std::min(samples - done, model_.max_batch()));
+    done += last_piece_.size();
+    model_.forward(parameters(), last_piece_);
+    const backend::LossSum part = model_.loss(loss_, last_piece_);
+    sum.loss += part.loss;
+    sum.errors += part.errors;
+  }
+  return sum;
+}
+
+nn::GradientSink Learner::sink_of_last_piece(std::size_t samples) {
+  const bool only_piece = samples == last_piece_.size();
+  return {optimiser_->gradients(), only_piece ? optimiser_->keep() : 1.f};
 }
 
 backend::LossSum Learner::evaluate(std::size_t samples, const NextBatch& next) {
@@ -109,8 +137,10 @@ backend::WorkMeter LearnerCost::count(const std::function<void()>& work) {
   return cost;
 }
 
-backend::WorkMeter LearnerCost::gradient(std::size_t samples) {
-  return count([&] { learner_.gradient(samples, next_, [](core::Range) {}); });
+std::vector<backend::WorkMeter> LearnerCost::gradient(const std::vector<Learner::Stage>& stages, std::size_t samples) {
+  std::vector<backend::WorkMeter> costs;
+  for (const Learner::Stage& stage : stages) costs.push_back(count([&] { learner_.gradient(stage, samples, next_); }));
+  return costs;
 }
 
 backend::WorkMeter LearnerCost::descend(std::size_t samples) {

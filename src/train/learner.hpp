@@ -43,24 +43,37 @@ class Learner {
   /// Means of sums over `samples` samples: NaN if there are none, or nothing was computed.
   Score score(double loss, double errors, double samples) const;
 
-  /// Forward, loss, backward over `samples` samples (none: a gradient of zero). A minibatch larger than the model's buffers
-  /// is processed in pieces whose gradients add up; `ready` is told during the last.
-  backend::LossSum gradient(std::size_t samples, const NextBatch& next, const nn::GradientReady& ready);
+  /// A stage of computing a gradient: the backward pass of neighbouring layers, and what of the gradient they complete. The
+  /// first stage, that of the last layers, begins with the forward pass.
+  struct Stage {
+    core::Range layers;
+    core::Range elements;
+  };
 
-  /// The same, and the local update.
+  /// Cuts the backward pass into stages that complete `elements` of the gradient each, or a little more; the last what is
+  /// left.
+  std::vector<Stage> stages(std::size_t elements) const;
+
+  /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero); to be called for all stages
+  /// in their order. A minibatch larger than the model's buffers is processed in pieces whose gradients add up, all but the
+  /// last piece in the first stage. Returns the loss in the first stage, nothing in the others.
+  backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next);
+
+  /// Forward, loss, backward and the local update.
   backend::LossSum descend(std::size_t samples, const NextBatch& next, optim::Step step);
 
   /// Loss of `samples` samples.
   backend::LossSum evaluate(std::size_t samples, const NextBatch& next);
 
  private:
-  backend::LossSum pass(std::size_t samples, const NextBatch& next, const nn::GradientSink& last,
-                        const nn::GradientReady& ready);
+  backend::LossSum pass_until_last_loss(std::size_t samples, const NextBatch& next);
+  nn::GradientSink sink_of_last_piece(std::size_t samples);
 
   backend::Device& device_;
   nn::Model model_;
   nn::Loss loss_;
   core::Arena parameters_;
+  data::Batch last_piece_;  // of the minibatch in hand
   std::unique_ptr<optim::LocalOptimiser> optimiser_;
 };
 
@@ -70,7 +83,8 @@ class LearnerCost {
  public:
   LearnerCost(const backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient);
 
-  backend::WorkMeter gradient(std::size_t samples);
+  /// Of each stage of a gradient.
+  std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);
   backend::WorkMeter descend(std::size_t samples);
   backend::WorkMeter evaluate(std::size_t samples);
 

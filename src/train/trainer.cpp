@@ -36,6 +36,7 @@ class Trainer {
   void train_sweep(int sweep);
   void train_block(const BlockPlan& plan);
   void train_minibatch(std::size_t mine, std::size_t together);
+  void exchange_minibatch(std::size_t mine);
   void validate(int sweep);
   void remember_best();
   void go_back_to_best(int sweep);
@@ -58,6 +59,7 @@ class Trainer {
   std::unique_ptr<comm::Allreduce> spread_;  // from worker 0 to all: its gather half
   bool exchanges_;                           // gradients, each minibatch
   Learner learner_;
+  std::vector<Learner::Stage> stages_;  // of an exchanged gradient
   LearnerCost cost_;
   Evaluator evaluator_;
   Feed feed_;
@@ -87,6 +89,7 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       spread_(comm::make_allreduce("tree")),
       exchanges_(strategy_->exchanges_gradients(worker.size())),
       learner_(worker.device(), options, largest_minibatch(), exchanges_),
+      stages_(learner_.stages(strategy_->stage_elements())),
       cost_(worker.device(), options, largest_minibatch(), exchanges_),
       evaluator_(worker, learner_, cost_, source),
       feed_(source, data::Subset::train, worker.device(), learner_.model().max_batch()),
@@ -217,11 +220,19 @@ void Trainer::train_block(const BlockPlan& plan) {
 
 void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
   set_step(together);
-  if (!exchanging()) return take_in(learner_.descend(mine, next_, replica_.step), mine);
-  worker_.compute(cost_.gradient(mine), [&] {
-    const auto ready = [&](core::Range range) { strategy_->gradient_ready(worker_, replica_, range); };
-    take_in(learner_.gradient(mine, next_, ready), mine);
-  });
+  if (exchanging()) return exchange_minibatch(mine);
+  take_in(learner_.descend(mine, next_, replica_.step), mine);
+}
+
+void Trainer::exchange_minibatch(std::size_t mine) {
+  const std::vector<backend::WorkMeter> costs = cost_.gradient(stages_, mine);
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+    worker_.compute(costs[stage], [&] {
+      const backend::LossSum part = learner_.gradient(stages_[stage], mine, next_);
+      if (stage == 0) take_in(part, mine);
+    });
+    strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
+  }
   const double begin_s = worker_.comm().now_s();
   strategy_->step(worker_, replica_);
   times_.aggregate_s += worker_.comm().now_s() - begin_s;
@@ -325,7 +336,9 @@ void Trainer::report(int sweep, double rate) {
 }  // namespace
 
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
-  return Trainer(worker, options, source, output).run();
+  Trainer trainer(worker, options, source, output);
+  const comm::TaskGuard guard(worker);
+  return trainer.run();
 }
 
 }  // namespace paragrad::train

@@ -44,6 +44,18 @@ class Worlds(CliTest):
                         real = run("train", *self.task, *options, ranks=workers)
                         self.assertEqual(weights(self.simulate(workers, *options)), weights(real))
 
+    def test_buckets_and_overlap_end_in_the_same_weights_in_both_worlds(self):
+        for workers, collective in ((2, "ring"), (3, "tree"), (4, "halving_doubling")):
+            for bucket in ("100", "333", "100000000"):
+                options = ["--strategy", "data_parallel", "--collective", collective, "--bucket-bytes", bucket]
+                results = {}
+                for overlap in ("true", "false"):
+                    chosen = [*options, "--overlap", overlap]
+                    results[f"simulated, overlap {overlap}"] = weights(self.simulate(workers, *chosen))
+                    results[f"ranks, overlap {overlap}"] = weights(run("train", *self.task, *chosen, ranks=workers))
+                with self.subTest(workers=workers, collective=collective, bucket=bucket):
+                    self.assertEqual(len(set(results.values())), 1, results)
+
     def test_one_worker_ends_in_the_weights_of_sgd_in_both_worlds(self):
         reference = weights(run("train", *self.task))
         self.assertEqual(weights(self.simulate(1)), reference)

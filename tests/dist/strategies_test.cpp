@@ -180,16 +180,34 @@ TEST_CASE("a synchronisation forgets the local momentum unless told not to", "[d
   });
 }
 
-TEST_CASE("data-parallel workers all apply the sum of their gradients", "[dist]") {
+TEST_CASE("data-parallel workers all apply the sum of their gradients, in whatever buckets", "[dist]") {
   const int workers = GENERATE(2, 3, 4);
-  const auto parameters = after(workers, "data_parallel", {}, [&](comm::Worker& worker, Seat& seat) {
+  const std::size_t bucket_bytes = GENERATE(0u, 1u, 20u, 4u * length, 1000u);
+  const bool overlap = GENERATE(true, false);
+  dist::StrategyOptions options;
+  options.bucket_bytes = bucket_bytes;
+  options.overlap = overlap;
+  const auto parameters = after(workers, "data_parallel", options, [&](comm::Worker& worker, Seat& seat) {
     seat.replica->step = {.rate = 0.5f, .decay = 0};
-    for (float& g : seat.optimiser->gradients()) g = static_cast<float>(worker.rank() + 1);
-    seat.strategy->step(worker, *seat.replica);
+    for (int step = 0; step < 2; ++step) {
+      for (float& g : seat.optimiser->gradients()) g = static_cast<float>(worker.rank() + 1);
+      for (const core::Range range : {core::Range{20, length}, core::Range{3, 20}, core::Range{0, 3}})
+        seat.strategy->gradient_ready(worker, *seat.replica, range);
+      seat.strategy->step(worker, *seat.replica);
+    }
   });
   const float sum = static_cast<float>(workers * (workers + 1)) / 2;
   for (const auto& p : parameters)
-    for (std::size_t i = 0; i < length; ++i) CHECK(p[i] == static_cast<float>(i) - 0.5f * sum);
+    for (std::size_t i = 0; i < length; ++i) REQUIRE(p[i] == static_cast<float>(i) - 0.5f * (1 + 1.5f) * sum);  // momentum
+}
+
+TEST_CASE("a step whose gradient was not announced whole is a broken contract", "[dist]") {
+  CHECK_THROWS_AS(after(2, "data_parallel", {},
+                        [](comm::Worker& worker, Seat& seat) {
+                          seat.strategy->gradient_ready(worker, *seat.replica, {1, length});
+                          seat.strategy->step(worker, *seat.replica);
+                        }),
+                  std::logic_error);
 }
 
 TEST_CASE("the block filter costs each worker its share of the state", "[dist]") {

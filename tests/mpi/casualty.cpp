@@ -38,6 +38,7 @@ void train(const std::string& way, comm::MpiSession& session) {
   std::fflush(stdout);
   const auto allreduce = comm::make_allreduce("ring");
   std::vector<float> data(100'000), beside(100'000);
+  const comm::TaskGuard guard(worker);
   const auto launch = [&] { worker.launch([&](comm::Communicator& second) { (*allreduce)(second, beside); }); };
   for (int step = 0;; ++step) {
     launch();

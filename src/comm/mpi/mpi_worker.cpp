@@ -38,13 +38,14 @@ class MpiWorker::Beside {
     if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
   }
 
- private:
   void abandon() {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     tasks_.clear();
     communicator_.abandon();
+    changed_.wait(lock, [this] { return !busy_; });
   }
 
+ private:
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -94,6 +95,11 @@ void MpiWorker::launch(Task task) {
 void MpiWorker::join() {
   RealWorker::join();
   if (beside_ != nullptr) beside_->join();
+}
+
+void MpiWorker::abandon_tasks() noexcept {
+  RealWorker::abandon_tasks();
+  if (beside_ != nullptr) beside_->abandon();
 }
 
 }  // namespace paragrad::comm

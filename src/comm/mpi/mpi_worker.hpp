@@ -19,6 +19,7 @@ class MpiWorker : public RealWorker {
 
   void launch(Task task) override;
   void join() override;
+  void abandon_tasks() noexcept override;
 
  private:
   class Beside;

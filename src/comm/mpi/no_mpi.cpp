@@ -43,5 +43,6 @@ MpiWorker::MpiWorker(MpiCommunicator& communicator) : RealWorker(communicator), 
 MpiWorker::~MpiWorker() = default;
 void MpiWorker::launch(Task) { refuse(); }
 void MpiWorker::join() { refuse(); }
+void MpiWorker::abandon_tasks() noexcept {}
 
 }  // namespace paragrad::comm
