@@ -2,93 +2,61 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "comm/communicator.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/mailboxes.hpp"
 #include "sim/network/network.hpp"
 
 namespace paragrad::sim {
 
-/// Mailboxes of all emulated workers: MPI's matching rules over a network model.
+/// Messages between emulated workers: MPI's semantics and the processors' costs, over mailboxes and a network model.
 ///
 /// A message of at most eager_bytes is copied (where it has content, see Device::computes) and travels at once. A longer one
-/// (rendezvous) starts when send and receive are both posted and is copied straight from buffer to buffer. A receive that
-/// names its source matches the oldest unmatched message of that source and tag. A receive from any source takes the message
-/// that arrives first, of several that arrive in the same picosecond that of the lowest rank; an eager message arrives when
-/// it is delivered, a rendezvous one when word of it does (the network's latency after the send).
+/// (rendezvous) starts when send and receive are both posted and is copied straight from buffer to buffer. With n bytes,
+/// latency α between the two, times t_s and t_r of send and receive:
+///
+///   sender     goes on at t_s' = t_s + send_overhead + [eager] n / copy_bytes_per_s; then posts the message
+///   departure  eager t_s';  rendezvous max(t_s', t_r);  with handshake max(t_s' + α, t_r) + α
+///   send over  eager t_s';  rendezvous when the network has taken the data from the sender
+///   receiver   goes on at max(t_wait, arrival) + receive_overhead + [eager, arrived before t_r] n / copy_bytes_per_s
+///
+/// To receives from any source an eager message becomes visible when it arrives, another when word of it does: t_s' + α.
 class Transport : private Delivery, private EventHandler {
  public:
-  Transport(Engine& engine, Network& network, int workers, std::int64_t eager_bytes);
+  Transport(Engine& engine, Network& network, int workers, const Platform::Message& costs);
 
+  // The following are for the running fiber.
   comm::Request start_send(int from, int to, int tag, std::span<const std::byte> data);
   comm::Request start_receive(int rank, int from, int tag, std::span<std::byte> data);
-  comm::Received wait(comm::Request request);  ///< for the running fiber
+  comm::Received wait(comm::Request request);
 
   std::uint64_t messages() const { return messages_sent_; }
   std::uint64_t bytes() const { return bytes_sent_; }
 
  private:
-  using Id = std::uint32_t;
-  static constexpr Id none = ~Id{0};
+  void arrives(std::uint64_t send, Time at) override;
+  void sent(std::uint64_t send, Time at) override;
+  void fire(std::uint64_t argument) override;
 
-  struct Operation {  // a request
-    bool done = false;
-    Fiber* waiter = nullptr;
-    Wait reason;
-    comm::Received result{};
-  };
-  struct Message {
-    int from = 0, to = 0, tag = 0;
-    std::span<const std::byte> data;  // at the sender, or the eager copy
-    std::vector<std::byte> copy{};
-    bool eager = false;
-    bool delivered = false;
-    Time visible_at = 0;  // to receives from any source; of an eager message: once delivered
-    Id send = none;       // operation of the sender, rendezvous only
-    Id receive = none;    // posted receive it was matched with
-  };
-  struct Posted {
-    int from = 0, tag = 0;
-    std::span<std::byte> data;
-    Id operation = none;
-  };
-  struct Mailbox {
-    std::vector<Id> messages;  // unmatched, in the order of sending
-    std::vector<Id> receives;  // unmatched, in the order of posting
-  };
-
-  /// Slots that are used again; ids stay small.
-  template <class T>
-  struct Pool {
-    std::vector<T> slots;
-    std::vector<Id> unused;
-    Id add(T value);
-    void remove(Id id) { unused.push_back(id); }
-    T& operator[](Id id) { return slots[id]; }
-  };
-
-  void delivered(std::uint64_t message) override;
-  void fire(std::uint64_t rank_or_send) override;
-
-  bool visible(const Message& message) const;
-  bool any_source_waits(const Mailbox& box, int tag);
-  void match_mailbox(int rank, bool end_of_instant = false);
-  Id find_message(const Mailbox& box, const Posted& receive);
-  void match(Id message, Id receive);
-  void complete(Id operation, comm::Received result);
-  void finish_receive(Id message);
+  void match(Id send, Id receive);
+  void deliver(Id send);
+  void depart(Id send);
+  void remove_if_over(Id send);
   void match_at_end_of(Time instant, int rank);
+  Time end_of(const Receive& receive) const;
+  void wait_for_send(Id id);
+  comm::Received wait_for_receive(Id id);
 
   Engine& engine_;
   Network& network_;
   std::int64_t eager_bytes_;
-  std::vector<Mailbox> boxes_;
-  Pool<Operation> operations_;
-  Pool<Message> messages_;
-  Pool<Posted> receives_;
+  Time send_overhead_;
+  Time receive_overhead_;
+  bool handshake_;
+  InverseBandwidth copy_;
+  Mailboxes boxes_;
   std::uint64_t messages_sent_ = 0;
   std::uint64_t bytes_sent_ = 0;
 };

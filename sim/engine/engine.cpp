@@ -27,14 +27,14 @@ void Engine::spawn(std::uint32_t actor, std::function<void()> body) {
 void Engine::run() {
   while (live_ > 0 && !failure_) {
     take_finished(false);
-    if (!bounds_.empty() && (events_.empty() || *bounds_.begin() < Bound(events_.top().key()))) {
+    if (!bounds_.empty() && (events_.empty() || *bounds_.begin() < events_.top().key)) {
       take_finished(true);
       continue;
     }
     if (events_.empty()) report_deadlock();
-    const Event event = events_.top();
-    events_.pop();
-    now_ = event.time;
+    const Event event = events_.pop();
+    now_ = event.key.time;
+    ++fired_;
     event.handler->fire(event.argument);
   }
   if (failure_) std::rethrow_exception(failure_);
@@ -42,11 +42,11 @@ void Engine::run() {
 
 void Engine::schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument) {
   if (at < now_) throw std::logic_error("an event was scheduled in the past");
-  events_.push({at, actor, sequence_++, &handler, argument});
+  events_.push({{at, actor, sequence_++}, &handler, argument});
 }
 
-void Engine::sleep(Time duration) {
-  schedule(now_ + duration, current_->actor(), *current_, 0);
+void Engine::sleep_until(Time at) {
+  schedule(at, current_->actor(), *current_, 0);
   suspend();
 }
 
@@ -55,9 +55,9 @@ void Engine::block(Wait reason) {
   suspend();
 }
 
-void Engine::wake(Fiber& fiber) {
+void Engine::wake_at(Fiber& fiber, Time at) {
   fiber.set_waiting_for({});
-  schedule(now_, fiber.actor(), fiber, 0);
+  schedule(at, fiber.actor(), fiber, 0);
 }
 
 void Engine::compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration) {
@@ -69,9 +69,7 @@ void Engine::compute(Time at_least, std::function<void()> task, const std::funct
   if (computing.error) std::rethrow_exception(computing.error);
 }
 
-Engine::Bound Engine::bound(const Computing& task) {
-  return {task.start + task.at_least, task.fiber->actor(), task.sequence};
-}
+EventKey Engine::bound(const Computing& task) { return {task.start + task.at_least, task.fiber->actor(), task.sequence}; }
 
 void Engine::take_finished(bool wait) {
   if (computing_.empty()) return;
@@ -87,7 +85,7 @@ void Engine::take_finished(bool wait) {
       task.error = std::make_exception_ptr(std::logic_error("a computation was shorter than its announced lower bound"));
     // A failed task has no duration of its own; its fiber hears of the failure as early as it could have gone on.
     if (task.error) duration = task.at_least;
-    events_.push({task.start + duration, task.fiber->actor(), task.sequence, task.fiber, 0});
+    events_.push({{task.start + duration, task.fiber->actor(), task.sequence}, task.fiber, 0});
   }
 }
 

@@ -5,14 +5,13 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/engine/event_queue.hpp"
 #include "sim/engine/host_pool.hpp"
 #include "sim/engine/time.hpp"
 
@@ -31,13 +30,6 @@ class Deadlock : public std::runtime_error {
 struct Wait {
   const char* what = nullptr;  // a literal
   int peer = -1;
-};
-
-/// Something that wants to be told when its time has come.
-class EventHandler {
- public:
-  virtual ~EventHandler() = default;
-  virtual void fire(std::uint64_t argument) = 0;
 };
 
 /// Discrete-event engine: fibers with one common virtual clock.
@@ -63,6 +55,7 @@ class Engine {
   void run();
 
   Time now() const { return now_; }
+  std::uint64_t events() const { return fired_; }  ///< so far
 
   /// handler.fire(argument) at time `at` >= now(), in the name of `actor`.
   void schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument);
@@ -71,14 +64,16 @@ class Engine {
 
   Fiber& current() const { return *current_; }
 
-  /// Goes on at time now() + duration.
-  void sleep(Time duration);
+  /// Goes on at time now() + duration, or at a given time >= now().
+  void sleep(Time duration) { sleep_until(now_ + duration); }
+  void sleep_until(Time at);
 
   /// Goes on when somebody calls wake(). The reason is for the report of a deadlock.
   void block(Wait reason);
 
-  /// Lets a blocked fiber go on at now(), after the event in hand.
-  void wake(Fiber& fiber);
+  /// Lets a blocked fiber go on at now(), after the event in hand, or at a later time.
+  void wake(Fiber& fiber) { wake_at(fiber, now_); }
+  void wake_at(Fiber& fiber, Time at);
 
   /// Runs `task` on the host pool; the fiber goes on at now() + duration(), which is asked for when the task has ended.
   /// at_least: a lower bound of that duration, known beforehand. Events before now() + at_least go on meanwhile. A shorter
@@ -86,16 +81,6 @@ class Engine {
   void compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration);
 
  private:
-  struct Event {
-    Time time;
-    std::uint32_t actor;
-    std::uint64_t sequence;
-    EventHandler* handler;
-    std::uint64_t argument;
-    auto key() const { return std::tuple(time, actor, sequence); }
-    bool operator>(const Event& other) const { return key() > other.key(); }
-  };
-
   // A task on the host pool. Its fiber's next event comes at `earliest` or later.
   struct Computing {
     Fiber* fiber;
@@ -105,8 +90,7 @@ class Engine {
     const std::function<Time()>* duration;
     std::exception_ptr error;
   };
-  using Bound = std::tuple<Time, std::uint32_t, std::uint64_t>;
-  static Bound bound(const Computing& task);
+  static EventKey bound(const Computing& task);
 
   void resume(Fiber& fiber);
   void suspend();
@@ -117,14 +101,15 @@ class Engine {
 
   std::unique_ptr<StackPool> stacks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  EventQueue events_;
   std::unordered_map<std::uint64_t, Computing*> computing_;  // looked up by id only, never iterated
-  std::set<Bound> bounds_;
+  std::set<EventKey> bounds_;
   std::vector<HostPool::Finished> finished_;
   Fiber* current_ = nullptr;
   std::size_t live_ = 0;
   Time now_ = 0;
   std::uint64_t sequence_ = 0;
+  std::uint64_t fired_ = 0;
   std::exception_ptr failure_;
   bool abandoning_ = false;
   HostPool pool_;  // last: its threads end before anything that their tasks use

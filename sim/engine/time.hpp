@@ -2,11 +2,15 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace paragrad::sim {
 
 /// Virtual time in whole picoseconds (±106 days): sums are exact, so the order of events never depends on rounding.
 using Time = std::int64_t;
+
+/// Later than anything that happens.
+inline constexpr Time never = std::numeric_limits<Time>::max() / 4;
 
 inline constexpr double picoseconds_per_second = 1e12;
 

@@ -47,19 +47,12 @@ void FifoNetwork::cross(std::uint32_t index) {
   const Time begin = std::max(engine_.now(), resource.free);
   resource.free = begin + resource.bandwidth.time_of(flight.bytes);
   flight.tail = std::max(resource.free, flight.tail) + hop.latency;
-  const bool last = flight.at == flight.hops;
-  engine_.schedule(last ? flight.tail : begin + hop.latency, flight.actor, *this, index);
+  if (flight.at < flight.hops) return engine_.schedule(begin + hop.latency, flight.actor, *this, index);
+  unused_flights_.push_back(index);
+  flight.receiver->arrives(flight.message, flight.tail);
 }
 
-void FifoNetwork::fire(std::uint64_t argument) {
-  const auto index = static_cast<std::uint32_t>(argument);
-  const Flight& flight = flights_[index];
-  if (flight.at < flight.hops) return cross(index);
-  Delivery& receiver = *flight.receiver;
-  const std::uint64_t message = flight.message;
-  unused_flights_.push_back(index);
-  receiver.delivered(message);
-}
+void FifoNetwork::fire(std::uint64_t flight) { cross(static_cast<std::uint32_t>(flight)); }
 
 std::uint32_t FifoNetwork::new_flight() {
   if (unused_flights_.empty()) {

@@ -11,11 +11,17 @@
 
 namespace paragrad::sim {
 
-/// Told when a message has arrived whole.
+/// Told of a message's fate as soon as nothing can change it any more: `at` is now or later. So what nobody waits for costs
+/// no event.
 class Delivery {
  public:
   virtual ~Delivery() = default;
-  virtual void delivered(std::uint64_t message) = 0;
+
+  /// It arrives whole.
+  virtual void arrives(std::uint64_t message, Time at) = 0;
+
+  /// The sender's side is done with the data; only if Network::start did not know.
+  virtual void sent(std::uint64_t message, Time at) = 0;
 };
 
 /// How long messages take, and how they stand in each other's way. One object per simulation; called by the engine's thread,
@@ -24,8 +30,9 @@ class Network {
  public:
   virtual ~Network() = default;
 
-  /// Sends `bytes` from rank to rank, from now on; receiver.delivered(message) is called at the time of arrival. Returns
-  /// when the sender's side is done with the data.
+  /// Sends `bytes` from rank to rank, from now on. receiver.arrives(message, at) is called once, within this call or later,
+  /// or not at all if something on the way is dead. Returns when the sender's side is done with the data, or never if that
+  /// is not known yet: receiver.sent(message, at) will say it.
   virtual Time start(int from, int to, std::int64_t bytes, Delivery& receiver, std::uint64_t message) = 0;
 
   /// Smallest time between a start and its delivery: what a short control message would take.
