@@ -23,7 +23,7 @@ struct World {
 
   World(const Platform& platform, int workers_, const Options& options)
       : engine(2 * static_cast<std::size_t>(workers_), options.host_threads),
-        network(make_network(options.network, engine, platform)),
+        network(make_network(options.network, engine, platform, workers_)),
         transport(engine, *network, workers_, platform.message),
         roofline(platform.device),
         call_times(measured_times(platform.device)),

@@ -1,6 +1,7 @@
 #include "core/errors.hpp"
 #include "sim/network/fifo.hpp"
 #include "sim/network/network.hpp"
+#include "sim/network/segmented.hpp"
 
 namespace paragrad::sim {
 
@@ -12,9 +13,9 @@ std::vector<std::string> network_names() {
   };
 }
 
-std::unique_ptr<Network> make_network(std::string_view name, Engine& engine, const Platform& platform) {
+std::unique_ptr<Network> make_network(std::string_view name, Engine& engine, const Platform& platform, int workers) {
 #define NETWORK(known, type, description) \
-  if (name == #known) return std::make_unique<type>(engine, platform);
+  if (name == #known) return std::make_unique<type>(engine, platform, workers);
 #include "sim/network/catalogue.def"
 #undef NETWORK
   throw core::unknown_name("network model", name, network_names());

@@ -37,11 +37,15 @@ class Network {
 
   /// Smallest time between a start and its delivery: what a short control message would take.
   virtual Time latency(int from, int to) const = 0;
+
+  /// Reads or writes `bytes` of the host memory of the worker's node, from now on; messages that are staged there wait
+  /// meanwhile. Returns when that is over. Only for platforms whose hosts reduce.
+  virtual Time pass_host_memory(int rank, std::int64_t bytes) = 0;
 };
 
 std::vector<std::string> network_names();
 
 /// From sim/network/catalogue.def. Throws ConfigError for an unknown name.
-std::unique_ptr<Network> make_network(std::string_view name, Engine& engine, const Platform& platform);
+std::unique_ptr<Network> make_network(std::string_view name, Engine& engine, const Platform& platform, int workers);
 
 }  // namespace paragrad::sim

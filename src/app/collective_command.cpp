@@ -246,7 +246,7 @@ void add_options(CLI::App& parser, CollectiveArguments& arguments) {
       ->group("Simulation");
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->group("Simulation");
-  parser.add_option("--network", arguments.network, "network model: fifo")->group("Simulation");
+  parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest and metrics")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
 }

@@ -44,7 +44,7 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->required()
       ->group("Simulation");
-  parser.add_option("--network", arguments.network, "network model: fifo")->group("Simulation");
+  parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
   parser.add_option("--host-threads", arguments.host_threads, "of this machine; 0: one per core. Changes nothing but speed")
       ->group("Simulation");
 }

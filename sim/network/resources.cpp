@@ -1,0 +1,60 @@
+#include "sim/network/resources.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace paragrad::sim {
+
+Resources::Id Resources::add(std::size_t count, double bytes_per_s) {
+  const auto first = static_cast<Id>(resources_.size());
+  const Resource resource{bytes_per_s > 0 ? InverseBandwidth(bytes_per_s) : InverseBandwidth()};
+  resources_.resize(resources_.size() + count, resource);
+  return first;
+}
+
+Resources::Id Resources::add_shared(std::size_t count, double bytes_per_s, double message_bytes_per_s) {
+  constexpr double rounding = 1e-9;
+  const auto channels =
+      std::max<std::size_t>(1, static_cast<std::size_t>(bytes_per_s / message_bytes_per_s * (1 + rounding)));
+  const Id first = add(count, bytes_per_s / static_cast<double>(channels));
+  if (channels == 1) return first;
+  for (std::size_t i = 0; i < count; ++i) {
+    resources_[first + i].channels = static_cast<std::uint32_t>(channels_.size());
+    channels_.emplace_back(channels, 0);
+  }
+  return first;
+}
+
+void Resources::slow(Id id, Time from, Time until, double factor) {
+  Resource& resource = resources_[id];
+  if (resource.speed == none) {
+    resource.speed = static_cast<std::uint32_t>(speeds_.size());
+    speeds_.emplace_back();
+  }
+  speeds_[resource.speed].slow(from, until, factor);
+}
+
+Resources::Use Resources::take(Id id, Time head, std::int64_t bytes, Time at_least) {
+  Resource& resource = resources_[id];
+  const Time duration = std::max(resource.bandwidth.time_of(bytes), at_least);
+  if (resource.channels == none) {
+    const Use taken = use(resource, std::max(head, resource.free), duration);
+    resource.free = std::min(never, taken.end + gap_);
+    return taken;
+  }
+  std::vector<Time>& free = channels_[resource.channels];
+  std::pop_heap(free.begin(), free.end(), std::greater<>());
+  const Use taken = use(resource, std::max(head, free.back()), duration);
+  free.back() = std::min(never, taken.end + gap_);
+  std::push_heap(free.begin(), free.end(), std::greater<>());
+  return taken;
+}
+
+Resources::Use Resources::use(const Resource& resource, Time begin, Time duration) const {
+  if (resource.speed == none) return {begin, begin + duration};
+  const SpeedProfile& speed = speeds_[resource.speed];
+  const Time moving = speed.moving_from(begin);
+  return {moving, moving == never ? never : speed.end(moving, duration)};
+}
+
+}  // namespace paragrad::sim

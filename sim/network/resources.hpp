@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/time.hpp"
+#include "sim/network/speed_profile.hpp"
+
+namespace paragrad::sim {
+
+/// Things that messages cross and share: links, NICs, buses, switches, memories, each in one direction. Each serves one
+/// message after the other in the order of asking, and rests for a gap in between.
+///
+/// What can carry several messages at full speed at a time (the uplinks of a switch: a bundle of cables) has as many
+/// channels as fit into its capacity; a message takes the channel that is free first. Memory: 24 bytes per resource.
+class Resources {
+ public:
+  using Id = std::uint32_t;
+
+  explicit Resources(Time gap = 0) : gap_(gap) {}
+
+  /// `count` resources alike, with one channel each. bytes_per_s 0: infinitely fast. Returns the first; the others follow.
+  Id add(std::size_t count, double bytes_per_s);
+
+  /// `count` resources of a capacity that messages of `message_bytes_per_s` share: as many channels as fit, one at least.
+  Id add_shared(std::size_t count, double bytes_per_s, double message_bytes_per_s);
+
+  /// A fault: share of the speed that is left in a time. All channels alike.
+  void slow(Id resource, Time from, Time until, double factor);
+
+  struct Use {
+    Time begin, end;
+  };
+  /// Takes the resource for `bytes`, from `head` at the earliest, for `at_least` at full speed. Ends `never` if it is dead.
+  Use take(Id resource, Time head, std::int64_t bytes, Time at_least = 0);
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  struct Resource {
+    InverseBandwidth bandwidth;
+    Time free = 0;                  // one channel
+    std::uint32_t channels = none;  // else: index into channels_
+    std::uint32_t speed = none;     // index into speeds_
+  };
+
+  Use use(const Resource& resource, Time begin, Time duration) const;
+
+  Time gap_;
+  std::vector<Resource> resources_;
+  std::vector<std::vector<Time>> channels_;  // heaps: when each channel is free, the first at the front
+  std::vector<SpeedProfile> speeds_;
+};
+
+}  // namespace paragrad::sim
