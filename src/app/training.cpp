@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "nn/zoo/zoo.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -25,11 +26,19 @@ std::string strategy_names() {
   return list(names);
 }
 
+std::string zoo_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : nn::zoo_catalogue()) names.push_back(entry.name);
+  return list(names);
+}
+
 void add_model_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->group("Task");
   parser
       .add_option("--model", options.model,
-                  "widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu")
+                  core::format("widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu; or "
+                               "zoo:NAME, with --device meta as a rule: {}",
+                               zoo_names()))
       ->required()
       ->group("Task");
   parser.add_option("--loss", options.loss, "cross_entropy or squared_error")->group("Task");

@@ -47,6 +47,14 @@ void Device::count_streaming(Kernel kernel, std::uint64_t elements, std::uint64_
   count(kernel, {sizeof(float) * accesses * elements, 1, 1}, streaming(elements, flops, accesses));
 }
 
+void Device::imagine(Kernel kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes) {
+  if (computes())
+    throw std::logic_error(core::format("a {} without content on a device that computes", kernel_name(kernel)));
+  WorkMeter work;
+  work.add(kernel_kind(kernel), flops, bytes);
+  count(kernel, size, work);
+}
+
 void Device::gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,
                   std::span<const float> a, std::span<const float> b, float keep, std::span<float> c) {
   expect_size("gemm", "a", a.size(), m * k);

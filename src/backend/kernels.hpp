@@ -114,6 +114,10 @@ class Device {
   /// to = w + ahead·delta, with the same bits as block_filter's result.
   void look_ahead(float ahead, std::span<const float> w, std::span<const float> delta, std::span<float> to);
 
+  /// Counts a call of `kernel` that is not made: of a layer that is known by its costs alone. flops and bytes are given, as
+  /// a convolution is a product that reads its input less often. A logic_error on a device that computes.
+  void imagine(Kernel kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
+
  private:
   // The bodies, in the order of the public functions.
   virtual void do_gemm(Transpose, Transpose, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,

@@ -45,7 +45,11 @@ class Layer {
   virtual std::size_t inputs() const = 0;
   virtual std::size_t outputs() const = 0;
   virtual std::size_t parameter_count() const = 0;
+  virtual std::size_t tensor_count() const = 0;  ///< arrays that the parameters consist of: weights, biases, …
   virtual backend::Activation activation() const = 0;
+
+  /// False for a layer that is a table of costs: it runs on a device that does not compute, and nowhere else.
+  virtual bool computable() const { return true; }
 
   /// Fills host memory [parameter_count()]; the numbers depend on the stream and the position alone.
   virtual void initialise(const core::RandomStream& random, std::span<float> parameters) const = 0;

@@ -4,6 +4,7 @@
 #include "core/format.hpp"
 #include "nn/layers/affine.hpp"
 #include "nn/model.hpp"
+#include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn {
 namespace {
@@ -43,6 +44,7 @@ backend::Activation activation(const std::string& model, std::string_view name) 
 }  // namespace
 
 std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model) {
+  if (model.starts_with("zoo:")) return make_zoo_model(model.substr(4));
   const std::size_t colon = model.find(':');
   const auto hidden = colon == model.npos ? backend::Activation::sigmoid : activation(model, model.substr(colon + 1));
   std::vector<std::size_t> widths;

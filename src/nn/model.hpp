@@ -65,7 +65,7 @@ class Model {
 
 /// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after
 /// a colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid", "440-5x1024-1000:relu". The output layer is
-/// affine. Throws ConfigError that quotes the part it cannot use.
+/// affine. A published network: "zoo:resnet50" (zoo/zoo.hpp). Throws ConfigError that quotes the part it cannot use.
 std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model);
 
 }  // namespace paragrad::nn

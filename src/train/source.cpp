@@ -7,6 +7,14 @@
 namespace paragrad::train {
 namespace {
 
+void check_computable(const Options& options) {
+  for (const auto& layer : nn::make_layers(options.model))
+    if (!layer->computable())
+      throw core::ConfigError(core::format(
+          "model '{}' is a table of layers that cannot be computed: time it with paragrad simulate --device meta",
+          options.model));
+}
+
 void check_fit(const Options& options, const data::DatasetInfo& info) {
   const auto layers = nn::make_layers(options.model);
   if (layers.front()->inputs() != info.dim || layers.back()->outputs() != info.classes)
@@ -34,6 +42,7 @@ data::DatasetInfo imaginary_info(const Options& options) {
 }  // namespace
 
 Source open_evaluation(const Options& options) {
+  check_computable(options);
   Source source;
   source.dataset = data::Dataset::open(options.data);
   source.info = source.dataset->info();

@@ -119,6 +119,8 @@ class Mistakes(CliTest):
             (["--strategy", "bmfu"], ["unknown strategy 'bmfu'", "model_averaging"]),
             (["--collective", "rign"], ["'rign'", "ring"]),
             (["--model", "8-x-6"], ["8-x-6"]),
+            (["--model", "zoo:resnet50"], ["zoo:resnet50", "--device meta"]),
+            (["--model", "zoo:resnet"], ["'resnet'", "resnet50"]),
             (["--model", "784-10"], ["784 inputs", "8 features"]),
             (["--optimiser", "adamw"], ["adamw"]),
             (["--schedule", "cosine"], ["cosine"]),

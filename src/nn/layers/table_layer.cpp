@@ -1,0 +1,47 @@
+#include "nn/layers/table_layer.hpp"
+
+#include <stdexcept>
+
+namespace paragrad::nn {
+
+using backend::Kernel;
+
+void TableLayer::initialise(const core::RandomStream&, std::span<float>) const {
+  throw std::logic_error("a layer table has no initial weights");
+}
+
+// Input, output and weights cross the memory once, however often a convolution uses them.
+void TableLayer::product(backend::Device& device, Kernel kernel, std::size_t batch) const {
+  const std::size_t weights = row_.inner * row_.columns;
+  if (weights == 0) return;
+  const std::size_t rows = batch * row_.positions;
+  device.imagine(kernel, {rows, row_.inner, row_.columns}, 2 * rows * weights,
+                 sizeof(float) * (batch * (row_.reads + row_.outputs) + weights));
+}
+
+void TableLayer::stream(backend::Device& device, Kernel kernel, std::size_t accesses) const {
+  const std::size_t bytes = sizeof(float) * accesses;
+  if (bytes > 0) device.imagine(kernel, {bytes, 1, 1}, accesses, bytes);
+}
+
+void TableLayer::forward(backend::Device& device, std::size_t batch, std::span<const float>, std::span<const float>,
+                         std::span<float>) const {
+  product(device, Kernel::affine_forward, batch);
+  stream(device, Kernel::scale, batch * row_.forward_accesses);
+}
+
+void TableLayer::backward_input(backend::Device& device, std::size_t batch, std::span<const float>, std::span<const float>,
+                                std::span<const float>, backend::Activation, std::span<float>) const {
+  product(device, Kernel::affine_backward_input, batch);
+}
+
+void TableLayer::backward_parameters(backend::Device& device, std::size_t batch, std::span<const float>,
+                                     std::span<const float>, GradientSink sink, const GradientReady& ready) const {
+  stream(device, Kernel::activation_backward, batch * row_.backward_accesses);
+  product(device, Kernel::affine_backward_weights, batch);
+  if (row_.parameters == 0) return;
+  if (sink.descent) device.descend(sink.descent->rate, sink.descent->decay, sink.into, sink.descent->parameters);
+  ready({0, row_.parameters});
+}
+
+}  // namespace paragrad::nn

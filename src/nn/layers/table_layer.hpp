@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "nn/layer.hpp"
+
+namespace paragrad::nn {
+
+/// What one layer costs per sample.
+struct TableRow {
+  std::string name;
+  std::size_t parameters = 0;
+  std::size_t tensors = 0;  ///< arrays that hold them
+
+  /// Its matrix product, multiplications per sample: of a convolution positions × (channels · kernel) × channels. Zeros:
+  /// none.
+  std::size_t positions = 0;
+  std::size_t inner = 0;
+  std::size_t columns = 0;
+
+  std::size_t reads = 0;              ///< activations that it takes in
+  std::size_t outputs = 0;            ///< and gives
+  std::size_t forward_accesses = 0;   ///< activations read or written by what surrounds the product: bias, function, pooling
+  std::size_t backward_accesses = 0;  ///< the same on the way back
+};
+
+/// A layer that is known by its costs alone: it counts work on a device that does not compute, and cannot be trained.
+///
+/// A network with branches is a chain of such rows in the order of execution; inputs() is then what the row before gives,
+/// which need not be what this row reads.
+class TableLayer : public Layer {
+ public:
+  TableLayer(TableRow row, std::size_t inputs) : row_(std::move(row)), inputs_(inputs) {}
+
+  std::size_t inputs() const override { return inputs_; }
+  std::size_t outputs() const override { return row_.outputs; }
+  std::size_t parameter_count() const override { return row_.parameters; }
+  std::size_t tensor_count() const override { return row_.tensors; }
+  bool computable() const override { return false; }
+  backend::Activation activation() const override { return backend::Activation::identity; }
+
+  void initialise(const core::RandomStream& random, std::span<float> parameters) const override;
+  void forward(backend::Device& device, std::size_t batch, std::span<const float> parameters, std::span<const float> x,
+               std::span<float> y) const override;
+  void backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
+                      std::span<const float> delta, std::span<const float> x, backend::Activation f,
+                      std::span<float> delta_below) const override;
+  void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
+                           std::span<const float> delta, GradientSink sink, const GradientReady& ready) const override;
+
+ private:
+  void product(backend::Device& device, backend::Kernel kernel, std::size_t batch) const;
+  void stream(backend::Device& device, backend::Kernel kernel, std::size_t accesses) const;
+
+  TableRow row_;
+  std::size_t inputs_;
+};
+
+}  // namespace paragrad::nn

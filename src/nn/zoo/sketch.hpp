@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/layers/table_layer.hpp"
+
+namespace paragrad::nn::zoo {
+
+/// An image, or a vector in one of its points.
+struct Shape {
+  std::size_t channels = 1;
+  std::size_t height = 1;
+  std::size_t width = 1;
+
+  std::size_t positions() const { return height * width; }
+  std::size_t size() const { return channels * positions(); }
+};
+
+/// same: the output has a stride-th of the positions, rounded up; valid: only where the kernel fits.
+enum class Padding { same, valid };
+
+struct Window {
+  std::size_t height;
+  std::size_t width;
+  std::size_t stride = 1;
+  Padding padding = Padding::same;
+};
+
+constexpr Window square(std::size_t side, std::size_t stride = 1, Padding padding = Padding::same) {
+  return {side, side, stride, padding};
+}
+
+/// After a convolution: a bias per channel, or batch normalisation (a row of its own, no bias).
+enum class Normalise { bias, batch };
+
+/// Writes a layer table: each function adds rows in the order of execution and returns the shape that comes out.
+class Sketch {
+ public:
+  Sketch(Shape input, Normalise normalise) : input_(input.size()), normalise_(normalise) {}
+
+  /// With bias or batch normalisation, and a ReLU.
+  Shape convolution(const std::string& name, Shape from, std::size_t channels, Window window);
+  Shape pool(const std::string& name, Shape from, Window window);
+  Shape global_pool(Shape from) { return pool("pool", from, {from.height, from.width, 1, Padding::valid}); }
+  Shape concatenate(const std::string& name, const std::vector<Shape>& parts);  ///< along the channels
+  Shape add(const std::string& name, Shape to);                                 ///< a shortcut, then a ReLU
+  Shape fully_connected(const std::string& name, Shape from, std::size_t outputs);
+
+  /// One direction, with peepholes: 4·cells gates on (inputs + cells), one sample = one frame (Graves, arXiv 1308.0850).
+  Shape lstm(const std::string& name, std::size_t inputs, std::size_t cells);
+
+  std::vector<std::unique_ptr<Layer>> layers() const;
+
+ private:
+  std::size_t input_;
+  Normalise normalise_;
+  std::vector<TableRow> rows_;
+};
+
+}  // namespace paragrad::nn::zoo

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nn/layer.hpp"
+
+namespace paragrad::nn {
+
+using Layers = std::vector<std::unique_ptr<Layer>>;
+
+struct ZooEntry {
+  std::string name;
+  std::string description;
+};
+
+/// Published networks, from zoo/catalogue.def. Most are tables of layers (TableLayer): they can be timed, not trained.
+std::vector<ZooEntry> zoo_catalogue();
+
+/// Throws ConfigError for an unknown name.
+Layers make_zoo_model(std::string_view name);
+
+}  // namespace paragrad::nn

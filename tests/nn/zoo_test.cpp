@@ -1,0 +1,107 @@
+#include "nn/zoo/zoo.hpp"
+
+#include "backend/kernels.hpp"
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "nn/model.hpp"
+
+using namespace paragrad;
+using backend::KernelKind;
+
+namespace {
+
+/// Counted from the papers' tables and the builders of tf_cnn_benchmarks, layer by layer, apart from this code. Parameters
+/// agree with what is published: AlexNet "60 million", GoogLeNet 7.0 M, ResNet-50 25,557,032, VGG-16 138.36 M, Inception-v3
+/// 23.83 M. flops: of one sample forward and backward, no gradient of the images.
+struct Published {
+  std::string name;
+  std::size_t parameters, tensors, multiplications;
+  double gigaflops;
+  std::size_t activations;  // of layers with parameters
+  std::size_t inputs, outputs;
+};
+
+const std::vector<Published> convolutional{
+    {"alexnet", 61838248, 16, 838788800, 4.892, 515816, 3 * 227 * 227, 1000},
+    {"googlenet", 6998552, 116, 1582671872, 9.26, 3227160, 3 * 224 * 224, 1000},
+    {"resnet50", 25557032, 161, 3857973248, 22.912, 21175272, 3 * 224 * 224, 1000},
+    {"vgg16", 138357544, 32, 15470264320, 92.648, 13556712, 3 * 224 * 224, 1000},
+    {"inception_v3", 23834568, 284, 5713216096, 34.241, 17935976, 3 * 299 * 299, 1000},
+};
+
+struct Totals {
+  std::size_t parameters = 0, tensors = 0, activations = 0;
+};
+
+Totals totals(const nn::Layers& layers) {
+  Totals sum;
+  for (const auto& layer : layers) {
+    sum.parameters += layer->parameter_count();
+    sum.tensors += layer->tensor_count();
+    sum.activations += layer->parameter_count() > 0 ? layer->outputs() : 0;
+  }
+  return sum;
+}
+
+/// Counts what a minibatch costs.
+struct Counted {
+  explicit Counted(const std::string& name, std::size_t batch)
+      : device(backend::make_device("meta")), model(*device, nn::make_layers("zoo:" + name), batch) {
+    core::Arena parameters = device->allocate(model.parameter_count()), gradient = device->allocate(model.parameter_count());
+    core::Arena features = device->allocate(batch * model.inputs()), labels = device->allocate(batch);
+    const data::Batch samples{features.span(), {reinterpret_cast<const std::int32_t*>(labels.span().data()), batch}};
+    model.forward(parameters.span(), samples);
+    forward = device->meter();
+    std::size_t announced = 0;
+    model.backward(parameters.span(), samples, {gradient.span()}, [&](core::Range range) { announced += range.size(); });
+    CHECK(announced == model.parameter_count());
+    all = device->meter();
+  }
+  std::unique_ptr<backend::Device> device;
+  nn::Model model;
+  backend::WorkMeter forward, all;
+};
+
+}  // namespace
+
+TEST_CASE("the zoo's convolutional networks have the published parameters, tensors and multiplications", "[nn]") {
+  for (const Published& net : convolutional) {
+    INFO(net.name);
+    const nn::Layers layers = nn::make_zoo_model(net.name);
+    const Totals sum = totals(layers);
+    CHECK(sum.parameters == net.parameters);
+    CHECK(sum.tensors == net.tensors);
+    CHECK(sum.activations == net.activations);
+    CHECK(layers.front()->inputs() == net.inputs);
+    CHECK(layers.back()->outputs() == net.outputs);
+    const Counted one(net.name, 1);
+    CHECK(one.forward.of(KernelKind::gemm).flops == 2 * net.multiplications);
+    CHECK(static_cast<double>(one.all.of(KernelKind::gemm).flops) / 1e9 == Approx(net.gigaflops).margin(0.0011));
+    CHECK(Counted(net.name, 7).all.of(KernelKind::gemm).flops == 7 * one.all.of(KernelKind::gemm).flops);
+  }
+}
+
+TEST_CASE("the zoo's speech networks have the published parameters", "[nn]") {
+  // Counted apart from this code for 39 features per frame; the paper says about 63 and about 11 million.
+  CHECK(totals(nn::make_zoo_model("dnn63m")).parameters == 62'944'850);
+  CHECK(totals(nn::make_zoo_model("dblstm")).parameters == 11'686'488);
+  CHECK(Counted("dnn63m", 1).forward.of(KernelKind::gemm).flops / 10'000 == 12'582);  // 125.83 Mflop per frame
+  CHECK(Counted("dblstm", 1).forward.of(KernelKind::gemm).flops == 2 * 11'659'264);   // weights without peepholes
+}
+
+TEST_CASE("most of the zoo is tables, which only a device that does not compute takes", "[nn]") {
+  for (const auto& entry : nn::zoo_catalogue()) {
+    INFO(entry.name);
+    const nn::Layers layers = nn::make_zoo_model(entry.name);
+    bool computable = true;
+    for (const auto& layer : layers) computable = computable && layer->computable();
+    CHECK(computable == (entry.name == "dnn63m"));
+  }
+  const auto device = backend::make_device("cpu");
+  CHECK_THROWS_AS(device->imagine(backend::Kernel::gemm, {1, 1, 1}, 2, 12), std::logic_error);
+}
+
+TEST_CASE("a name that the zoo does not know is answered with those it knows", "[nn]") {
+  CHECK_THROWS_WITH(nn::make_layers("zoo:resnet-50"), contains_text("'resnet-50'") && contains_text("resnet50"));
+  CHECK_THROWS_AS(nn::make_layers("zoo:"), core::ConfigError);
+}
