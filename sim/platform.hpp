@@ -91,7 +91,7 @@ struct Platform {
   };
   std::optional<Storage> storage;
 
-  /// Lognormal factors on computing times, median 1.
+  /// Computing times are stretched by exp(sigma |z|), z standard normal (see sim/compute/pace.hpp).
   struct Noise {
     std::uint64_t seed = 1;
     double rank_sigma = 0;  ///< one factor per worker
@@ -111,6 +111,11 @@ struct Platform {
   int workers() const { return nodes * devices_per_node; }
   int leaves() const { return nodes_per_leaf == 0 ? 1 : (nodes + nodes_per_leaf - 1) / nodes_per_leaf; }
 };
+
+/// Device of a worker. More workers than devices share them evenly, neighbours first.
+inline int device_of(int rank, int workers, int devices) {
+  return workers <= devices ? rank : static_cast<int>(std::int64_t{rank} * devices / workers);
+}
 
 const char* name_of(Platform::Fault::Kind kind);
 

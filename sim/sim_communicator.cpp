@@ -11,19 +11,34 @@ constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
 }  // namespace
 
 comm::Request SimCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
+  stop_if_dead();
   return world_.transport.start_send(rank_, to, first_tag_ + tag, data);
 }
 
 comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
+  stop_if_dead();
   return world_.transport.start_receive(rank_, from, first_tag_ + tag, data);
 }
 
-comm::Received SimCommunicator::wait(comm::Request request) { return world_.transport.wait(request); }
+comm::Received SimCommunicator::wait(comm::Request request) {
+  const comm::Received received = world_.transport.wait(request);
+  stop_if_dead();
+  return received;
+}
 
 double SimCommunicator::now_s() { return to_seconds(world_.engine.now()); }
 
 void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
-  run_here([&](backend::Device& device) { device.add(from, to); });
+  const backend::WorkMeter before = device().meter();
+  device().add(from, to);
+  if (world_.platform.host.reduces) {
+    constexpr int passes = 3;  // reads both, writes one
+    world_.engine.sleep_until(world_.network->pass_host_memory(rank_, passes * static_cast<std::int64_t>(to.size_bytes())));
+  } else {
+    const Turns::Turn turn(world_.turns, rank_);
+    world_.engine.sleep(pace_.of_reduction(world_.engine.now(), time_since(before)));
+  }
+  stop_if_dead();
 }
 
 void SimCommunicator::library_allreduce(std::span<float>) {
@@ -31,8 +46,16 @@ void SimCommunicator::library_allreduce(std::span<float>) {
 }
 
 void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task) {
-  const backend::WorkMeter before = device().meter();
-  world_.engine.compute(world_.roofline.duration(expected), task, [&] { return time_since(before); });
+  stop_if_dead();
+  {
+    const Turns::Turn turn(world_.turns, rank_);
+    const backend::WorkMeter before = device().meter();
+    const Time start = world_.engine.now();
+    const std::uint64_t number = computations_++;
+    world_.engine.compute(pace_.of_computation(start, world_.roofline.duration(expected), number), task,
+                          [&] { return pace_.of_computation(start, time_since(before), number); });
+  }
+  stop_if_dead();
 }
 
 void SimCommunicator::run_kernels(const std::function<void(backend::Device&)>& kernels) {
@@ -47,9 +70,17 @@ void SimCommunicator::run_kernels(const std::function<void(backend::Device&)>& k
 }
 
 void SimCommunicator::run_here(const std::function<void(backend::Device&)>& kernels) {
-  const backend::WorkMeter before = device().meter();
-  kernels(device());
-  world_.engine.sleep(time_since(before));
+  {
+    const Turns::Turn turn(world_.turns, rank_);
+    const backend::WorkMeter before = device().meter();
+    kernels(device());
+    world_.engine.sleep(pace_.of_computation(world_.engine.now(), time_since(before), computations_++));
+  }
+  stop_if_dead();
+}
+
+void SimCommunicator::stop_if_dead() {
+  while (world_.engine.now() >= pace_.death()) world_.engine.block({});
 }
 
 Time SimCommunicator::time_since(const backend::WorkMeter& before) {

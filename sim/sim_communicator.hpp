@@ -3,17 +3,24 @@
 #include <functional>
 
 #include "comm/communicator.hpp"
+#include "sim/compute/pace.hpp"
 #include "sim/world.hpp"
 
 namespace paragrad::sim {
 
 /// An emulated worker's communicator. Messages go through the world's transport; arithmetic advances the worker's clock.
 ///
+/// A worker that the platform lets die stops for ever where it then is; messages that it has started still arrive.
+///
 /// channel  0 or 1: messages of different channels never meet, but share the links.
 class SimCommunicator : public comm::Communicator {
  public:
   SimCommunicator(World& world, int rank, backend::Device& device, int channel = 0)
-      : Communicator(device), world_(world), rank_(rank), first_tag_(channel * tags_per_channel) {}
+      : Communicator(device),
+        world_(world),
+        rank_(rank),
+        first_tag_(channel * tags_per_channel),
+        pace_(world.platform, rank, channel) {}
 
   int rank() const override { return rank_; }
   int size() const override { return world_.workers; }
@@ -37,11 +44,14 @@ class SimCommunicator : public comm::Communicator {
   static constexpr int tags_per_channel = 1 << 16;  // MPI promises 2^15
 
   void run_here(const std::function<void(backend::Device&)>& kernels);
+  void stop_if_dead();
   Time time_since(const backend::WorkMeter& before);
 
   World& world_;
   int rank_;
   int first_tag_;
+  Pace pace_;
+  std::uint64_t computations_ = 0;
 };
 
 }  // namespace paragrad::sim

@@ -1,5 +1,6 @@
 #include "sim/simulation.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include "core/errors.hpp"
@@ -9,13 +10,33 @@
 
 namespace paragrad::sim {
 
-Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body) {
+namespace {
+
+void check(const Platform& platform, int workers, const Options& options) {
   if (workers < 1) throw core::ConfigError(core::format("{} workers cannot be emulated; give at least 1", workers));
   if (options.host_threads < 1) throw core::ConfigError("--host-threads must be at least 1");
-  if (workers > platform.workers())
-    throw core::ConfigError(core::format("platform '{}' has {} devices ({} nodes of {}), too few for {} workers",
-                                         platform.name, platform.workers(), platform.nodes, platform.devices_per_node,
-                                         workers));
+  if (workers > platform.workers() && !options.oversubscribe)
+    throw core::ConfigError(core::format(
+        "platform '{}' has {} devices ({} nodes of {}), too few for {} workers: let them share devices (--oversubscribe) or "
+        "raise cluster.nodes in {}",
+        platform.name, platform.workers(), platform.nodes, platform.devices_per_node, workers,
+        platform.file.empty() ? "the platform" : core::format("'{}'", platform.file)));
+}
+
+// What died, and may be why somebody waits in vain.
+std::string casualties(const Platform& platform, double now_s) {
+  std::string text;
+  for (const Platform::Fault& fault : platform.faults)
+    if (fault.factor == 0 && std::isinf(fault.duration_s) &&
+        (fault.at_s <= now_s || fault.kind != Platform::Fault::Kind::worker))
+      text += core::format("; {} {} died at {} s", name_of(fault.kind), fault.id, fault.at_s);
+  return text;
+}
+
+}  // namespace
+
+Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body) {
+  check(platform, workers, options);
   std::vector<std::unique_ptr<backend::Device>> devices;  // outlives the engine, whose end unwinds the workers' stacks
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
   World world(platform, workers, options);
@@ -27,7 +48,11 @@ Report run(const Platform& platform, int workers, const Options& options, const 
       body(worker);
       worker.finish();
     });
-  world.engine.run();
+  try {
+    world.engine.run();
+  } catch (const Deadlock& deadlock) {
+    throw Deadlock(deadlock.what() + casualties(platform, to_seconds(world.engine.now())));
+  }
   return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes()};
 }
 

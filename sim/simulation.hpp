@@ -14,6 +14,7 @@ struct Options {
   int host_threads = 1;          ///< that run the arithmetic of the workers; nothing but speed depends on it
   std::string device = "cpu";    ///< backend device of every worker
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
+  bool oversubscribe = false;    ///< more workers than devices may share them
 };
 
 struct Report {
@@ -24,8 +25,8 @@ struct Report {
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.
 /// What the workers compute, and the virtual times, depend on the arguments alone.
-/// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers;
-/// Deadlock.
+/// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers and they
+/// must not share; Deadlock, which also names what the platform let die.
 Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body);
 
 /// On free_platform(workers): for tests of what is computed.

@@ -6,25 +6,33 @@
 #include "sim/compute/roofline.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/network/network.hpp"
+#include "sim/network/storage.hpp"
 #include "sim/simulation.hpp"
 #include "sim/transport.hpp"
+#include "sim/turns.hpp"
 
 namespace paragrad::sim {
 
 /// What all workers of one simulation share.
 struct World {
+  const Platform& platform;
   Engine engine;
   std::unique_ptr<Network> network;
   Transport transport;
+  Storage storage;
+  Turns turns;
   Roofline roofline;
   std::shared_ptr<const backend::CallTimes> call_times;                  // every device charges by it
   std::unique_ptr<backend::Device> meta = backend::make_device("meta");  // counts what a call would cost
   int workers;
 
-  World(const Platform& platform, int workers_, const Options& options)
-      : engine(2 * static_cast<std::size_t>(workers_), options.host_threads),
+  World(const Platform& platform_, int workers_, const Options& options)
+      : platform(platform_),
+        engine(2 * static_cast<std::size_t>(workers_), options.host_threads),
         network(make_network(options.network, engine, platform, workers_)),
         transport(engine, *network, workers_, platform.message),
+        storage(engine, platform, workers_),
+        turns(engine, platform, workers_),
         roofline(platform.device),
         call_times(measured_times(platform.device)),
         workers(workers_) {

@@ -4,25 +4,30 @@
 #include <functional>
 
 namespace paragrad::sim {
+namespace {
 
-Resources::Id Resources::add(std::size_t count, double bytes_per_s) {
+constexpr double most_channels = 1e6;
+
+}  // namespace
+
+Resources::Id Resources::add(std::size_t count, double bytes_per_s, std::size_t channels) {
   const auto first = static_cast<Id>(resources_.size());
-  const Resource resource{bytes_per_s > 0 ? InverseBandwidth(bytes_per_s) : InverseBandwidth()};
-  resources_.resize(resources_.size() + count, resource);
+  for (std::size_t i = 0; i < count; ++i) {
+    Resource& resource = resources_.emplace_back();
+    if (bytes_per_s > 0) resource.bandwidth = InverseBandwidth(bytes_per_s);
+    if (channels == 1) continue;
+    resource.channels = static_cast<std::uint32_t>(channels_.size());
+    channels_.emplace_back(channels, 0);
+  }
   return first;
 }
 
 Resources::Id Resources::add_shared(std::size_t count, double bytes_per_s, double message_bytes_per_s) {
   constexpr double rounding = 1e-9;
-  const auto channels =
-      std::max<std::size_t>(1, static_cast<std::size_t>(bytes_per_s / message_bytes_per_s * (1 + rounding)));
-  const Id first = add(count, bytes_per_s / static_cast<double>(channels));
-  if (channels == 1) return first;
-  for (std::size_t i = 0; i < count; ++i) {
-    resources_[first + i].channels = static_cast<std::uint32_t>(channels_.size());
-    channels_.emplace_back(channels, 0);
-  }
-  return first;
+  if (bytes_per_s == 0 || message_bytes_per_s == 0) return add(count, bytes_per_s);
+  const double fitting = std::clamp(bytes_per_s / message_bytes_per_s * (1 + rounding), 1., most_channels);
+  const auto channels = static_cast<std::size_t>(fitting);
+  return add(count, bytes_per_s / static_cast<double>(channels), channels);
 }
 
 void Resources::slow(Id id, Time from, Time until, double factor) {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/compute/speed_profile.hpp"
 #include "sim/engine/time.hpp"
-#include "sim/network/speed_profile.hpp"
 
 namespace paragrad::sim {
 
@@ -19,10 +19,11 @@ class Resources {
 
   explicit Resources(Time gap = 0) : gap_(gap) {}
 
-  /// `count` resources alike, with one channel each. bytes_per_s 0: infinitely fast. Returns the first; the others follow.
-  Id add(std::size_t count, double bytes_per_s);
+  /// `count` resources alike. bytes_per_s of a channel; 0: infinitely fast. Returns the first; the others follow.
+  Id add(std::size_t count, double bytes_per_s, std::size_t channels = 1);
 
   /// `count` resources of a capacity that messages of `message_bytes_per_s` share: as many channels as fit, one at least.
+  /// Capacity 0: infinitely fast.
   Id add_shared(std::size_t count, double bytes_per_s, double message_bytes_per_s);
 
   /// A fault: share of the speed that is left in a time. All channels alike.

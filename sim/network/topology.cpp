@@ -82,10 +82,6 @@ void Topology::add_faults(const Platform& platform) {
         resources_.slow(group.of(fault.id, direction), from_seconds(fault.at_s), end_of(fault), fault.factor);
 }
 
-int Topology::device_of(int rank) const {
-  return workers_ == devices_ ? rank : static_cast<int>(std::int64_t{rank} * devices_ / workers_);
-}
-
 Route Topology::route(int from_rank, int to_rank, std::int64_t bytes) const {
   const int from = device_of(from_rank), to = device_of(to_rank);
   const Platform::SizeClass& factors = size_class(bytes);

@@ -30,8 +30,6 @@ class Topology {
   /// Of a short message.
   Time latency(int from, int to) const;
 
-  int device_of(int rank) const;
-
   /// Takes the host memory of a worker's node for `bytes` read or written, from now on. Returns when that is over.
   Time pass_host_memory(int rank, std::int64_t bytes, Time now);
 
@@ -51,6 +49,7 @@ class Topology {
   void add_switches(const Platform& platform);
   void add_faults(const Platform& platform);
 
+  int device_of(int rank) const { return sim::device_of(rank, workers_, devices_); }
   int node_of(int device) const { return device / devices_per_node_; }
   int nodes_in_use() const { return (devices_ + devices_per_node_ - 1) / devices_per_node_; }
   int socket_of(int device) const { return device % devices_per_node_ * sockets_ / devices_per_node_; }

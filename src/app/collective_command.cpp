@@ -24,6 +24,7 @@ struct CollectiveArguments {
   std::vector<int> workers;
   std::string platform;
   std::string network = "fifo";
+  bool oversubscribe = false;
   int repeat = 0;
   std::string device;
   std::string out;
@@ -102,7 +103,7 @@ void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes
 Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
   std::vector<Share> shares(static_cast<std::size_t>(workers));
   const auto allreduce = comm::make_allreduce(arguments.collective);
-  const sim::Options options{1, arguments.device, arguments.network};
+  const sim::Options options{1, arguments.device, arguments.network, arguments.oversubscribe};
   sim::run(platform, workers, options, [&](comm::Worker& worker) {
     shares[static_cast<std::size_t>(worker.rank())] = take_part(worker.comm(), *allreduce, floats, 0, arguments.repeat);
   });
@@ -247,6 +248,8 @@ void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->group("Simulation");
   parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
+  parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
+      ->group("Simulation");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest and metrics")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
 }

@@ -20,6 +20,7 @@ struct SimulationArguments {
   int workers = 1;
   std::string platform;
   std::string network = "fifo";
+  bool oversubscribe = false;
   int host_threads = 0;
 };
 
@@ -45,6 +46,8 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
       ->required()
       ->group("Simulation");
   parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
+  parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
+      ->group("Simulation");
   parser.add_option("--host-threads", arguments.host_threads, "of this machine; 0: one per core. Changes nothing but speed")
       ->group("Simulation");
 }
@@ -92,7 +95,7 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
 
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const sim::Options options{arguments.host_threads == 0 ? cores : arguments.host_threads, training.device,
-                             arguments.network};
+                             arguments.network, arguments.oversubscribe};
   train::Result result;
   const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
     train::Result mine = train::train(worker, training.options, source, {folder ? &*folder : nullptr, &*progress});

@@ -1,4 +1,4 @@
-#include "sim/network/speed_profile.hpp"
+#include "sim/compute/speed_profile.hpp"
 
 #include <algorithm>
 

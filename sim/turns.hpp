@@ -1,0 +1,40 @@
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "sim/engine/engine.hpp"
+#include "sim/platform.hpp"
+
+namespace paragrad::sim {
+
+/// Workers that share a device compute one after the other, first come, first served. Costs nothing where nobody shares.
+class Turns {
+ public:
+  Turns(Engine& engine, const Platform& platform, int workers);
+
+  /// The running fiber holds the device of worker `rank`, as long as this lives.
+  class Turn {
+   public:
+    Turn(Turns& turns, int rank);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Turns& turns_;
+    std::size_t device_;
+  };
+
+ private:
+  struct Device {
+    bool busy = false;
+    std::deque<Fiber*> waiting;
+  };
+
+  Engine& engine_;
+  int workers_, slots_;
+  std::vector<Device> devices_;  // empty: nobody shares
+};
+
+}  // namespace paragrad::sim
