@@ -1,5 +1,7 @@
 #include "sim/sim_communicator.hpp"
 
+#include <cmath>
+
 #include "core/errors.hpp"
 
 namespace paragrad::sim {
@@ -7,6 +9,8 @@ namespace {
 
 // Handing a task to another thread takes some microseconds, as long as streaming through this much memory.
 constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
+
+Time scaled(Time time, double scale) { return scale == 1 ? time : std::llround(static_cast<double>(time) * scale); }
 
 }  // namespace
 
@@ -45,15 +49,15 @@ void SimCommunicator::library_allreduce(std::span<float>) {
   throw core::ConfigError("the collective 'native' is MPI's own and does not exist among emulated workers: choose another");
 }
 
-void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task) {
+void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {
   stop_if_dead();
   {
     const Turns::Turn turn(world_.turns, rank_);
     const backend::WorkMeter before = device().meter();
     const Time start = world_.engine.now();
     const std::uint64_t number = computations_++;
-    world_.engine.compute(pace_.of_computation(start, world_.roofline.duration(expected), number), task,
-                          [&] { return pace_.of_computation(start, time_since(before), number); });
+    world_.engine.compute(pace_.of_computation(start, scaled(world_.roofline.duration(expected), scale), number), task,
+                          [&] { return pace_.of_computation(start, time_since(before, scale), number); });
   }
   stop_if_dead();
 }
@@ -83,10 +87,10 @@ void SimCommunicator::stop_if_dead() {
   while (world_.engine.now() >= pace_.death()) world_.engine.block({});
 }
 
-Time SimCommunicator::time_since(const backend::WorkMeter& before) {
+Time SimCommunicator::time_since(const backend::WorkMeter& before, double scale) {
   backend::WorkMeter work = device().meter();
   work -= before;
-  return world_.roofline.duration(work);
+  return scaled(world_.roofline.duration(work), scale);
 }
 
 }  // namespace paragrad::sim

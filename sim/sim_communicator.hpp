@@ -35,7 +35,8 @@ class SimCommunicator : public comm::Communicator {
   World& world() { return world_; }
 
   /// Runs a task whose work is `expected` at least, on the host pool.
-  void compute(const backend::WorkMeter& expected, const std::function<void()>& task);
+  /// scale: of the time that the platform's device takes.
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale = 1);
 
   /// Runs kernels, at once if they are small, else on the host pool.
   void run_kernels(const std::function<void(backend::Device&)>& kernels);
@@ -45,7 +46,7 @@ class SimCommunicator : public comm::Communicator {
 
   void run_here(const std::function<void(backend::Device&)>& kernels);
   void stop_if_dead();
-  Time time_since(const backend::WorkMeter& before);
+  Time time_since(const backend::WorkMeter& before, double scale = 1);
 
   World& world_;
   int rank_;

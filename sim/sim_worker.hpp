@@ -19,10 +19,11 @@ class SimWorker : public comm::Worker {
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     if (computing_) return task();
-    communicator_.compute(expected, [&] {
+    const auto alone = [&] {
       const Inside inside(computing_);
       task();
-    });
+    };
+    communicator_.compute(expected, alone, communicator_.world().compute_scale);
   }
 
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override {

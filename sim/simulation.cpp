@@ -56,6 +56,10 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes()};
 }
 
+double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {
+  return to_seconds(Roofline(platform.device).duration(work));
+}
+
 Report run(int workers, const std::function<void(comm::Worker&)>& body) {
   return run(free_platform(workers), workers, Options{}, body);
 }

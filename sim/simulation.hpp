@@ -15,6 +15,7 @@ struct Options {
   std::string device = "cpu";    ///< backend device of every worker
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
   bool oversubscribe = false;    ///< more workers than devices may share them
+  double compute_scale = 1;      ///< Worker::compute takes so many times what the platform's device would take
 };
 
 struct Report {
@@ -28,6 +29,9 @@ struct Report {
 /// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers and they
 /// must not share; Deadlock, which also names what the platform let die.
 Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body);
+
+/// Seconds that the platform's device takes for `work`.
+double compute_time_s(const Platform& platform, const backend::WorkMeter& work);
 
 /// On free_platform(workers): for tests of what is computed.
 Report run(int workers, const std::function<void(comm::Worker&)>& body);

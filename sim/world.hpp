@@ -25,6 +25,7 @@ struct World {
   std::shared_ptr<const backend::CallTimes> call_times;                  // every device charges by it
   std::unique_ptr<backend::Device> meta = backend::make_device("meta");  // counts what a call would cost
   int workers;
+  double compute_scale;
 
   World(const Platform& platform_, int workers_, const Options& options)
       : platform(platform_),
@@ -35,7 +36,8 @@ struct World {
         turns(engine, platform, workers_),
         roofline(platform.device),
         call_times(measured_times(platform.device)),
-        workers(workers_) {
+        workers(workers_),
+        compute_scale(options.compute_scale) {
     meta->charge_by(call_times);
   }
 };

@@ -4,6 +4,7 @@
 #include <optional>
 #include <thread>
 
+#include "app/device_rate.hpp"
 #include "app/training.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -22,6 +23,7 @@ struct SimulationArguments {
   std::string network = "fifo";
   bool oversubscribe = false;
   int host_threads = 0;
+  double device_rate = 0;
 };
 
 constexpr std::size_t most_samples = 1'000'000'000'000'000;
@@ -47,6 +49,11 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
       ->group("Simulation");
   parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
   parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
+      ->group("Simulation");
+  parser
+      .add_option("--device-rate", arguments.device_rate,
+                  "samples per second that one device alone trains, where it is known (0: by the platform's roofline)")
+      ->check(CLI::Range(0.0, 1e12))
       ->group("Simulation");
   parser.add_option("--host-threads", arguments.host_threads, "of this machine; 0: one per core. Changes nothing but speed")
       ->group("Simulation");
@@ -82,8 +89,11 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
   const train::Source source = computes ? train::open_source(training.options, arguments.workers)
                                         : train::imagine_source(training.options, arguments.workers);
 
+  const DeviceRate rate = device_rate(arguments.device_rate, platform, training.options, arguments.workers);
+
   core::Json record = manifest(training, source, "simulation", arguments.workers);
   record["platform"] = {{"name", platform.name}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
+  record["run"]["device_rate"] = rate.samples_per_s;
   std::optional<metrics::RunFolder> folder;
   if (!training.out.empty()) {
     folder.emplace(training.out, training.overwrite);
@@ -94,8 +104,11 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
   std::optional<metrics::Progress> progress(std::in_place, samples, training.quiet);
 
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const sim::Options options{arguments.host_threads == 0 ? cores : arguments.host_threads, training.device,
-                             arguments.network, arguments.oversubscribe};
+  const sim::Options options{.host_threads = arguments.host_threads == 0 ? cores : arguments.host_threads,
+                             .device = training.device,
+                             .network = arguments.network,
+                             .oversubscribe = arguments.oversubscribe,
+                             .compute_scale = rate.compute_scale};
   train::Result result;
   const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
     train::Result mine = train::train(worker, training.options, source, {folder ? &*folder : nullptr, &*progress});
@@ -109,6 +122,9 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
     folder->write("manifest.json", record.dump(2) + "\n");
   }
   print_result(training, result, "virtual");
+  if (rate.given())
+    fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
+               rate.samples_per_s, rate.roofline_samples_per_s);
   return success;
 }
 

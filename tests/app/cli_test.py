@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -92,6 +93,23 @@ class Runs(CliTest):
         again = run("simulate", "--config", out / "config.toml", "--out", self.folder / "timed-again")
         self.assertEqual(again.stdout.replace("timed-again", "timed"), result.stdout)
 
+    def test_the_rate_of_a_device_may_be_given(self):
+        def samples_per_s(workers, *options):
+            result = run("simulate", "--device", "meta", "--workers", workers, "--platform", PLATFORM, "--model", "zoo:resnet50",
+                         "--train-samples", 10**6, "--blocks", 1, "--max-steps", 2, "--sweeps", 1, "--minibatch", 64 * workers,
+                         "--strategy", "data_parallel", *options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return float(re.search(r"; (\d+) samples/s", result.stdout).group(1)), result.stdout
+
+        rate, printed = samples_per_s(1, "--device-rate", "219.0")
+        self.assertEqual(rate, 219)
+        self.assertIn("219 samples/s: given, not predicted", printed)
+        self.assertNotIn("given", samples_per_s(1)[1])
+        faster, _ = samples_per_s(4, "--device-rate", "438")
+        slower, _ = samples_per_s(4, "--device-rate", "219")
+        self.assertTrue(3.5 * 219 < slower < 4 * 219, slower)
+        self.assertTrue(1.7 * slower < faster < 2 * slower, faster)
+
     def test_memory_of_emulated_workers_is_bounded(self):
         workers, model_bytes = 12, 4 * (8 * 2048 + 2048 * 2048 + 2048 * 6 + 2048 + 2048 + 6)
         for strategy in ("data_parallel", "model_averaging", "bmuf"):
@@ -131,6 +149,8 @@ class Mistakes(CliTest):
             (["--train-samples", "600"], ["--train-samples", "--device meta", "--data"]),
             (["--device", "meta", "--train-samples", "600"], ["either --data or --train-samples"]),
             (["--device", "meta", "--schedule", "newbob"], ["newbob", "validation loss"]),
+            (["--device-rate", "100", "--minibatch", "0"], ["--device-rate", "--minibatch"]),
+            (["--device-rate", "-3"], ["--device-rate"]),
             (["--max-blocks", "1"], ["--max-blocks", "--device meta"]),
             (["--device", "cuda"], ["cuda"]),
             (["--learning-rate-per", "day"], ["day"]),

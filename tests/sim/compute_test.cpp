@@ -82,6 +82,21 @@ TEST_CASE("a computation inside a computation counts once", "[sim]") {
   CHECK(duration_of(nested) == 3 * Roofline(device).duration(product.work()));
 }
 
+TEST_CASE("computing can be scaled, the kernels of a strategy and of a reduction are not", "[sim]") {
+  Product product{64};
+  const Time once = Roofline(device).duration(product.work());
+  const auto end = [&](double scale, const std::function<void(comm::Worker&)>& body) {
+    return from_seconds(run(with_device(1), 1, Options{.compute_scale = scale}, body).makespan_s);
+  };
+  for (const double scale : {0.25, 1.0, 3.0}) {
+    const Time scaled = std::llround(static_cast<double>(once) * scale);
+    CHECK(end(scale, [&](auto& worker) { worker.compute(product.work(), [&] { product(worker.device()); }); }) == scaled);
+    CHECK(end(scale, [&](auto& worker) { worker.compute({}, [&] { product(worker.device()); }); }) == scaled);
+    CHECK(end(scale, [&](auto& worker) { worker.run_kernels(product); }) == once);
+  }
+  CHECK(compute_time_s(with_device(1), product.work()) == to_seconds(once));
+}
+
 TEST_CASE("announcing more work than the task does is a broken contract, told once and not hung on", "[sim]") {
   const int workers = GENERATE(1, 2, 5);
   const int host_threads = GENERATE(1, 2);

@@ -1,0 +1,31 @@
+#include "app/device_rate.hpp"
+
+#include "core/errors.hpp"
+#include "sim/compute/measured_times.hpp"
+#include "sim/simulation.hpp"
+#include "train/learner.hpp"
+
+namespace paragrad::app {
+namespace {
+
+std::size_t samples_of_worker(const train::Options& options, int workers) {
+  const auto strategy = dist::make_strategy(options.strategy, options.strategy_options);
+  const auto sharing = strategy->share() == dist::Share::minibatch ? static_cast<std::size_t>(workers) : 1;
+  return (options.minibatch + sharing - 1) / sharing;
+}
+
+}  // namespace
+
+DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::Options& options, int workers) {
+  if (samples_per_s == 0) return {};
+  if (options.minibatch == 0) throw core::ConfigError("--device-rate needs --minibatch: the rate of a device depends on it");
+  const std::size_t samples = samples_of_worker(options, workers);
+  const auto device = backend::make_device("meta");
+  device->charge_by(sim::measured_times(platform.device));
+  train::LearnerCost cost(*device, options, samples, false);
+  const double roofline_s = sim::compute_time_s(platform, cost.descend(samples));
+  const auto count = static_cast<double>(samples);
+  return {samples_per_s, count / roofline_s, count / samples_per_s / roofline_s};
+}
+
+}  // namespace paragrad::app
