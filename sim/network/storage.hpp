@@ -8,6 +8,9 @@ namespace paragrad::sim {
 /// A parallel file system: opens are served by a queue, then data flow in pieces through the file system's aggregate and the
 /// link of the client, a node. Nodes that transfer at the same time share the aggregate about equally; the workers of a node
 /// share its link. A platform without storage has an ideal one.
+///
+/// Which client waits for the last piece is a matter of scheduling: a slower link may let the last one end up to a piece's
+/// time earlier. Otherwise times never fall when anything gets slower.
 class Storage : private Delivery {
  public:
   Storage(Engine& engine, const Platform& platform, int workers);
