@@ -15,7 +15,8 @@ class SimWorker : public comm::Worker {
   explicit SimWorker(SimCommunicator& communicator)
       : Worker(communicator),
         communicator_(communicator),
-        tasks_(communicator.world(), communicator.rank(), communicator.device().name()) {}
+        tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of"),
+        reader_(communicator.world(), communicator.rank(), communicator.device().name(), "the data of") {}
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     if (computing_) return task();
@@ -36,9 +37,22 @@ class SimWorker : public comm::Worker {
     tasks_.launch(std::move(task));
   }
   void join() override { tasks_.join(); }
-  void abandon_tasks() noexcept override { tasks_.abandon(); }
+  void abandon_tasks() noexcept override {
+    tasks_.abandon();
+    reader_.abandon();
+  }
 
-  void finish() { tasks_.finish(); }  ///< the last call
+  void start_read(std::uint64_t bytes) override {
+    reader_.launch([&world = communicator_.world(), rank = rank(), bytes](comm::Communicator&) {
+      world.storage.read(rank, static_cast<std::int64_t>(bytes));
+    });
+  }
+  void finish_read() override { reader_.join(); }
+
+  void finish() {  ///< the last call
+    tasks_.finish();
+    reader_.finish();
+  }
 
  private:
   struct Inside {
@@ -49,6 +63,7 @@ class SimWorker : public comm::Worker {
 
   SimCommunicator& communicator_;
   TaskFiber tasks_;
+  TaskFiber reader_;
   bool computing_ = false;
 };
 

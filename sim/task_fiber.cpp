@@ -71,7 +71,7 @@ void TaskFiber::join() {
   if (state_ == nullptr) return;
   while (state_->busy || !state_->tasks.empty()) {
     state_->joining = &world_.engine.current();
-    world_.engine.block({"the communication tasks of", rank_});
+    world_.engine.block({purpose_, rank_});
   }
   if (const std::exception_ptr error = std::exchange(state_->error, nullptr)) std::rethrow_exception(error);
 }

@@ -7,15 +7,17 @@
 
 namespace paragrad::sim {
 
-/// The second fiber of an emulated worker, which runs its communication tasks over a channel of its own. Made at the first
-/// launch, so workers that never launch cost nothing.
+/// Another fiber of an emulated worker, which runs its communication tasks over a channel of its own, or reads its data.
+/// Made at the first launch, so workers that never launch cost nothing.
 ///
 /// Both fibers of a worker carry its rank as their actor: at equal times they run in the order in which their events were
 /// made. Model of time: the additions of a reduction take as long as they would alone, and slow the worker's computing as
 /// little as it slows them (a device with an engine for each); messages share the worker's links with those of comm().
 class TaskFiber {
  public:
-  TaskFiber(World& world, int rank, std::string_view device_name) : world_(world), rank_(rank), device_name_(device_name) {}
+  /// purpose: a literal, for the report of a deadlock.
+  TaskFiber(World& world, int rank, std::string_view device_name, const char* purpose)
+      : world_(world), rank_(rank), device_name_(device_name), purpose_(purpose) {}
 
   void launch(comm::Worker::Task task);
   void join();
@@ -28,6 +30,7 @@ class TaskFiber {
   World& world_;
   int rank_;
   std::string device_name_;
+  const char* purpose_;
   std::shared_ptr<State> state_;
 };
 

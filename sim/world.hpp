@@ -29,7 +29,7 @@ struct World {
 
   World(const Platform& platform_, int workers_, const Options& options)
       : platform(platform_),
-        engine(2 * static_cast<std::size_t>(workers_), options.host_threads),
+        engine(3 * static_cast<std::size_t>(workers_), options.host_threads),
         network(make_network(options.network, engine, platform, workers_)),
         transport(engine, *network, workers_, platform.message),
         storage(engine, platform, workers_),

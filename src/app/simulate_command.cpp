@@ -28,6 +28,17 @@ struct SimulationArguments {
 
 constexpr std::size_t most_samples = 1'000'000'000'000'000;
 
+void add_io_options(CLI::App& parser, train::Options& options) {
+  parser
+      .add_option("--io", options.io,
+                  "none, or workers read their splits from the platform's file system: blocking, when they want them, or "
+                  "prefetch, while they process the split before")
+      ->group("Simulation");
+  parser.add_option("--sample-bytes", options.sample_bytes, "read per sample (0: as stored; 4 per input if imaginary)")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000'000'000}))
+      ->group("Simulation");
+}
+
 void add_timing_options(CLI::App& parser, train::Options& options) {
   constexpr const char* group = "Timing without arithmetic (--device meta)";
   const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
@@ -42,6 +53,7 @@ void add_timing_options(CLI::App& parser, train::Options& options) {
 
 void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   add_training_options(parser, arguments.training);
+  add_io_options(parser, arguments.training.options);
   add_timing_options(parser, arguments.training.options);
   parser.add_option("--workers", arguments.workers, "emulated workers")->check(CLI::Range(1, 1000000))->group("Simulation");
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
@@ -86,6 +98,9 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
   const sim::Platform platform = sim::read_platform(arguments.platform);
   const bool computes = backend::make_device(training.device)->computes();
   check_mode(training.options, computes, has_rate);
+  if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
+    throw core::ConfigError(core::format("--io {} needs a file system: give platform file '{}' a section [storage]",
+                                         training.options.io, arguments.platform));
   const train::Source source = computes ? train::open_source(training.options, arguments.workers)
                                         : train::imagine_source(training.options, arguments.workers);
 

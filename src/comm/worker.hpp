@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 
@@ -48,6 +49,12 @@ class Worker {
   /// For a worker that is about to end with an error: drops the tasks not begun, makes the waits of the one under way fail
   /// and returns when its memory is no longer touched. No task can be launched after it.
   virtual void abandon_tasks() noexcept = 0;
+
+  /// Starts to read `bytes` of this worker's data from where they are kept, beside everything else that it does; and waits
+  /// until they are here. In the simulator that takes virtual time on the platform's file system; elsewhere reading is the
+  /// loader's business and these do nothing. Each start is followed by one finish.
+  virtual void start_read(std::uint64_t /*bytes*/) {}
+  virtual void finish_read() {}
 
  private:
   Communicator& comm_;

@@ -11,7 +11,7 @@ Score Evaluator::score(data::Subset subset) {
   const std::size_t samples = source_.samples(subset);
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
-  Feed feed(source_, subset, worker_.device(), learner_.model().max_batch());
+  Feed feed(source_, subset, worker_, options_, learner_.model().max_batch());
   feed.prefetch(part);
   feed.advance();
   backend::LossSum loss;
@@ -27,7 +27,7 @@ Score evaluate(comm::Worker& worker, const Options& options, std::span<const flo
   Learner learner(worker.device(), options, options.minibatch, false);
   LearnerCost cost(worker.device(), options, options.minibatch, false);
   learner.restore(parameters);
-  return Evaluator(worker, learner, cost, source).score(subset);
+  return Evaluator(worker, options, learner, cost, source).score(subset);
 }
 
 }  // namespace paragrad::train

@@ -9,14 +9,15 @@ namespace paragrad::train {
 /// Scores a learner's parameters on a subset; each worker takes a contiguous part, sums are added in rank order.
 class Evaluator {
  public:
-  Evaluator(comm::Worker& worker, Learner& learner, LearnerCost& cost, const Source& source)
-      : worker_(worker), learner_(learner), cost_(cost), source_(source) {}
+  Evaluator(comm::Worker& worker, const Options& options, Learner& learner, LearnerCost& cost, const Source& source)
+      : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source) {}
 
   /// The same on every worker.
   Score score(data::Subset subset);
 
  private:
   comm::Worker& worker_;
+  const Options& options_;
   Learner& learner_;
   LearnerCost& cost_;
   const Source& source_;

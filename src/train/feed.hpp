@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "comm/worker.hpp"
 #include "core/range.hpp"
 #include "data/loader.hpp"
 #include "train/source.hpp"
@@ -23,18 +24,27 @@ class ImaginaryBatches {
 };
 
 /// How samples reach a worker: through a loader or, where nothing is computed, out of nowhere. Used as a data::Loader is.
+///
+/// In the simulator the samples are also read from the platform's file system, as Options::io says: from the moment of
+/// prefetch on, or only when they are wanted.
 class Feed {
  public:
   /// largest: samples that next() will be asked for at most.
-  Feed(const Source& source, data::Subset subset, const backend::Device& device, std::size_t largest);
+  Feed(const Source& source, data::Subset subset, comm::Worker& worker, const Options& options, std::size_t largest);
 
-  void prefetch(const std::vector<std::uint32_t>& rows);
-  void prefetch(core::Range rows);  ///< in the order of the file
+  void prefetch(std::size_t samples, const std::vector<std::uint32_t>& rows);  ///< rows: those samples, if they are known
+  void prefetch(core::Range rows);                                             ///< in the order of the file
   void advance();
   data::Batch next(std::size_t at_most);
   double waited_s() const { return loader_ ? loader_->waited_s() : 0; }
 
  private:
+  void start_reading(std::size_t samples);
+
+  comm::Worker& worker_;
+  Io io_;
+  std::size_t sample_bytes_;
+  std::uint64_t wanted_bytes_ = 0;  // announced and not yet waited for
   std::optional<data::Loader> loader_;
   std::optional<ImaginaryBatches> imaginary_;
 };

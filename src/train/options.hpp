@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "dist/strategy.hpp"
 #include "optim/schedule.hpp"
@@ -33,8 +34,18 @@ struct Options {
   std::string init;           ///< checkpoint to start from
   int warm_start_sweeps = 0;  ///< sweeps of one worker before the others join
 
+  std::string io = "none";       ///< of the simulator: what reading costs, see Io
+  std::size_t sample_bytes = 0;  ///< that are read per sample; 0: as the data set stores them, or four per input
+
   std::size_t max_blocks = 0;  ///< of each sweep; 0: all. For timing runs: a part of a sweep often tells enough
   std::size_t max_steps = 0;   ///< minibatches of each block; 0: all
 };
+
+/// none: data are there. blocking: a split is read when it is wanted. prefetch: while the split before is processed, "next
+/// split will be loaded to memory when current split is being processed" (Chen and Huo, ICASSP 2016).
+enum class Io { none, blocking, prefetch };
+
+/// Throws ConfigError.
+Io parse_io(std::string_view name);
 
 }  // namespace paragrad::train

@@ -91,8 +91,8 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       learner_(worker.device(), options, largest_minibatch(), exchanges_),
       stages_(learner_.stages(strategy_->stage_elements())),
       cost_(worker.device(), options, largest_minibatch(), exchanges_),
-      evaluator_(worker, learner_, cost_, source),
-      feed_(source, data::Subset::train, worker.device(), learner_.model().max_batch()),
+      evaluator_(worker, options, learner_, cost_, source),
+      feed_(source, data::Subset::train, worker, options, learner_.model().max_batch()),
       next_([this](std::size_t n) { return feed_.next(n); }),
       replica_{learner_.parameters(), learner_.optimiser(), {}} {}
 
@@ -183,13 +183,13 @@ void Trainer::train_sweep(int sweep) {
                                     worker_.rank(), worker_.size(), options_.max_steps);
   };
   BlockPlan plan = plan_of(0);
-  feed_.prefetch(plan.rows);
+  feed_.prefetch(plan.samples, plan.rows);
   for (block_ = 0; block_ < order.size(); ++block_) {
     feed_.advance();
     BlockPlan following;
     if (block_ + 1 < order.size()) {
       following = plan_of(block_ + 1);
-      feed_.prefetch(following.rows);
+      feed_.prefetch(following.samples, following.rows);
     }
     train_block(plan);
     if (output_.progress != nullptr && !warming_up_)

@@ -150,6 +150,7 @@ class Mistakes(CliTest):
             (["--device", "meta", "--train-samples", "600"], ["either --data or --train-samples"]),
             (["--device", "meta", "--schedule", "newbob"], ["newbob", "validation loss"]),
             (["--device-rate", "100", "--minibatch", "0"], ["--device-rate", "--minibatch"]),
+            (["--io", "mmap"], ["'mmap'", "prefetch"]),
             (["--device-rate", "-3"], ["--device-rate"]),
             (["--max-blocks", "1"], ["--max-blocks", "--device meta"]),
             (["--device", "cuda"], ["cuda"]),
@@ -187,6 +188,11 @@ class Mistakes(CliTest):
         self.assert_refused(run("simulate", *task, "--data", self.data), "--learning-rate")
         self.assert_refused(run("train", "--model", "8-6", "--learning-rate", 1), "--data")
         self.assert_refused(run("train", *self.task, "--device", "meta"), "'meta'", "paragrad simulate")
+
+    def test_reading_needs_a_file_system(self):
+        path = self.folder / "diskless.toml"
+        path.write_text(Path(PLATFORM).read_text().split("[storage]")[0])
+        self.assert_refused(run("simulate", *self.task, "--platform", path, "--io", "blocking"), "[storage]", "diskless.toml")
 
     def test_unknown_key_in_the_file(self):
         path = self.folder / "wrong.toml"
