@@ -1,0 +1,36 @@
+"""For the fit.py of an experiment: one run of the simulator with a changed platform file, and bisection."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Callable
+
+from config import ROOT, Options
+from runner import arguments
+
+
+def simulate(program: str, options: Options, platform: Path, **changes: float) -> dict[str, Any]:
+    """The result of a run. `changes`: numbers of the platform file, by key."""
+    text = platform.read_text()
+    for key, value in changes.items():
+        text, count = re.subn(rf"^{key} = [\d.e+-]+", f"{key} = {value}", text, flags=re.MULTILINE)
+        if count != 1:
+            raise ValueError(f"{platform.name} has {count} lines '{key} = number'")
+    with tempfile.TemporaryDirectory() as folder:
+        changed = Path(folder) / platform.name
+        changed.write_text(text)
+        subprocess.run([program, "simulate", *arguments(options), f"--platform={changed}", "--quiet", f"--out={folder}/run"],
+                       check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+        return json.loads((Path(folder) / "run" / "manifest.json").read_text())["result"]
+
+
+def bisect(measure: Callable[[float], float], target: float, low: float, high: float, rounds: int = 12) -> float:
+    """Where a rising function meets the target."""
+    for _ in range(rounds):
+        middle = (low + high) / 2
+        low, high = (middle, high) if measure(middle) < target else (low, middle)
+    return (low + high) / 2
