@@ -23,14 +23,17 @@ void print_cluster(const sim::Platform& platform) {
              platform.workers());
   if (platform.sockets_per_node > 1) print("", core::format("{} sockets in a node", platform.sockets_per_node));
   if (platform.leaves() > 1)
-    print("",
-          core::format("{} leaf switches of {} nodes, uplinks 1/{} of what the nodes can send, spine {}", platform.leaves(),
-                       platform.nodes_per_leaf, platform.taper, say_limit(platform.spine_bytes_per_s)));
+    print("", core::format("{} leaf switches of {} nodes, uplinks for {} of what the nodes can send{}", platform.leaves(),
+                           platform.nodes_per_leaf, platform.taper == 1 ? "all" : core::format("1/{}", platform.taper),
+                           platform.spine_bytes_per_s == 0
+                               ? ""
+                               : core::format(", spine for {}", say(platform.spine_bytes_per_s, Unit::bandwidth))));
 }
 
 void print_levels(const sim::Platform& platform) {
   if (platform.self) print("self", core::format("{} between workers that share a device", say(*platform.self)));
-  print("peer", core::format("{} between the devices of a socket", say(platform.peer)));
+  print("peer", core::format("{} between the devices of a {}", say(platform.peer),
+                             platform.sockets_per_node > 1 ? "socket" : "node"));
   if (platform.sockets_per_node > 1)
     print("node", core::format("{} between sockets, shared: {} per direction", say(platform.node),
                                say_limit(platform.node.shared_bytes_per_s)));

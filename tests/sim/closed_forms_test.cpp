@@ -1,9 +1,9 @@
 // The formulas of a network without contention, and of shared NICs: section 6.3 of the platform model.
+#include <algorithm>
 #include <bit>
 
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
-#include "core/philox.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -136,17 +136,34 @@ TEST_CASE("the devices of a node share its NIC: g flows take g times as long", "
   CHECK(to_seconds(time) == Approx(expected).epsilon(0.005));
 }
 
-TEST_CASE("a ring in rank order loads each NIC with one flow", "[sim]") {
-  constexpr int nodes = 3, devices = 4, workers = nodes * devices;
-  const std::size_t floats_per_stripe = 50'000;
-  const Link inside{1e-7, 10e9}, between{1e-7, 3e9};  // steps overlap and hide latencies
-  const Time time =
-      allreduce_time(platform_of(nodes, devices, inside, between), workers, "ring", workers * floats_per_stripe);
-  const double expected = 2 * (workers - 1) * message_ps(between, 4. * static_cast<double>(floats_per_stripe));
-  CHECK(static_cast<double>(time) == Approx(expected).epsilon(0.005));
+// Arrival of step s at r: a(r, s) = max(a(r-1, s-1) + alpha + d, a(r, s-1) + d) with alpha and d = n/B of the hop from r-1.
+// Latencies of slow hops hide behind the waiting for slower ones, so this lies below 2(N-1)(alpha + d) of the slowest hop.
+TEST_CASE("a ring in rank order over nodes follows its recurrence, and each NIC carries one flow", "[sim]") {
+  const int nodes = GENERATE(2, 3, 5), devices = GENERATE(1, 2, 4), workers = nodes * devices;
+  const int nodes_per_leaf = GENERATE(0, 1);
+  const double floats_per_stripe = GENERATE(1, 50'000);
+  Platform platform = platform_of(nodes, devices, {1e-7, 10e9}, {3e-6, 3e9}, 1 << 30);
+  platform.nodes_per_leaf = nodes_per_leaf;
+  platform.core_latency_s = 7e-6;
+  const Link between{nodes_per_leaf == 0 ? platform.leaf.latency_s : platform.core_latency_s, platform.leaf.bytes_per_s};
+  const int steps = 2 * (workers - 1);
+  std::vector<double> arrival(static_cast<std::size_t>(workers), 0);
+  for (int step = 0; step < steps; ++step) {
+    const std::vector<double> before = arrival;
+    for (int rank = 0; rank < workers; ++rank) {
+      const auto at = [&](int r) { return before[static_cast<std::size_t>((r + workers) % workers)]; };
+      const Link hop = rank % devices == 0 ? between : platform.peer;
+      const double own = step == 0 ? 0 : at(rank) + message_ps({0, hop.bytes_per_s}, 4 * floats_per_stripe);
+      arrival[static_cast<std::size_t>(rank)] = std::max(at(rank - 1) + message_ps(hop, 4 * floats_per_stripe), own);
+    }
+  }
+  const double expected = *std::max_element(arrival.begin(), arrival.end());
+  const Time time = allreduce_time(platform, workers, "ring", static_cast<std::size_t>(workers * floats_per_stripe));
+  CHECK(std::abs(static_cast<double>(time) - expected) <= steps);
+  CHECK(expected <= steps * message_ps(between, 4 * floats_per_stripe) * (1 + 1e-12));
 }
 
-TEST_CASE("all workers that write to one server wait for its NIC: W n/B", "[sim]") {
+TEST_CASE("all workers that write to one server wait for its NIC: alpha + W n/B", "[sim]") {
   constexpr int writers = 6;
   constexpr std::size_t bytes = 5'000'000;
   const Link link{1e-6, 2e9};
@@ -159,34 +176,6 @@ TEST_CASE("all workers that write to one server wait for its NIC: W n/B", "[sim]
       requests.push_back(worker.comm().start_receive(from, 0, std::span(arrived[static_cast<std::size_t>(from - 1)])));
     for (const auto request : requests) worker.comm().wait(request);
   });
-  CHECK(to_seconds(time) == Approx(writers * static_cast<double>(bytes) / link.bytes_per_s).epsilon(0.005));
-}
-
-TEST_CASE("time never falls when latency or bytes grow or bandwidth shrinks", "[sim]") {
-  const core::RandomStream random(2026, core::Purpose::generator);
-  std::uint64_t draw = 0;
-  const auto between = [&](double low, double high) { return low * std::pow(high / low, random.uniform(draw++)); };
-  for (int trial = 0; trial < 40; ++trial) {
-    const int nodes = 1 + static_cast<int>(random.below(4, draw++)), devices = 1 + static_cast<int>(random.below(3, draw++));
-    const int workers = nodes * devices;
-    const char* names[] = {"ring", "tree", "butterfly", "halving_doubling", "parameter_server"};
-    const char* name = names[random.below(5, draw++)];
-    Platform base = platform_of(nodes, devices, {between(1e-7, 1e-5), between(1e8, 1e11)},
-                                {between(1e-7, 1e-4), between(1e8, 1e11)}, static_cast<std::int64_t>(between(1, 1e6)));
-    const auto floats = static_cast<std::size_t>(between(1, 200'000));
-    CAPTURE(trial, name, nodes, devices, floats, base.peer.latency_s, base.peer.bytes_per_s, base.leaf.latency_s,
-            base.leaf.bytes_per_s, base.message.eager_bytes);
-    const Time reference = allreduce_time(base, workers, name, floats);
-    const double factor = between(1.01, 3);
-    const auto slower = [&](double Link::*quantity, double by) {
-      Platform changed = base;
-      (changed.peer.*quantity) *= by;
-      (changed.leaf.*quantity) *= by;
-      return allreduce_time(changed, workers, name, floats);
-    };
-    CHECK(slower(&Link::latency_s, factor) >= reference);
-    CHECK(slower(&Link::bytes_per_s, 1 / factor) >= reference);
-    CHECK(allreduce_time(base, workers, name, static_cast<std::size_t>(static_cast<double>(floats) * factor) + 1) >=
-          reference);
-  }
+  const double expected = (link.latency_s + writers * static_cast<double>(bytes) / link.bytes_per_s) * 1e12;
+  CHECK(std::abs(static_cast<double>(time) - expected) <= writers);
 }
