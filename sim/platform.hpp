@@ -109,6 +109,9 @@ struct Platform {
   std::vector<Fault> faults;
 
   int workers() const { return nodes * devices_per_node; }
+
+  /// Of `n` workers; 0: not equally many on each node (see device_of).
+  int workers_per_node(int n) const { return n <= workers() ? devices_per_node : n % nodes == 0 ? n / nodes : 0; }
   int leaves() const { return nodes_per_leaf == 0 ? 1 : (nodes + nodes_per_leaf - 1) / nodes_per_leaf; }
 };
 

@@ -20,7 +20,9 @@ class SimCommunicator : public comm::Communicator {
         world_(world),
         rank_(rank),
         first_tag_(channel * tags_per_channel),
-        pace_(world.platform, rank, channel) {}
+        pace_(world.platform, rank, channel) {
+    set_workers_per_node(world.workers_per_node);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return world_.workers; }

@@ -16,6 +16,7 @@ struct Options {
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
   bool oversubscribe = false;    ///< more workers than devices may share them
   double compute_scale = 1;      ///< Worker::compute takes so many times what the platform's device would take
+  int workers_per_node = 0;      ///< that the communicators report; 0: as on the platform
 };
 
 struct Report {

@@ -26,6 +26,7 @@ struct World {
   std::unique_ptr<backend::Device> meta = backend::make_device("meta");  // counts what a call would cost
   int workers;
   double compute_scale;
+  int workers_per_node;
 
   World(const Platform& platform_, int workers_, const Options& options)
       : platform(platform_),
@@ -37,7 +38,8 @@ struct World {
         roofline(platform.device),
         call_times(measured_times(platform.device)),
         workers(workers_),
-        compute_scale(options.compute_scale) {
+        compute_scale(options.compute_scale),
+        workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)) {
     meta->charge_by(call_times);
   }
 };

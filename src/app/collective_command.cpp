@@ -5,7 +5,9 @@
 #include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/rank.hpp"
+#include "app/training.hpp"
 #include "comm/allreduce.hpp"
+#include "comm/collectives/cost.hpp"
 #include "comm/counting.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
@@ -25,6 +27,7 @@ struct CollectiveArguments {
   std::string platform;
   std::string network = "fifo";
   bool oversubscribe = false;
+  int workers_per_node = 0;
   int repeat = 0;
   std::string device;
   std::string out;
@@ -38,16 +41,21 @@ struct Share {
   std::vector<double> begin_s, end_s;  // of every repetition
   std::uint64_t messages = 0;          // sent in one repetition
   std::uint64_t bytes = 0;
+  std::string explanation;
 };
 
 /// One line of the table.
 struct Measurement {
-  int workers = 0;
-  std::size_t bytes = 0;
+  Measurement(int n, std::size_t length) : workers(n), bytes(length) {}
+
+  int workers;
+  std::size_t bytes;
   std::vector<double> times_s;         // of every repetition, until the last worker has ended
   std::uint64_t messages = 0;          // sent by all workers
   std::uint64_t busiest_messages = 0;  // sent by the worker that sends most of them
   std::uint64_t busiest_bytes = 0;
+  std::optional<double> closed_form_s;
+  std::string explanation;
 
   double least_s() const { return *std::min_element(times_s.begin(), times_s.end()); }
   double median_s() const {
@@ -79,6 +87,7 @@ Share take_part(comm::Communicator& plain, const comm::Allreduce& allreduce, std
   comm::CountingCommunicator comm(plain);
   core::Arena arena = comm.device().allocate(floats);
   Share share;
+  if (comm.rank() == 0) share.explanation = allreduce.explain(comm, floats);
   for (int i = -warm_ups; i < repeat; ++i) {
     if (warm_ups + repeat > 1) comm::barrier(plain);
     const std::uint64_t messages = comm.messages(), bytes = comm.bytes();
@@ -99,15 +108,32 @@ void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes
   measurement.busiest_bytes = std::max(measurement.busiest_bytes, bytes);
 }
 
+/// What comm/collectives/cost.hpp says of this platform; nothing where it knows the collective or the platform too little.
+std::optional<double> closed_form_s(const std::string& collective, const sim::Platform& platform, int workers,
+                                    std::size_t bytes, int workers_per_node) {
+  if (collective.starts_with("auto")) return std::nullopt;
+  const double overhead_s = platform.message.send_overhead_s + platform.message.receive_overhead_s;
+  const auto wire = [&](const sim::Link& link) { return comm::Wire{link.latency_s, overhead_s, link.bytes_per_s}; };
+  const sim::Link& inside = platform.sockets_per_node > 1 ? platform.node : platform.peer;
+  const comm::Surroundings where{wire(inside), wire(platform.leaf),
+                                 workers_per_node > 0 ? workers_per_node : platform.devices_per_node};
+  return comm::cost_of(collective, workers, bytes, where).time_s;
+}
+
 /// In the simulator: from the last worker's start to the last worker's end.
 Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
   std::vector<Share> shares(static_cast<std::size_t>(workers));
   const auto allreduce = comm::make_allreduce(arguments.collective);
-  const sim::Options options{1, arguments.device, arguments.network, arguments.oversubscribe};
+  const sim::Options options{.device = arguments.device,
+                             .network = arguments.network,
+                             .oversubscribe = arguments.oversubscribe,
+                             .workers_per_node = arguments.workers_per_node};
   sim::run(platform, workers, options, [&](comm::Worker& worker) {
     shares[static_cast<std::size_t>(worker.rank())] = take_part(worker.comm(), *allreduce, floats, 0, arguments.repeat);
   });
-  Measurement result{.workers = workers, .bytes = floats * sizeof(float), .times_s = {}};
+  Measurement result{workers, floats * sizeof(float)};
+  result.explanation = shares[0].explanation;
+  result.closed_form_s = closed_form_s(arguments.collective, platform, workers, result.bytes, arguments.workers_per_node);
   for (std::size_t i = 0; i < shares[0].end_s.size(); ++i) {
     double begin_s = 0, end_s = 0;
     for (const Share& share : shares) {
@@ -131,7 +157,9 @@ Measurement measure(comm::Communicator& comm, const CollectiveArguments& argumen
   row[repeat] = static_cast<double>(mine.messages);
   row[repeat + 1] = static_cast<double>(mine.bytes);
   comm::sum_in_rank_order(comm, all);
-  Measurement result{.workers = comm.size(), .bytes = floats * sizeof(float), .times_s = std::vector<double>(repeat)};
+  Measurement result{comm.size(), floats * sizeof(float)};
+  result.times_s.resize(repeat);
+  result.explanation = mine.explanation;
   for (const double* r = all.data(); r != all.data() + all.size(); r += width) {
     for (std::size_t i = 0; i < repeat; ++i) result.times_s[i] = std::max(result.times_s[i], r[i]);
     count(result, static_cast<std::uint64_t>(r[repeat]), static_cast<std::uint64_t>(r[repeat + 1]));
@@ -147,7 +175,9 @@ core::Json record_of(const Measurement& m) {
           {"bus_bytes_per_s", m.bus_bytes_per_s()},
           {"messages", m.messages},
           {"busiest_messages", m.busiest_messages},
-          {"busiest_bytes", m.busiest_bytes}};
+          {"busiest_bytes", m.busiest_bytes},
+          {"closed_form_s", m.closed_form_s ? core::Json(*m.closed_form_s) : core::Json(nullptr)},
+          {"explanation", m.explanation}};
 }
 
 /// The table on stdout and the run folder; worker 0 has one.
@@ -164,17 +194,18 @@ class Output {
       folder_->write("config.toml", config);
       folder_->write("manifest.json", manifest_.dump(2) + "\n");
     }
-    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>12} {:>10}  {}\n", "collective", "workers", "bytes", "time", "median",
-               "bus", "messages", "busiest worker sends");
+    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {}\n", "collective", "workers", "bytes", "time",
+               "median", "closed form", "bus", "messages", "busiest worker sends");
   }
 
   void add(const Measurement& m) {
     using core::Unit;
     const auto say = [](double value, Unit unit) { return core::format_quantity(value, unit); };
-    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>12} {:>10}  {} in {} messages\n", collective_, m.workers,
+    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {} in {} messages\n", collective_, m.workers,
                say(static_cast<double>(m.bytes), Unit::bytes), say(m.least_s(), Unit::time), say(m.median_s(), Unit::time),
-               say(m.bus_bytes_per_s(), Unit::bandwidth), m.messages, say(static_cast<double>(m.busiest_bytes), Unit::bytes),
-               m.busiest_messages);
+               m.closed_form_s ? say(*m.closed_form_s, Unit::time) : "-", say(m.bus_bytes_per_s(), Unit::bandwidth),
+               m.messages, say(static_cast<double>(m.busiest_bytes), Unit::bytes), m.busiest_messages);
+    if (!m.explanation.empty()) fmt::print("  {}\n", m.explanation);
     std::fflush(stdout);
     records_.push_back(record_of(m));
     if (folder_) folder_->record(records_.back());
@@ -211,6 +242,7 @@ int run_emulated(CollectiveArguments& arguments, const std::string& config) {
 int run_real(CollectiveArguments& arguments, const std::string& config) {
   return run_as_rank(arguments.device, [&](comm::Worker& worker) {
     comm::Communicator& comm = worker.comm();
+    if (arguments.workers_per_node > 0) comm.set_workers_per_node(arguments.workers_per_node);
     std::vector<std::size_t> floats;
     std::optional<Output> output;
     agree(comm, [&] {
@@ -227,16 +259,13 @@ int run_real(CollectiveArguments& arguments, const std::string& config) {
   });
 }
 
-std::string names() {
-  std::vector<std::string> all;
-  for (const auto& entry : comm::allreduce_catalogue()) all.push_back(entry.name);
-  return core::format("{}", fmt::join(all, ", "));
-}
-
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
-  parser.add_option("--collective", arguments.collective, names());
+  parser.add_option("--collective", arguments.collective, collective_names());
   parser.add_option("--bytes", arguments.bytes, "length of the array, or several: 1kB,1MB,100MB")->delimiter(',');
+  parser
+      .add_option("--workers-per-node", arguments.workers_per_node, "that hierarchical and auto take together (0: as found)")
+      ->check(CLI::Range(0, 1000000));
   parser.add_option("--repeat", arguments.repeat, "times each (0: once emulated, 20 times under mpiexec)")
       ->check(CLI::Range(0, 1000000));
   parser.add_option("--device", arguments.device,

@@ -123,7 +123,8 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
                              .device = training.device,
                              .network = arguments.network,
                              .oversubscribe = arguments.oversubscribe,
-                             .compute_scale = rate.compute_scale};
+                             .compute_scale = rate.compute_scale,
+                             .workers_per_node = training.workers_per_node};
   train::Result result;
   const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
     train::Result mine = train::train(worker, training.options, source, {folder ? &*folder : nullptr, &*progress});

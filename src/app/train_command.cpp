@@ -62,6 +62,7 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
 
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
   return run_as_rank(arguments.device, [&](comm::Worker& worker) {
+    if (arguments.workers_per_node > 0) worker.comm().set_workers_per_node(arguments.workers_per_node);
     std::optional<Prepared> prepared;
     agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker.rank(), worker.size()); });
     train_prepared(worker, arguments, *prepared);

@@ -14,12 +14,6 @@ namespace {
 
 std::string list(const std::vector<std::string>& names) { return core::format("{}", fmt::join(names, ", ")); }
 
-std::string collective_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : comm::allreduce_catalogue()) names.push_back(entry.name);
-  return list(names);
-}
-
 std::string strategy_names() {
   std::vector<std::string> names;
   for (const auto& entry : dist::strategy_catalogue()) names.push_back(entry.name);
@@ -57,6 +51,11 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--bucket-bytes", strategy.bucket_bytes, "data_parallel: gradients exchanged at once (0: all)")
       ->group("Distribution");
   parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange a bucket while the backward pass goes on")
+      ->group("Distribution");
+  parser
+      .add_option("--workers-per-node", arguments.workers_per_node,
+                  "that hierarchical and auto take together (0: as found): the order of additions depends on it")
+      ->check(CLI::Range(0, 1000000))
       ->group("Distribution");
   parser.add_option("--blocks", options.blocks, "M: blocks per sweep")
       ->check(CLI::Range(1, 100000000))
@@ -111,6 +110,13 @@ std::string extent(const train::Options& options) {
 core::Json number(double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); }
 
 }  // namespace
+
+std::string collective_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : comm::allreduce_catalogue())
+    names.push_back(entry.name + (entry.parameters.empty() ? "" : "[" + entry.parameters + "]"));
+  return list(names);
+}
 
 void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   accept_config_file(parser);

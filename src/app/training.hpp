@@ -13,10 +13,14 @@ struct TrainingArguments {
   train::Options options;
   std::string block_momentum = "auto";
   std::string device = "cpu";
+  int workers_per_node = 0;  // 0: as the transport finds them
   std::string out;
   bool overwrite = false;
   bool quiet = false;
 };
+
+/// "ring, …, hierarchical[:INNER+OUTER], …", for --help.
+std::string collective_names();
 
 void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 

@@ -24,12 +24,15 @@ class Allreduce {
 
   /// The elements of an array of `length` whose sum is complete at this worker after reduce(). Over all workers the ranges
   /// cover the array; they overlap only where an algorithm computes sums everywhere (butterfly), and then hold equal bits.
-  virtual core::Range owned(const Communicator& comm, std::size_t length) const = 0;
+  virtual core::Range owned(Communicator& comm, std::size_t length) const = 0;
 
   /// Outside owned() the array's content is undefined afterwards.
   virtual void reduce(Communicator& comm, std::span<float> data) const = 0;
 
   virtual void gather(Communicator& comm, std::span<float> data) const = 0;
+
+  /// What the user wants to know about how arrays of this length are summed, and why; "" where the name says it all.
+  virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
 
   void operator()(Communicator& comm, std::span<float> data) const {
     reduce(comm, data);
@@ -40,11 +43,12 @@ class Allreduce {
 /// From comm/collectives/catalogue.def: name and one-line description with source.
 struct AllreduceEntry {
   std::string name;
+  std::string parameters;  ///< that may follow the name, "" for none: ":INNER+OUTER"
   std::string description;
 };
 std::vector<AllreduceEntry> allreduce_catalogue();
 
-/// Throws ConfigError for an unknown name.
+/// "ring", "hierarchical:tree+ring": a name of the catalogue and its parameters. Throws ConfigError.
 std::unique_ptr<Allreduce> make_allreduce(std::string_view name);
 
 /// Sums a few doubles in rank order (gathered at worker 0, spread again): counts, losses. Same bits everywhere.

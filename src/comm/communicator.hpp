@@ -54,6 +54,13 @@ class Communicator {
   /// to += from, the arithmetic of a reduction. Costs time on this worker's device.
   virtual void add(std::span<const float> from, std::span<float> to) = 0;
 
+  /// How many workers share a node: they fill the nodes in rank order, the last one perhaps not whole. Collectives that
+  /// treat the inside of a node apart go by it, so all workers see the same number. 0: the workers do not lie in that order.
+  int workers_per_node() const { return workers_per_node_; }
+
+  /// Another number than the transport found: the order of additions of such a collective depends on it.
+  void set_workers_per_node(int workers) { workers_per_node_ = workers; }
+
   /// The sum over all workers by the transport's own routine (MPI_Allreduce), for speed or comparison; its order of
   /// additions is the library's. Throws ConfigError where the transport has none.
   virtual void library_allreduce(std::span<float> data) = 0;
@@ -72,7 +79,7 @@ class Communicator {
 
   /// Device memory of `count` elements for the collective that runs right now: kept for the next one, so that no allreduce
   /// pays for fresh pages. Its content is undefined, and the next call takes it back.
-  std::span<float> scratch(std::size_t count) {
+  virtual std::span<float> scratch(std::size_t count) {
     if (scratch_.size() < count) scratch_ = device_.allocate(count);
     return scratch_.span().first(count);
   }
@@ -80,6 +87,7 @@ class Communicator {
  private:
   backend::Device& device_;
   core::Arena scratch_;
+  int workers_per_node_ = 1;
 };
 
 }  // namespace paragrad::comm

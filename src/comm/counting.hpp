@@ -7,7 +7,9 @@ namespace paragrad::comm {
 /// Another communicator, with a count of what this worker sends through it.
 class CountingCommunicator : public Communicator {
  public:
-  explicit CountingCommunicator(Communicator& inner) : Communicator(inner.device()), inner_(inner) {}
+  explicit CountingCommunicator(Communicator& inner) : Communicator(inner.device()), inner_(inner) {
+    set_workers_per_node(inner.workers_per_node());
+  }
 
   int rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
@@ -23,6 +25,7 @@ class CountingCommunicator : public Communicator {
   double now_s() override { return inner_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override { inner_.add(from, to); }
   void library_allreduce(std::span<float> data) override { inner_.library_allreduce(data); }
+  std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
 
   std::uint64_t messages() const { return messages_; }
   std::uint64_t bytes() const { return bytes_; }

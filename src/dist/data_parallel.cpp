@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "comm/nonblocking.hpp"
+
 namespace paragrad::dist {
 
 DataParallel::DataParallel(const StrategyOptions& options)
@@ -24,7 +26,7 @@ void DataParallel::gradient_ready(comm::Worker& worker, Replica& replica, core::
     if (!overlap_ || all)
       waiting_.push_back(bucket);
     else
-      worker.launch([this, data = bucket.of(gradient)](comm::Communicator& comm) { (*allreduce_)(comm, data); });
+      comm::start(worker, *allreduce_, bucket.of(gradient));
   }
 }
 

@@ -28,6 +28,7 @@ class Trainer {
   Result run();
 
  private:
+  void explain_collective();
   void check() const;
   void start();
   void load_initial_model();
@@ -105,6 +106,7 @@ std::size_t Trainer::largest_minibatch() const {
 
 Result Trainer::run() {
   start();
+  explain_collective();
   if (options_.warm_start_sweeps > 0) warm_start();
   strategy_->start(worker_, replica_);
   start_s_ = worker_.comm().now_s();
@@ -135,6 +137,15 @@ void Trainer::check() const {
     throw core::ConfigError(
         core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
                      options_.strategy, worker_.size(), worker_.size(), splits));
+}
+
+void Trainer::explain_collective() {
+  if (output_.progress == nullptr || worker_.size() == 1) return;
+  const dist::StrategyOptions& strategy = options_.strategy_options;
+  std::size_t length = learner_.model().parameter_count();
+  if (exchanges_ && strategy.bucket_bytes > 0) length = std::min(length, strategy.bucket_bytes / sizeof(float));
+  const std::string text = comm::make_allreduce(strategy.collective)->explain(worker_.comm(), length);
+  if (!text.empty()) output_.progress->say(core::format("collective {}: {}", strategy.collective, text));
 }
 
 // Worker 0 makes or reads the initial model and the others get it from there.

@@ -8,7 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
-from paragrad_cli import MPIEXEC, PROGRAM, CliTest, run, weights
+from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
 
 STRATEGIES = {
     "data_parallel": [],
@@ -17,7 +17,8 @@ STRATEGIES = {
     "bmuf cbm": ["--bmuf-kind", "cbm"],
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
 }
-COLLECTIVES = ["ring", "tree", "binomial", "butterfly", "halving_doubling", "parameter_server"]
+COLLECTIVES = ["ring", "tree", "binomial", "butterfly", "halving_doubling", "parameter_server", "sharded_parameter_server",
+               "double_tree", "hierarchical", "hierarchical:tree+halving_doubling", "auto"]
 
 
 def ranks_with(argument: str) -> list[int]:
@@ -36,7 +37,7 @@ def ranks_with(argument: str) -> list[int]:
 class Worlds(CliTest):
     def test_every_strategy_and_collective_ends_in_the_same_weights_in_both_worlds(self):
         for name, more in STRATEGIES.items():
-            collectives = COLLECTIVES if len(name.split()) == 1 else ["ring"]
+            collectives = COLLECTIVES if name == "bmuf" else COLLECTIVES[:4] if len(name.split()) == 1 else ["ring"]
             for collective in collectives:
                 for workers in (2, 3, 4):
                     with self.subTest(strategy=name, collective=collective, workers=workers):
@@ -55,6 +56,24 @@ class Worlds(CliTest):
                     results[f"ranks, overlap {overlap}"] = weights(run("train", *self.task, *chosen, ranks=workers))
                 with self.subTest(workers=workers, collective=collective, bucket=bucket):
                     self.assertEqual(len(set(results.values())), 1, results)
+
+    def test_the_groups_of_hierarchical_can_be_given_and_are_then_the_same_in_both_worlds(self):
+        options = ["--strategy", "bmuf", "--collective", "hierarchical"]
+        found = weights(self.simulate(4, *options))  # the platform has nodes of four, and so has this machine
+        self.assertEqual(weights(run("train", *self.task, *options, ranks=4)), found)
+        given = weights(self.simulate(4, *options, "--workers-per-node", 2))
+        self.assertEqual(weights(run("train", *self.task, *options, "--workers-per-node", 2, ranks=4)), given)
+        self.assertNotEqual(given, found)
+
+    def test_what_auto_chooses_is_said_once(self):
+        task = [a for a in self.task if a != "--quiet"]
+        real = run("train", *task, "--strategy", "bmuf", "--collective", "auto", ranks=3)
+        emulated = run("simulate", "--workers", 3, "--platform", PLATFORM, *task, "--strategy", "bmuf", "--collective", "auto")
+        for result in (real, emulated):
+            self.assertEqual(result.stdout.count("collective auto: "), 1, result.stdout + result.stderr)
+        first = [next(line for line in result.stdout.splitlines() if "auto" in line) for result in (real, emulated)]
+        self.assertIn("by its closed form", first[0])
+        self.assertEqual(first[0].split(",")[0], first[1].split(",")[0])
 
     def test_one_worker_ends_in_the_weights_of_sgd_in_both_worlds(self):
         reference = weights(run("train", *self.task))

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "catch.hpp"
+#include "comm/collectives/hierarchy.hpp"
 #include "contributions.hpp"
 #include "core/errors.hpp"
 #include "thread_communicator.hpp"
@@ -124,7 +125,8 @@ TEST_CASE("owned ranges cover the array, hold complete sums, and gather spreads 
     }
     CHECK(std::count(owners.begin(), owners.end(), 0) == 0);
     const bool overlaps = std::any_of(owners.begin(), owners.end(), [](int count) { return count > 1; });
-    CHECK(overlaps == (algorithm == "butterfly" && workers > 1 && length > 0));
+    if (algorithm.find("butterfly") == std::string::npos && algorithm.find("auto") == std::string::npos) CHECK(!overlaps);
+    if (algorithm == "butterfly") CHECK(overlaps == (workers > 1 && length > 0));
     CHECK(std::count(complete.begin(), complete.end(), true) == workers);
     for (const auto& array : arrays) CHECK(same_bits(array, expected));
   }
@@ -143,6 +145,12 @@ TEST_CASE("the additions of each allreduce are made in the order that its file s
     CHECK(sums("butterfly")[i] == at(i, in_pairs));
     CHECK(sums("halving_doubling")[i] == at(i, in_pairs));
     CHECK(sums("ring")[i] == ((x[(i + 1) % 4][i] + x[(i + 2) % 4][i]) + x[(i + 3) % 4][i]) + x[i][i]);
+    CHECK(sums("sharded_parameter_server")[i] == ((x[i][i] + x[(i + 1) % 4][i]) + x[(i + 2) % 4][i]) + x[(i + 3) % 4][i]);
+    const auto first_tree = [](float a, float b, float c, float d) { return a + ((c + b) + d); };
+    const auto second_tree = [](float a, float b, float c, float d) { return d + ((b + c) + a); };
+    CHECK(sums("double_tree")[i] == (i < 2 ? at(i, first_tree) : at(i, second_tree)));
+    CHECK(sums("hierarchical")[i] == at(i, in_pairs));  // nodes of two
+    CHECK(sums("hierarchical:tree+parameter_server")[i] == at(i, in_pairs));
   }
 }
 
@@ -167,6 +175,56 @@ TEST_CASE("a reduction moves long arrays in segments of 256 kB, so that its scra
     });
     for (const auto bytes : longest) CHECK(bytes <= 256 * 1024);
   }
+}
+
+TEST_CASE("hierarchical sums inside groups of workers first, and auto does what it says", "[comm]") {
+  const int workers = GENERATE(2, 4, 6, 8);
+  const std::size_t length = GENERATE(3u, 1000u);
+  const Arrays before = contributions(workers, length);
+  Arrays node_sums(workers / 2);
+  for (int node = 0; node < workers / 2; ++node)
+    node_sums[node] = allreduced("tree", {before[2 * node], before[2 * node + 1]})[0];
+  CHECK(same_bits(allreduced("hierarchical:tree+ring", before)[0], allreduced("ring", node_sums)[0]));
+
+  std::string said;
+  run_threads(workers, [&](Communicator& comm) {
+    if (comm.rank() == 0) said = comm::make_allreduce("auto:1us,1MBps")->explain(comm, length);
+  });
+  const std::string chosen = said.substr(0, said.find(' '));
+  CHECK(same_bits(allreduced("auto:1us,1MBps", before)[0], allreduced(chosen, before)[0]));
+  CHECK(said.find("closed form") != std::string::npos);
+}
+
+TEST_CASE("groups of workers are nodes, or equal parts of nodes where those do not fit", "[comm]") {
+  using comm::collectives::workers_of_group;
+  CHECK(workers_of_group(8, 4) == 4);
+  CHECK(workers_of_group(6, 4) == 2);
+  CHECK(workers_of_group(7, 4) == 1);
+  CHECK(workers_of_group(3, 8) == 3);
+  CHECK(workers_of_group(5, 1) == 1);
+  REQUIRE_THROWS_WITH(workers_of_group(4, 0), contains_text("--workers-per-node"));
+}
+
+TEST_CASE("a mistake in an allreduce's parameters is told with an example", "[comm]") {
+  const auto refused = [](const char* name, const char* hint) {
+    CAPTURE(name);
+    REQUIRE_THROWS_AS(comm::make_allreduce(name), core::ConfigError);
+    REQUIRE_THROWS_WITH(comm::make_allreduce(name), contains_text(hint));
+  };
+  refused("ring:2", "'ring:2': ring has no parameters");
+  refused("ring:", "leave out the colon");
+  refused("hierarchical:tree", "like hierarchical:tree+ring");
+  refused("hierarchical:+ring", "like hierarchical:tree+ring");
+  refused("hierarchical:tree+", "like hierarchical:tree+ring");
+  refused("hierarchical:tree+ring+ring", "like hierarchical:tree+ring");
+  refused("hierarchical:native+ring", "native");
+  refused("hierarchical:ring+auto", "auto");
+  refused("hierarchical:ring+rung", "unknown allreduce algorithm 'rung'");
+  refused("auto:10us", "like auto:10us,6GBps");
+  refused("auto:10us,fast", "like auto:10us,6GBps");
+  refused("auto:10,6GBps", "like auto:10us,6GBps");
+  refused("auto:-1us,6GBps", "like auto:10us,6GBps");
+  refused("auto:1us,0GBps", "like auto:10us,6GBps");
 }
 
 TEST_CASE("an unknown allreduce is refused with the names that exist", "[comm]") {

@@ -23,9 +23,10 @@ inline std::vector<float> contribution(int rank, std::size_t length) {
 
 inline std::string hash_of(std::span<const float> values) { return core::sha256(std::as_bytes(values)); }
 
-/// The algorithms whose order of additions is ours.
+/// The algorithms whose order of additions is ours; those with parameters in more than one way.
 inline std::vector<std::string> own_algorithms() {
-  std::vector<std::string> names;
+  std::vector<std::string> names{"hierarchical:tree+halving_doubling", "hierarchical:halving_doubling+double_tree",
+                                 "hierarchical:butterfly+sharded_parameter_server", "auto:1ns,1MBps"};
   for (const auto& entry : allreduce_catalogue()) {
     if (entry.name != "native") names.push_back(entry.name);
   }

@@ -95,8 +95,11 @@ class Exchange {
 class ThreadCommunicator : public Communicator {
  public:
   /// delays: other than 0, every call first sleeps a while that this seed decides.
+  /// Nodes of two workers.
   ThreadCommunicator(backend::Device& device, Exchange& exchange, int rank, int size, std::uint64_t delays)
-      : Communicator(device), exchange_(exchange), rank_(rank), size_(size), delays_(delays) {}
+      : Communicator(device), exchange_(exchange), rank_(rank), size_(size), delays_(delays) {
+    set_workers_per_node(2);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }

@@ -143,6 +143,8 @@ int main() {
     const auto device = backend::make_device("reference");
     comm::MpiCommunicator comm(*device, 30);
     require(comm.rank() == session.rank() && comm.size() == session.size(), "session and communicator agree");
+    require(comm.workers_per_node() == comm.size(), "all ranks share this machine");
+    comm.set_workers_per_node(2);  // as among the threads
     allreduces_have_the_bits_of_threads(comm);
     native_sums_up_to_rounding(comm);
     small_agreements_hold(comm);

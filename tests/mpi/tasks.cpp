@@ -8,6 +8,7 @@
 #include "comm/contributions.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
+#include "comm/nonblocking.hpp"
 #include "core/format.hpp"
 
 using namespace paragrad;
@@ -40,6 +41,18 @@ void tasks_and_main_thread_communicate_at_once(comm::Worker& worker) {
       require(hash_of_sum(worker.comm(), algorithm, length) == expected_main, algorithm + " beside tasks has its bits");
     worker.join();
     require(of_tasks == std::vector<std::string>(10, expected_task), algorithm + " in tasks has its bits");
+  }
+}
+
+void every_allreduce_has_a_nonblocking_form(comm::Worker& worker) {
+  for (const auto& algorithm : own_algorithms()) {
+    const auto allreduce = comm::make_allreduce(algorithm);
+    auto first = contribution(worker.rank(), length), second = contribution(worker.rank(), 7);
+    comm::start(worker, *allreduce, first);
+    comm::start(worker, *allreduce, second);
+    worker.join();
+    require(hash_of(first) == hash_of_sum(worker.comm(), algorithm, length), algorithm + " started has its bits");
+    require(hash_of(second) == hash_of_sum(worker.comm(), algorithm, 7), algorithm + " started second has its bits");
   }
 }
 
@@ -98,7 +111,9 @@ int main() {
     comm::MpiCommunicator comm(*device, 30);
     comm::MpiWorker worker(comm);
     require(comm.allows_threads(), "this MPI allows threads");
+    comm.set_workers_per_node(2);
     tasks_and_main_thread_communicate_at_once(worker);
+    every_allreduce_has_a_nonblocking_form(worker);
     tasks_run_beside_the_worker_in_order(worker);
     the_first_error_of_a_task_is_joined_and_the_rest_dropped(worker);
     clocks_agree(worker);

@@ -1,6 +1,8 @@
 // Communication tasks of emulated workers: beside the worker in virtual time, on the same links, and as deterministic.
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
+#include "comm/contributions.hpp"
+#include "comm/nonblocking.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "sim/engine/engine.hpp"
@@ -52,6 +54,31 @@ TEST_CASE("computing and a communication task take as long as the longer of the 
     worker.join();
   });
   CHECK(together == Approx(std::max(static_cast<double>(compute_us), message_us)).margin(1e-5));
+}
+
+TEST_CASE("every allreduce has a non-blocking form, with its bits, beside the worker's computing", "[sim]") {
+  const std::string algorithm = GENERATE(from_range(comm::testing::own_algorithms()));
+  const int workers = GENERATE(1, 3, 4);
+  CAPTURE(algorithm, workers);
+  const auto allreduce = comm::make_allreduce(algorithm);
+  std::vector<std::string> hashes;
+  std::vector<double> times;
+  for (const bool blocking : {true, false}) {
+    const Report report = run(timed(workers), workers, {}, [&](comm::Worker& worker) {
+      auto data = comm::testing::contribution(worker.rank(), 3000);
+      if (blocking)
+        (*allreduce)(worker.comm(), data);
+      else
+        comm::start(worker, *allreduce, data);
+      pass_time(worker, 1000 * floats_per_us);
+      worker.join();
+      if (worker.rank() == 0) hashes.push_back(comm::testing::hash_of(data));
+    });
+    times.push_back(report.makespan_s);
+  }
+  CHECK(hashes[0] == hashes[1]);
+  if (workers > 1) CHECK(times[1] == Approx(1000e-6));  // as long as computing takes
+  if (workers > 1) CHECK(times[0] > times[1]);
 }
 
 TEST_CASE("the additions of a task pass beside the worker's computing", "[sim]") {

@@ -11,14 +11,12 @@ namespace {
 /// The textbook's binomial tree to worker 0 and back, the whole array in each step and nothing at the same time: what
 /// `tree` is without its segments, and what much of the early software for model averaging did.
 ///
-/// Steps     ceil(log2 n) up, each with an addition, and as many down.
+/// Steps     floor(log2 n) up, each with an addition, and as many down.
 /// Bytes     worker 0 receives and sends ceil(log2 n) * data.size_bytes(), a leaf data.size_bytes().
 /// Order     that of `tree`: a worker adds its children in ascending order.
 class BinomialAllreduce : public Allreduce {
  public:
-  core::Range owned(const Communicator& comm, std::size_t length) const override {
-    return {0, comm.rank() == 0 ? length : 0};
-  }
+  core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
 
   void reduce(Communicator& comm, std::span<float> data) const override {
     if (data.empty()) return;

@@ -12,14 +12,14 @@ namespace {
 /// Butterfly, also recursive doubling (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005, section 4.4): in round k the
 /// workers whose ranks differ in bit k exchange and add their whole arrays. Fewest steps: best where latency counts.
 ///
-/// Steps     log2 p, p the largest power of two in n; two more where n > p.
+/// Steps     log2 p, p the largest power of two in n; where n > p one or two more.
 /// Bytes     every worker sends and receives log2 p * data.size_bytes(); folded pairs once more.
 /// Order     x[i] + x[p+i] first, then neighbours, pairs of neighbours, …: a balanced tree over the ranks. The two sides of
 /// an
 ///           exchange compute a + b and b + a, which are the same bits (all NaNs taken as one).
 class ButterflyAllreduce : public Allreduce {
  public:
-  core::Range owned(const Communicator&, std::size_t length) const override { return {0, length}; }
+  core::Range owned(Communicator&, std::size_t length) const override { return {0, length}; }
 
   void reduce(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);

@@ -2,31 +2,49 @@
 
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::comm {
 
 namespace collectives {
 #define ALLREDUCE(name, description) std::unique_ptr<Allreduce> make_##name();
+#define ALLREDUCE_WITH(name, syntax, description) std::unique_ptr<Allreduce> make_##name(std::string_view parameters);
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
+#undef ALLREDUCE_WITH
 }  // namespace collectives
 
 std::vector<AllreduceEntry> allreduce_catalogue() {
   return {
-#define ALLREDUCE(name, description) {#name, description},
+#define ALLREDUCE(name, description) {#name, "", description},
+#define ALLREDUCE_WITH(name, syntax, description) {#name, syntax, description},
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
+#undef ALLREDUCE_WITH
   };
 }
 
-std::unique_ptr<Allreduce> make_allreduce(std::string_view name) {
-#define ALLREDUCE(known, description) \
-  if (name == #known) return collectives::make_##known();
+std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
+  const auto colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const bool given = colon != std::string_view::npos;
+  const std::string_view parameters = given ? text.substr(colon + 1) : std::string_view{};
+  if (given && parameters.empty())
+    throw core::ConfigError(
+        core::format("allreduce algorithm '{}': leave out the colon or write parameters after it", text));
+#define ALLREDUCE(known, description)                                                                               \
+  if (name == #known) {                                                                                             \
+    if (given) throw core::ConfigError(core::format("allreduce algorithm '{}': {} has no parameters", text, name)); \
+    return collectives::make_##known();                                                                             \
+  }
+#define ALLREDUCE_WITH(known, syntax, description) \
+  if (name == #known) return collectives::make_##known(parameters);
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
-  std::vector<std::string> known;
-  for (const auto& entry : allreduce_catalogue()) known.push_back(entry.name);
-  throw core::unknown_name("allreduce algorithm", name, known);
+#undef ALLREDUCE_WITH
+  std::vector<std::string> names;
+  for (const auto& entry : allreduce_catalogue()) names.push_back(entry.name);
+  throw core::unknown_name("allreduce algorithm", name, names);
 }
 
 }  // namespace paragrad::comm

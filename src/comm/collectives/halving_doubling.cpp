@@ -17,7 +17,7 @@ namespace {
 /// Order     the butterfly's, whoever computes the sum: a balanced tree over the ranks after folding.
 class HalvingDoublingAllreduce : public Allreduce {
  public:
-  core::Range owned(const Communicator& comm, std::size_t length) const override {
+  core::Range owned(Communicator& comm, std::size_t length) const override {
     const Fold fold(comm);
     return fold.outside() ? core::Range{} : halvings(fold, length).back().kept;
   }

@@ -9,7 +9,7 @@ namespace {
 /// on all workers of one run, but not the bits of the other algorithms or of another transport.
 class NativeAllreduce : public Allreduce {
  public:
-  core::Range owned(const Communicator&, std::size_t length) const override { return {0, length}; }
+  core::Range owned(Communicator&, std::size_t length) const override { return {0, length}; }
   void reduce(Communicator& comm, std::span<float> data) const override { comm.library_allreduce(data); }
   void gather(Communicator&, std::span<float>) const override {}
 };

@@ -14,9 +14,7 @@ namespace {
 /// Order     rank order: ((x0 + x1) + x2) + …
 class ParameterServerAllreduce : public Allreduce {
  public:
-  core::Range owned(const Communicator& comm, std::size_t length) const override {
-    return {0, comm.rank() == 0 ? length : 0};
-  }
+  core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
 
   void reduce(Communicator& comm, std::span<float> data) const override {
     add_up(comm, star(comm.rank(), comm.size()), data);

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/tags.hpp"
-
 namespace paragrad::comm::collectives {
 
 ReceiveAdd::ReceiveAdd(Communicator& comm, std::size_t count, std::size_t largest,
-                       std::function<Message(std::size_t)> message)
+                       std::function<Message(std::size_t)> message, std::size_t in_flight)
     : comm_(comm),
       count_(count),
-      slots_(std::min(count, messages_in_flight)),
+      slots_(std::min(count, in_flight)),
       slot_floats_(std::min(largest, segment_floats)),
       message_(std::move(message)),
-      scratch_(comm.scratch(slots_ * slot_floats_)) {
+      scratch_(comm.scratch(slots_ * slot_floats_)),
+      arrivals_(slots_) {
   while (posted_ < slots_) post_next();
 }
 
@@ -27,7 +26,7 @@ void ReceiveAdd::post_next() {
   arrival.message = message_(posted_);
   if (!arrival.message.into.empty()) {
     const auto place = slot(posted_, arrival.message.into.size());
-    arrival.request = comm_.start_receive(arrival.message.from, allreduce_tag, place);
+    arrival.request = comm_.start_receive(arrival.message.from, arrival.message.tag, place);
   }
   ++posted_;
 }
@@ -42,8 +41,8 @@ void ReceiveAdd::add_next() {
   if (posted_ < count_) post_next();
 }
 
-void Sends::start(int to, std::span<const float> data) {
-  if (!data.empty()) requests_.push_back(comm_.start_send(to, allreduce_tag, data));
+void Sends::start(int to, std::span<const float> data, int tag) {
+  if (!data.empty()) requests_.push_back(comm_.start_send(to, tag, data));
 }
 
 void Sends::finish_all_but(std::size_t count) {

@@ -1,27 +1,30 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "comm/collectives/segments.hpp"
 #include "comm/communicator.hpp"
+#include "comm/tags.hpp"
 
 namespace paragrad::comm::collectives {
 
 /// A known sequence of messages, each to be added to a stretch of memory: received ahead of need, added strictly in order.
-/// Scratch: messages_in_flight segments of Communicator::scratch.
+/// Scratch: `in_flight` messages of Communicator::scratch.
 class ReceiveAdd {
  public:
   struct Message {
     int from = 0;
     std::span<float> into;  ///< at most one segment; empty: there is no such message
+    int tag = allreduce_tag;
   };
 
   /// largest: an upper bound of the messages' length, in elements.
-  ReceiveAdd(Communicator& comm, std::size_t count, std::size_t largest, std::function<Message(std::size_t)> message);
+  ReceiveAdd(Communicator& comm, std::size_t count, std::size_t largest, std::function<Message(std::size_t)> message,
+             std::size_t in_flight = messages_in_flight);
 
   /// Waits for the next message and adds it.
   void add_next();
@@ -40,8 +43,8 @@ class ReceiveAdd {
   std::size_t slots_;
   std::size_t slot_floats_;
   std::function<Message(std::size_t)> message_;
-  std::span<float> scratch_;  // [slots][slot_floats]
-  std::array<Arrival, messages_in_flight> arrivals_;
+  std::span<float> scratch_;       // [slots][slot_floats]
+  std::vector<Arrival> arrivals_;  // [slots]
   std::size_t posted_ = 0;
   std::size_t added_ = 0;
 };
@@ -51,7 +54,7 @@ class Sends {
  public:
   explicit Sends(Communicator& comm) : comm_(comm) {}
 
-  void start(int to, std::span<const float> data);  ///< nothing to send: nothing is sent
+  void start(int to, std::span<const float> data, int tag = allreduce_tag);  ///< nothing to send: nothing is sent
   void finish_all_but(std::size_t count);
   void finish() { finish_all_but(0); }
 

@@ -16,7 +16,7 @@ namespace {
 /// ((x[c+1] + x[c+2]) + …) + x[c], ranks modulo n.
 class RingAllreduce : public Allreduce {
  public:
-  core::Range owned(const Communicator& comm, std::size_t length) const override {
+  core::Range owned(Communicator& comm, std::size_t length) const override {
     return core::part_of(length, comm.size(), comm.rank());
   }
 

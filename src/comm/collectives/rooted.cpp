@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <vector>
 
 #include "comm/collectives/receive_add.hpp"
 #include "comm/collectives/segments.hpp"
@@ -29,39 +30,137 @@ Tree star(int rank, int size) {
   return tree;
 }
 
-void add_up(Communicator& comm, const Tree& tree, std::span<float> data) {
-  const std::size_t segments = segment_count(data.size());
-  const std::size_t children = tree.children.size();
-  ReceiveAdd arrivals(comm, segments * children, data.size(), [&](std::size_t k) {
-    return ReceiveAdd::Message{tree.children[k % children], segment_of(data, k / children)};
-  });
-  Sends sends(comm);
-  for (std::size_t s = 0; s < segments; ++s) {
-    for (std::size_t c = 0; c < children; ++c) arrivals.add_next();
-    if (tree.parent == no_worker) continue;
-    sends.finish_all_but(messages_in_flight - 1);
-    sends.start(tree.parent, segment_of(data, s));
+namespace {
+
+/// Leaves first, which have nothing to wait for; roots last, whom nobody waits for.
+std::vector<Strand> in_order_of_waiting(std::span<const Strand> strands) {
+  std::vector<Strand> sorted(strands.begin(), strands.end());
+  const auto patience = [](const Strand& s) { return s.tree.children.empty() ? 0 : s.tree.parent != no_worker ? 1 : 2; };
+  std::ranges::stable_sort(sorted, {}, patience);
+  return sorted;
+}
+
+std::size_t longest(std::span<const Strand> strands) {
+  std::size_t length = 0;
+  for (const Strand& strand : strands) length = std::max(length, strand.data.size());
+  return length;
+}
+
+/// For each strand the segments by which its leaf may be ahead (sending) or behind (receiving) of what this worker does for
+/// the other strands: as nothing waits for it here, a worker that is a leaf in one tree works in the other undisturbed.
+std::vector<std::size_t> leaves_apart(std::span<const Strand> strands) {
+  constexpr std::size_t far = 64;  // more than any tree has levels
+  std::vector<std::size_t> segments;
+  for (const Strand& strand : strands) segments.push_back(strands.size() > 1 && strand.tree.children.empty() ? far : 0);
+  return segments;
+}
+
+/// The messages that a worker receives for one segment of every strand.
+struct Incoming {
+  const Strand* strand;
+  int child;
+};
+
+}  // namespace
+
+// No deadlock, whatever the trees: at a worker, segment s of a strand waits for segment s of the strand's children, for
+// segments before s, and for segment s of strands that are leaves here, which wait for earlier segments only.
+void add_up(Communicator& comm, std::span<const Strand> unordered, std::size_t floats) {
+  const std::vector<Strand> strands = in_order_of_waiting(unordered);
+  std::vector<Incoming> incoming;
+  for (const Strand& strand : strands)
+    for (const int child : strand.tree.children) incoming.push_back({&strand, child});
+  const std::size_t largest = std::min(longest(strands), floats), segments = segment_count(longest(strands), floats);
+  const std::size_t in_flight =
+      std::max(short_messages_in_flight(largest), messages_in_flight * std::min<std::size_t>(incoming.size(), 2));
+  const auto message = [&](std::size_t k) {
+    const Incoming& from = incoming[k % incoming.size()];
+    return ReceiveAdd::Message{from.child, segment_of(from.strand->data, k / incoming.size(), floats), from.strand->tag};
+  };
+  ReceiveAdd arrivals(comm, segments * incoming.size(), largest, message, in_flight);
+  std::vector<Sends> sends(strands.size(), Sends(comm));
+  const std::vector<std::size_t> early = leaves_apart(strands);
+  const std::size_t most = *std::ranges::max_element(early);
+  for (std::size_t round = 0; segments > 0 && round < segments + most; ++round) {
+    for (std::size_t i = 0; i < strands.size(); ++i) {
+      const std::size_t s = round + early[i] - most;  // wraps before this strand's turn has come
+      if (s >= segments) continue;
+      for (std::size_t c = 0; c < strands[i].tree.children.size(); ++c) arrivals.add_next();
+      if (strands[i].tree.parent == no_worker) continue;
+      sends[i].finish_all_but(early[i] + messages_in_flight - 1);
+      sends[i].start(strands[i].tree.parent, segment_of(strands[i].data, s, floats), strands[i].tag);
+    }
   }
-  sends.finish();
+  for (Sends& strand : sends) strand.finish();
+}
+
+void add_up(Communicator& comm, const Tree& tree, std::span<float> data) {
+  const Strand strand{.tree = tree, .data = data};
+  add_up(comm, {&strand, 1});
+}
+
+namespace {
+
+/// What arrives in one strand, segment by segment, straight into its place; received `ahead` segments ahead.
+class Arrivals {
+ public:
+  Arrivals(Communicator& comm, const Strand& strand, std::size_t floats, std::size_t ahead)
+      : comm_(comm), strand_(strand), floats_(floats), count_(segment_count(strand.data.size(), floats)), requests_(ahead) {
+    while (posted_ < std::min(ahead, count_)) post_next();
+  }
+
+  /// Waits for the next segment, if there is one.
+  void wait_for_next() {
+    if (strand_.tree.parent == no_worker || waited_ == count_) return;
+    comm_.wait(requests_[waited_++ % requests_.size()]);
+    if (posted_ < count_) post_next();
+  }
+
+ private:
+  void post_next() {
+    if (strand_.tree.parent != no_worker)
+      requests_[posted_ % requests_.size()] =
+          comm_.start_receive(strand_.tree.parent, strand_.tag, segment_of(strand_.data, posted_, floats_));
+    ++posted_;
+  }
+
+  Communicator& comm_;
+  const Strand& strand_;
+  std::size_t floats_;
+  std::size_t count_;
+  std::vector<Request> requests_;
+  std::size_t posted_ = 0;
+  std::size_t waited_ = 0;
+};
+
+}  // namespace
+
+void spread_down(Communicator& comm, std::span<const Strand> unordered, std::size_t floats) {
+  std::vector<Strand> strands = in_order_of_waiting(unordered);
+  std::ranges::reverse(strands);
+  const std::size_t segments = segment_count(longest(strands), floats);
+  const std::vector<std::size_t> late = leaves_apart(strands);
+  std::vector<Arrivals> arrivals;
+  for (std::size_t i = 0; i < strands.size(); ++i)
+    arrivals.emplace_back(comm, strands[i], floats, messages_in_flight + late[i]);
+  std::vector<Sends> sends(strands.size(), Sends(comm));
+  const std::size_t rounds = segments == 0 ? 0 : segments + *std::ranges::max_element(late);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < strands.size(); ++i) {
+      if (round < late[i] || round - late[i] >= segments) continue;
+      arrivals[i].wait_for_next();
+      const std::vector<int>& children = strands[i].tree.children;
+      for (const int child : children | std::views::reverse)  // largest subtree first
+        sends[i].start(child, segment_of(strands[i].data, round - late[i], floats), strands[i].tag);
+      sends[i].finish_all_but((messages_in_flight - 1) * children.size());
+    }
+  }
+  for (Sends& strand : sends) strand.finish();
 }
 
 void spread_down(Communicator& comm, const Tree& tree, std::span<float> data) {
-  const std::size_t segments = segment_count(data.size());
-  const auto start_receive = [&](std::size_t s) {
-    if (tree.parent == no_worker || s >= segments) return Request{};
-    return comm.start_receive(tree.parent, allreduce_tag, segment_of(data, s));
-  };
-  Sends sends(comm);
-  Request next = start_receive(0);
-  for (std::size_t s = 0; s < segments; ++s) {
-    const Request current = next;
-    next = start_receive(s + 1);
-    if (tree.parent != no_worker) comm.wait(current);
-    for (const int child : tree.children | std::views::reverse)
-      sends.start(child, segment_of(data, s));  // largest subtree first
-    sends.finish_all_but(tree.children.size());
-  }
-  sends.finish();
+  const Strand strand{.tree = tree, .data = data};
+  spread_down(comm, {&strand, 1});
 }
 
 }  // namespace paragrad::comm::collectives

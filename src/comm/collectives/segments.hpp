@@ -14,13 +14,21 @@ inline constexpr std::size_t segment_floats = 65536;
 /// Messages that a worker keeps under way in each direction: one that is being added, one that arrives meanwhile.
 inline constexpr std::size_t messages_in_flight = 2;
 
-inline std::size_t segment_count(std::size_t length) { return (length + segment_floats - 1) / segment_floats; }
+/// Of short messages more, as many as fit into the scratch memory of two whole segments: their latencies then overlap.
+inline std::size_t short_messages_in_flight(std::size_t floats) {
+  constexpr std::size_t most = 64;
+  return std::clamp(messages_in_flight * segment_floats / std::max<std::size_t>(floats, 1), messages_in_flight, most);
+}
+
+inline std::size_t segment_count(std::size_t length, std::size_t floats = segment_floats) {
+  return (length + floats - 1) / floats;
+}
 
 /// Segment `index` of `all`; empty past its end.
 template <class T>
-std::span<T> segment_of(std::span<T> all, std::size_t index) {
-  const std::size_t begin = std::min(index * segment_floats, all.size());
-  return all.subspan(begin, std::min(segment_floats, all.size() - begin));
+std::span<T> segment_of(std::span<T> all, std::size_t index, std::size_t floats = segment_floats) {
+  const std::size_t begin = std::min(index * floats, all.size());
+  return all.subspan(begin, std::min(floats, all.size() - begin));
 }
 
 }  // namespace paragrad::comm::collectives

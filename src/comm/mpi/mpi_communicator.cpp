@@ -96,6 +96,22 @@ struct MpiCommunicator::State {
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
 
+  /// From who shares memory with whom: the ranks of the first node, if every rank's node begins at a multiple of it.
+  int workers_per_node() const {
+    MPI_Comm node = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    int first = rank, here = 1, place = 0;
+    check(MPI_Bcast(&first, 1, MPI_INT, 0, node), "MPI_Bcast");
+    check(MPI_Comm_size(node, &here), "MPI_Comm_size");
+    check(MPI_Comm_rank(node, &place), "MPI_Comm_rank");
+    check(MPI_Comm_free(&node), "MPI_Comm_free");
+    int per_node = here;
+    check(MPI_Bcast(&per_node, 1, MPI_INT, 0, comm), "MPI_Bcast");
+    int in_order = first == rank / per_node * per_node && rank == first + place;
+    check(MPI_Allreduce(MPI_IN_PLACE, &in_order, 1, MPI_INT, MPI_LAND, comm), "MPI_Allreduce");
+    return in_order ? per_node : 0;
+  }
+
   Request keep(Transfer transfer) {
     if (free_slots.empty()) {
       free_slots.push_back(static_cast<std::uint32_t>(transfers.size()));
@@ -152,6 +168,7 @@ struct MpiCommunicator::State {
 MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
     : Communicator(device), state_(std::make_unique<State>()) {
   state_->connect();
+  set_workers_per_node(state_->workers_per_node());
   state_->stall_s = stall_s;
   state_->start = Clock::now();
 }
@@ -159,6 +176,7 @@ MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
 MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& device)
     : Communicator(device), state_(std::make_unique<State>()) {
   state_->connect();
+  set_workers_per_node(main.workers_per_node());
   state_->stall_s = main.state_->stall_s;
   state_->start = main.state_->start;
 }

@@ -1,0 +1,109 @@
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/allreduce.hpp"
+#include "comm/collectives/cost.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+
+namespace paragrad::comm::collectives {
+namespace {
+
+// A message's start-up is taken for time of the processor, as in Thakur, Rabenseifner and Gropp's model: who sends many
+// messages pays for each.
+constexpr double default_alpha_s = 10e-6;
+constexpr double default_bytes_per_s = 6e9;
+
+/// In this order; of equal costs the first is taken.
+constexpr std::array candidates{"ring",
+                                "halving_doubling",
+                                "butterfly",
+                                "double_tree",
+                                "tree",
+                                "sharded_parameter_server",
+                                "hierarchical",
+                                "hierarchical:ring+halving_doubling",
+                                "hierarchical:ring+butterfly",
+                                "hierarchical:tree+butterfly",
+                                "hierarchical:tree+halving_doubling"};
+
+/// For every call the algorithm whose closed form (collectives/cost.hpp) is least for this length, number of workers and
+/// workers per node: a function of these and of two constants, so that all workers and both worlds choose alike. The
+/// constants, a message's start-up (10 us) and the bandwidth of a link (6 GBps), are those of a GPU cluster of the FDR
+/// years; `auto:2us,11GBps` gives others. The inside of a node has the same; its workers share one link to the other nodes.
+class AutoAllreduce : public Allreduce {
+ public:
+  AutoAllreduce(double alpha_s, double bytes_per_s) : wire_{0, alpha_s, bytes_per_s} {
+    for (const char* name : candidates) algorithms_.push_back(make_allreduce(name));
+  }
+
+  core::Range owned(Communicator& comm, std::size_t length) const override {
+    return chosen(comm, length).owned(comm, length);
+  }
+  void reduce(Communicator& comm, std::span<float> data) const override { chosen(comm, data.size()).reduce(comm, data); }
+  void gather(Communicator& comm, std::span<float> data) const override { chosen(comm, data.size()).gather(comm, data); }
+
+  std::string explain(const Communicator& comm, std::size_t length) const override {
+    const Choice choice = choose(comm, length);
+    const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
+    const std::string last =
+        choice.next == choice.best ? "" : core::format(", {} would take {}", candidates[choice.next], time(choice.next_s));
+    return core::format("{} for {} among {} workers, {} per node: {} by its closed form{} (start-up {}, {})",
+                        candidates[choice.best],
+                        core::format_quantity(static_cast<double>(length * sizeof(float)), core::Unit::bytes), comm.size(),
+                        comm.workers_per_node(), time(choice.best_s), last, time(wire_.overhead_s),
+                        core::format_quantity(wire_.bytes_per_s, core::Unit::bandwidth));
+  }
+
+ private:
+  struct Choice {
+    std::size_t best = 0, next = 0;  // of the candidates; next: the second best
+    double best_s = 0, next_s = 0;
+  };
+
+  Choice choose(const Communicator& comm, std::size_t length) const {
+    const Surroundings where{wire_, wire_, comm.workers_per_node()};
+    Choice choice;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const double time_s = cost_of(candidates[i], comm.size(), length * sizeof(float), where).time_s;
+      if (i == 0 || time_s < choice.best_s) {
+        choice.next = choice.best, choice.next_s = choice.best_s;
+        choice.best = i, choice.best_s = time_s;
+      } else if (choice.next == choice.best || time_s < choice.next_s) {
+        choice.next = i, choice.next_s = time_s;
+      }
+    }
+    return choice;
+  }
+
+  const Allreduce& chosen(const Communicator& comm, std::size_t length) const {
+    return *algorithms_[choose(comm, length).best];
+  }
+
+  Wire wire_;
+  std::vector<std::unique_ptr<Allreduce>> algorithms_;
+};
+
+}  // namespace
+
+std::unique_ptr<Allreduce> make_auto(std::string_view parameters) {
+  if (parameters.empty()) return std::make_unique<AutoAllreduce>(default_alpha_s, default_bytes_per_s);
+  const auto comma = parameters.find(',');
+  try {
+    if (comma == std::string_view::npos) throw core::ConfigError("two are needed");
+    const double alpha_s = core::parse_quantity(parameters.substr(0, comma), core::Unit::time);
+    const double bytes_per_s = core::parse_quantity(parameters.substr(comma + 1), core::Unit::bandwidth);
+    if (!(alpha_s >= 0) || !(bytes_per_s > 0)) throw core::ConfigError("they must not be negative, the bandwidth not zero");
+    return std::make_unique<AutoAllreduce>(alpha_s, bytes_per_s);
+  } catch (const core::ConfigError& error) {
+    throw core::ConfigError(
+        core::format("'auto:{}': write the start-up time of a message and a link's bandwidth, like auto:10us,6GBps ({})",
+                     parameters, error.what()));
+  }
+}
+
+}  // namespace paragrad::comm::collectives

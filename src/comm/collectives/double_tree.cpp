@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "comm/allreduce.hpp"
+#include "comm/collectives/binary_tree.hpp"
+#include "comm/collectives/rooted.hpp"
+
+namespace paragrad::comm::collectives {
+
+Tree binary_tree(int rank, int size) {
+  Tree tree;
+  const int bit = rank == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(size))) : rank & -rank;
+  if (rank != 0) {
+    const int up = (rank - bit) | (bit << 1);  // as if the next power of two were there
+    tree.parent = up < size ? up : rank - bit;
+    if (bit > 1) tree.children.push_back(rank - bit / 2);
+  }
+  int below = bit / 2;
+  while (below > 0 && rank + below >= size) below /= 2;
+  if (below > 0) tree.children.push_back(rank + below);
+  return tree;
+}
+
+int second_root(int size) { return size % 2 == 0 ? size - 1 : std::min(1, size - 1); }
+
+std::array<Tree, 2> complementary_trees(int rank, int size) {
+  const auto relabelled = [&](int r) { return size % 2 == 0 ? size - 1 - r : (r + size - 1) % size; };
+  const auto original = [&](int r) { return size % 2 == 0 ? size - 1 - r : (r + 1) % size; };
+  Tree second = binary_tree(relabelled(rank), size);
+  if (second.parent != no_worker) second.parent = original(second.parent);
+  for (int& child : second.children) child = original(child);
+  return {binary_tree(rank, size), second};
+}
+
+std::size_t double_tree_segment(std::size_t floats, int size) {
+  constexpr std::size_t least = 8192;  // 32 kB
+  const auto depth = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(size - 1)));
+  return std::clamp(floats / std::max<std::size_t>(4 * depth, 1) + 1, least, segment_floats);
+}
+
+namespace {
+
+/// Two complementary binary trees (Sanders, Speck and Traff, Parallel Computing 35, 2009; NCCL 2.4), each of which carries
+/// half of the array up to its root and down again. A worker is an inner one in one tree and a leaf in the other, so both
+/// directions of all links are in use: the bytes of the ring in a number of steps that grows with log2 n.
+///
+/// Steps     2 ceil(log2 n). The halves travel in segments (32 … 256 kB), so that all levels work at the same time.
+/// Bytes     an inner worker sends and receives 2 data.size_bytes(), others less.
+/// Order     at every worker and half: its own value, then the sums of its subtrees to the left and to the right; in the
+///           second tree as seen from there.
+class DoubleTreeAllreduce : public Allreduce {
+ public:
+  core::Range owned(Communicator& comm, std::size_t length) const override {
+    if (comm.size() == 1) return {0, length};
+    if (comm.rank() == 0) return core::part_of(length, 2, 0);
+    return comm.rank() == second_root(comm.size()) ? core::part_of(length, 2, 1) : core::Range{};
+  }
+
+  void reduce(Communicator& comm, std::span<float> data) const override {
+    add_up(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
+  }
+
+  void gather(Communicator& comm, std::span<float> data) const override {
+    spread_down(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
+  }
+
+ private:
+  static std::array<Strand, 2> strands(const Communicator& comm, std::span<float> data) {
+    auto trees = complementary_trees(comm.rank(), comm.size());
+    return {Strand{std::move(trees[0]), core::part_of(data.size(), 2, 0).of(data)},
+            Strand{std::move(trees[1]), core::part_of(data.size(), 2, 1).of(data), second_allreduce_tag}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Allreduce> make_double_tree() { return std::make_unique<DoubleTreeAllreduce>(); }
+
+}  // namespace paragrad::comm::collectives

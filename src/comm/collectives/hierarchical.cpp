@@ -1,0 +1,102 @@
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "comm/allreduce.hpp"
+#include "comm/collectives/hierarchy.hpp"
+#include "comm/group_communicator.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::comm::collectives {
+
+int workers_of_group(int workers, int workers_per_node) {
+  if (workers_per_node < 1)
+    throw core::ConfigError(
+        "the workers do not lie on the nodes in rank order, equally many on each: start them so, or say with "
+        "--workers-per-node how many shall be taken together");
+  return workers_per_node >= workers ? workers : std::gcd(workers, workers_per_node);
+}
+
+Hierarchy parse_hierarchy(std::string_view parameters) {
+  if (parameters.empty()) return {"ring", "ring"};
+  const auto plus = parameters.find('+');
+  const Hierarchy parts{std::string(parameters.substr(0, plus)),
+                        plus == std::string_view::npos ? "" : std::string(parameters.substr(plus + 1))};
+  for (const std::string& part : {parts.inner, parts.outer})
+    for (const std::string_view no : {"", "native", "auto", "hierarchical"})
+      if (part == no || part.find_first_of(":+") != std::string::npos)
+        throw core::ConfigError(core::format(
+            "'hierarchical:{}': write the algorithm inside a node and the one between nodes, like hierarchical:tree+ring "
+            "(native, auto and hierarchical cannot be among them)",
+            parameters));
+  return parts;
+}
+
+namespace {
+
+/// Two allreduces, one inside the nodes and one between them: after the halves "reduce" of the inner one each worker of a
+/// node holds the node's sum of some range; workers with equal places in all nodes sum that range; then it is spread inside.
+/// With the ring inside, all workers of a node take part in the exchange between nodes, each with its stripe (Horovod's
+/// hierarchical allreduce; Sergeev and Del Balso, 2018). With the tree inside, one worker of each node does: reduce inside,
+/// any algorithm between the nodes, broadcast inside.
+///
+/// Groups are nodes of Communicator::workers_per_node; where these do not divide the number of workers, they are the largest
+/// parts of a node that do (6 workers on nodes of 4: three groups of 2), so that groups are equal and none spans two nodes.
+///
+/// Steps     those of the inner algorithm over g workers and of the outer one over n/g.
+/// Bytes     likewise; the outer one's of the range that the inner one leaves at a worker: with the ring inside 1/g.
+/// Order     the inner algorithm's in every group, then the outer one's over the groups' sums.
+class HierarchicalAllreduce : public Allreduce {
+ public:
+  HierarchicalAllreduce(std::unique_ptr<Allreduce> inner, std::unique_ptr<Allreduce> outer)
+      : inner_(std::move(inner)), outer_(std::move(outer)) {}
+
+  core::Range owned(Communicator& comm, std::size_t length) const override {
+    Groups groups(comm);
+    const core::Range mine = inner_->owned(groups.node, length);
+    const core::Range part = outer_->owned(groups.across, mine.size());
+    return {mine.begin + part.begin, mine.begin + part.end};
+  }
+
+  void reduce(Communicator& comm, std::span<float> data) const override {
+    Groups groups(comm);
+    inner_->reduce(groups.node, data);
+    outer_->reduce(groups.across, inner_->owned(groups.node, data.size()).of(data));
+  }
+
+  void gather(Communicator& comm, std::span<float> data) const override {
+    Groups groups(comm);
+    outer_->gather(groups.across, inner_->owned(groups.node, data.size()).of(data));
+    inner_->gather(groups.node, data);
+  }
+
+  std::string explain(const Communicator& comm, std::size_t) const override {
+    const int group = workers_of_group(comm.size(), comm.workers_per_node());
+    return core::format("{} groups of {} workers", comm.size() / group, group);
+  }
+
+ private:
+  struct Groups {
+    explicit Groups(Communicator& comm)
+        : size(workers_of_group(comm.size(), comm.workers_per_node())),
+          node(comm, comm.rank() / size * size, 1, size),
+          across(comm, comm.rank() % size, size, comm.size() / size) {}
+
+    int size;
+    GroupCommunicator node;
+    GroupCommunicator across;
+  };
+
+  std::unique_ptr<Allreduce> inner_;
+  std::unique_ptr<Allreduce> outer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Allreduce> make_hierarchical(std::string_view parameters) {
+  const Hierarchy parts = parse_hierarchy(parameters);
+  return std::make_unique<HierarchicalAllreduce>(make_allreduce(parts.inner), make_allreduce(parts.outer));
+}
+
+}  // namespace paragrad::comm::collectives

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "comm/allreduce.hpp"
+#include "comm/collectives/receive_add.hpp"
+#include "comm/collectives/segments.hpp"
+#include "comm/tags.hpp"
+
+namespace paragrad::comm::collectives {
+namespace {
+
+/// Every worker is the parameter server of one stripe (Li et al., OSDI 2014, with as many servers as workers): all send
+/// their parts of a stripe straight to its server, and the server sends the sum to all. Few steps with little data, but n-1
+/// messages per worker and half: where a message costs the processor time, that is what counts.
+///
+/// Steps     2, each of n-1 messages in turn, a stripe each: in step k from the worker k places on, to the one k places
+/// back,
+///           so that no two send to the same one. A worker sends one after the other and is ready for several.
+/// Bytes     every worker sends and receives 2 (n-1)/n * data.size_bytes().
+/// Order     stripe c, owned by worker c: ((x[c] + x[c+1]) + x[c+2]) + …, ranks modulo n.
+class ShardedParameterServerAllreduce : public Allreduce {
+ public:
+  core::Range owned(Communicator& comm, std::size_t length) const override {
+    return core::part_of(length, comm.size(), comm.rank());
+  }
+
+  void reduce(Communicator& comm, std::span<float> data) const override {
+    const Shards shards(comm, data);
+    const std::size_t largest = std::min((data.size() + shards.size - 1) / shards.size, segment_floats);
+    const std::size_t segments = segment_count((data.size() + shards.size - 1) / shards.size);
+    const std::size_t count = (shards.size - 1) * segments, window = short_messages_in_flight(largest);
+    const auto message = [&](std::size_t k) {
+      return ReceiveAdd::Message{shards.ahead(k / segments), segment_of(shards.mine(), k % segments)};
+    };
+    ReceiveAdd arrivals(comm, count, largest, message, window);
+    Sends sends(comm);
+    for (std::size_t added = 0, sent = 0; added < count; ++added) {
+      for (; sent < std::min(count, added + window); ++sent) {
+        sends.finish();
+        const int server = shards.behind(sent / segments);
+        sends.start(server, segment_of(shards.of(server), sent % segments));
+      }
+      arrivals.add_next();
+    }
+    sends.finish();
+  }
+
+  void gather(Communicator& comm, std::span<float> data) const override {
+    const Shards shards(comm, data);
+    const std::size_t largest = (data.size() + shards.size - 1) / shards.size;
+    const std::size_t count = shards.size - 1, window = short_messages_in_flight(largest);
+    Sends sends(comm);
+    std::vector<Request> receives(count);
+    for (std::size_t arrived = 0, started = 0; arrived < count; ++arrived) {
+      for (; started < std::min(count, arrived + window); ++started) {
+        const int server = shards.ahead(started);
+        if (!shards.of(server).empty()) receives[started] = comm.start_receive(server, allreduce_tag, shards.of(server));
+        sends.finish();
+        sends.start(shards.behind(started), shards.mine());
+      }
+      if (!shards.of(shards.ahead(arrived)).empty()) comm.wait(receives[arrived]);
+    }
+    sends.finish();
+  }
+
+ private:
+  struct Shards {
+    Shards(const Communicator& comm, std::span<float> all) : data(all), size(comm.size()), rank(comm.rank()) {}
+
+    int ahead(std::size_t k) const { return static_cast<int>((rank + 1 + k) % size); }
+    int behind(std::size_t k) const { return static_cast<int>((rank + size - 1 - k) % size); }
+    std::span<float> of(int server) const { return core::part_of(data.size(), size, server).of(data); }
+    std::span<float> mine() const { return of(static_cast<int>(rank)); }
+
+    std::span<float> data;
+    std::size_t size;
+    std::size_t rank;
+  };
+};
+
+}  // namespace
+
+std::unique_ptr<Allreduce> make_sharded_parameter_server() { return std::make_unique<ShardedParameterServerAllreduce>(); }
+
+}  // namespace paragrad::comm::collectives

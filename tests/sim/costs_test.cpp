@@ -1,0 +1,132 @@
+// The closed forms of comm/collectives/cost.hpp against what the simulator counts and times.
+#include <algorithm>
+#include <bit>
+
+#include "catch.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/collectives/cost.hpp"
+#include "comm/counting.hpp"
+#include "core/errors.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::sim;
+using namespace paragrad::sim::testing;
+
+namespace {
+
+const std::vector<std::string> flat{
+    "ring",       "tree", "binomial", "butterfly", "halving_doubling", "parameter_server", "sharded_parameter_server",
+    "double_tree"};
+
+struct Measured {
+  double time_s = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t busiest_bytes = 0;
+};
+
+Measured measure(const std::string& algorithm, const Platform& platform, int workers, std::size_t floats) {
+  Measured result;
+  const auto allreduce = comm::make_allreduce(algorithm);
+  Options options;
+  options.device = "meta";
+  const Report report = run(platform, workers, options, [&](comm::Worker& worker) {
+    comm::CountingCommunicator comm(worker.comm());
+    core::Arena data = worker.device().allocate(floats);
+    (*allreduce)(comm, data.span());
+    result.messages += comm.messages();
+    result.busiest_bytes = std::max(result.busiest_bytes, comm.bytes());
+  });
+  result.time_s = report.makespan_s;
+  return result;
+}
+
+comm::Surroundings alike(Link link) {
+  const comm::Wire wire{link.latency_s, 0, link.bytes_per_s};
+  return {wire, wire, 1};
+}
+
+/// Divides into equal stripes for n workers and for any smaller power of two.
+std::size_t divisible(int workers, std::size_t at_least) {
+  const std::size_t unit = static_cast<std::size_t>(workers) * 2 * std::bit_floor(static_cast<unsigned>(workers));
+  return (at_least + unit - 1) / unit * unit;
+}
+
+std::vector<int> numbers_of_workers() {
+  std::vector<int> all{64};
+  for (int n = 2; n <= 17; ++n) all.push_back(n);
+  return all;
+}
+
+bool clean(const std::string& algorithm, int workers) {
+  const bool power = std::has_single_bit(static_cast<unsigned>(workers));
+  return power || algorithm == "ring";
+}
+
+}  // namespace
+
+TEST_CASE("closed forms: steps, messages and bytes are those that the simulator counts", "[sim]") {
+  const int workers = GENERATE(from_range(numbers_of_workers()));
+  const Link latency_only{1e-6, 1e18};
+  for (const std::string& algorithm : flat) {
+    CAPTURE(algorithm, workers);
+    const std::size_t floats = divisible(workers, 1000);
+    const comm::Cost cost = comm::cost_of(algorithm, workers, floats * sizeof(float), alike(latency_only));
+    const Measured measured = measure(algorithm, uncontended(workers, latency_only), workers, floats);
+    CHECK(std::llround(measured.time_s / latency_only.latency_s) == cost.steps);
+    CHECK(measured.messages == cost.messages);
+    CHECK(measured.busiest_bytes == cost.busiest_bytes);
+  }
+}
+
+TEST_CASE("closed forms: times are exact to a picosecond per step while no message is cut", "[sim]") {
+  const int workers = GENERATE(from_range(numbers_of_workers()));
+  const Link link{9.3e-6, 4.2e9};
+  for (const std::string& algorithm : flat) {
+    // Several children of one worker share its link, in turns that bytes and latency decide: within a few per cent only.
+    const bool turns = algorithm == "double_tree" || algorithm == "parameter_server";
+    if (!clean(algorithm, workers) || turns) continue;
+    CAPTURE(algorithm, workers);
+    const std::size_t floats = divisible(workers, 12'000);
+    const comm::Cost cost = comm::cost_of(algorithm, workers, floats * sizeof(float), alike(link));
+    const double time_s = measure(algorithm, uncontended(workers, link), workers, floats).time_s;
+    const double messages = static_cast<double>(cost.messages) / workers;
+    CHECK(std::abs(time_s - cost.time_s) <= 1e-12 * (cost.steps + messages));
+  }
+}
+
+TEST_CASE("closed forms: times hold for long arrays and odd numbers of workers too, within bounds", "[sim]") {
+  const int workers = GENERATE(2, 3, 5, 8, 13, 16, 17, 64);
+  const std::size_t floats = GENERATE(10'000u, 100'000u, 1'000'000u, 10'000'000u);
+  const Link link{9.3e-6, 4.2e9};
+  for (const std::string& algorithm : flat) {
+    if (algorithm == "parameter_server" && workers * floats > 20'000'000) continue;  // many messages
+    CAPTURE(algorithm, workers, floats);
+    const double predicted = comm::cost_of(algorithm, workers, floats * sizeof(float), alike(link)).time_s;
+    const double time_s = measure(algorithm, uncontended(workers, link), workers, floats).time_s;
+    CHECK(time_s == Approx(predicted).epsilon(algorithm == "double_tree" || algorithm == "butterfly" ? 0.25 : 0.1));
+  }
+}
+
+TEST_CASE("closed forms: where workers share their node's link, each step takes as long as the link needs", "[sim]") {
+  const int devices = GENERATE(2, 4, 8);
+  const std::size_t floats = GENERATE(1000u, 1'000'000u);
+  const Link inside{1e-6, 20e9}, between{9e-6, 4e9};
+  const int workers = 8 * devices;
+  const comm::Surroundings where{
+      {inside.latency_s, 0, inside.bytes_per_s}, {between.latency_s, 0, between.bytes_per_s}, devices};
+  for (const std::string algorithm : {"ring", "butterfly", "halving_doubling", "hierarchical", "hierarchical:tree+ring",
+                                      "hierarchical:ring+halving_doubling", "hierarchical:tree+butterfly",
+                                      "hierarchical:butterfly+ring", "sharded_parameter_server"}) {
+    CAPTURE(algorithm, devices, floats);
+    const double predicted = comm::cost_of(algorithm, workers, floats * sizeof(float), where).time_s;
+    const double time_s = measure(algorithm, platform_of(8, devices, inside, between), workers, floats).time_s;
+    CHECK(time_s == Approx(predicted).epsilon(0.4));
+  }
+}
+
+TEST_CASE("nothing is claimed of an allreduce without a closed form", "[sim]") {
+  REQUIRE_THROWS_AS(comm::cost_of("native", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
+  REQUIRE_THROWS_AS(comm::cost_of("rung", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
+  CHECK(comm::cost_of("ring", 1, 1000, alike({1e-6, 1e9})).time_s == 0);
+}
