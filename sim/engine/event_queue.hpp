@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -39,49 +41,55 @@ struct Event {
   std::uint64_t argument = 0;
 };
 
-/// Priority queue of events: a heap of four children per node, which touches half as many cache lines as one of two.
+/// Priority queue of events for a clock that only goes forward: a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, JACM 37(2),
+/// 1990) over time. Bucket k > 0 holds the events whose time first differs from `base` in bit k - 1, so a push is an append,
+/// and an event moves to lower buckets a few times before it is taken. Events that share an instant, of which simulations in
+/// lock step are full, are sorted once.
 class EventQueue {
  public:
-  bool empty() const { return events_.empty(); }
-  const Event& top() const { return events_.front(); }
+  bool empty() const { return size_ == 0; }
 
+  /// Also before events that were taken already.
   void push(const Event& event) {
-    std::size_t hole = events_.size();
-    events_.push_back(event);
-    for (; hole > 0; hole = parent(hole)) {
-      if (!(event.key < events_[parent(hole)].key)) break;
-      events_[hole] = events_[parent(hole)];
-    }
-    events_[hole] = event;
+    ++size_;
+    if (event.key.time <= base_) return push_late(event);
+    append(event);
   }
 
+  const Event& top() { return next_is_late() ? late_.front() : instant_[next_]; }
+
   Event pop() {
-    const Event first = events_.front();
-    const Event moved = events_.back();
-    events_.pop_back();
-    if (!events_.empty()) sink(moved);
-    return first;
+    const bool late = next_is_late();
+    --size_;
+    return late ? pop_late() : instant_[next_++];
   }
 
  private:
-  static constexpr std::size_t arity = 4;
-  static std::size_t parent(std::size_t index) { return (index - 1) / arity; }
-
-  void sink(const Event& moved) {
-    std::size_t hole = 0;
-    for (std::size_t child = 1; child < events_.size(); child = arity * hole + 1) {
-      const std::size_t end = child + arity < events_.size() ? child + arity : events_.size();
-      std::size_t least = child;
-      for (++child; child < end; ++child)
-        if (events_[child].key < events_[least].key) least = child;
-      if (!(events_[least].key < moved.key)) break;
-      events_[hole] = events_[least];
-      hole = least;
-    }
-    events_[hole] = moved;
+  void append(const Event& event) {
+    const int bucket = 63 - std::countl_zero(static_cast<std::uint64_t>(event.key.time ^ base_));
+    buckets_[static_cast<std::size_t>(bucket)].push_back(event);
+    filled_ |= std::uint64_t{1} << bucket;
   }
 
-  std::vector<Event> events_;
+  bool next_is_late() {
+    if (next_ == instant_.size()) {
+      if (!late_.empty()) return true;
+      refill();
+    }
+    return !late_.empty() && late_.front().key < instant_[next_].key;
+  }
+
+  void refill();
+  void push_late(const Event& event);
+  Event pop_late();
+
+  Time base_ = -1;  // time of instant_
+  std::size_t size_ = 0;
+  std::vector<Event> instant_;  // the events of that time, in order, the first next_ of them taken
+  std::size_t next_ = 0;
+  std::vector<Event> late_;  // a heap of what was pushed for that time or an earlier one
+  std::array<std::vector<Event>, 64> buckets_;
+  std::uint64_t filled_ = 0;  // bit k: bucket k is not empty
 };
 
 }  // namespace paragrad::sim
