@@ -30,17 +30,18 @@ comm::Received SimCommunicator::wait(comm::Request request) {
   return received;
 }
 
-double SimCommunicator::now_s() { return to_seconds(world_.engine.now()); }
+double SimCommunicator::now_s() { return to_seconds(world_.engine.own_time()); }
 
 void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   const backend::WorkMeter before = device().meter();
   device().add(from, to);
   if (world_.platform.host.reduces) {
     constexpr int passes = 3;  // reads both, writes one
-    world_.engine.sleep_until(world_.network->pass_host_memory(rank_, passes * static_cast<std::int64_t>(to.size_bytes())));
+    world_.engine.settle();
+    world_.engine.pass_until(world_.network->pass_host_memory(rank_, passes * static_cast<std::int64_t>(to.size_bytes())));
   } else {
     const Turns::Turn turn(world_.turns, rank_);
-    world_.engine.sleep(pace_.of_reduction(world_.engine.now(), time_since(before)));
+    spend(pace_.of_reduction(world_.engine.own_time(), time_since(before)));
   }
   stop_if_dead();
 }
@@ -50,11 +51,12 @@ void SimCommunicator::library_allreduce(std::span<float>) {
 }
 
 void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {
+  if (!device().computes()) return run_here([&](backend::Device&) { task(); }, scale);
   stop_if_dead();
   {
     const Turns::Turn turn(world_.turns, rank_);
     const backend::WorkMeter before = device().meter();
-    const Time start = world_.engine.now();
+    const Time start = world_.engine.own_time();
     const std::uint64_t number = computations_++;
     world_.engine.compute(pace_.of_computation(start, scaled(world_.roofline.duration(expected), scale), number), task,
                           [&] { return pace_.of_computation(start, time_since(before, scale), number); });
@@ -73,18 +75,28 @@ void SimCommunicator::run_kernels(const std::function<void(backend::Device&)>& k
     compute(cost, [&] { kernels(device()); });
 }
 
-void SimCommunicator::run_here(const std::function<void(backend::Device&)>& kernels) {
+void SimCommunicator::run_here(const std::function<void(backend::Device&)>& kernels, double scale) {
   {
     const Turns::Turn turn(world_.turns, rank_);
     const backend::WorkMeter before = device().meter();
     kernels(device());
-    world_.engine.sleep(pace_.of_computation(world_.engine.now(), time_since(before), computations_++));
+    spend(pace_.of_computation(world_.engine.own_time(), time_since(before, scale), computations_++));
   }
   stop_if_dead();
 }
 
 void SimCommunicator::stop_if_dead() {
-  while (world_.engine.now() >= pace_.death()) world_.engine.block({});
+  if (world_.engine.own_time() < pace_.death()) return;
+  world_.engine.settle();
+  while (true) world_.engine.block({});
+}
+
+/// A device that is shared must be given back at the right time; else nobody else is concerned.
+void SimCommunicator::spend(Time time) {
+  if (world_.turns.needed())
+    world_.engine.sleep(time);
+  else
+    world_.engine.pass(time);
 }
 
 Time SimCommunicator::time_since(const backend::WorkMeter& before, double scale) {

@@ -36,17 +36,18 @@ class SimCommunicator : public comm::Communicator {
 
   World& world() { return world_; }
 
-  /// Runs a task whose work is `expected` at least, on the host pool.
+  /// Runs a task whose work is `expected` at least, on the host pool; at once if the device does not compute.
   /// scale: of the time that the platform's device takes.
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale = 1);
 
-  /// Runs kernels, at once if they are small, else on the host pool.
+  /// Runs kernels, at once if they are small or the device does not compute, else on the host pool.
   void run_kernels(const std::function<void(backend::Device&)>& kernels);
 
  private:
   static constexpr int tags_per_channel = 1 << 16;  // MPI promises 2^15
 
-  void run_here(const std::function<void(backend::Device&)>& kernels);
+  void run_here(const std::function<void(backend::Device&)>& kernels, double scale = 1);
+  void spend(Time time);
   void stop_if_dead();
   Time time_since(const backend::WorkMeter& before, double scale = 1);
 

@@ -53,7 +53,7 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   } catch (const Deadlock& deadlock) {
     throw Deadlock(deadlock.what() + casualties(platform, to_seconds(world.engine.now())));
   }
-  return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes()};
+  return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes(), world.engine.events()};
 }
 
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {

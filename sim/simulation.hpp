@@ -17,12 +17,16 @@ struct Options {
   bool oversubscribe = false;    ///< more workers than devices may share them
   double compute_scale = 1;      ///< Worker::compute takes so many times what the platform's device would take
   int workers_per_node = 0;      ///< that the communicators report; 0: as on the platform
+
+  /// Of each worker. What it computes on a device that computes does not run there.
+  std::size_t stack_bytes = 256 * 1024;
 };
 
 struct Report {
   double makespan_s = 0;  ///< virtual time at which the last worker ended
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t events = 0;  ///< of the simulator
 };
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.

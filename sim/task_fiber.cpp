@@ -49,6 +49,7 @@ struct TaskFiber::State {
     busy = true;
     try {
       task(communicator);
+      engine.settle();
     } catch (const std::exception&) {  // and not what unwinds an abandoned fiber
       error = std::current_exception();
       tasks.clear();
@@ -58,6 +59,7 @@ struct TaskFiber::State {
 };
 
 void TaskFiber::launch(comm::Worker::Task task) {
+  world_.engine.settle();
   const bool first = state_ == nullptr;
   if (first) state_ = std::make_shared<State>(world_, rank_, device_name_);
   state_->tasks.push_back(std::move(task));
@@ -69,6 +71,7 @@ void TaskFiber::launch(comm::Worker::Task task) {
 
 void TaskFiber::join() {
   if (state_ == nullptr) return;
+  world_.engine.settle();
   while (state_->busy || !state_->tasks.empty()) {
     state_->joining = &world_.engine.current();
     world_.engine.block({purpose_, rank_});

@@ -46,7 +46,8 @@ comm::Request Transport::start_send(int from, int to, int tag, std::span<const s
   const auto bytes = static_cast<std::int64_t>(data.size());
   const bool eager = bytes <= eager_bytes_;
   const Time busy = send_overhead_ + (eager ? copy_.time_of(bytes) : 0);
-  if (busy > 0) engine_.sleep(busy);
+  engine_.pass(busy);
+  engine_.settle();
 
   const Id id = boxes_.sends.add({.from = from, .to = to, .tag = tag, .eager = eager, .data = data});
   Send& send = boxes_.sends[id];
@@ -69,6 +70,7 @@ comm::Request Transport::start_send(int from, int to, int tag, std::span<const s
 }
 
 comm::Request Transport::start_receive(int rank, int from, int tag, std::span<std::byte> data) {
+  engine_.settle();
   const Id id = boxes_.receives.add({.rank = rank, .from = from, .tag = tag, .data = data, .posted_at = engine_.now()});
   const Id send = boxes_.post_receive(id);
   if (send != no_id) {
@@ -138,7 +140,8 @@ void Transport::deliver(Id id) {
   Receive& receive = boxes_.receives[send.receive];
   receive.arrives_at = send.visible_at;
   receive.unexpected = send.eager && receive.arrives_at < receive.posted_at;
-  if (receive.waiter != nullptr) engine_.wake_at(*receive.waiter, end_of(receive));
+  if (receive.waiter != nullptr)
+    engine_.wake_at(*receive.waiter, end_of(receive, std::max(engine_.now(), receive.waiter->own_time())));
   send.delivered = true;
   remove_if_over(id);
 }
@@ -150,9 +153,9 @@ void Transport::remove_if_over(Id id) {
   boxes_.sends.remove(id);
 }
 
-/// When a worker that waits for it now goes on.
-Time Transport::end_of(const Receive& receive) const {
-  return std::max(engine_.now(), receive.arrives_at) + receive_overhead_ +
+/// When a worker goes on that waits for it from a given time.
+Time Transport::end_of(const Receive& receive, Time waiting_since) const {
+  return std::max(waiting_since, receive.arrives_at) + receive_overhead_ +
          (receive.unexpected ? copy_.time_of(static_cast<std::int64_t>(receive.bytes)) : 0);
 }
 
@@ -167,8 +170,8 @@ void Transport::wait_for_send(Id id) {
   if (send.released_at == never) {
     send.waiter = &engine_.current();
     engine_.block({"the receive of", send.to});
-  } else if (send.released_at > engine_.now()) {
-    engine_.sleep_until(send.released_at);
+  } else {
+    engine_.pass_until(send.released_at);
   }
   boxes_.sends[id].waited_for = true;
   remove_if_over(id);
@@ -179,8 +182,8 @@ comm::Received Transport::wait_for_receive(Id id) {
   if (receive.arrives_at == never) {
     receive.waiter = &engine_.current();
     engine_.block({"a message from", receive.from});
-  } else if (const Time end = end_of(receive); end > engine_.now()) {
-    engine_.sleep_until(end);
+  } else {
+    engine_.pass_until(end_of(receive, engine_.own_time()));
   }
   const comm::Received result{boxes_.receives[id].source, boxes_.receives[id].bytes};
   boxes_.receives.remove(id);

@@ -45,7 +45,7 @@ class Transport : private Delivery, private EventHandler {
   void depart(Id send);
   void remove_if_over(Id send);
   void match_at_end_of(Time instant, int rank);
-  Time end_of(const Receive& receive) const;
+  Time end_of(const Receive& receive, Time waiting_since) const;
   void wait_for_send(Id id);
   comm::Received wait_for_receive(Id id);
 

@@ -9,7 +9,8 @@ Turns::Turns(Engine& engine, const Platform& platform, int workers)
 
 Turns::Turn::Turn(Turns& turns, int rank)
     : turns_(turns), device_(static_cast<std::size_t>(device_of(rank, turns.workers_, turns.slots_))) {
-  if (turns_.devices_.empty()) return;
+  if (!turns_.needed()) return;
+  turns_.engine_.settle();
   Device& device = turns_.devices_[device_];
   if (device.busy) {
     device.waiting.push_back(&turns_.engine_.current());
@@ -19,7 +20,7 @@ Turns::Turn::Turn(Turns& turns, int rank)
 }
 
 Turns::Turn::~Turn() {
-  if (turns_.devices_.empty()) return;
+  if (!turns_.needed()) return;
   Device& device = turns_.devices_[device_];
   device.busy = !device.waiting.empty();  // it passes to the next without a gap
   if (!device.busy) return;

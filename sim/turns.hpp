@@ -13,7 +13,9 @@ class Turns {
  public:
   Turns(Engine& engine, const Platform& platform, int workers);
 
-  /// The running fiber holds the device of worker `rank`, as long as this lives.
+  bool needed() const { return !devices_.empty(); }
+
+  /// The running fiber holds the device of worker `rank`, as long as this lives. Settles, if turns are needed.
   class Turn {
    public:
     Turn(Turns& turns, int rank);

@@ -30,7 +30,7 @@ struct World {
 
   World(const Platform& platform_, int workers_, const Options& options)
       : platform(platform_),
-        engine(3 * static_cast<std::size_t>(workers_), options.host_threads),
+        engine(3 * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
         network(make_network(options.network, engine, platform, workers_)),
         transport(engine, *network, workers_, platform.message),
         storage(engine, platform, workers_),

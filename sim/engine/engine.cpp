@@ -21,7 +21,7 @@ Engine::~Engine() {
 void Engine::spawn(std::uint32_t actor, std::function<void()> body) {
   fibers_.push_back(std::make_unique<Fiber>(*this, *stacks_, actor, std::move(body)));
   ++live_;
-  schedule(now_, actor, *fibers_.back(), 0);
+  schedule(now(), actor, *fibers_.back(), 0);
 }
 
 void Engine::run() {
@@ -45,7 +45,25 @@ void Engine::schedule(Time at, std::uint32_t actor, EventHandler& handler, std::
   events_.push({{at, actor, sequence_++}, &handler, argument});
 }
 
+Time Engine::now() const {
+  if (current_ != nullptr && current_->own_time() > now_)
+    throw std::logic_error("a fiber that is ahead of the common clock read it without settling");
+  return now_;
+}
+
+Time Engine::own_time() const { return std::max(now_, current_->own_time()); }
+
+void Engine::pass_until(Time at) { current_->set_own_time(std::max(at, own_time())); }
+
+void Engine::settle() {
+  if (current_->own_time() <= now_) return;
+  schedule(current_->own_time(), current_->actor(), *current_, 0);
+  suspend();
+}
+
+// Suspends even for no time: others of the same instant have their turn.
 void Engine::sleep_until(Time at) {
+  if (at < own_time()) throw std::logic_error("a fiber wants to sleep until a time that is past");
   schedule(at, current_->actor(), *current_, 0);
   suspend();
 }
@@ -57,10 +75,11 @@ void Engine::block(Wait reason) {
 
 void Engine::wake_at(Fiber& fiber, Time at) {
   fiber.set_waiting_for({});
-  schedule(at, fiber.actor(), fiber, 0);
+  schedule(std::max(at, fiber.own_time()), fiber.actor(), fiber, 0);
 }
 
 void Engine::compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration) {
+  settle();
   Computing computing{current_, now_, at_least, sequence_++, &duration, nullptr};
   computing_.emplace(computing.sequence, &computing);
   bounds_.insert(bound(computing));
@@ -91,16 +110,24 @@ void Engine::take_finished(bool wait) {
 
 void Engine::resume(Fiber& fiber) {
   current_ = &fiber;
-  fiber.switch_in();
+  try {
+    fiber.switch_in();
+  } catch (const StackOverflow&) {
+    for (auto& broken : fibers_) static_cast<void>(broken.release());  // unwinding what was overwritten would do more damage
+    fibers_.clear();
+    throw;
+  }
   current_ = nullptr;
   if (fiber.ended()) --live_;
 }
 
 void Engine::suspend() { current_->switch_out(); }
 
-void Engine::report_deadlock() const {
+void Engine::report_deadlock() {
   constexpr std::size_t shown = 8;
   std::vector<std::string> lines;
+  for (const auto& fiber : fibers_)
+    if (!fiber->ended()) now_ = std::max(now_, fiber->own_time());
   for (const auto& fiber : fibers_)
     if (const Wait wait = fiber->waiting_for(); !fiber->ended() && wait.what != nullptr)
       lines.push_back(core::format("worker {} waits for {} {}", fiber->actor(), wait.what,

@@ -26,6 +26,12 @@ class Deadlock : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A fiber wrote beyond its stack, and probably over that of another. Up to 8,192 fibers have guard pages instead.
+class StackOverflow : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
 /// What a fiber waits for: "a message from worker 3". peer < 0: any worker.
 struct Wait {
   const char* what = nullptr;  // a literal
@@ -35,14 +41,17 @@ struct Wait {
 /// Discrete-event engine: fibers with one common virtual clock.
 ///
 /// Everything that touches shared state (network, mailboxes, clock) happens on one thread, as an event, in the order of
-/// (time, actor, sequence number of creation): a total order that depends on the program alone. A fiber runs only while its
-/// own event is in hand, so its clock is always now(). Only the arithmetic handed to compute() runs elsewhere, on the host
+/// (time, actor, sequence number of creation): a total order that depends on the program alone. A fiber runs while its own
+/// event is in hand. What concerns nobody else it may do ahead of the common clock (pass_until), which saves the switches;
+/// it must settle() before it touches anything shared. Only the arithmetic handed to compute() runs elsewhere, on the host
 /// pool; such a task bounds how far the others may go on (see compute), so results and times do not depend on the number of
 /// host threads nor on their speed.
 class Engine {
  public:
+  static constexpr std::size_t default_stack_bytes = 256 * 1024;
+
   /// fibers: how many spawn() calls will follow at most. stack_bytes: of each fiber; arithmetic does not run on it.
-  Engine(std::size_t fibers, int host_threads, std::size_t stack_bytes = 256 * 1024);
+  Engine(std::size_t fibers, int host_threads, std::size_t stack_bytes = default_stack_bytes);
   ~Engine();  ///< unwinds the fibers that have not ended
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -51,10 +60,12 @@ class Engine {
   /// fiber.
   void spawn(std::uint32_t actor, std::function<void()> body);
 
-  /// Runs until all fibers have ended. Rethrows what the first failing fiber (in virtual time) threw; throws Deadlock.
+  /// Runs until all fibers have ended. Rethrows what the first failing fiber (in virtual time) threw; throws Deadlock,
+  /// StackOverflow.
   void run();
 
-  Time now() const { return now_; }
+  /// The common clock. For a fiber that is ahead of it a logic_error: it has not settled.
+  Time now() const;
   std::uint64_t events() const { return fired_; }  ///< so far
 
   /// handler.fire(argument) at time `at` >= now(), in the name of `actor`.
@@ -64,20 +75,31 @@ class Engine {
 
   Fiber& current() const { return *current_; }
 
-  /// Goes on at time now() + duration, or at a given time >= now().
-  void sleep(Time duration) { sleep_until(now_ + duration); }
+  /// The fiber's own time: now(), or later if it is ahead.
+  Time own_time() const;
+
+  /// The fiber's own time becomes `at` unless that is past; it goes on ahead of the others.
+  void pass_until(Time at);
+  void pass(Time duration) { pass_until(own_time() + duration); }
+
+  /// Lets the others catch up: now() == own_time() on return.
+  void settle();
+
+  /// pass and settle: goes on when the others have caught up.
+  void sleep(Time duration) { sleep_until(own_time() + duration); }
   void sleep_until(Time at);
 
-  /// Goes on when somebody calls wake(). The reason is for the report of a deadlock.
+  /// Goes on when somebody calls wake(). Does not settle: the fiber keeps its own time, or gets that of the waking. The
+  /// reason is for the report of a deadlock.
   void block(Wait reason);
 
   /// Lets a blocked fiber go on at now(), after the event in hand, or at a later time.
-  void wake(Fiber& fiber) { wake_at(fiber, now_); }
+  void wake(Fiber& fiber) { wake_at(fiber, now()); }
   void wake_at(Fiber& fiber, Time at);
 
   /// Runs `task` on the host pool; the fiber goes on at now() + duration(), which is asked for when the task has ended.
   /// at_least: a lower bound of that duration, known beforehand. Events before now() + at_least go on meanwhile. A shorter
-  /// duration() is a logic_error.
+  /// duration() is a logic_error. Settles before.
   void compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration);
 
  private:
@@ -95,7 +117,7 @@ class Engine {
   void resume(Fiber& fiber);
   void suspend();
   void take_finished(bool wait);
-  [[noreturn]] void report_deadlock() const;
+  [[noreturn]] void report_deadlock();
 
   friend class Fiber;
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <exception>
 
+#include "core/format.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #else
@@ -17,7 +19,7 @@ void __sanitizer_finish_switch_fiber(void*, const void**, std::size_t*) {}
 namespace paragrad::sim {
 
 Fiber::Fiber(Engine& engine, StackPool& stacks, std::uint32_t actor, std::function<void()> body)
-    : engine_(engine), actor_(actor), body_(std::move(body)) {
+    : engine_(engine), actor_(actor), body_(std::move(body)), guarded_(stacks.guarded()) {
   StackPool* pool = &stacks;
   const auto stack = pool->allocate();
   own_stack_ = static_cast<std::byte*>(stack.sp) - stack.size;
@@ -33,12 +35,20 @@ Fiber::Fiber(Engine& engine, StackPool& stacks, std::uint32_t actor, std::functi
 }
 
 void Fiber::run_body() {
+  std::exception_ptr failure;
   try {
-    if (!engine_.abandoning_) body_();
+    try {
+      if (!engine_.abandoning_) body_();
+    } catch (const Abandoned&) {
+      throw;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    engine_.settle();  // it ends, or fails, in its place among the others
   } catch (const Abandoned&) {
-  } catch (...) {
-    if (!engine_.failure_) engine_.failure_ = std::current_exception();
+    return;
   }
+  if (!engine_.failure_) engine_.failure_ = failure;
 }
 
 // Layout of __cxa_eh_globals: Itanium C++ ABI, exception handling, section 2.2.2.
@@ -56,6 +66,9 @@ void Fiber::switch_in() {
   context_ = std::move(context_).resume();
   __sanitizer_finish_switch_fiber(engine_fake_stack_, nullptr, nullptr);
   swap_handled();
+  if (!guarded_ && !ended() && StackPool::overflown(own_stack_))
+    throw StackOverflow(
+        core::format("a stack of {} bytes is too small for what emulated worker {} does", own_stack_bytes_, actor_));
 }
 
 void Fiber::switch_out() {

@@ -16,10 +16,12 @@ class Fiber : public EventHandler {
 
   std::uint32_t actor() const { return actor_; }
   bool ended() const { return !context_; }
+  Time own_time() const { return own_time_; }  ///< if it is later than the engine's: how far the fiber is ahead
+  void set_own_time(Time time) { own_time_ = time; }
   Wait waiting_for() const { return waiting_for_; }
   void set_waiting_for(Wait reason) { waiting_for_ = reason; }
 
-  void switch_in();   ///< engine -> fiber; returns when the fiber suspends or ends
+  void switch_in();   ///< engine -> fiber; returns when the fiber suspends or ends. StackOverflow where that can be told
   void switch_out();  ///< fiber -> engine
 
   void fire(std::uint64_t) override { engine_.resume(*this); }
@@ -33,6 +35,7 @@ class Fiber : public EventHandler {
   std::uint32_t actor_;
   std::function<void()> body_;
   Wait waiting_for_;
+  Time own_time_ = 0;
   boost::context::fiber context_;  // the fiber while the engine runs
   boost::context::fiber caller_;   // the engine while the fiber runs
   // The exceptions being handled on the other side of the switch: of the engine while the fiber runs, of the fiber while the
@@ -49,6 +52,7 @@ class Fiber : public EventHandler {
   const void* engine_stack_ = nullptr;
   std::size_t engine_stack_bytes_ = 0;
   const void* own_stack_ = nullptr;
+  bool guarded_;
   std::size_t own_stack_bytes_ = 0;
 };
 

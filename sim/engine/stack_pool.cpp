@@ -34,7 +34,7 @@ StackPool::StackPool(std::size_t count, std::size_t stack_bytes)
   // A huge page under each stack would make every touched stack resident as a whole.
   madvise(base_, bytes, MADV_NOHUGEPAGE);
   for (std::size_t i = count_; i > 0; --i) free_.push_back(i - 1);
-  if (count_ <= guarded_at_most)
+  if (guarded())
     for (std::size_t i = 0; i < count_; ++i) mprotect(base_ + i * stack_bytes_, page, PROT_NONE);
 }
 

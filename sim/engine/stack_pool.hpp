@@ -2,12 +2,16 @@
 
 #include <boost/context/stack_context.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace paragrad::sim {
 
 /// Stacks of all fibers in one mapping that costs address space, not memory: a page becomes resident when it is touched.
 /// Up to `guarded_at_most` stacks have a guard page below; more would exceed the kernel's limit on mappings per process.
+/// Then whether the lowest words of a stack are still zero tells whether it was enough: reading a page that was never
+/// written costs no memory.
 class StackPool {
  public:
   StackPool(std::size_t count, std::size_t stack_bytes);
@@ -17,6 +21,15 @@ class StackPool {
 
   boost::context::stack_context allocate();
   void deallocate(boost::context::stack_context& stack);
+
+  bool guarded() const { return count_ <= guarded_at_most; }
+
+  /// Whether a stack without guard page seems to have been too small.
+  static bool overflown(const void* lowest) {
+    std::uint64_t words[8];
+    std::memcpy(words, lowest, sizeof words);
+    return (words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7]) != 0;
+  }
 
  private:
   static constexpr std::size_t guarded_at_most = 8192;

@@ -24,6 +24,7 @@ Storage::Storage(Engine& engine, const Platform& platform, int workers)
 }
 
 void Storage::transfer(int rank, std::int64_t bytes, Resources::Id aggregate) {
+  engine_.settle();
   engine_.sleep_until(resources_.take(opens_, engine_.now(), 0, open_).end);
   Route route;
   route.add(aggregate);

@@ -1,5 +1,7 @@
 #include "sim/engine/engine.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "sim/engine/fiber.hpp"
@@ -61,6 +63,54 @@ TEST_CASE("more fibers than promised, and events in the past, are broken contrac
   engine.spawn(0, [&] { engine.sleep(-1); });
   CHECK_THROWS_AS(engine.spawn(1, [] {}), std::logic_error);
   CHECK_THROWS_AS(engine.run(), std::logic_error);
+}
+
+TEST_CASE("a fiber that is ahead of the others lets them catch up when it touches what they share", "[sim]") {
+  Engine engine(2, 1);
+  std::string order;
+  engine.spawn(0, [&] {
+    engine.pass(10);
+    CHECK(engine.own_time() == 10);
+    CHECK_THROWS_AS(engine.now(), std::logic_error);
+    order += 'a';
+    engine.settle();
+    CHECK(engine.now() == 10);
+    order += 'A';
+    engine.pass(5);
+  });
+  engine.spawn(1, [&] {
+    order += 'b';
+    engine.sleep(9);
+    order += 'B';
+    CHECK(engine.now() == 9);
+  });
+  engine.run();
+  CHECK(order == "abBA");
+  CHECK(engine.now() == 15);
+}
+
+TEST_CASE("a failure has its place in virtual time even if the worker was ahead of the others", "[sim]") {
+  Engine engine(2, 1);
+  for (const std::uint32_t actor : {0u, 1u})
+    engine.spawn(actor, [&, actor] {
+      engine.pass(actor == 0 ? 20 : 10);
+      throw std::runtime_error("fiber " + std::to_string(actor));
+    });
+  REQUIRE_THROWS_WITH(engine.run(), "fiber 1");
+}
+
+TEST_CASE("a stack that is too small is told where there are too many fibers for guard pages", "[sim]") {
+  constexpr std::uint32_t fibers = 9000, hungry = 4000;
+  constexpr std::size_t stack_bytes = 64 * 1024;
+  Engine engine(fibers, 1, stack_bytes);
+  for (std::uint32_t i = 0; i < fibers; ++i)
+    engine.spawn(i, [&engine, i] {
+      if (i != hungry) return;
+      auto* const local = static_cast<volatile char*>(__builtin_alloca(stack_bytes));
+      std::fill(local, local + 4096, 'x');  // reaches a little into a stack whose fiber has ended
+      engine.sleep(1);
+    });
+  REQUIRE_THROWS_AS(engine.run(), StackOverflow);
 }
 
 TEST_CASE("durations are rounded once and at most half a picosecond off", "[sim]") {
