@@ -10,6 +10,15 @@
 
 namespace paragrad::sim {
 
+/// A message on its way, from its start to its arrival.
+struct Transfer {
+  int from = 0;
+  int to = 0;
+  std::int64_t bytes = 0;
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+};
+
 struct Options {
   int host_threads = 1;          ///< that run the arithmetic of the workers; nothing but speed depends on it
   std::string device = "cpu";    ///< backend device of every worker
@@ -17,6 +26,8 @@ struct Options {
   bool oversubscribe = false;    ///< more workers than devices may share them
   double compute_scale = 1;      ///< Worker::compute takes so many times what the platform's device would take
   int workers_per_node = 0;      ///< that the communicators report; 0: as on the platform
+
+  std::function<void(const Transfer&)> on_transfer = nullptr;  ///< is told of every message, in the same order in every run
 
   /// Of each worker. What it computes on a device that computes does not run there.
   std::size_t stack_bytes = 256 * 1024;

@@ -7,11 +7,19 @@
 #include "sim/engine/engine.hpp"
 #include "sim/network/network.hpp"
 #include "sim/network/storage.hpp"
+#include "sim/network/watched.hpp"
 #include "sim/simulation.hpp"
 #include "sim/transport.hpp"
 #include "sim/turns.hpp"
 
 namespace paragrad::sim {
+
+inline std::unique_ptr<Network> make_watched_network(const Options& options, Engine& engine, const Platform& platform,
+                                                     int workers) {
+  auto network = make_network(options.network, engine, platform, workers);
+  if (!options.on_transfer) return network;
+  return std::make_unique<WatchedNetwork>(engine, std::move(network), options.on_transfer);
+}
 
 /// What all workers of one simulation share.
 struct World {
@@ -31,7 +39,7 @@ struct World {
   World(const Platform& platform_, int workers_, const Options& options)
       : platform(platform_),
         engine(3 * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
-        network(make_network(options.network, engine, platform, workers_)),
+        network(make_watched_network(options, engine, platform, workers_)),
         transport(engine, *network, workers_, platform.message),
         storage(engine, platform, workers_),
         turns(engine, platform, workers_),

@@ -119,20 +119,26 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
   std::optional<metrics::Progress> progress(std::in_place, samples, training.quiet);
 
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Instruments instruments(training.instruments, arguments.workers, arguments.workers,
+                          [&](const std::string& line) { progress->say(line); });
   const sim::Options options{.host_threads = arguments.host_threads == 0 ? cores : arguments.host_threads,
                              .device = training.device,
                              .network = arguments.network,
                              .oversubscribe = arguments.oversubscribe,
                              .compute_scale = rate.compute_scale,
-                             .workers_per_node = training.workers_per_node};
+                             .workers_per_node = training.workers_per_node,
+                             .on_transfer = instruments.on_transfer()};
   train::Result result;
   const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
-    train::Result mine = train::train(worker, training.options, source, {folder ? &*folder : nullptr, &*progress});
-    if (worker.rank() == 0) result = std::move(mine);
+    instruments.watch(worker, [&](comm::Worker& watched) {
+      train::Result mine = train::train(watched, training.options, source, {folder ? &*folder : nullptr, &*progress});
+      if (watched.rank() == 0) result = std::move(mine);
+    });
   });
   progress.reset();
   if (folder) {
     folder->record(end_record(result));
+    instruments.write(*folder, "virtual");
     record["simulation"] = {{"makespan_s", report.makespan_s}, {"messages", report.messages}, {"bytes", report.bytes}};
     finish_manifest(record, result, std::chrono::duration<double>(Clock::now() - start).count());
     folder->write("manifest.json", record.dump(2) + "\n");

@@ -40,11 +40,17 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
   const auto start = Clock::now();
   const train::Output output{prepared.folder ? &*prepared.folder : nullptr,
                              prepared.progress ? &*prepared.progress : nullptr};
-  const train::Result result = train::train(worker, arguments.options, prepared.source, output);
+  Instruments instruments(arguments.instruments, worker.size(), 1, [&](const std::string& line) {
+    if (prepared.progress) prepared.progress->say(line);
+  });
+  train::Result result;
+  instruments.watch(
+      worker, [&](comm::Worker& watched) { result = train::train(watched, arguments.options, prepared.source, output); });
   if (worker.rank() != 0) return;
   prepared.progress.reset();
   if (prepared.folder) {
     prepared.folder->record(end_record(result));
+    instruments.write(*prepared.folder, "wall");
     finish_manifest(prepared.manifest, result, std::chrono::duration<double>(Clock::now() - start).count());
     prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
   }

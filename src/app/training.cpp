@@ -127,6 +127,7 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
   parser.add_flag("--quiet", arguments.quiet, "print the result only")->group("Run");
+  add_instrument_options(parser, arguments.instruments);
 }
 
 void resolve(TrainingArguments& arguments) {
@@ -139,6 +140,8 @@ void resolve(TrainingArguments& arguments) {
       throw core::ConfigError(core::format("--block-momentum: '{}' is neither a number nor auto", text));
     strategy.block_momentum = value;
   }
+  if (arguments.instruments.timeline && arguments.out.empty())
+    throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
   dist::make_strategy("bmuf", strategy);  // every value is checked, whether this run uses it or not
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "app/command.hpp"
+#include "app/instruments.hpp"
 #include "core/json.hpp"
 #include "train/trainer.hpp"
 
@@ -17,6 +18,7 @@ struct TrainingArguments {
   std::string out;
   bool overwrite = false;
   bool quiet = false;
+  InstrumentArguments instruments;
 };
 
 /// "ring, …, hierarchical[:INNER+OUTER], …", for --help.

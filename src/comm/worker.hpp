@@ -6,6 +6,7 @@
 
 #include "backend/kernels.hpp"
 #include "comm/communicator.hpp"
+#include "core/activity.hpp"
 
 namespace paragrad::comm {
 
@@ -55,6 +56,9 @@ class Worker {
   /// loader's business and these do nothing. Each start is followed by one finish.
   virtual void start_read(std::uint64_t /*bytes*/) {}
   virtual void finish_read() {}
+
+  /// Who is to be told what this worker does; as a rule nobody.
+  virtual core::ActivityRecorder* recorder() { return nullptr; }
 
  private:
   Communicator& comm_;

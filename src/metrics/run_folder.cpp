@@ -14,7 +14,8 @@ RunFolder::RunFolder(std::string path, bool overwrite) : path_(std::move(path)) 
   if (fs::exists(file("config.toml"))) {
     if (!overwrite)
       throw core::ConfigError(core::format("'{}' holds a run already; choose another --out or add --overwrite", path_));
-    for (const char* name : {"config.toml", "manifest.json", "metrics.jsonl", "checkpoint.h5"}) fs::remove(file(name));
+    for (const char* name : {"config.toml", "manifest.json", "metrics.jsonl", "checkpoint.h5", "timeline.json"})
+      fs::remove(file(name));
   }
   std::error_code error;
   fs::create_directories(path_, error);

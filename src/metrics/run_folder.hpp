@@ -8,7 +8,8 @@
 namespace paragrad::metrics {
 
 /// The folder of one run: config.toml (feeding it back repeats the run), manifest.json (what it ran on), metrics.jsonl (one
-/// record per sweep and a last one for the result), checkpoint.h5 (written by train). Written by worker 0 alone.
+/// record per sweep and a last one for the result), checkpoint.h5 (written by train), timeline.json where one was asked for.
+/// Written by worker 0 alone.
 class RunFolder {
  public:
   /// Creates the folder, emptied of an earlier run's files if `overwrite`. Throws ConfigError if it holds a run already or

@@ -11,6 +11,7 @@
 #include "train/evaluator.hpp"
 #include "train/feed.hpp"
 #include "train/learner.hpp"
+#include "train/phase.hpp"
 #include "train/plan.hpp"
 
 namespace paragrad::train {
@@ -35,9 +36,13 @@ class Trainer {
   void warm_start();
   void broadcast_parameters();
   void train_sweep(int sweep);
+  void await_data();
   void train_block(const BlockPlan& plan);
+  void train_minibatches(const BlockPlan& plan);
+  void synchronise(std::size_t samples);
   void train_minibatch(std::size_t mine, std::size_t together);
   void exchange_minibatch(std::size_t mine);
+  void score_sweep();
   void validate(int sweep);
   void remember_best();
   void go_back_to_best(int sweep);
@@ -196,7 +201,7 @@ void Trainer::train_sweep(int sweep) {
   BlockPlan plan = plan_of(0);
   feed_.prefetch(plan.samples, plan.rows);
   for (block_ = 0; block_ < order.size(); ++block_) {
-    feed_.advance();
+    await_data();
     BlockPlan following;
     if (block_ + 1 < order.size()) {
       following = plan_of(block_ + 1);
@@ -210,10 +215,23 @@ void Trainer::train_sweep(int sweep) {
   }
 }
 
+void Trainer::await_data() {
+  const Phase data(worker_, core::Activity::data, times_.data_s);
+  feed_.advance();
+}
+
 void Trainer::train_block(const BlockPlan& plan) {
-  comm::Communicator& comm = worker_.comm();
-  const double begin_s = comm.now_s();
   const double aggregate_before_s = times_.aggregate_s;
+  double block_s = 0;
+  {
+    const Phase block(worker_, core::Activity::block, block_s);
+    train_minibatches(plan);
+    if (!warming_up_) synchronise(plan.samples);
+  }
+  times_.optimise_s += block_s - (times_.aggregate_s - aggregate_before_s);
+}
+
+void Trainer::train_minibatches(const BlockPlan& plan) {
   const auto minibatches = [&] {
     for (minibatch_ = 0; minibatch_ < plan.mine.size(); ++minibatch_)
       train_minibatch(plan.mine[minibatch_], plan.together[minibatch_]);
@@ -223,10 +241,12 @@ void Trainer::train_block(const BlockPlan& plan) {
     minibatches();
   else
     worker_.compute(expected_work(plan), minibatches);
-  const double optimised_s = comm.now_s();
-  if (!warming_up_) strategy_->synchronise(worker_, replica_, plan.samples);
-  times_.optimise_s += optimised_s - begin_s - (times_.aggregate_s - aggregate_before_s);
-  times_.aggregate_s += comm.now_s() - optimised_s;
+}
+
+void Trainer::synchronise(std::size_t samples) {
+  if (exchanging()) return strategy_->synchronise(worker_, replica_, samples);  // each minibatch was a synchronisation
+  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
+  strategy_->synchronise(worker_, replica_, samples);
 }
 
 void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
@@ -244,9 +264,8 @@ void Trainer::exchange_minibatch(std::size_t mine) {
     });
     strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
   }
-  const double begin_s = worker_.comm().now_s();
+  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
   strategy_->step(worker_, replica_);
-  times_.aggregate_s += worker_.comm().now_s() - begin_s;
 }
 
 void Trainer::take_in(backend::LossSum loss, std::size_t samples) {
@@ -282,14 +301,17 @@ void Trainer::check_loss(double loss) const {
       loss, worker_.rank(), sweep_, block_ + 1, minibatch_ + 1));
 }
 
-void Trainer::validate(int sweep) {
-  const double begin_s = worker_.comm().now_s();
+void Trainer::score_sweep() {
+  const Phase validate(worker_, core::Activity::validate, times_.validate_s);
   std::array<double, 3> sums{sums_.loss.loss, static_cast<double>(sums_.loss.errors), sums_.samples};
   comm::sum_in_rank_order(worker_.comm(), sums);
   result_.train = learner_.score(sums[0], sums[1], sums[2]);
   result_.samples += static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
-  times_.validate_s += worker_.comm().now_s() - begin_s;
+}
+
+void Trainer::validate(int sweep) {
+  score_sweep();
   const bool scored = learner_.computes() && source_.samples(data::Subset::valid) > 0;
   if (scored && !std::isfinite(result_.valid.loss))
     throw core::ConfigError(

@@ -17,6 +17,7 @@ struct PhaseTimes {
   double optimise_s = 0;   ///< minibatches
   double aggregate_s = 0;  ///< agreeing with the others, waiting for them included
   double validate_s = 0;
+  double data_s = 0;  ///< waiting for samples, between the blocks
 };
 
 struct Result {

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "sim/simulation.hpp"
+
+namespace paragrad::sim {
+
+/// Another network, whose messages are told to somebody when it is known that they arrive.
+class WatchedNetwork : public Network, private Delivery {
+ public:
+  WatchedNetwork(Engine& engine, std::unique_ptr<Network> inner, std::function<void(const Transfer&)> on_transfer)
+      : engine_(engine), inner_(std::move(inner)), on_transfer_(std::move(on_transfer)) {}
+
+  Time start(int from, int to, std::int64_t bytes, Delivery& receiver, std::uint64_t message) override;
+  Time latency(int from, int to) const override { return inner_->latency(from, to); }
+  Time pass_host_memory(int rank, std::int64_t bytes) override { return inner_->pass_host_memory(rank, bytes); }
+
+ private:
+  struct Flight {
+    Transfer transfer;
+    Delivery* receiver = nullptr;
+    std::uint64_t message = 0;
+    int untold = 0;  // calls of Delivery that are still to come
+  };
+
+  void arrives(std::uint64_t flight, Time at) override;
+  void sent(std::uint64_t flight, Time at) override;
+  void told(std::uint64_t flight);
+
+  Engine& engine_;
+  std::unique_ptr<Network> inner_;
+  std::function<void(const Transfer&)> on_transfer_;
+  std::vector<Flight> flights_;
+  std::vector<std::uint64_t> unused_;
+};
+
+}  // namespace paragrad::sim

@@ -1,0 +1,168 @@
+#include "app/instruments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+
+#include "comm/recording.hpp"
+#include "core/errors.hpp"
+#include "core/file_replacement.hpp"
+#include "core/format.hpp"
+#include "metrics/activity_log.hpp"
+
+namespace paragrad::app {
+namespace {
+
+constexpr int timeline_tag = 902;
+constexpr std::size_t most_spans = 6'000'000;  // of all workers together: some 600 MB of JSON
+
+std::size_t spans_per_row(const InstrumentArguments& arguments, int workers) {
+  constexpr std::size_t rows = 3;  // of a worker: itself, its tasks, its messages
+  return std::min(arguments.timeline_events,
+                  std::max<std::size_t>(2, most_spans / rows / static_cast<std::size_t>(workers)));
+}
+
+template <class T>
+void send(comm::Communicator& comm, const std::vector<T>& values) {
+  const std::uint64_t count = values.size();
+  comm.send(0, timeline_tag, std::as_bytes(std::span(&count, 1)));
+  if (count > 0) comm.send(0, timeline_tag, std::as_bytes(std::span(values)));
+}
+
+template <class T>
+void receive(comm::Communicator& comm, int from, std::vector<T>& values) {
+  std::uint64_t count = 0;
+  comm.receive(from, timeline_tag, std::as_writable_bytes(std::span(&count, 1)));
+  values.resize(count);
+  if (count > 0) comm.receive(from, timeline_tag, std::as_writable_bytes(std::span(values)));
+}
+
+template <class Event>
+void align(std::vector<Event>& events, const comm::ClockAlignment& clocks) {
+  for (Event& event : events) {
+    event.begin_ps = clocks.aligned(event.begin_ps);
+    event.end_ps = clocks.aligned(event.end_ps);
+  }
+}
+
+}  // namespace
+
+void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments) {
+  constexpr const char* group = "Instruments";
+  parser
+      .add_flag("--timeline", arguments.timeline,
+                "write timeline.json into the run folder: what every worker does when, for ui.perfetto.dev")
+      ->group(group);
+  parser
+      .add_option("--timeline-events", arguments.timeline_events,
+                  "kept of a worker, of its communication tasks and of its messages: the first and the last")
+      ->check(CLI::Range(std::size_t{2}, most_spans))
+      ->group(group);
+  parser
+      .add_option("--sync-stats", arguments.sync_stats,
+                  "after every so many synchronisations, print how the workers spent their time (0: never)")
+      ->group(group);
+}
+
+struct Instruments::Logs {
+  explicit Logs(std::size_t limit) : own(limit), of_tasks(limit), sent(limit) {}
+
+  metrics::WorkerTimeline take() {
+    metrics::WorkerTimeline worker{node, own.spans().take(), of_tasks.spans().take(), sent.take(), 0};
+    worker.dropped = own.spans().dropped() + of_tasks.spans().dropped() + sent.dropped();
+    return worker;
+  }
+
+  int node = 0;
+  metrics::ActivityLog own;
+  metrics::ActivityLog of_tasks;
+  metrics::FirstAndLast<metrics::Transfer> sent;
+};
+
+Instruments::Instruments(const InstrumentArguments& arguments, int workers, int here, SyncStats::Say say)
+    : arguments_(arguments), stats_(workers, std::move(say)) {
+  timeline_.most_per_row = arguments.timeline ? spans_per_row(arguments, workers) : 0;
+  timeline_.workers.resize(static_cast<std::size_t>(workers));
+  if (!arguments.timeline && arguments.sync_stats == 0) here = 0;
+  for (int i = 0; i < here; ++i) logs_.push_back(std::make_unique<Logs>(timeline_.most_per_row));
+}
+
+Instruments::~Instruments() = default;
+
+void Instruments::watch(comm::Worker& worker, const std::function<void(comm::Worker&)>& body) {
+  if (logs_.empty()) return body(worker);
+  if (!arguments_.timeline) return run(worker, body);
+  logs_of(worker.rank()).node = worker.rank() / std::max(1, worker.comm().workers_per_node());
+  if (one_clock()) return run(worker, body);
+  const comm::ClockOffset before = comm::measure_clock_offset(worker.comm());
+  run(worker, body);
+  gather(worker.comm(), {before, comm::measure_clock_offset(worker.comm())});
+}
+
+void Instruments::run(comm::Worker& worker, const std::function<void(comm::Worker&)>& body) {
+  Logs& logs = logs_of(worker.rank());
+  std::optional<metrics::ActivityTotals> totals;
+  if (arguments_.sync_stats > 0)
+    totals.emplace(
+        arguments_.sync_stats,
+        [&](std::size_t synchronisation, const metrics::PeriodTimes& times) {
+          if (one_clock())
+            stats_.post(synchronisation, times);
+          else
+            stats_.gather(worker.comm(), synchronisation, times);
+        },
+        &logs.own);
+  core::ActivityRecorder& own = totals ? static_cast<core::ActivityRecorder&>(*totals) : logs.own;
+  comm::RecordingWorker watched(worker, own, logs.of_tasks);
+  body(watched);
+}
+
+// Worker 0 gets the timelines of the others, in its own time.
+void Instruments::gather(comm::Communicator& comm, const comm::ClockAlignment& clocks) {
+  if (comm.rank() != 0) {
+    metrics::WorkerTimeline mine = logs_[0]->take();
+    align(mine.own, clocks);
+    align(mine.of_tasks, clocks);
+    const std::vector<std::uint64_t> numbers{static_cast<std::uint64_t>(mine.node), mine.dropped};
+    send(comm, numbers);
+    send(comm, std::vector<double>{clocks.error_s()});
+    send(comm, mine.own);
+    return send(comm, mine.of_tasks);
+  }
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    metrics::WorkerTimeline& theirs = timeline_.workers[static_cast<std::size_t>(rank)];
+    std::vector<std::uint64_t> numbers;
+    std::vector<double> error_s;
+    receive(comm, rank, numbers);
+    receive(comm, rank, error_s);
+    receive(comm, rank, theirs.own);
+    receive(comm, rank, theirs.of_tasks);
+    theirs.node = static_cast<int>(numbers[0]);
+    theirs.dropped = numbers[1];
+    timeline_.clock_error_s = std::max(timeline_.clock_error_s, error_s[0]);
+  }
+}
+
+std::function<void(const sim::Transfer&)> Instruments::on_transfer() {
+  if (!arguments_.timeline) return nullptr;
+  return [this](const sim::Transfer& message) {
+    logs_of(message.from).sent.add({message.begin_ps, message.end_ps, message.to, message.bytes});
+  };
+}
+
+void Instruments::write(const metrics::RunFolder& folder, const char* clock) {
+  if (!arguments_.timeline) return;
+  timeline_.clock = clock;
+  // Only now has the last message arrived.
+  for (std::size_t i = 0; i < logs_.size(); ++i) timeline_.workers[i] = logs_[i]->take();
+  const std::string path = folder.file("timeline.json");
+  core::FileReplacement replacement(path);
+  std::ofstream out(replacement.temporary_path(), std::ios::binary);
+  metrics::write_trace(timeline_, out);
+  out.close();
+  if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", path));
+  replacement.commit();
+}
+
+}  // namespace paragrad::app

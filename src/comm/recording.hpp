@@ -1,0 +1,100 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "comm/worker.hpp"
+#include "core/activity.hpp"
+
+namespace paragrad::comm {
+
+/// Another communicator, which tells a recorder when it waits and adds.
+class RecordingCommunicator : public Communicator {
+ public:
+  RecordingCommunicator(Communicator& inner, core::ActivityRecorder& recorder)
+      : Communicator(inner.device()), inner_(inner), recorder_(recorder) {
+    set_workers_per_node(inner.workers_per_node());
+  }
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  Request start_send(int to, int tag, std::span<const std::byte> data) override { return inner_.start_send(to, tag, data); }
+  Request start_receive(int from, int tag, std::span<std::byte> data) override {
+    return inner_.start_receive(from, tag, data);
+  }
+  Received wait(Request request) override {
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
+    return inner_.wait(request);
+  }
+  double now_s() override { return inner_.now_s(); }
+  void add(std::span<const float> from, std::span<float> to) override {
+    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
+    inner_.add(from, to);
+  }
+  void library_allreduce(std::span<float> data) override {
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
+    inner_.library_allreduce(data);
+  }
+  std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
+
+ private:
+  Communicator& inner_;
+  core::ActivityRecorder& recorder_;
+};
+
+/// For a base that needs it before the members are there.
+struct RecordingSeat {
+  RecordingCommunicator recording;
+};
+
+/// Another worker, whose doings are recorded: its own, and apart those of its communication tasks. One recorder is used by
+/// one thread at a time. What runs is the same and takes the same virtual time.
+class RecordingWorker : private RecordingSeat, public Worker {
+ public:
+  RecordingWorker(Worker& inner, core::ActivityRecorder& own, core::ActivityRecorder& of_tasks)
+      : RecordingSeat{{inner.comm(), own}}, Worker(recording), inner_(inner), own_(own), of_tasks_(of_tasks) {}
+
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
+    record_unless_computing([&] { inner_.compute(expected, task); });
+  }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+    record_unless_computing([&] { inner_.run_kernels(kernels); });
+  }
+  void launch(Task task) override {
+    inner_.launch([this, task = std::move(task)](Communicator& comm) {
+      if (!task_comm_) task_comm_.emplace(comm, of_tasks_);
+      const core::ActivitySpan span(of_tasks_, core::Activity::task, comm);
+      task(*task_comm_);
+    });
+  }
+  void join() override {
+    const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
+    inner_.join();
+  }
+  void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
+  void start_read(std::uint64_t bytes) override { inner_.start_read(bytes); }
+  void finish_read() override { inner_.finish_read(); }
+  core::ActivityRecorder* recorder() override { return &own_; }
+
+ private:
+  template <class Action>
+  void record_unless_computing(const Action& action) {
+    if (computing_) return action();
+    const core::ActivitySpan span(own_, core::Activity::compute, inner_.comm());
+    const Inside inside(computing_);
+    action();
+  }
+  struct Inside {
+    explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Inside() { flag_ = false; }
+    bool& flag_;
+  };
+
+  Worker& inner_;
+  core::ActivityRecorder& own_;
+  core::ActivityRecorder& of_tasks_;
+  std::optional<RecordingCommunicator> task_comm_;  // used by tasks alone; all get the same communicator
+  bool computing_ = false;                          // what is computed within a computation is part of it
+};
+
+}  // namespace paragrad::comm
