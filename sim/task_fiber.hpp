@@ -12,7 +12,8 @@ namespace paragrad::sim {
 ///
 /// Both fibers of a worker carry its rank as their actor: at equal times they run in the order in which their events were
 /// made. Model of time: the additions of a reduction take as long as they would alone, and slow the worker's computing as
-/// little as it slows them (a device with an engine for each); messages share the worker's links with those of comm().
+/// little as it slows them (a device with an engine for each), except where workers share a device and take turns; messages
+/// share the worker's links with those of comm().
 class TaskFiber {
  public:
   /// purpose: a literal, for the report of a deadlock.
