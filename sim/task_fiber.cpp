@@ -49,11 +49,11 @@ struct TaskFiber::State {
     busy = true;
     try {
       task(communicator);
-      engine.settle();
     } catch (const std::exception&) {  // and not what unwinds an abandoned fiber
       error = std::current_exception();
       tasks.clear();
     }
+    engine.settle();
     busy = false;
   }
 };

@@ -166,6 +166,20 @@ TEST_CASE("join tells the first error of a task, drops those behind it, and late
   CHECK(later == 3);
 }
 
+TEST_CASE("a task that fails while it is ahead of the common clock is joined at its own time", "[sim]") {
+  double joined_s = 0;
+  run(timed(1), 1, {}, [&](comm::Worker& worker) {
+    std::vector<float> from(250), to(250);  // 3 accesses: 3 us
+    worker.launch([&](Communicator& comm) {
+      comm.add(from, to);
+      throw std::runtime_error("late");
+    });
+    CHECK_THROWS_WITH(worker.join(), "late");
+    joined_s = worker.comm().now_s();
+  });
+  CHECK(joined_s == Approx(3e-6));
+}
+
 TEST_CASE("an error of a task that nobody joined ends the simulation", "[sim]") {
   REQUIRE_THROWS_WITH(
       run(2, [](comm::Worker& worker) { worker.launch([](Communicator&) -> void { throw core::ConfigError("unheard"); }); }),
