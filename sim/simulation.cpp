@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/units.hpp"
 #include "sim/sim_worker.hpp"
 #include "sim/world.hpp"
 
@@ -24,13 +25,14 @@ void check(const Platform& platform, int workers, const Options& options) {
 }
 
 // What died, and may be why somebody waits in vain.
-std::string casualties(const Platform& platform, double now_s) {
-  std::string text;
+std::vector<std::string> casualties(const Platform& platform, double now_s) {
+  std::vector<std::string> all;
   for (const Platform::Fault& fault : platform.faults)
     if (fault.factor == 0 && std::isinf(fault.duration_s) &&
         (fault.at_s <= now_s || fault.kind != Platform::Fault::Kind::worker))
-      text += core::format("; {} {} died at {} s", name_of(fault.kind), fault.id, fault.at_s);
-  return text;
+      all.push_back(core::format("{} {} died at {}", name_of(fault.kind), fault.id,
+                                 core::format_quantity(fault.at_s, core::Unit::time)));
+  return all;
 }
 
 }  // namespace
@@ -51,7 +53,9 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   try {
     world.engine.run();
   } catch (const Deadlock& deadlock) {
-    throw Deadlock(deadlock.what() + casualties(platform, to_seconds(world.engine.now())));
+    const auto dead = casualties(platform, to_seconds(world.engine.now()));
+    if (dead.empty()) throw;
+    throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
   return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes(), world.engine.events()};
 }

@@ -43,7 +43,7 @@ struct Report {
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.
 /// What the workers compute, and the virtual times, depend on the arguments alone.
 /// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers and they
-/// must not share; Deadlock, which also names what the platform let die.
+/// must not share; Deadlock; comm::Failure if it comes to that after something died on the platform, which it names.
 Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body);
 
 /// Seconds that the platform's device takes for `work`.

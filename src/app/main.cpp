@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "app/command.hpp"
+#include "comm/communicator.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -60,6 +61,9 @@ int main(int argc, char** argv) {
   } catch (const core::ConfigError& error) {
     fmt::print(stderr, "paragrad: {}\n", error.what());
     return app::user_error;
+  } catch (const comm::Failure& error) {  // an emulated one; under MPI the rank has handled its own
+    fmt::print(stderr, "paragrad: {}\n", error.what());
+    return app::peer_failure;
   } catch (const std::exception& error) {
     fmt::print(stderr, "paragrad: internal error: {}\n", error.what());
     return app::internal_error;

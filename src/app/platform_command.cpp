@@ -75,8 +75,9 @@ void print_options(const sim::Platform& platform) {
     print("noise",
           core::format("sigma {} per worker, {} per computation; seed {}", noise.rank_sigma, noise.step_sigma, noise.seed));
   for (const auto& fault : platform.faults)
-    print("fault", core::format("at {}: {} {} {} {}", say(fault.at_s, Unit::time), sim::name_of(fault.kind), fault.id,
+    print("fault", core::format("{} {} {} at {}, {}", sim::name_of(fault.kind), fault.id,
                                 fault.factor == 0 ? "stops" : core::format("slows to {} of its speed", fault.factor),
+                                say(fault.at_s, Unit::time),
                                 std::isinf(fault.duration_s) ? "for good" : "for " + say(fault.duration_s, Unit::time)));
 }
 

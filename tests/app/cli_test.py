@@ -121,6 +121,29 @@ class Runs(CliTest):
             with self.subTest(strategy=strategy, per_worker=(peak - 200e6) / workers / model_bytes):
                 self.assertLess(peak, workers * 3.2 * model_bytes + Path(self.data).stat().st_size + 200e6)
 
+    def test_a_worker_that_dies_on_a_platform_ends_the_run_by_name(self):
+        platform = self.folder / "mortal.toml"
+        platform.write_text(Path(PLATFORM).read_text() +
+                            '[[fault]]\nat = "1ms"\nkind = "worker"\nid = 2\nfactor = 0\n')
+        result = run("simulate", "--workers", 4, "--platform", platform, *self.task, "--strategy", "data_parallel")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        for part in ("worker 2 died at 1ms", "waits for", "worker 2"):
+            self.assertIn(part, result.stderr)
+        self.assertIn("worker 2 stops at 1ms", run("platform", platform).stdout)
+
+    def test_more_workers_than_devices_share_them_on_demand(self):
+        platform = self.folder / "small.toml"
+        text = Path(PLATFORM).read_text()
+        text = re.sub(r"devices_per_node = \d+", "devices_per_node = 1", text)
+        platform.write_text(re.sub(r"\nnodes = \d+", "\nnodes = 2", text))
+        arguments = ("simulate", "--workers", 5, "--platform", platform, *self.task, "--strategy", "model_averaging")
+        refused = run(*arguments)
+        self.assertEqual(refused.returncode, 2)
+        for part in ("small.toml", "cluster.nodes", "--oversubscribe", "2 devices"):
+            self.assertIn(part, refused.stderr)
+        shared = run(*arguments, "--oversubscribe", "--out", self.folder / "shared")
+        self.assertEqual(weights(shared), weights(self.simulate(5, "--strategy", "model_averaging")))
+
     def test_help_and_version(self):
         self.assertIn("simulate", run().stdout)
         self.assertIn("commit", run("--version").stdout)

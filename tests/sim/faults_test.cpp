@@ -50,8 +50,8 @@ void ring(comm::Worker& worker) {
 std::string death_of(const Platform& platform, const std::function<void(comm::Worker&)>& body) {
   try {
     run(platform, platform.workers(), Options{.host_threads = 2}, body);
-  } catch (const Deadlock& deadlock) {
-    return deadlock.what();
+  } catch (const comm::Failure& failure) {
+    return failure.what();
   }
   return "";
 }
@@ -166,7 +166,7 @@ TEST_CASE("a dead worker ends the run with who waits for whom and who died when"
     ring(worker);
   });
   CHECK_THAT(text, contains_text("worker 3 waits for a message from worker 2"));
-  CHECK_THAT(text, contains_text("worker 2 died at 0.05 s"));
+  CHECK_THAT(text, contains_text("worker 2 died at 50ms"));
   CHECK(text.find("worker 2 waits") == text.npos);
 }
 
