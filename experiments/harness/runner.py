@@ -18,7 +18,7 @@ from typing import Any, Iterator
 from config import ROOT, DataSet, Experiment, Options, Run, UserError, read_toml
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
-SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe")  # that `train` does not know
+SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "device-rate")  # that `train` does not know
 HARNESS_OPTIONS = {"simulate": ["--host-threads=1", "--quiet"]}  # by command
 
 

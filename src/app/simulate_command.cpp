@@ -24,6 +24,7 @@ struct SimulationArguments {
   bool oversubscribe = false;
   int host_threads = 0;
   double device_rate = 0;
+  int nodes = 0;
 };
 
 constexpr std::size_t most_samples = 1'000'000'000'000'000;
@@ -59,6 +60,9 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->required()
       ->group("Simulation");
+  parser.add_option("--nodes", arguments.nodes, "more nodes than the platform file has (0: as many as there)")
+      ->check(CLI::Range(0, 100000))
+      ->group("Simulation");
   parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
   parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
       ->group("Simulation");
@@ -92,10 +96,21 @@ void check_mode(const train::Options& options, bool computes, bool has_rate) {
         "another");
 }
 
+/// Faults name nodes and links of the file, so there may be more of them and not fewer.
+void extend(sim::Platform& platform, int nodes) {
+  if (nodes < platform.nodes)
+    throw core::ConfigError(
+        core::format("--nodes {}: '{}' has {} already, and can only get more", nodes, platform.file, platform.nodes));
+  if (nodes > 1 && platform.leaf.bytes_per_s == 0)
+    throw core::ConfigError(core::format("--nodes {}: '{}' has no section [leaf] for a second node", nodes, platform.file));
+  platform.nodes = nodes;
+}
+
 int run(SimulationArguments& arguments, bool has_rate, const std::string& config) {
   TrainingArguments& training = arguments.training;
   const auto start = Clock::now();
-  const sim::Platform platform = sim::read_platform(arguments.platform);
+  sim::Platform platform = sim::read_platform(arguments.platform);
+  if (arguments.nodes > 0) extend(platform, arguments.nodes);
   const bool computes = backend::make_device(training.device)->computes();
   check_mode(training.options, computes, has_rate);
   if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
@@ -109,6 +124,7 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
   core::Json record = manifest(training, source, "simulation", arguments.workers);
   record["platform"] = {{"name", platform.name}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
   record["run"]["device_rate"] = rate.samples_per_s;
+  record["platform"]["nodes"] = platform.nodes;
   std::optional<metrics::RunFolder> folder;
   if (!training.out.empty()) {
     folder.emplace(training.out, training.overwrite);

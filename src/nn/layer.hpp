@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "backend/kernels.hpp"
 #include "core/philox.hpp"
@@ -66,5 +68,8 @@ class Layer {
   virtual void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
                                    std::span<const float> delta, GradientSink sink, const GradientReady& ready) const = 0;
 };
+
+/// From input to output. Layers own no memory, so any number of replicas may share them.
+using Layers = std::vector<std::unique_ptr<Layer>>;
 
 }  // namespace paragrad::nn

@@ -43,7 +43,7 @@ backend::Activation activation(const std::string& model, std::string_view name) 
 
 }  // namespace
 
-std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model) {
+Layers make_layers(const std::string& model) {
   if (model.starts_with("zoo:")) return make_zoo_model(model.substr(4));
   const std::size_t colon = model.find(':');
   const auto hidden = colon == model.npos ? backend::Activation::sigmoid : activation(model, model.substr(colon + 1));
@@ -56,7 +56,7 @@ std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model) {
   }
   if (widths.size() < 2) refuse(model, model, "needs an input and an output width");
   if (widths.size() > most_layers) refuse(model, model, core::format("has more than {} layers", most_layers));
-  std::vector<std::unique_ptr<Layer>> layers;
+  Layers layers;
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
     const bool last = l + 2 == widths.size();
     layers.push_back(std::make_unique<Affine>(widths[l], widths[l + 1], last ? backend::Activation::identity : hidden));

@@ -13,37 +13,37 @@ Loss parse_loss(std::string_view name) {
   throw core::unknown_name("loss", name, {"cross_entropy", "squared_error"});
 }
 
-Model::Model(backend::Device& device, std::vector<std::unique_ptr<Layer>> layers, std::size_t max_batch)
-    : device_(device), layers_(std::move(layers)), max_batch_(max_batch) {
+Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std::size_t max_batch)
+    : device_(device), layers_(std::move(shared)), max_batch_(max_batch) {
   starts_.push_back(0);
   std::size_t widest = 0;
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    if (l > 0 && layers_[l]->inputs() != layers_[l - 1]->outputs())
+  for (std::size_t l = 0; l < layers().size(); ++l) {
+    if (l > 0 && layers()[l]->inputs() != layers()[l - 1]->outputs())
       throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below gives {}", l + 1,
-                                           layers_[l]->inputs(), layers_[l - 1]->outputs()));
-    starts_.push_back(starts_.back() + layers_[l]->parameter_count());
-    activations_.push_back(device_.allocate(max_batch * layers_[l]->outputs()));
-    if (l + 1 < layers_.size()) widest = std::max(widest, layers_[l]->outputs());
+                                           layers()[l]->inputs(), layers()[l - 1]->outputs()));
+    starts_.push_back(starts_.back() + layers()[l]->parameter_count());
+    activations_.push_back(device_.allocate(max_batch * layers()[l]->outputs()));
+    if (l + 1 < layers().size()) widest = std::max(widest, layers()[l]->outputs());
   }
   for (core::Arena& delta : deltas_) delta = device_.allocate(max_batch * widest);
 }
 
 void Model::initialise(std::uint64_t seed, std::span<float> parameters) const {
-  for (std::size_t l = 0; l < layers_.size(); ++l)
-    layers_[l]->initialise(core::RandomStream(seed, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
-                           range_of(l).of(parameters));
+  for (std::size_t l = 0; l < layers().size(); ++l)
+    layers()[l]->initialise(core::RandomStream(seed, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
+                            range_of(l).of(parameters));
 }
 
 std::span<const float> Model::input_of(std::size_t layer, const data::Batch& batch) {
   if (layer == 0) return batch.features;
-  return std::span<const float>(activations_[layer - 1].span()).first(batch.size() * layers_[layer]->inputs());
+  return std::span<const float>(activations_[layer - 1].span()).first(batch.size() * layers()[layer]->inputs());
 }
 
 void Model::forward(std::span<const float> parameters, const data::Batch& batch) {
   if (batch.size() > max_batch_) throw std::logic_error("a minibatch is larger than the model was made for");
-  for (std::size_t l = 0; l < layers_.size(); ++l)
-    layers_[l]->forward(device_, batch.size(), range_of(l).of(parameters), input_of(l, batch),
-                        activations_[l].span().first(batch.size() * layers_[l]->outputs()));
+  for (std::size_t l = 0; l < layers().size(); ++l)
+    layers()[l]->forward(device_, batch.size(), range_of(l).of(parameters), input_of(l, batch),
+                         activations_[l].span().first(batch.size() * layers()[l]->outputs()));
 }
 
 backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
@@ -54,23 +54,23 @@ backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
 
 // The gradient of what a layer computed before its activation function, [batch][outputs].
 std::span<float> Model::delta_of(std::size_t layer, std::size_t batch) {
-  core::Arena& arena = layer + 1 == layers_.size() ? activations_.back() : deltas_[layer % 2];
-  return arena.span().first(batch * layers_[layer]->outputs());
+  core::Arena& arena = layer + 1 == layers().size() ? activations_.back() : deltas_[layer % 2];
+  return arena.span().first(batch * layers()[layer]->outputs());
 }
 
 void Model::backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
                      const GradientReady& ready) {
-  for (std::size_t l = layers_.size(); l-- > 0;) backward_layer(l, parameters, batch, sink, ready);
+  for (std::size_t l = layers().size(); l-- > 0;) backward_layer(l, parameters, batch, sink, ready);
 }
 
 void Model::backward_layer(std::size_t l, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
                            const GradientReady& ready) {
-  const Layer& layer = *layers_[l];
+  const Layer& layer = *layers()[l];
   const std::size_t size = batch.size();
   const auto x = input_of(l, batch);
   const std::span<float> delta = delta_of(l, size);
   if (l > 0)
-    layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers_[l - 1]->activation(),
+    layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers()[l - 1]->activation(),
                          delta_of(l - 1, size));
   layer.backward_parameters(device_, size, x, delta, sink.part(range_of(l)), [&, start = starts_[l]](core::Range part) {
     ready({start + part.begin, start + part.end});

@@ -25,13 +25,15 @@ Loss parse_loss(std::string_view name);
 class Model {
  public:
   /// Throws ConfigError if the layers do not fit each other.
-  Model(backend::Device& device, std::vector<std::unique_ptr<Layer>> layers, std::size_t max_batch);
+  Model(backend::Device& device, std::shared_ptr<const Layers> layers, std::size_t max_batch);
+  Model(backend::Device& device, Layers layers, std::size_t max_batch)
+      : Model(device, std::make_shared<const Layers>(std::move(layers)), max_batch) {}
 
-  std::size_t layer_count() const { return layers_.size(); }
+  std::size_t layer_count() const { return layers().size(); }
   std::size_t parameter_count() const { return starts_.back(); }
   core::Range range_of(std::size_t layer) const { return {starts_[layer], starts_[layer + 1]}; }
-  std::size_t inputs() const { return layers_.front()->inputs(); }
-  std::size_t outputs() const { return layers_.back()->outputs(); }
+  std::size_t inputs() const { return layers().front()->inputs(); }
+  std::size_t outputs() const { return layers().back()->outputs(); }
   std::size_t max_batch() const { return max_batch_; }
 
   /// Initial parameters in host memory, a function of the seed alone.
@@ -52,11 +54,12 @@ class Model {
                       const GradientReady& ready);
 
  private:
+  const Layers& layers() const { return *layers_; }
   std::span<const float> input_of(std::size_t layer, const data::Batch& batch);
   std::span<float> delta_of(std::size_t layer, std::size_t batch);
 
   backend::Device& device_;
-  std::vector<std::unique_ptr<Layer>> layers_;
+  std::shared_ptr<const Layers> layers_;
   std::vector<std::size_t> starts_;  // [layers + 1] where each layer's parameters begin
   std::size_t max_batch_;
   std::vector<core::Arena> activations_;  // [layers][max_batch * outputs]
@@ -66,6 +69,6 @@ class Model {
 /// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after
 /// a colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid", "440-5x1024-1000:relu". The output layer is
 /// affine. A published network: "zoo:resnet50" (zoo/zoo.hpp). Throws ConfigError that quotes the part it cannot use.
-std::vector<std::unique_ptr<Layer>> make_layers(const std::string& model);
+Layers make_layers(const std::string& model);
 
 }  // namespace paragrad::nn

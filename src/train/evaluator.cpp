@@ -15,7 +15,7 @@ Score Evaluator::score(data::Subset subset) {
   feed.prefetch(part);
   feed.advance();
   backend::LossSum loss;
-  worker_.compute(cost_.evaluate(part.size()),
+  worker_.compute(cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
                   [&] { loss = learner_.evaluate(part.size(), [&](std::size_t n) { return feed.next(n); }); });
   std::array<double, 2> sums{loss.loss, static_cast<double>(loss.errors)};
   comm::sum_in_rank_order(worker_.comm(), sums);
@@ -24,10 +24,10 @@ Score Evaluator::score(data::Subset subset) {
 
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
                data::Subset subset) {
-  Learner learner(worker.device(), options, options.minibatch, false);
-  LearnerCost cost(worker.device(), options, options.minibatch, false);
+  Learner learner(worker.device(), source.layers, options, options.minibatch, false);
+  LearnerCost cost(worker.device(), source.layers, options, options.minibatch, false);
   learner.restore(parameters);
-  return Evaluator(worker, options, learner, cost, source).score(subset);
+  return Evaluator(worker, options, learner, &cost, source).score(subset);
 }
 
 }  // namespace paragrad::train

@@ -9,7 +9,8 @@ namespace paragrad::train {
 /// Scores a learner's parameters on a subset; each worker takes a contiguous part, sums are added in rank order.
 class Evaluator {
  public:
-  Evaluator(comm::Worker& worker, const Options& options, Learner& learner, LearnerCost& cost, const Source& source)
+  /// cost: null where the worker does not compute.
+  Evaluator(comm::Worker& worker, const Options& options, Learner& learner, LearnerCost* cost, const Source& source)
       : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source) {}
 
   /// The same on every worker.
@@ -19,7 +20,7 @@ class Evaluator {
   comm::Worker& worker_;
   const Options& options_;
   Learner& learner_;
-  LearnerCost& cost_;
+  LearnerCost* cost_;
   const Source& source_;
 };
 

@@ -15,9 +15,10 @@ std::size_t piece(std::size_t minibatch) { return std::clamp<std::size_t>(miniba
 
 }  // namespace
 
-Learner::Learner(backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient)
+Learner::Learner(backend::Device& device, std::shared_ptr<const nn::Layers> layers, const Options& options,
+                 std::size_t minibatch, bool bare_gradient)
     : device_(device),
-      model_(device, nn::make_layers(options.model), piece(minibatch)),
+      model_(device, std::move(layers), piece(minibatch)),
       loss_(nn::parse_loss(options.loss)),
       parameters_(device.allocate(model_.parameter_count())),
       optimiser_(optim::make_optimiser(options.optimiser, device, model_.parameter_count(),
@@ -121,9 +122,10 @@ backend::LossSum Learner::evaluate(std::size_t samples, const NextBatch& next) {
   return sum;
 }
 
-LearnerCost::LearnerCost(const backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient)
+LearnerCost::LearnerCost(const backend::Device& device, std::shared_ptr<const nn::Layers> layers, const Options& options,
+                         std::size_t minibatch, bool bare_gradient)
     : meta_(backend::make_device("meta")),
-      learner_(*meta_, options, minibatch, bare_gradient),
+      learner_(*meta_, std::move(layers), options, minibatch, bare_gradient),
       batches_(*meta_, learner_.model().inputs(), learner_.model().max_batch()),
       next_([this](std::size_t n) { return batches_.next(n); }) {
   meta_->charge_by(device.call_times());

@@ -27,7 +27,8 @@ using NextBatch = std::function<data::Batch(std::size_t)>;
 class Learner {
  public:
   /// minibatch: the largest that this worker will see. bare_gradient: see optim::make_optimiser.
-  Learner(backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient);
+  Learner(backend::Device& device, std::shared_ptr<const nn::Layers> layers, const Options& options, std::size_t minibatch,
+          bool bare_gradient);
 
   nn::Model& model() { return model_; }
   std::span<float> parameters() { return parameters_.span(); }
@@ -81,7 +82,8 @@ class Learner {
 /// long a worker will be busy.
 class LearnerCost {
  public:
-  LearnerCost(const backend::Device& device, const Options& options, std::size_t minibatch, bool bare_gradient);
+  LearnerCost(const backend::Device& device, std::shared_ptr<const nn::Layers> layers, const Options& options,
+              std::size_t minibatch, bool bare_gradient);
 
   /// Of each stage of a gradient.
   std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);

@@ -7,30 +7,33 @@
 namespace paragrad::train {
 namespace {
 
-void check_computable(const Options& options) {
-  for (const auto& layer : nn::make_layers(options.model))
+std::shared_ptr<const nn::Layers> layers_of(const Options& options) {
+  return std::make_shared<const nn::Layers>(nn::make_layers(options.model));
+}
+
+void check_computable(const Options& options, const nn::Layers& layers) {
+  for (const auto& layer : layers)
     if (!layer->computable())
       throw core::ConfigError(core::format(
           "model '{}' is a table of layers that cannot be computed: time it with paragrad simulate --device meta",
           options.model));
 }
 
-void check_fit(const Options& options, const data::DatasetInfo& info) {
-  const auto layers = nn::make_layers(options.model);
-  if (layers.front()->inputs() != info.dim || layers.back()->outputs() != info.classes)
+void check_fit(const Options& options, const Source& source) {
+  const std::size_t inputs = source.layers->front()->inputs(), outputs = source.layers->back()->outputs();
+  if (inputs != source.info.dim || outputs != source.info.classes)
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {} classes",
-                                         options.model, layers.front()->inputs(), layers.back()->outputs(), info.path,
-                                         info.dim, info.classes));
+                                         options.model, inputs, outputs, source.info.path, source.info.dim,
+                                         source.info.classes));
 }
 
 std::size_t splits_per_block(const Options& options, int workers) {
   return options.splits == 0 ? static_cast<std::size_t>(workers) : options.splits;
 }
 
-data::DatasetInfo imaginary_info(const Options& options) {
+data::DatasetInfo imaginary_info(const Options& options, const nn::Layers& layers) {
   if (options.imaginary_samples[0] == 0)
     throw core::ConfigError("a timing run needs the size of a data set: give --train-samples, or --data with a file");
-  const auto layers = nn::make_layers(options.model);
   data::DatasetInfo info;
   info.name = "imaginary";
   info.dim = layers.front()->inputs();
@@ -42,11 +45,12 @@ data::DatasetInfo imaginary_info(const Options& options) {
 }  // namespace
 
 Source open_evaluation(const Options& options) {
-  check_computable(options);
   Source source;
+  source.layers = layers_of(options);
+  check_computable(options, *source.layers);
   source.dataset = data::Dataset::open(options.data);
   source.info = source.dataset->info();
-  check_fit(options, source.info);
+  check_fit(options, source);
   source.prefetcher = std::make_shared<data::Prefetcher>();
   return source;
 }
@@ -62,8 +66,9 @@ Source open_source(const Options& options, int workers) {
 
 Source imagine_source(const Options& options, int workers) {
   Source source;
-  source.info = options.data.empty() ? imaginary_info(options) : data::Dataset::open(options.data)->info();
-  check_fit(options, source.info);
+  source.layers = layers_of(options);
+  source.info = options.data.empty() ? imaginary_info(options, *source.layers) : data::Dataset::open(options.data)->info();
+  check_fit(options, source);
   source.partition = std::make_shared<const data::Partition>(
       data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, workers), options.blocks, options.seed));
   return source;

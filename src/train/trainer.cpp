@@ -66,7 +66,7 @@ class Trainer {
   bool exchanges_;                           // gradients, each minibatch
   Learner learner_;
   std::vector<Learner::Stage> stages_;  // of an exchanged gradient
-  LearnerCost cost_;
+  std::unique_ptr<LearnerCost> cost_;   // null where nothing is computed: then the work is counted as it comes
   Evaluator evaluator_;
   Feed feed_;
   NextBatch next_;
@@ -94,10 +94,12 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       schedule_(optim::make_schedule(options.schedule)),
       spread_(comm::make_allreduce("tree")),
       exchanges_(strategy_->exchanges_gradients(worker.size())),
-      learner_(worker.device(), options, largest_minibatch(), exchanges_),
+      learner_(worker.device(), source.layers, options, largest_minibatch(), exchanges_),
       stages_(learner_.stages(strategy_->stage_elements())),
-      cost_(worker.device(), options, largest_minibatch(), exchanges_),
-      evaluator_(worker, options, learner_, cost_, source),
+      cost_(worker.device().computes()
+                ? std::make_unique<LearnerCost>(worker.device(), source.layers, options, largest_minibatch(), exchanges_)
+                : nullptr),
+      evaluator_(worker, options, learner_, cost_.get(), source),
       feed_(source, data::Subset::train, worker, options, learner_.model().max_batch()),
       next_([this](std::size_t n) { return feed_.next(n); }),
       replica_{learner_.parameters(), learner_.optimiser(), {}} {}
@@ -256,7 +258,7 @@ void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
 }
 
 void Trainer::exchange_minibatch(std::size_t mine) {
-  const std::vector<backend::WorkMeter> costs = cost_.gradient(stages_, mine);
+  const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     worker_.compute(costs[stage], [&] {
       const backend::LossSum part = learner_.gradient(stages_[stage], mine, next_);
@@ -277,10 +279,11 @@ void Trainer::take_in(backend::LossSum loss, std::size_t samples) {
 
 backend::WorkMeter Trainer::expected_work(const BlockPlan& plan) {
   backend::WorkMeter work;
+  if (!cost_) return work;
   std::size_t repeated = 0;  // minibatches like the first: all but the last, as a rule
   while (repeated < plan.mine.size() && plan.mine[repeated] == plan.mine[0]) ++repeated;
-  if (repeated > 0) work += cost_.descend(plan.mine[0]) * repeated;
-  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_.descend(plan.mine[i]);
+  if (repeated > 0) work += cost_->descend(plan.mine[0]) * repeated;
+  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_->descend(plan.mine[i]);
   return work;
 }
 

@@ -173,6 +173,7 @@ class Mistakes(CliTest):
             (["--device", "meta", "--train-samples", "600"], ["either --data or --train-samples"]),
             (["--device", "meta", "--schedule", "newbob"], ["newbob", "validation loss"]),
             (["--device-rate", "100", "--minibatch", "0"], ["--device-rate", "--minibatch"]),
+            (["--nodes", "8"], ["--nodes 8", "k40m-fdr.toml", "16"]),
             (["--io", "mmap"], ["'mmap'", "prefetch"]),
             (["--device-rate", "-3"], ["--device-rate"]),
             (["--max-blocks", "1"], ["--max-blocks", "--device meta"]),

@@ -61,8 +61,8 @@ Shape Sketch::lstm(const std::string& name, std::size_t inputs, std::size_t cell
   return {cells, 1, 1};
 }
 
-std::vector<std::unique_ptr<Layer>> Sketch::layers() const {
-  std::vector<std::unique_ptr<Layer>> result;
+Layers Sketch::layers() const {
+  Layers result;
   std::size_t inputs = input_;
   for (const TableRow& row : rows_) {
     result.push_back(std::make_unique<TableLayer>(row, inputs));

@@ -50,7 +50,7 @@ class Sketch {
   /// One direction, with peepholes: 4·cells gates on (inputs + cells), one sample = one frame (Graves, arXiv 1308.0850).
   Shape lstm(const std::string& name, std::size_t inputs, std::size_t cells);
 
-  std::vector<std::unique_ptr<Layer>> layers() const;
+  Layers layers() const;
 
  private:
   std::size_t input_;

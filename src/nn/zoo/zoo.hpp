@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,8 +7,6 @@
 #include "nn/layer.hpp"
 
 namespace paragrad::nn {
-
-using Layers = std::vector<std::unique_ptr<Layer>>;
 
 struct ZooEntry {
   std::string name;
