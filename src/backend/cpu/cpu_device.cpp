@@ -3,6 +3,7 @@
 #include "backend/backend_info.hpp"
 #include "backend/cpu/affine.hpp"
 #include "backend/cpu/blas.hpp"
+#include "backend/cpu/flush_denormals.hpp"
 #include "backend/cpu/losses.hpp"
 #include "backend/cpu/product.hpp"
 #include "backend/cpu/vector.hpp"
@@ -14,7 +15,8 @@ namespace paragrad::backend {
 
 namespace {
 
-/// Loops that stream through arrays are the reference's: the compiler vectorises them, and their bits are the same.
+/// Some loops that stream through arrays are the reference's, which the compiler vectorises. Denormal numbers count as zero;
+/// all others give the reference's bits there.
 class CpuDevice final : public Device {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -23,59 +25,74 @@ class CpuDevice final : public Device {
  private:
   void do_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
                const float* b, float keep, float* c) override {
+    const cpu::FlushDenormals flush;
     cpu::blas_gemm(transpose_a, transpose_b, m, n, k, a, b, keep, c);
   }
   void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
                          const float* bias, Activation f, float* y) override {
+    const cpu::FlushDenormals flush;
     cpu::affine_forward(buffer_, batch, in, out, x, w, bias, f, y);
   }
   void do_affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, const float* dz, const float* w,
                                 const float* x, Activation f, float* dx) override {
+    const cpu::FlushDenormals flush;
     cpu::affine_backward_input(buffer_, batch, in, out, dz, w, x, f, dx);
   }
   void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
                                   std::size_t rows, const float* x, const float* dz, float keep, float* dw) override {
+    const cpu::FlushDenormals flush;
     cpu::affine_backward_weights(buffer_, batch, in, out, first_row, rows, x, dz, keep, dw);
   }
   void do_affine_descend(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz, float keep,
                          float rate, float decay, float* d, float* w) override {
+    const cpu::FlushDenormals flush;
     cpu::affine_descend(buffer_, batch, in, out, x, dz, keep, rate, decay, d, w);
   }
   void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
+    const cpu::FlushDenormals flush;
     cpu::bias_gradient(batch, out, dz, keep, dbias);
   }
   void do_activation_backward(Activation f, std::size_t count, const float* y, float* dz) override {
+    const cpu::FlushDenormals flush;
     cpu::with_activation(f, [&]<Activation g>() { cpu::transform(count, dz, cpu::times_slope<g>, dz, y); });
   }
   LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
                                    float* logits) override {
+    const cpu::FlushDenormals flush;
     return cpu::softmax_cross_entropy(batch, classes, labels, logits);
   }
   LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) override {
+    const cpu::FlushDenormals flush;
     return cpu::squared_error(batch, classes, labels, y);
   }
   void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
   void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
   void do_scale(float factor, std::size_t count, float* x) override {
+    const cpu::FlushDenormals flush;
     cpu::transform(
         count, x, [&](cpu::Vector v) { return v * factor; }, x);
   }
   void do_add(std::size_t count, const float* from, float* to) override {
+    const cpu::FlushDenormals flush;
     cpu::transform(
         count, to, [](cpu::Vector a, cpu::Vector b) { return a + b; }, to, from);
   }
   void do_descend(float rate, float decay, std::size_t count, float* d, float* w) override {
+    const cpu::FlushDenormals flush;
     cpu::descend(rate, decay, count, d, w);
   }
   void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
                           float* v, float* w) override {
+    const cpu::FlushDenormals flush;
     reference::momentum_update(rate, momentum, nesterov, decay, count, g, v, w);
   }
   void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
                        float* w, float* delta) override {
+    const cpu::FlushDenormals flush;
     reference::block_filter(momentum, rate, ahead_before, ahead, count, average, w, delta);
   }
   void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) override {
+    const cpu::FlushDenormals flush;
     cpu::transform(
         count, to, [&](cpu::Vector v, cpu::Vector d) { return v + ahead * d; }, w, delta);
   }
