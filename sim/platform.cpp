@@ -16,9 +16,9 @@ constexpr std::int64_t most_devices = 10'000'000;
 // No message may arrive in the instant in which it was sent: the order within an instant would then depend on hops.
 constexpr double shortest_latency_s = 1e-9;
 
-constexpr std::array fault_kinds{
-    std::pair{Platform::Fault::Kind::worker, "worker"}, std::pair{Platform::Fault::Kind::device_link, "device_link"},
-    std::pair{Platform::Fault::Kind::nic, "nic"}, std::pair{Platform::Fault::Kind::uplink, "uplink"}};
+using Kind = Platform::Fault::Kind;
+
+constexpr std::array fault_kinds{Kind::worker, Kind::device_link, Kind::nic, Kind::uplink};
 
 /// The sections of a file; finds those that nobody asked for.
 class File {
@@ -184,9 +184,9 @@ int ids_of(const Platform& platform, Platform::Fault::Kind kind) {
 Platform::Fault::Kind fault_kind(Section& section) {
   const std::string word = section.word("kind");
   std::vector<std::string> known;
-  for (const auto& [kind, name] : fault_kinds) {
-    if (word == name) return kind;
-    known.push_back(name);
+  for (const Kind kind : fault_kinds) {
+    if (word == name_of(kind)) return kind;
+    known.push_back(name_of(kind));
   }
   section.fail("kind", core::format("'{}' is no kind of fault; known: {}", word, fmt::join(known, ", ")));
 }
@@ -246,8 +246,16 @@ Platform parse(const std::string& path) {
 }  // namespace
 
 const char* name_of(Platform::Fault::Kind kind) {
-  for (const auto& [known, name] : fault_kinds)
-    if (known == kind) return name;
+  switch (kind) {
+    case Kind::worker:
+      return "worker";
+    case Kind::device_link:
+      return "device_link";
+    case Kind::nic:
+      return "nic";
+    case Kind::uplink:
+      return "uplink";
+  }
   throw std::logic_error("a kind of fault without a name");
 }
 
