@@ -1,6 +1,5 @@
 #include "sim/platform.hpp"
 
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -18,7 +17,7 @@ constexpr double shortest_latency_s = 1e-9;
 
 using Kind = Platform::Fault::Kind;
 
-constexpr std::array fault_kinds{Kind::worker, Kind::device_link, Kind::nic, Kind::uplink};
+constexpr Kind fault_kinds[] = {Kind::worker, Kind::device_link, Kind::nic, Kind::uplink};
 
 /// The sections of a file; finds those that nobody asked for.
 class File {
