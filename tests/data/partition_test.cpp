@@ -161,3 +161,18 @@ TEST_CASE("a strange name among the partitions is listed and found by verify", "
   REQUIRE(verify(path).size() == 1);
   CHECK_THAT(verify(path)[0], contains_text("not the name of a partition"));
 }
+
+TEST_CASE("a partition of sizes has the splits of the real one, and no rows", "[data]") {
+  const std::size_t samples = GENERATE(60u, 101u, 997u), workers = GENERATE(1u, 3u, 7u), blocks = GENERATE(1u, 4u, 8u);
+  const auto real = Partition::random(samples, workers, blocks, 1), sizes = Partition::of_sizes(samples, workers, blocks, 1);
+  CHECK(sizes.samples() == real.samples());
+  CHECK_FALSE(sizes.has_rows());
+  for (std::size_t block = 0; block < blocks; ++block) {
+    CHECK(sizes.block_range(block) == real.block_range(block));
+    for (std::size_t worker = 0; worker < workers; ++worker)
+      CHECK(sizes.split_range(block, worker) == real.split_range(block, worker));
+  }
+  CHECK_THROWS_AS(sizes.block(0), std::logic_error);
+  CHECK_THROWS_AS(sizes.split_range(blocks, 0), std::logic_error);
+  CHECK_THROWS_AS(Partition::of_sizes(10, 4, 3, 1), core::ConfigError);
+}
