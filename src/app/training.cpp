@@ -184,7 +184,8 @@ core::Json end_record(const train::Result& result) {
           {"training_s", result.training_s},
           {"optimise_s", result.times.optimise_s},
           {"aggregate_s", result.times.aggregate_s},
-          {"validate_s", result.times.validate_s}};
+          {"validate_s", result.times.validate_s},
+          {"data_s", result.times.data_s}};
 }
 
 void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s) {
@@ -203,7 +204,8 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
   fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
              time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
              static_cast<double>(result.samples) / result.training_s);
-  if (clock == "wall-clock") fmt::print("waited {} for data\n", time(result.data_wait_s));
+  const double data_s = clock == "wall-clock" ? result.data_wait_s : result.times.data_s;
+  if (clock == "wall-clock" || data_s > 0) fmt::print("waited {} for data\n", time(data_s));
   if (!arguments.out.empty()) fmt::print("run folder {}\n", arguments.out);
   if (!result.timing_only) fmt::print("weights sha256 {}\n", result.parameters_sha256);
 }

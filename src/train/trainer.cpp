@@ -358,7 +358,8 @@ void Trainer::report(int sweep, double rate) {
                             {"time_s", time_s},
                             {"optimise_s", times_.optimise_s - reported_.optimise_s},
                             {"aggregate_s", times_.aggregate_s - reported_.aggregate_s},
-                            {"validate_s", times_.validate_s - reported_.validate_s}});
+                            {"validate_s", times_.validate_s - reported_.validate_s},
+                            {"data_s", times_.data_s - reported_.data_s}});
   reported_ = times_;
   if (output_.progress == nullptr) return;
   const std::string scores =

@@ -28,7 +28,7 @@ struct Result {
   Score test;
   PhaseTimes times;           ///< of worker 0, all sweeps
   double training_s = 0;      ///< from the first minibatch to the last validation
-  double data_wait_s = 0;     ///< wall-clock time that worker 0 waited for the loader
+  double data_wait_s = 0;     ///< wall-clock time that worker 0 waited for the loader, whatever the run's clock
   std::uint64_t samples = 0;  ///< processed by all workers
 };
 

@@ -44,9 +44,13 @@ TEST_CASE("blocking reads add their time, prefetched ones hide behind the block 
   const double all_s = run(1, "none", model).training_s;
   const double compute_s = all_s / blocks;
   REQUIRE((compute_s > 2 * read_s) == (model == heavy));
-  CHECK(run(1, "blocking", model).training_s == Approx(all_s + blocks * read_s).epsilon(1e-4));
-  const double hidden_s = std::max(compute_s, read_s);  // in the steady state
-  CHECK(run(1, "prefetch", model).training_s == Approx(read_s + (blocks - 1) * hidden_s + compute_s).epsilon(1e-4));
+  const train::Result blocking = run(1, "blocking", model), prefetch = run(1, "prefetch", model);
+  CHECK(blocking.training_s == Approx(all_s + blocks * read_s).epsilon(1e-4));
+  CHECK(blocking.times.data_s == Approx(blocks * read_s).epsilon(1e-4));
+  const double steady_s = std::max(compute_s, read_s);
+  CHECK(prefetch.training_s == Approx(read_s + (blocks - 1) * steady_s + compute_s).epsilon(1e-4));
+  CHECK(prefetch.times.data_s == Approx(read_s + (blocks - 1) * (steady_s - compute_s)).epsilon(1e-4));
+  CHECK(run(1, "none", model).times.data_s == 0);
 }
 
 TEST_CASE("workers saturate the file system together", "[train]") {
