@@ -177,6 +177,7 @@ core::Json record_of(const Measurement& m) {
           {"busiest_messages", m.busiest_messages},
           {"busiest_bytes", m.busiest_bytes},
           {"closed_form_s", m.closed_form_s ? core::Json(*m.closed_form_s) : core::Json(nullptr)},
+          {"closed_form_ratio", m.closed_form_s ? core::Json(m.least_s() / *m.closed_form_s) : core::Json(nullptr)},
           {"explanation", m.explanation}};
 }
 

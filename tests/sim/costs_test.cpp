@@ -117,7 +117,7 @@ TEST_CASE("closed forms: where workers share their node's link, each step takes 
       {inside.latency_s, 0, inside.bytes_per_s}, {between.latency_s, 0, between.bytes_per_s}, devices};
   for (const std::string algorithm : {"ring", "butterfly", "halving_doubling", "hierarchical", "hierarchical:tree+ring",
                                       "hierarchical:ring+halving_doubling", "hierarchical:tree+butterfly",
-                                      "hierarchical:butterfly+ring", "sharded_parameter_server"}) {
+                                      "hierarchical:butterfly+ring", "sharded_parameter_server", "double_tree"}) {
     CAPTURE(algorithm, devices, floats);
     const double predicted = comm::cost_of(algorithm, workers, floats * sizeof(float), where).time_s;
     const double time_s = measure(algorithm, platform_of(8, devices, inside, between), workers, floats).time_s;

@@ -94,8 +94,10 @@ class Model {
     double fill_s = 0, turn_s = 0;
     for (int level = 0; level < depth; ++level) {
       const Wire& link = wire(1 << level);
-      fill_s += link.latency_s + (level + 1 < depth ? 2 : 1) * each(link, segment);
-      turn_s = std::max(turn_s, (depth > 1 ? 2 : 1) * each(link, segment));
+      // Two inner workers of a node may have to do with other nodes, one of them with both its children.
+      const int shared = where_.workers_per_node > 1 && 1 << level >= where_.workers_per_node ? 3 : 2;
+      fill_s += link.latency_s + (level + 1 < depth ? shared : 1) * each(link, segment);
+      turn_s = std::max(turn_s, (depth > 1 ? shared : 1) * each(link, segment));
     }
     const double halves = std::min(workers_, 4);  // up in both trees, down to two children in one
     return {2 * depth, 4 * count(workers_ - 1), whole(halves * half), 2 * (fill_s + others * turn_s)};
@@ -112,8 +114,8 @@ class Model {
   /// `messages` of one worker's link, of which `in_flight` are under way at a time; `flows` workers share the link.
   static double burst(const Wire& link, int messages, double bytes, double in_flight, int flows) {
     if (messages == 0) return 0;
-    const double one = each(link, flows * bytes);
-    return link.latency_s + one + (messages - 1) * std::max(one, (link.latency_s + one) / in_flight);
+    const double one = each(link, flows * bytes), next = std::max(link.overhead_s, flows * bytes / link.bytes_per_s);
+    return link.latency_s + one + (messages - 1) * std::max(next, (link.latency_s + one) / in_flight);
   }
   static double short_messages(double bytes) {
     return static_cast<double>(short_messages_in_flight(static_cast<std::size_t>(bytes / sizeof(float))));

@@ -8,7 +8,8 @@
 namespace paragrad::comm {
 
 /// One kind of connection between two workers: a message of b bytes takes latency + overhead + b / bandwidth, of which the
-/// overhead is time of the two processors: k messages of one worker at once take latency + k (overhead + b / bandwidth).
+/// overhead is time of the two processors: of k messages of one worker, each after the first takes the greater of overhead
+/// and b / bandwidth.
 struct Wire {
   double latency_s = 0;
   double overhead_s = 0;
