@@ -6,15 +6,7 @@
 #include <exception>
 
 #include "core/format.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
-#else
-namespace {
-void __sanitizer_start_switch_fiber(void**, const void*, std::size_t) {}
-void __sanitizer_finish_switch_fiber(void*, const void**, std::size_t*) {}
-}  // namespace
-#endif
+#include "sim/engine/sanitizers.hpp"
 
 namespace paragrad::sim {
 
@@ -24,14 +16,21 @@ Fiber::Fiber(Engine& engine, StackPool& stacks, std::uint32_t actor, std::functi
   const auto stack = pool->allocate();
   own_stack_ = static_cast<std::byte*>(stack.sp) - stack.size;
   own_stack_bytes_ = stack.size;
+  own_thread_ = sanitizers::make_thread();
   context_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
                                    StackAllocator{pool}, [this](boost::context::fiber&& caller) {
-                                     __sanitizer_finish_switch_fiber(nullptr, &engine_stack_, &engine_stack_bytes_);
+                                     sanitizers::enter_stack(nullptr, &engine_stack_, &engine_stack_bytes_);
                                      caller_ = std::move(caller);
                                      run_body();
-                                     __sanitizer_start_switch_fiber(nullptr, engine_stack_, engine_stack_bytes_);
+                                     sanitizers::leave_stack(nullptr, engine_stack_, engine_stack_bytes_);
+                                     sanitizers::become_thread(engine_thread_);
                                      return std::move(caller_);
                                    });
+}
+
+Fiber::~Fiber() {
+  context_ = {};  // unwinds a stack that is left
+  sanitizers::end_thread(own_thread_);
 }
 
 void Fiber::run_body() {
@@ -62,9 +61,11 @@ void Fiber::swap_handled() {
 
 void Fiber::switch_in() {
   swap_handled();
-  __sanitizer_start_switch_fiber(&engine_fake_stack_, own_stack_, own_stack_bytes_);
+  sanitizers::leave_stack(&engine_fake_stack_, own_stack_, own_stack_bytes_);
+  engine_thread_ = sanitizers::current_thread();
+  sanitizers::become_thread(own_thread_);
   context_ = std::move(context_).resume();
-  __sanitizer_finish_switch_fiber(engine_fake_stack_, nullptr, nullptr);
+  sanitizers::enter_stack(engine_fake_stack_, nullptr, nullptr);
   swap_handled();
   if (!guarded_ && !ended() && StackPool::overflown(own_stack_))
     throw StackOverflow(
@@ -72,9 +73,10 @@ void Fiber::switch_in() {
 }
 
 void Fiber::switch_out() {
-  __sanitizer_start_switch_fiber(&own_fake_stack_, engine_stack_, engine_stack_bytes_);
+  sanitizers::leave_stack(&own_fake_stack_, engine_stack_, engine_stack_bytes_);
+  sanitizers::become_thread(engine_thread_);
   caller_ = std::move(caller_).resume();
-  __sanitizer_finish_switch_fiber(own_fake_stack_, &engine_stack_, &engine_stack_bytes_);
+  sanitizers::enter_stack(own_fake_stack_, &engine_stack_, &engine_stack_bytes_);
   if (engine_.abandoning_) throw Abandoned{};
 }
 

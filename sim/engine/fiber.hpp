@@ -14,6 +14,8 @@ class Fiber : public EventHandler {
  public:
   Fiber(Engine& engine, StackPool& stacks, std::uint32_t actor, std::function<void()> body);
 
+  ~Fiber() override;
+
   std::uint32_t actor() const { return actor_; }
   bool ended() const { return !context_; }
   Time own_time() const { return own_time_; }  ///< if it is later than the engine's: how far the fiber is ahead
@@ -54,6 +56,9 @@ class Fiber : public EventHandler {
   const void* own_stack_ = nullptr;
   bool guarded_;
   std::size_t own_stack_bytes_ = 0;
+  // ThreadSanitizer takes fibers for threads that the program switches itself.
+  void* engine_thread_ = nullptr;
+  void* own_thread_ = nullptr;
 };
 
 }  // namespace paragrad::sim

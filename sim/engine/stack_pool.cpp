@@ -6,14 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#else
-namespace {
-void __asan_unpoison_memory_region(const void*, std::size_t) {}
-}  // namespace
-#endif
+#include "sim/engine/sanitizers.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -40,7 +33,7 @@ StackPool::StackPool(std::size_t count, std::size_t stack_bytes)
 
 StackPool::~StackPool() {
   // What AddressSanitizer knows of these stacks must not outlive them: the next mapping may come to lie here.
-  __asan_unpoison_memory_region(base_, count_ * stack_bytes_);
+  sanitizers::forget_stacks(base_, count_ * stack_bytes_);
   munmap(base_, count_ * stack_bytes_);
 }
 
