@@ -30,7 +30,16 @@ comm::Received SimCommunicator::wait(comm::Request request) {
   return received;
 }
 
-double SimCommunicator::now_s() { return to_seconds(world_.engine.own_time()); }
+// A program that reads the clock until some time has passed must come to an end: who reads it again and again pays for it.
+double SimCommunicator::now_s() {
+  constexpr int free_readings = 1000;
+  constexpr Time reading = 1'000'000;
+  const Time now = world_.engine.own_time();
+  readings_ = now == last_reading_ ? readings_ + 1 : 0;
+  if (readings_ > free_readings) world_.engine.pass(reading);
+  last_reading_ = world_.engine.own_time();
+  return to_seconds(last_reading_);
+}
 
 void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   const backend::WorkMeter before = device().meter();

@@ -56,6 +56,8 @@ class SimCommunicator : public comm::Communicator {
   int first_tag_;
   Pace pace_;
   std::uint64_t computations_ = 0;
+  Time last_reading_ = 0;  // of the clock
+  int readings_ = 0;       // at one time
 };
 
 }  // namespace paragrad::sim

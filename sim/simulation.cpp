@@ -1,10 +1,12 @@
 #include "sim/simulation.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/philox.hpp"
 #include "core/units.hpp"
 #include "sim/sim_worker.hpp"
 #include "sim/world.hpp"
@@ -35,6 +37,14 @@ std::vector<std::string> casualties(const Platform& platform, double now_s) {
   return all;
 }
 
+std::vector<int> start_order(int workers, std::uint64_t seed) {
+  std::vector<int> order(static_cast<std::size_t>(workers));
+  std::iota(order.begin(), order.end(), 0);
+  if (seed == 0) return order;
+  const auto shuffled = core::RandomStream(seed, core::Purpose::generator).permutation(static_cast<std::uint32_t>(workers));
+  return {shuffled.begin(), shuffled.end()};
+}
+
 }  // namespace
 
 Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body) {
@@ -43,7 +53,7 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
   World world(platform, workers, options);
   for (const auto& device : devices) device->charge_by(world.call_times);
-  for (int rank = 0; rank < workers; ++rank)
+  for (const int rank : start_order(workers, options.start_order))
     world.engine.spawn(static_cast<std::uint32_t>(rank), [&world, &body, &devices, rank] {
       SimCommunicator communicator(world, rank, *devices[static_cast<std::size_t>(rank)]);
       SimWorker worker(communicator);

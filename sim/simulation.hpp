@@ -31,6 +31,9 @@ struct Options {
 
   /// Of each worker. What it computes on a device that computes does not run there.
   std::size_t stack_bytes = 256 * 1024;
+
+  /// Seed of the order in which the workers are made, on which nothing depends. 0: by rank.
+  std::uint64_t start_order = 0;
 };
 
 struct Report {

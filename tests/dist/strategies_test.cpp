@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/philox.hpp"
 #include "dist/strategy.hpp"
 #include "sim/simulation.hpp"
 
@@ -233,4 +234,35 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[dist]") {
   options.block_learning_rate = 0;
   CHECK_THROWS_AS(dist::make_strategy("bmuf", options), core::ConfigError);
   CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, Seat&) {}), contains_text("trains with one worker, not 2"));
+}
+
+TEST_CASE("no strategy relies on buffering or on the order of starting: the same weights and no deadlock", "[dist]") {
+  const std::string name = GENERATE("data_parallel", "model_averaging", "bmuf");
+  const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
+  const int workers = GENERATE(2, 5);
+  CAPTURE(name, collective, workers);
+  dist::StrategyOptions options;
+  options.collective = collective;
+  const auto train = [&](std::int64_t eager_bytes, const sim::Options& world) {
+    sim::Platform platform = sim::free_platform(workers);
+    platform.message.eager_bytes = eager_bytes;
+    std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));
+    sim::run(platform, workers, world, [&](comm::Worker& worker) {
+      Seat seat(worker, name, options);
+      const core::RandomStream random(3, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
+      for (std::uint64_t block = 0; block < 3; ++block) {
+        for (std::size_t i = 0; i < length; ++i) seat.parameters[i] += static_cast<float>(random.normal(block * length + i));
+        seat.strategy->synchronise(worker, *seat.replica, 1 + static_cast<std::uint64_t>(worker.rank()));
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+      parameters[static_cast<std::size_t>(worker.rank())] = seat.parameters;
+    });
+    return parameters;
+  };
+  const auto buffered = train(std::numeric_limits<std::int64_t>::max(), {});
+  CHECK(train(0, {}) == buffered);
+  sim::Options shuffled;
+  shuffled.start_order = 7;
+  shuffled.host_threads = 3;
+  CHECK(train(0, shuffled) == buffered);
 }

@@ -28,7 +28,7 @@ struct Outcome {
 
 // Everything that could depend on who ran first: arithmetic on the host pool whose host time differs from its virtual time,
 // reductions, and receives from any source.
-Outcome train(int host_threads) {
+Outcome train(int host_threads, std::uint64_t start_order = 0) {
   constexpr int workers = 6;
   constexpr std::size_t length = 40000;  // long enough for reductions to go to the host pool
   Platform platform = platform_of(3, 2, {3e-6, 6e9}, {9e-6, 2e9});
@@ -38,6 +38,7 @@ Outcome train(int host_threads) {
   outcome.ended.resize(workers);
   Options options;
   options.host_threads = host_threads;
+  options.start_order = start_order;
   const auto allreduce = comm::make_allreduce("ring");
   const Report report = run(platform, workers, options, [&](comm::Worker& worker) {
     const int rank = worker.rank();
@@ -108,6 +109,11 @@ TEST_CASE("what is computed and the virtual times do not depend on the number of
   CHECK(train(1) == one);
   CHECK(train(2) == one);
   CHECK(train(4) == one);
+}
+
+TEST_CASE("the order in which the workers of a simulation are made changes nothing", "[sim]") {
+  const Outcome by_rank = train(2);
+  for (const std::uint64_t order : {1u, 2u, 3u}) CHECK(train(2, order) == by_rank);
 }
 
 TEST_CASE("the order in which workers are started changes nothing", "[sim]") {
