@@ -96,6 +96,7 @@ int platform_command(std::span<char*> argv) {
                                say(device.flops_per_s, Unit::rate), 100 * device.gemm_efficiency,
                                say(device.bytes_per_s, Unit::bandwidth), 100 * device.memory_efficiency,
                                say(device.launch_s, Unit::time)));
+  if (!device.kernels.empty()) print("", core::format("measured times of {} kernels, by size", device.kernels.size()));
   print_levels(platform);
   print_message(platform);
   print_options(platform);

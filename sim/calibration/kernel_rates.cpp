@@ -1,0 +1,230 @@
+#include "sim/calibration/kernel_rates.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/calibration/timing.hpp"
+
+namespace paragrad::sim::calibration {
+namespace {
+
+using backend::Activation;
+using backend::Device;
+using backend::Kernel;
+
+/// A call of one kernel at one size, on arrays of its own.
+using Call = std::function<void(Device&)>;
+
+/// Arrays that hold parameters: each request gets the stretch behind the one before, round and round in as much memory as a
+/// model with its gradient and momentum takes, or a few such arrays where they are larger.
+class Parameters {
+ public:
+  static constexpr std::size_t model_floats = 2'000'000;
+  static constexpr std::size_t arrays = 4;
+
+  Parameters(Device& device, std::size_t largest) : arena_(device.allocate(std::max(arrays * largest, model_floats))) {
+    device.fill(1e-3f, arena_.span());
+  }
+
+  std::span<float> next(std::size_t count) {
+    if (at_ + count > std::max(arrays * count, model_floats)) at_ = 0;
+    at_ += count;
+    return arena_.span().subspan(at_ - count, count);
+  }
+
+ private:
+  core::Arena arena_;
+  std::size_t at_ = 0;
+};
+
+/// Memory for all calls, one after the other.
+struct Bench {
+  Parameters parameters;
+  core::Arena activations;  // three arrays
+  std::vector<std::int32_t> labels;
+
+  std::span<float> activation(std::size_t which, std::size_t count) {
+    return activations.span().subspan(which * (activations.size() / 3), count);
+  }
+};
+
+constexpr float rate = 1e-6f;
+constexpr float momentum = 0.9f;
+
+Call product_call(Bench& bench, Kernel kernel, std::size_t batch, std::size_t in, std::size_t out) {
+  const auto x = bench.activation(0, batch * in), y = bench.activation(1, batch * out), dx = bench.activation(2, batch * in);
+  const auto weights = [&bench, in, out] { return bench.parameters.next(in * out); };
+  switch (kernel) {
+    case Kernel::affine_forward:
+      return [=, &bench](Device& device) {
+        device.affine_forward(batch, in, out, x, weights(), bench.parameters.next(out), Activation::relu, y);
+      };
+    case Kernel::affine_backward_input:
+      return [=, &bench](Device& device) {
+        device.affine_backward_input(batch, in, out, y, weights(), x, Activation::relu, dx);
+      };
+    case Kernel::affine_backward_weights:
+      return
+          [=, &bench](Device& device) { device.affine_backward_weights(batch, in, out, 0, in, x, y, momentum, weights()); };
+    case Kernel::affine_descend:
+      return [=, &bench](Device& device) {
+        const auto d = weights(), w = weights();
+        device.affine_descend(batch, in, out, x, y, momentum, rate, 0, d, w);
+      };
+    default:
+      throw std::logic_error("no matrix product of training");
+  }
+}
+
+/// Arrays of the stream's length; those of parameters move on with each call.
+Call streaming_call(Bench& bench, Kernel kernel, std::size_t count) {
+  constexpr std::size_t classes = 10;
+  const std::size_t rows = std::max<std::size_t>(1, count / classes);
+  const auto y = [&] { return bench.activation(0, count); };
+  const auto dz = [&] { return bench.activation(1, count); };
+  const auto moving = [&bench, count] { return bench.parameters.next(count); };
+  switch (kernel) {
+    case Kernel::bias_gradient: {
+      const std::size_t wide = std::min<std::size_t>(count, 512), batch = count / wide;
+      return [=, dz = dz().first(batch * wide), bias = bench.activation(0, wide)](Device& device) {
+        device.bias_gradient(batch, wide, dz, momentum, bias);
+      };
+    }
+    case Kernel::activation_backward:
+      return [=, y = y(), dz = dz()](Device& device) { device.activation_backward(Activation::sigmoid, y, dz); };
+    case Kernel::softmax_cross_entropy:
+      return [=, labels = std::span<const std::int32_t>(bench.labels).first(rows),
+              y = y().first(rows * classes)](Device& device) { device.softmax_cross_entropy(rows, classes, labels, y); };
+    case Kernel::squared_error:
+      return [=, labels = std::span<const std::int32_t>(bench.labels).first(rows),
+              y = y().first(rows * classes)](Device& device) { device.squared_error(rows, classes, labels, y); };
+    case Kernel::fill:
+      return [=](Device& device) { device.fill(1e-3f, moving()); };
+    case Kernel::copy:
+      return [=](Device& device) {
+        const auto from = moving();
+        device.copy(from, moving());
+      };
+    case Kernel::scale:
+      return [=](Device& device) { device.scale(1, moving()); };
+    case Kernel::add:  // what a reduction adds has just arrived
+      return [=, arrived = y()](Device& device) { device.add(arrived, moving()); };
+    case Kernel::descend:
+      return [=](Device& device) {
+        const auto d = moving();
+        device.descend(rate, 0, d, moving());
+      };
+    case Kernel::momentum_update:
+      return [=](Device& device) {
+        const auto g = moving(), v = moving();
+        device.momentum_update(rate, momentum, false, 0, g, v, moving());
+      };
+    case Kernel::block_filter:
+      return [=](Device& device) {
+        const auto average = moving(), w = moving();
+        device.block_filter(momentum, 1, momentum, momentum, average, w, moving());
+      };
+    case Kernel::look_ahead:
+      return [=](Device& device) {
+        const auto w = moving(), delta = moving();
+        device.look_ahead(momentum, w, delta, moving());
+      };
+    default:
+      throw std::logic_error("no kernel that streams");
+  }
+}
+
+/// A table with the sizes that will be measured, and no time yet.
+KernelTable blank(Kernel kernel, const KernelGrid& grid) {
+  const bool product = backend::kernel_kind(kernel) == backend::KernelKind::gemm;
+  KernelTable table{std::string(backend::kernel_name(kernel)), {{grid.bytes, {1}, {1}}}, {}};
+  if (product) table.sizes = {grid.batch, grid.width, grid.width};
+  const std::size_t points = table.sizes[0].size() * table.sizes[1].size() * table.sizes[2].size();
+  table.time_s.assign(points, std::numeric_limits<double>::infinity());
+  return table;
+}
+
+/// Bytes that the meter counts per element of a kernel that streams.
+std::uint64_t bytes_per_element(Kernel kernel) {
+  const auto meta = backend::make_device("meta");
+  Bench bench{Parameters(*meta, 1000), meta->allocate(3000), std::vector<std::int32_t>(100)};
+  const std::uint64_t before = meta->meter().of(backend::KernelKind::streaming).bytes;
+  streaming_call(bench, kernel, 1000)(*meta);
+  return (meta->meter().of(backend::KernelKind::streaming).bytes - before) / 1000;
+}
+
+class Measurement {
+ public:
+  Measurement(comm::Worker& worker, const KernelGrid& grid) : worker_(worker), grid_(grid) {
+    const double largest_product = grid.batch.back() * grid.width.back();
+    const double largest_stream = grid.bytes.back() / sizeof(float);
+    const auto activation = static_cast<std::size_t>(std::max(largest_product, largest_stream));
+    const auto largest = static_cast<std::size_t>(std::max(grid.width.back() * grid.width.back(), largest_stream));
+    Device& device = worker.device();
+    bench_ = std::make_unique<Bench>(
+        Bench{Parameters(device, largest), device.allocate(3 * activation), std::vector<std::int32_t>(activation)});
+    device.fill(0.5f, bench_->activations.span());
+  }
+
+  /// One pass over all points of a table, keeping the least.
+  void measure(Kernel kernel, KernelTable& table) {
+    if (backend::kernel_kind(kernel) == backend::KernelKind::gemm) return measure_products(kernel, table);
+    const std::uint64_t width = bytes_per_element(kernel);
+    for (std::size_t i = 0; i < table.sizes[0].size(); ++i) {
+      const auto elements = std::max<std::size_t>(1, static_cast<std::size_t>(table.sizes[0][i]) / width);
+      take(table.time_s[i], streaming_call(*bench_, kernel, elements));
+    }
+  }
+
+ private:
+  void measure_products(Kernel kernel, KernelTable& table) {
+    std::size_t point = 0;
+    for (const double batch : table.sizes[0])
+      for (const double in : table.sizes[1])
+        for (const double out : table.sizes[2])
+          take(table.time_s[point++], product_call(*bench_, kernel, static_cast<std::size_t>(batch),
+                                                   static_cast<std::size_t>(in), static_cast<std::size_t>(out)));
+  }
+
+  void take(double& least_s, const Call& call) {
+    least_s = std::min(least_s, mean_call_s(worker_.comm(), grid_.burst_s, [&] { worker_.run_kernels(call); }));
+  }
+
+  comm::Worker& worker_;
+  const KernelGrid& grid_;
+  std::unique_ptr<Bench> bench_;
+};
+
+/// Noise may let a larger call seem faster.
+void make_monotone(KernelTable& table) {
+  const std::array<std::size_t, 3> strides{table.sizes[1].size() * table.sizes[2].size(), table.sizes[2].size(), 1};
+  for (std::size_t i = 0; i < table.time_s.size(); ++i)
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (i / strides[axis] % table.sizes[axis].size() > 0)
+        table.time_s[i] = std::max(table.time_s[i], table.time_s[i - strides[axis]]);
+}
+
+bool measured(Kernel kernel) { return kernel != Kernel::gemm; }  // the layers do not use it
+
+}  // namespace
+
+std::vector<KernelTable> measure_kernels(comm::Worker& worker, const KernelGrid& grid,
+                                         const std::function<void(int, int)>& progress) {
+  std::vector<KernelTable> tables;
+  for (std::size_t k = 0; k < backend::kernel_count; ++k) tables.push_back(blank(static_cast<Kernel>(k), grid));
+  Measurement measurement(worker, grid);
+  for (int pass = 0; pass < grid.passes; ++pass) {
+    progress(pass, grid.passes);
+    for (std::size_t k = 0; k < backend::kernel_count; ++k)
+      if (measured(static_cast<Kernel>(k))) measurement.measure(static_cast<Kernel>(k), tables[k]);
+  }
+  tables.erase(tables.begin() + static_cast<std::ptrdiff_t>(Kernel::gemm));
+  for (KernelTable& table : tables) {
+    comm::sum_in_rank_order(worker.comm(), table.time_s);
+    for (double& time_s : table.time_s) time_s /= worker.size();
+    make_monotone(table);
+  }
+  return tables;
+}
+
+}  // namespace paragrad::sim::calibration

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace paragrad::sim::calibration {
+
+/// Times of messages of one length between two workers.
+struct MessagePoint {
+  std::size_t bytes = 0;
+  double one_way_s = 0;   ///< half a round trip: to and fro, one message at a time
+  double exchange_s = 0;  ///< both send at the same time, until both have what the other sent
+};
+
+struct PingPongOptions {
+  int first = 0, second = 1;  ///< the two workers; the others wait
+  int passes = 12;            ///< over all sizes; the fastest counts
+  double burst_s = 0.5e-3;    ///< of messages of one size in one pass
+};
+
+/// Sends messages of the given lengths to and fro. The same text runs under MPI, where it measures, and in the simulator,
+/// where it shows what a platform file makes of the measurement. Of each length the fastest of several passes counts, apart
+/// in time: neighbours on a shared machine disturb some of them only.
+///
+/// Returns the points at every worker. Collective.
+std::vector<MessagePoint> ping_pong(comm::Communicator& comm, const std::vector<std::size_t>& lengths,
+                                    const PingPongOptions& options);
+
+/// The longest message that is sent before its receive is posted (eager): by sending to a worker that comes late.
+/// 0 if even an empty message waits; `most` if none does. Wall-clock time only. Collective.
+std::size_t eager_bytes(comm::Communicator& comm, int first, int second, std::size_t most);
+
+/// Time of an allreduce of each length over all workers, as ping_pong() takes it: the slowest worker's.
+std::vector<double> allreduce_times(comm::Communicator& comm, std::string_view collective,
+                                    const std::vector<std::size_t>& floats, const PingPongOptions& options);
+
+/// 0 and the powers of two up to `most`, three to an octave from 64 kB on, where protocols change: the sizes to be sent.
+std::vector<std::size_t> message_lengths(std::size_t most);
+
+}  // namespace paragrad::sim::calibration

@@ -1,0 +1,170 @@
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "app/command.hpp"
+#include "app/environment.hpp"
+#include "app/rank.hpp"
+#include "comm/mpi/mpi_session.hpp"
+#include "comm/real_worker.hpp"
+#include "comm/solo.hpp"
+#include "core/errors.hpp"
+#include "core/file_replacement.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+#include "sim/calibration/calibration.hpp"
+#include "sim/calibration/platform_text.hpp"
+
+namespace paragrad::app {
+namespace {
+
+namespace calibration = sim::calibration;
+using core::Unit;
+
+struct CalibrateArguments {
+  std::string out = "this-machine.toml";
+  std::string device = "cpu";
+  std::string largest_message = "64MB";
+  int passes = 12;
+  bool overwrite = false;
+  bool quiet = false;
+};
+
+std::string time(double seconds) { return core::format_quantity(seconds, Unit::time); }
+
+std::vector<std::string> remarks(const comm::Worker& worker, const std::string& device) {
+  const core::Json known = environment();
+  const auto text = [&](const char* section, const char* key) { return known[section][key].get<std::string>(); };
+  return {core::format("Measured by `paragrad calibrate` ({} worker{}, device {}) on {}.", worker.size(),
+                       worker.size() == 1 ? "" : "s", device, text("host", "processor")),
+          core::format("Program: commit {}, {}, {}.", text("program", "commit").substr(0, 12), text("program", "compiler"),
+                       text("program", "blas")),
+          worker.size() == 1 ? "[peer] was not measured (a lone worker): it is a copy in memory."
+                             : "Overheads of the processors are part of the latencies."};
+}
+
+/// The file to be written, found out to be possible before anything is measured.
+class PlatformFile {
+ public:
+  explicit PlatformFile(const CalibrateArguments& arguments) : path_(allowed(arguments)), file_(path_) {}
+
+  void write(const std::string& text) {
+    std::ofstream out(file_.temporary_path(), std::ios::binary);
+    out << text;
+    out.close();
+    if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", path_));
+    file_.commit();
+  }
+
+ private:
+  static const std::string& allowed(const CalibrateArguments& arguments) {
+    if (!arguments.overwrite && std::filesystem::exists(arguments.out))
+      throw core::ConfigError(core::format("'{}' exists already; choose another --out or add --overwrite", arguments.out));
+    return arguments.out;
+  }
+
+  const std::string& path_;
+  core::FileReplacement file_;
+};
+
+void print_points(const char* level, const calibration::Level& measured, const calibration::Level& simulated) {
+  fmt::print("\nmessages between two workers of {}\n{:>10} {:>12} {:>12} {:>8} {:>12} {:>8}\n", level, "bytes", "measured",
+             "simulated", "ratio", "both ways", "ratio");
+  for (std::size_t i = 0; i < measured.points.size(); ++i) {
+    const auto& real = measured.points[i];
+    const auto& virt = simulated.points[i];
+    fmt::print("{:>10} {:>12} {:>12} {:>8.3f} {:>12} {:>8.3f}\n", real.bytes, time(real.one_way_s), time(virt.one_way_s),
+               virt.one_way_s / real.one_way_s, time(real.exchange_s), virt.exchange_s / real.exchange_s);
+  }
+}
+
+/// What the file gives back when the same messages are sent in the simulator.
+void print_comparison(const calibration::Calibration& measured, const calibration::Calibration& simulated,
+                      const std::string& collective) {
+  if (measured.peer) print_points("one node", *measured.peer, *simulated.peer);
+  if (measured.leaf) print_points("two nodes", *measured.leaf, *simulated.leaf);
+  if (measured.allreduce_floats.empty()) return;
+  fmt::print("\nallreduce ({})\n{:>10} {:>12} {:>12} {:>8}\n", collective, "bytes", "measured", "simulated", "ratio");
+  for (std::size_t i = 0; i < measured.allreduce_floats.size(); ++i)
+    fmt::print("{:>10} {:>12} {:>12} {:>8.3f}\n", measured.allreduce_floats[i] * sizeof(float),
+               time(measured.allreduce_s[i]), time(simulated.allreduce_s[i]),
+               simulated.allreduce_s[i] / measured.allreduce_s[i]);
+}
+
+std::size_t largest_message(const std::string& text) {
+  double bytes = 0;
+  try {
+    bytes = core::parse_quantity(text, Unit::bytes);
+  } catch (const core::ConfigError& error) {
+    throw core::ConfigError(core::format("--largest-message: {}", error.what()));
+  }
+  if (bytes < 1e3 || bytes > 4e9)
+    throw core::ConfigError(core::format("--largest-message: '{}' is outside 1kB … 4GB", text));
+  return static_cast<std::size_t>(bytes);
+}
+
+calibration::Options options_of(const CalibrateArguments& arguments) {
+  calibration::Options options;
+  options.largest_message = largest_message(arguments.largest_message);
+  options.kernels.passes = options.message_passes = arguments.passes;
+  return options;
+}
+
+/// file: worker 0 has one.
+void calibrate(comm::Worker& worker, const CalibrateArguments& arguments, const calibration::Options& options,
+               std::optional<PlatformFile>& file) {
+  const auto say = [&](const std::string& text) {
+    if (!arguments.quiet) fmt::print(stderr, "{}\n", text);
+  };
+  const calibration::Calibration measured = calibration::calibrate(worker, options, say);
+  if (!file) return;
+  file->write(calibration::platform_text(measured.platform, remarks(worker, arguments.device)));
+  print_comparison(measured, calibration::replay(measured, sim::read_platform(arguments.out), options), options.collective);
+  fmt::print("\nplatform file {}\n", arguments.out);
+}
+
+int calibrate_alone(const CalibrateArguments& arguments) {
+  const auto options = options_of(arguments);
+  const auto device = backend::make_device(arguments.device);
+  comm::SoloCommunicator communicator(*device);
+  comm::RealWorker worker(communicator);
+  std::optional<PlatformFile> file(std::in_place, arguments);
+  calibrate(worker, arguments, options, file);
+  return success;
+}
+
+int calibrate_as_rank(const CalibrateArguments& arguments) {
+  return run_as_rank(arguments.device, [&](comm::Worker& worker) {
+    std::optional<calibration::Options> options;
+    std::optional<PlatformFile> file;
+    agree(worker.comm(), [&] {
+      options = options_of(arguments);
+      if (worker.rank() == 0) file.emplace(arguments);
+    });
+    calibrate(worker, arguments, *options, file);
+  });
+}
+
+}  // namespace
+
+int calibrate_command(std::span<char*> argv) {
+  CalibrateArguments arguments;
+  const auto parser = make_parser(
+      "paragrad calibrate",
+      "Measures this machine and writes a platform file for `paragrad simulate`. Alone: how long the kernels of the device "
+      "take. Under mpiexec: with all ranks busy at the same time, and messages and allreduces between them; the same "
+      "messages are then sent in the simulator, and both times are printed.\nStart as many ranks per node as will train "
+      "there. A quiet machine takes about a minute.");
+  parser->add_option("--out", arguments.out, "platform file to write");
+  parser->add_option("--device", arguments.device, "device to measure: cpu or reference");
+  parser->add_option("--largest-message", arguments.largest_message, "longest message to send");
+  parser->add_option("--passes", arguments.passes, "over all sizes; of each the fastest counts")->check(CLI::Range(1, 1000));
+  parser->add_flag("--overwrite", arguments.overwrite, "replace the file");
+  parser->add_flag("--quiet", arguments.quiet, "print the comparison only");
+  if (const auto code = parse(*parser, argv)) return *code;
+  if (arguments.device == "meta")
+    throw core::ConfigError("the device 'meta' computes nothing that could be measured: choose cpu or reference");
+  return comm::under_mpiexec() ? calibrate_as_rank(arguments) : calibrate_alone(arguments);
+}
+
+}  // namespace paragrad::app
