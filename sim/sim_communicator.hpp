@@ -31,6 +31,7 @@ class SimCommunicator : public comm::Communicator {
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
   comm::Received wait(comm::Request request) override;
   double now_s() override;
+  double observed_s() override { return to_seconds(world_.engine.own_time()); }
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float>) override;
 

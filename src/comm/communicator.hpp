@@ -51,6 +51,9 @@ class Communicator {
   /// Seconds since the start of the run: wall-clock time under MPI, virtual time in the simulator.
   virtual double now_s() = 0;
 
+  /// The same for instruments: reading it has no effect, whereas an emulated worker that reads now_s() for ever pays for it.
+  virtual double observed_s() { return now_s(); }
+
   /// to += from, the arithmetic of a reduction. Costs time on this worker's device.
   virtual void add(std::span<const float> from, std::span<float> to) = 0;
 

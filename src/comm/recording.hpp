@@ -27,6 +27,7 @@ class RecordingCommunicator : public Communicator {
     return inner_.wait(request);
   }
   double now_s() override { return inner_.now_s(); }
+  double observed_s() override { return inner_.observed_s(); }
   void add(std::span<const float> from, std::span<float> to) override {
     const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
     inner_.add(from, to);

@@ -28,14 +28,14 @@ class ActivityRecorder {
   virtual void end(double now_s) = 0;
 };
 
-/// From here to the end of the scope. clock: has now_s().
+/// From here to the end of the scope. clock: has observed_s().
 template <class Clock>
 class ActivitySpan {
  public:
   ActivitySpan(ActivityRecorder& recorder, Activity activity, Clock& clock) : recorder_(recorder), clock_(clock) {
-    recorder_.begin(activity, clock_.now_s());
+    recorder_.begin(activity, clock_.observed_s());
   }
-  ~ActivitySpan() { recorder_.end(clock_.now_s()); }
+  ~ActivitySpan() { recorder_.end(clock_.observed_s()); }
   ActivitySpan(const ActivitySpan&) = delete;
   ActivitySpan& operator=(const ActivitySpan&) = delete;
 

@@ -90,6 +90,25 @@ TEST_CASE("recording changes neither results nor virtual times", "[sim]") {
   CHECK(with.data == without.data);
 }
 
+TEST_CASE("recording thousands of waits of no length takes no time", "[sim]") {
+  const auto ended = [](bool record) {
+    std::vector<Time> times(2);
+    run(timed(2), 2, {}, [&](comm::Worker& worker) {
+      metrics::ActivityLog own(10), of_tasks(10);
+      comm::RecordingWorker watched(worker, own, of_tasks);
+      Communicator& comm = record ? watched.comm() : worker.comm();
+      const int other = 1 - comm.rank();
+      std::vector<comm::Request> sends;
+      for (int i = 0; i < 3000; ++i) sends.push_back(comm.start_send(other, 0, std::span<const std::byte>{}));
+      for (const comm::Request send : sends) comm.wait(send);
+      for (int i = 0; i < 3000; ++i) comm.receive(other, 0, std::span<std::byte>{});
+      times[static_cast<std::size_t>(comm.rank())] = virtual_time(worker);
+    });
+    return times;
+  };
+  CHECK(ended(true) == ended(false));
+}
+
 TEST_CASE("the spans of a worker, and those of its tasks, nest or are disjoint, and fill its time", "[sim]") {
   const Recorded recorded = exchange(4, true);
   for (const auto* rows : {&recorded.own, &recorded.of_tasks})
