@@ -1,28 +1,38 @@
 #include "backend/call_times.hpp"
 
+#include <stdexcept>
+
 namespace paragrad::backend {
-namespace {
 
-struct Entry {
-  std::string_view name;
-  KernelKind kind;
-};
-
-constexpr std::array<Entry, kernel_count> entries{{
-#define KERNEL(name, kind) {#name, KernelKind::kind},
+std::string_view kernel_name(Kernel kernel) {
+  switch (kernel) {
+#define KERNEL(name, kind) \
+  case Kernel::name:       \
+    return #name;
 #include "backend/kernels.def"
 #undef KERNEL
-}};
+    case Kernel::count:
+      break;
+  }
+  throw std::logic_error("no kernel has this number");
+}
 
-}  // namespace
-
-std::string_view kernel_name(Kernel kernel) { return entries[static_cast<std::size_t>(kernel)].name; }
-
-KernelKind kernel_kind(Kernel kernel) { return entries[static_cast<std::size_t>(kernel)].kind; }
+KernelKind kernel_kind(Kernel kernel) {
+  switch (kernel) {
+#define KERNEL(name, kind) \
+  case Kernel::name:       \
+    return KernelKind::kind;
+#include "backend/kernels.def"
+#undef KERNEL
+    case Kernel::count:
+      break;
+  }
+  throw std::logic_error("no kernel has this number");
+}
 
 std::optional<Kernel> find_kernel(std::string_view name) {
   for (std::size_t i = 0; i < kernel_count; ++i)
-    if (entries[i].name == name) return static_cast<Kernel>(i);
+    if (kernel_name(static_cast<Kernel>(i)) == name) return static_cast<Kernel>(i);
   return std::nullopt;
 }
 
