@@ -41,6 +41,7 @@ struct Share {
   std::vector<double> begin_s, end_s;  // of every repetition
   std::uint64_t messages = 0;          // sent in one repetition
   std::uint64_t bytes = 0;
+  std::uint64_t added_bytes = 0;
   std::string explanation;
 };
 
@@ -54,6 +55,7 @@ struct Measurement {
   std::uint64_t messages = 0;          // sent by all workers
   std::uint64_t busiest_messages = 0;  // sent by the worker that sends most of them
   std::uint64_t busiest_bytes = 0;
+  std::uint64_t busiest_additions = 0;  // bytes added by the worker that adds most
   std::optional<double> closed_form_s;
   std::string explanation;
 
@@ -90,7 +92,7 @@ Share take_part(comm::Communicator& plain, const comm::Allreduce& allreduce, std
   if (comm.rank() == 0) share.explanation = allreduce.explain(comm, floats);
   for (int i = -warm_ups; i < repeat; ++i) {
     if (warm_ups + repeat > 1) comm::barrier(plain);
-    const std::uint64_t messages = comm.messages(), bytes = comm.bytes();
+    const std::uint64_t messages = comm.messages(), bytes = comm.bytes(), added_bytes = comm.added_bytes();
     const double begin_s = comm.now_s();
     allreduce(comm, arena.span());
     if (i < 0) continue;  // pages and connections are made on first use
@@ -98,14 +100,16 @@ Share take_part(comm::Communicator& plain, const comm::Allreduce& allreduce, std
     share.end_s.push_back(comm.now_s());
     share.messages = comm.messages() - messages;
     share.bytes = comm.bytes() - bytes;
+    share.added_bytes = comm.added_bytes() - added_bytes;
   }
   return share;
 }
 
-void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes) {
+void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes, std::uint64_t added_bytes) {
   measurement.messages += messages;
   measurement.busiest_messages = std::max(measurement.busiest_messages, messages);
   measurement.busiest_bytes = std::max(measurement.busiest_bytes, bytes);
+  measurement.busiest_additions = std::max(measurement.busiest_additions, added_bytes);
 }
 
 /// What comm/collectives/cost.hpp says of this platform; nothing where it knows the collective or the platform too little.
@@ -116,7 +120,7 @@ std::optional<double> closed_form_s(const std::string& collective, const sim::Pl
   const auto wire = [&](const sim::Link& link) { return comm::Wire{link.latency_s, overhead_s, link.bytes_per_s}; };
   const sim::Link& inside = platform.sockets_per_node > 1 ? platform.node : platform.peer;
   const comm::Surroundings where{wire(inside), wire(platform.leaf),
-                                 workers_per_node > 0 ? workers_per_node : platform.devices_per_node};
+                                 workers_per_node > 0 ? workers_per_node : platform.workers_per_node(workers)};
   return comm::cost_of(collective, workers, bytes, where).time_s;
 }
 
@@ -142,7 +146,7 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
     }
     result.times_s.push_back(end_s - begin_s);
   }
-  for (const Share& share : shares) count(result, share.messages, share.bytes);
+  for (const Share& share : shares) count(result, share.messages, share.bytes, share.added_bytes);
   return result;
 }
 
@@ -150,19 +154,21 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
 Measurement measure(comm::Communicator& comm, const CollectiveArguments& arguments, std::size_t floats) {
   const auto allreduce = comm::make_allreduce(arguments.collective);
   const Share mine = take_part(comm, *allreduce, floats, 2, arguments.repeat);
-  const auto repeat = mine.end_s.size(), width = repeat + 2;
-  std::vector<double> all(static_cast<std::size_t>(comm.size()) * width);  // [workers][times, messages, bytes]
+  const auto repeat = mine.end_s.size(), width = repeat + 3;
+  std::vector<double> all(static_cast<std::size_t>(comm.size()) * width);  // [workers][times, messages, bytes, additions]
   double* row = &all[static_cast<std::size_t>(comm.rank()) * width];
   for (std::size_t i = 0; i < repeat; ++i) row[i] = mine.end_s[i] - mine.begin_s[i];
   row[repeat] = static_cast<double>(mine.messages);
   row[repeat + 1] = static_cast<double>(mine.bytes);
+  row[repeat + 2] = static_cast<double>(mine.added_bytes);
   comm::sum_in_rank_order(comm, all);
   Measurement result{comm.size(), floats * sizeof(float)};
   result.times_s.resize(repeat);
   result.explanation = mine.explanation;
   for (const double* r = all.data(); r != all.data() + all.size(); r += width) {
     for (std::size_t i = 0; i < repeat; ++i) result.times_s[i] = std::max(result.times_s[i], r[i]);
-    count(result, static_cast<std::uint64_t>(r[repeat]), static_cast<std::uint64_t>(r[repeat + 1]));
+    const auto counted = [&](std::size_t i) { return static_cast<std::uint64_t>(r[repeat + i]); };
+    count(result, counted(0), counted(1), counted(2));
   }
   return result;
 }
@@ -176,6 +182,7 @@ core::Json record_of(const Measurement& m) {
           {"messages", m.messages},
           {"busiest_messages", m.busiest_messages},
           {"busiest_bytes", m.busiest_bytes},
+          {"busiest_additions", m.busiest_additions},
           {"closed_form_s", m.closed_form_s ? core::Json(*m.closed_form_s) : core::Json(nullptr)},
           {"closed_form_ratio", m.closed_form_s ? core::Json(m.least_s() / *m.closed_form_s) : core::Json(nullptr)},
           {"explanation", m.explanation}};

@@ -4,7 +4,7 @@
 
 namespace paragrad::comm {
 
-/// Another communicator, with a count of what this worker sends through it.
+/// Another communicator, with a count of what this worker sends through it and adds.
 class CountingCommunicator : public Communicator {
  public:
   explicit CountingCommunicator(Communicator& inner) : Communicator(inner.device()), inner_(inner) {
@@ -23,17 +23,22 @@ class CountingCommunicator : public Communicator {
   }
   Received wait(Request request) override { return inner_.wait(request); }
   double now_s() override { return inner_.now_s(); }
-  void add(std::span<const float> from, std::span<float> to) override { inner_.add(from, to); }
+  void add(std::span<const float> from, std::span<float> to) override {
+    added_bytes_ += from.size_bytes();
+    inner_.add(from, to);
+  }
   void library_allreduce(std::span<float> data) override { inner_.library_allreduce(data); }
   std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
 
   std::uint64_t messages() const { return messages_; }
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t added_bytes() const { return added_bytes_; }
 
  private:
   Communicator& inner_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t added_bytes_ = 0;
 };
 
 }  // namespace paragrad::comm

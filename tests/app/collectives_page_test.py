@@ -34,7 +34,7 @@ WORKERS = [*range(2, 18), 64]
 
 
 def formulas() -> dict[str, list[str]]:
-    """Rows of the table by algorithm: steps, messages, bytes, time."""
+    """Rows of the table by algorithm: steps, messages, bytes, additions, time."""
     section = PAGE.read_text().split("## Closed forms")[1].split("## ")[0]
     rows = [re.findall(r"`([^`]+)`", line) for line in section.splitlines() if line.startswith("| `")]
     return {row[0]: row[1:] for row in rows}
@@ -75,7 +75,7 @@ class Page(unittest.TestCase):
         self.assertEqual(set(formulas()), set(listed) - {"hierarchical", "auto", "native"})
 
     def test_steps_messages_and_bytes_are_those_of_the_simulator(self):
-        for algorithm, (steps, messages, sent, _) in formulas().items():
+        for algorithm, (steps, messages, sent, added, _) in formulas().items():
             for workers in WORKERS:
                 n = 4 * workers * 32  # equal stripes for N and for smaller powers of two
                 measured = self.measure(algorithm, workers, n, 10, 1e6)
@@ -83,6 +83,7 @@ class Page(unittest.TestCase):
                     self.assertEqual(round(measured["time_s"] / 10e-6), value(steps, workers, n, 0, 1))
                     self.assertEqual(measured["messages"], value(messages, workers, n, 0, 1))
                     self.assertEqual(measured["busiest_bytes"], value(sent, workers, n, 0, 1))
+                    self.assertEqual(measured["busiest_additions"], value(added, workers, n, 0, 1))
 
     def test_times_are_those_of_the_simulator(self):
         for algorithm, (*_, time) in formulas().items():

@@ -23,6 +23,7 @@ struct Measured {
   double time_s = 0;
   std::uint64_t messages = 0;
   std::uint64_t busiest_bytes = 0;
+  std::uint64_t busiest_additions = 0;
 };
 
 Measured measure(const std::string& algorithm, const Platform& platform, int workers, std::size_t floats) {
@@ -36,6 +37,7 @@ Measured measure(const std::string& algorithm, const Platform& platform, int wor
     (*allreduce)(comm, data.span());
     result.messages += comm.messages();
     result.busiest_bytes = std::max(result.busiest_bytes, comm.bytes());
+    result.busiest_additions = std::max(result.busiest_additions, comm.added_bytes());
   });
   result.time_s = report.makespan_s;
   return result;
@@ -76,6 +78,7 @@ TEST_CASE("closed forms: steps, messages and bytes are those that the simulator 
     CHECK(std::llround(measured.time_s / latency_only.latency_s) == cost.steps);
     CHECK(measured.messages == cost.messages);
     CHECK(measured.busiest_bytes == cost.busiest_bytes);
+    CHECK(measured.busiest_additions == cost.busiest_additions);
   }
 }
 

@@ -30,7 +30,8 @@ class Model {
     const Wire& slow = wire(farthest());
     const double hop_s = workers_ == here ? message(slow, stripe)
                                           : (message(slow, stripe) + (here - 1) * message(where_.inside, stripe)) / here;
-    return {steps, count(workers_) * steps, whole(steps * stripe), steps * std::max(hop_s, each(slow, stripe))};
+    return {steps, count(workers_) * steps, whole(steps * stripe), steps * std::max(hop_s, each(slow, stripe)),
+            whole(steps * stripe / 2)};
   }
 
   // Worker 0 has log2 n children, rounded up; the longest way down has as many steps, rounded down.
@@ -56,6 +57,7 @@ class Model {
     cost.time_s -= (all_steps - cost.steps) * wire(active()).latency_s;
     cost.messages += count(active()) * rounds;
     cost.busiest_bytes += whole(rounds * bytes_);
+    cost.busiest_additions += whole(rounds * bytes_);
     return cost;
   }
 
@@ -67,12 +69,13 @@ class Model {
     cost.steps += 2 * rounds;
     cost.messages += 2 * count(active()) * rounds;
     cost.busiest_bytes += whole(2 * (bytes_ - half));
+    cost.busiest_additions += whole(bytes_ - half);
     return cost;
   }
 
   Cost parameter_server() const {
     return {workers_ > 1 ? 2 : 0, 2 * count(workers_ - 1), whole((workers_ - 1) * bytes_),
-            2 * burst(wire(farthest()), workers_ - 1, bytes_, short_messages(bytes_), 1)};
+            2 * burst(wire(farthest()), workers_ - 1, bytes_, short_messages(bytes_), 1), whole((workers_ - 1) * bytes_)};
   }
 
   Cost sharded_parameter_server() const {
@@ -80,7 +83,8 @@ class Model {
     const int others = workers_ - 1;
     const double alone_s = burst(wire(farthest()), others, stripe, short_messages(stripe), 1);
     const double shared_s = where_.between.bytes_per_s > 0 ? between_nodes_s(stripe) : 0;
-    return {workers_ > 1 ? 2 : 0, 2 * count(workers_) * others, whole(2 * others * stripe), 2 * std::max(alone_s, shared_s)};
+    return {workers_ > 1 ? 2 : 0, 2 * count(workers_) * others, whole(2 * others * stripe), 2 * std::max(alone_s, shared_s),
+            whole(others * stripe)};
   }
 
   Cost double_tree() const {
@@ -100,7 +104,8 @@ class Model {
       turn_s = std::max(turn_s, (depth > 1 ? shared : 1) * each(link, segment));
     }
     const double halves = std::min(workers_, 4);  // up in both trees, down to two children in one
-    return {2 * depth, 4 * count(workers_ - 1), whole(halves * half), 2 * (fill_s + others * turn_s)};
+    return {2 * depth, 4 * count(workers_ - 1), whole(halves * half), 2 * (fill_s + others * turn_s),
+            whole(std::min(workers_ - 1, 2) * half)};
   }
 
  private:
@@ -123,7 +128,7 @@ class Model {
 
   Cost binomial(double bytes) const {
     const int children = log2_ceil(workers_), depth = log2_floor(workers_);
-    Cost cost{2 * depth, 2 * count(workers_ - 1), whole(children * bytes_), 0};
+    Cost cost{2 * depth, 2 * count(workers_ - 1), whole(children * bytes_), 0, whole(children * bytes_)};
     for (int level = 0; level < depth; ++level) cost.time_s += 2 * message(wire(1 << level), bytes);
     if (children > depth) cost.time_s += 2 * each(wire(active()), bytes);
     return cost;
@@ -144,7 +149,7 @@ class Model {
     const int outside = workers_ - active();
     if (outside == 0) return {};
     const int flows = active() < where_.workers_per_node ? 1 : std::min(where_.workers_per_node, outside);
-    return {2, 2 * count(outside), whole(bytes), 2 * message(wire(active()), flows * bytes)};
+    return {2, 2 * count(outside), whole(bytes), 2 * message(wire(active()), flows * bytes), whole(bytes)};
   }
 
   /// Every worker of a node sends a stripe to every worker of the other nodes.
@@ -196,7 +201,8 @@ Cost hierarchical(std::string_view parameters, int workers, double bytes, const 
   const Cost between = cost_in(parts.outer, groups, owned, across);
   const auto both = static_cast<std::uint64_t>(all_own ? group : owners);
   return {inside.steps + between.steps, static_cast<std::uint64_t>(groups) * inside.messages + both * between.messages,
-          inside.busiest_bytes + between.busiest_bytes, inside.time_s + between.time_s};
+          inside.busiest_bytes + between.busiest_bytes, inside.time_s + between.time_s,
+          inside.busiest_additions + between.busiest_additions};
 }
 
 }  // namespace

@@ -23,12 +23,13 @@ struct Surroundings {
   int workers_per_node = 1;
 };
 
-/// What an allreduce costs. Additions cost nothing here: add them to the wires, or see the simulator.
+/// What an allreduce costs.
 struct Cost {
-  int steps = 0;                    ///< messages in a row on the longest path
-  std::uint64_t messages = 0;       ///< of all workers together, while none is longer than a segment
-  std::uint64_t busiest_bytes = 0;  ///< sent by the worker that sends most
-  double time_s = 0;
+  int steps = 0;                        ///< messages in a row on the longest path
+  std::uint64_t messages = 0;           ///< of all workers together, while none is longer than a segment
+  std::uint64_t busiest_bytes = 0;      ///< sent by the worker that sends most
+  double time_s = 0;                    ///< of the messages alone: additions take no time here
+  std::uint64_t busiest_additions = 0;  ///< bytes of float32 that the worker which adds most adds
 };
 
 /// The closed forms of all algorithms in one place; src/comm/collectives/README.md derives them. Exact in steps, messages
