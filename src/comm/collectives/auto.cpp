@@ -1,7 +1,5 @@
-#include <array>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "comm/allreduce.hpp"
@@ -21,18 +19,20 @@ constexpr double default_bytes_per_s = 6e9;
 // As on a processor that copies messages meanwhile; a GPU adds faster still, and there it hardly matters.
 constexpr double additions_to_bandwidth = 2;
 
-/// In this order; of equal costs the first is taken.
-constexpr std::array candidates{"ring",
-                                "halving_doubling",
-                                "butterfly",
-                                "double_tree",
-                                "tree",
-                                "sharded_parameter_server",
-                                "hierarchical",
-                                "hierarchical:ring+halving_doubling",
-                                "hierarchical:ring+butterfly",
-                                "hierarchical:tree+butterfly",
-                                "hierarchical:tree+halving_doubling"};
+/// Names in this order; of equal costs the first is taken.
+std::vector<std::string> candidates() {
+  return {"ring",
+          "halving_doubling",
+          "butterfly",
+          "double_tree",
+          "tree",
+          "sharded_parameter_server",
+          "hierarchical",
+          "hierarchical:ring+halving_doubling",
+          "hierarchical:ring+butterfly",
+          "hierarchical:tree+butterfly",
+          "hierarchical:tree+halving_doubling"};
+}
 
 /// For every call the algorithm whose closed form (collectives/cost.hpp) is least for this length, number of workers and
 /// workers per node: a function of these and of two constants, so that all workers and both worlds choose alike. The
@@ -41,8 +41,8 @@ constexpr std::array candidates{"ring",
 /// Additions take half the time of messages: without them two workers would exchange, and add, whole arrays.
 class AutoAllreduce : public Allreduce {
  public:
-  AutoAllreduce(double alpha_s, double bytes_per_s) : wire_{0, alpha_s, bytes_per_s} {
-    for (const char* name : candidates) algorithms_.push_back(make_allreduce(name));
+  AutoAllreduce(double alpha_s, double bytes_per_s) : wire_{0, alpha_s, bytes_per_s}, names_(candidates()) {
+    for (const std::string& name : names_) algorithms_.push_back(make_allreduce(name));
   }
 
   core::Range owned(Communicator& comm, std::size_t length) const override {
@@ -55,9 +55,9 @@ class AutoAllreduce : public Allreduce {
     const Choice choice = choose(comm, length);
     const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
     const std::string last =
-        choice.next == choice.best ? "" : core::format(", {} would take {}", candidates[choice.next], time(choice.next_s));
+        choice.next == choice.best ? "" : core::format(", {} would take {}", names_[choice.next], time(choice.next_s));
     return core::format("{} for {} among {} workers, {} per node: {} by its closed form{} (start-up {}, {})",
-                        candidates[choice.best],
+                        names_[choice.best],
                         core::format_quantity(static_cast<double>(length * sizeof(float)), core::Unit::bytes), comm.size(),
                         comm.workers_per_node(), time(choice.best_s), last, time(wire_.overhead_s),
                         core::format_quantity(wire_.bytes_per_s, core::Unit::bandwidth));
@@ -72,8 +72,8 @@ class AutoAllreduce : public Allreduce {
   Choice choose(const Communicator& comm, std::size_t length) const {
     const Surroundings where{wire_, wire_, comm.workers_per_node()};
     Choice choice;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const Cost cost = cost_of(candidates[i], comm.size(), length * sizeof(float), where);
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const Cost cost = cost_of(names_[i], comm.size(), length * sizeof(float), where);
       const double time_s =
           cost.time_s + static_cast<double>(cost.busiest_additions) / (additions_to_bandwidth * wire_.bytes_per_s);
       if (i == 0 || time_s < choice.best_s) {
@@ -91,6 +91,7 @@ class AutoAllreduce : public Allreduce {
   }
 
   Wire wire_;
+  std::vector<std::string> names_;
   std::vector<std::unique_ptr<Allreduce>> algorithms_;
 };
 

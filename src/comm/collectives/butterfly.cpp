@@ -14,9 +14,8 @@ namespace {
 ///
 /// Steps     log2 p, p the largest power of two in n; where n > p one or two more.
 /// Bytes     every worker sends and receives log2 p * data.size_bytes(); folded pairs once more.
-/// Order     x[i] + x[p+i] first, then neighbours, pairs of neighbours, …: a balanced tree over the ranks. The two sides of
-/// an
-///           exchange compute a + b and b + a, which are the same bits (all NaNs taken as one).
+/// Order     x[i] + x[p+i] first, then neighbours, pairs of neighbours, …: a balanced tree over the ranks. The two sides
+///           of an exchange compute a + b and b + a, which are the same bits (all NaNs taken as one).
 class ButterflyAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator&, std::size_t length) const override { return {0, length}; }

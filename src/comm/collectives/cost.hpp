@@ -32,15 +32,14 @@ struct Cost {
   std::uint64_t busiest_additions = 0;  ///< bytes of float32 that the worker which adds most adds
 };
 
-/// The closed forms of all algorithms in one place; src/comm/collectives/README.md derives them. Exact in steps, messages
+/// The closed forms of all algorithms in one place; src/comm/collectives/README.md shows them. Exact in steps, messages
 /// and, where `bytes` divides into equal stripes of float32, in bytes. The time is exact to rounding where no message is
 /// longer than a segment (256 kB) and nobody shares a link (workers_per_node = 1); longer arrays are cut into segments that
 /// follow each other closely, so that the ring, for instance, is up to half its latencies faster; where workers share the
 /// node's link, each step takes as long as the link needs for all who use it.
 ///
-/// algorithm  of the catalogue, with parameters; auto: of the one that it chooses. Throws ConfigError for an unknown one,
-/// and
-///            for native, of which nothing is known.
+/// algorithm  of the catalogue, hierarchical with its parameters. Throws ConfigError for others: nothing is known of native,
+///            and auto is one of these.
 Cost cost_of(std::string_view algorithm, int workers, std::size_t bytes, const Surroundings& where);
 
 }  // namespace paragrad::comm

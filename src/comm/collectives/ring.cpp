@@ -11,9 +11,9 @@ namespace {
 /// Ring (Patarasuk & Yuan, JPDC 69(2), 2009): the array is cut into n stripes; each travels once around the ring collecting
 /// its sum, and once more spreading it. No worker sends more than any allreduce must.
 ///
-/// Steps     2 (n-1), each with one stripe. A segment of a stripe goes on as soon as it has been added, while the next
-/// arrives. Bytes     every worker sends and receives 2 (n-1)/n * data.size_bytes(). Order     stripe c, owned by worker c:
-/// ((x[c+1] + x[c+2]) + …) + x[c], ranks modulo n.
+/// Steps     2 (n-1), each with one stripe. A segment of it goes on as soon as it has been added, while the next arrives.
+/// Bytes     every worker sends and receives 2 (n-1)/n * data.size_bytes().
+/// Order     stripe c, owned by worker c: ((x[c+1] + x[c+2]) + …) + x[c], ranks modulo n.
 class RingAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override {
