@@ -31,6 +31,8 @@ class ChannelTable {
  public:
   ChannelTable() : entries_(1024) {}
 
+  bool empty() const { return used_ == 0; }
+
   /// The channel's queues, made where there are none. Valid until the next call of a function of this class.
   Queues& at(const Channel& channel) {
     if (2 * (used_ + 1) > entries_.size()) grow();

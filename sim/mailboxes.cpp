@@ -125,6 +125,7 @@ void Mailboxes::add_receive(Id id) {
   link(receives, box.receives, id);
   if (receive.from == comm::any_source) {
     ++box.any_source;
+    ++any_source_;
     return;
   }
   Queues& queues = channels_.at(channel_of(receive));
@@ -146,6 +147,7 @@ void Mailboxes::take_receive(Id id) {
   unlink(receives, box.receives, id);
   if (receive.from == comm::any_source) {
     --box.any_source;
+    --any_source_;
     return;
   }
   Queues& queues = *channels_.find(channel_of(receive));

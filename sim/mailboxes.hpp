@@ -97,6 +97,8 @@ class Mailboxes {
 
   bool any_source_waits(int rank, int tag) const;
 
+  bool empty() const { return channels_.empty() && any_source_ == 0; }
+
   /// Matches what can be matched in a mailbox now that all that arrives by `now` has arrived.
   std::vector<Match> match_any(int rank, Time now);
 
@@ -133,6 +135,7 @@ class Mailboxes {
 
   std::vector<Box> boxes_;
   ChannelTable channels_;
+  std::size_t any_source_ = 0;  // receives from any source that wait
 };
 
 }  // namespace paragrad::sim

@@ -34,6 +34,7 @@ class SimWorker : public comm::Worker {
 
   void launch(Task task) override {
     if (computing_) throw std::logic_error("a task was launched from within a computation");
+    communicator_.world().gathering.disable();
     tasks_.launch(std::move(task));
   }
   void join() override { tasks_.join(); }

@@ -29,6 +29,9 @@ struct Options {
 
   std::function<void(const Transfer&)> on_transfer = nullptr;  ///< is told of every message, in the same order in every run
 
+  /// In timing mode, an allreduce of all workers may be worked out at once where that gives the same times.
+  bool shortcuts = true;
+
   /// Of each worker. What it computes on a device that computes does not run there.
   std::size_t stack_bytes = 256 * 1024;
 
@@ -40,7 +43,8 @@ struct Report {
   double makespan_s = 0;  ///< virtual time at which the last worker ended
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t events = 0;  ///< of the simulator
+  std::uint64_t events = 0;     ///< of the simulator
+  std::uint64_t shortcuts = 0;  ///< allreduces that were worked out at once
 };
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.

@@ -6,6 +6,7 @@
 
 #include "backend/meta/meta_memory.hpp"
 #include "sim/engine/fiber.hpp"
+#include "sim/shortcut/gathering.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -40,6 +41,11 @@ Transport::Transport(Engine& engine, Network& network, int workers, const Platfo
   if (costs.copy_bytes_per_s > 0) copy_ = InverseBandwidth(costs.copy_bytes_per_s);
 }
 
+void Transport::settle() {
+  engine_.settle();
+  if (gathering_ != nullptr) gathering_->make_way();
+}
+
 comm::Request Transport::start_send(int from, int to, int tag, std::span<const std::byte> data) {
   ++messages_sent_;
   bytes_sent_ += data.size();
@@ -47,7 +53,7 @@ comm::Request Transport::start_send(int from, int to, int tag, std::span<const s
   const bool eager = bytes <= eager_bytes_;
   const Time busy = send_overhead_ + (eager ? copy_.time_of(bytes) : 0);
   engine_.pass(busy);
-  engine_.settle();
+  settle();
 
   const Id id = boxes_.sends.add({.from = from, .to = to, .tag = tag, .eager = eager, .data = data});
   Send& send = boxes_.sends[id];
@@ -65,12 +71,15 @@ comm::Request Transport::start_send(int from, int to, int tag, std::span<const s
   } else if (!eager && boxes_.any_source_waits(to, tag)) {
     match_at_end_of(send.visible_at, to);
   }
-  if (eager) network_.start(from, to, bytes, *this, id);
+  if (eager) {
+    ++under_way_;
+    network_.start(from, to, bytes, *this, id);
+  }
   return {id};
 }
 
 comm::Request Transport::start_receive(int rank, int from, int tag, std::span<std::byte> data) {
-  engine_.settle();
+  settle();
   const Id id = boxes_.receives.add({.rank = rank, .from = from, .tag = tag, .data = data, .posted_at = engine_.now()});
   const Id send = boxes_.post_receive(id);
   if (send != no_id) {
@@ -106,6 +115,7 @@ void Transport::match(Id id, Id receive_id) {
     if (send.visible_at != never) deliver(id);
     return;
   }
+  ++under_way_;
   if (!handshake_) return depart(id);
   const Time both_ready = std::max(engine_.now(), send.visible_at);
   engine_.schedule(both_ready + network_.latency(send.from, send.to), static_cast<std::uint32_t>(send.from), *this,
@@ -129,6 +139,7 @@ void Transport::arrives(std::uint64_t message, Time at) {
   const Id id = static_cast<Id>(message);
   Send& send = boxes_.sends[id];
   send.visible_at = at;
+  --under_way_;
   if (send.receive != no_id)
     deliver(id);
   else if (boxes_.any_source_waits(send.to, send.tag))

@@ -11,6 +11,8 @@
 
 namespace paragrad::sim {
 
+class Gathering;
+
 /// Messages between emulated workers: MPI's semantics and the processors' costs, over mailboxes and a network model.
 ///
 /// A message of at most eager_bytes is copied (where it has content, see Device::computes) and travels at once. A longer one
@@ -32,6 +34,15 @@ class Transport : private Delivery, private EventHandler {
   comm::Request start_receive(int rank, int from, int tag, std::span<std::byte> data);
   comm::Received wait(comm::Request request);
 
+  /// Nothing is on its way, nobody waits for a message.
+  bool idle() const { return under_way_ == 0 && boxes_.empty(); }
+
+  /// Who has to make way before the network is touched.
+  void set_gathering(Gathering& gathering) { gathering_ = &gathering; }
+
+  /// Messages that were sent elsewhere.
+  void count(std::uint64_t messages, std::uint64_t bytes) { messages_sent_ += messages, bytes_sent_ += bytes; }
+
   std::uint64_t messages() const { return messages_sent_; }
   std::uint64_t bytes() const { return bytes_sent_; }
 
@@ -40,6 +51,7 @@ class Transport : private Delivery, private EventHandler {
   void sent(std::uint64_t send, Time at) override;
   void fire(std::uint64_t argument) override;
 
+  void settle();
   void match(Id send, Id receive);
   void deliver(Id send);
   void depart(Id send);
@@ -57,6 +69,8 @@ class Transport : private Delivery, private EventHandler {
   bool handshake_;
   InverseBandwidth copy_;
   Mailboxes boxes_;
+  Gathering* gathering_ = nullptr;
+  std::uint64_t under_way_ = 0;  // messages that are matched or eager, and of which it is not known when they arrive
   std::uint64_t messages_sent_ = 0;
   std::uint64_t bytes_sent_ = 0;
 };

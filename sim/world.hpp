@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 
 #include "sim/compute/measured_times.hpp"
 #include "sim/compute/roofline.hpp"
@@ -8,6 +9,7 @@
 #include "sim/network/network.hpp"
 #include "sim/network/storage.hpp"
 #include "sim/network/watched.hpp"
+#include "sim/shortcut/gathering.hpp"
 #include "sim/simulation.hpp"
 #include "sim/transport.hpp"
 #include "sim/turns.hpp"
@@ -35,6 +37,8 @@ struct World {
   int workers;
   double compute_scale;
   int workers_per_node;
+  std::unordered_map<std::uint32_t, Time> sum_times;  // that were asked for; looked up only
+  Gathering gathering;
 
   World(const Platform& platform_, int workers_, const Options& options)
       : platform(platform_),
@@ -47,8 +51,29 @@ struct World {
         call_times(measured_times(platform.device)),
         workers(workers_),
         compute_scale(options.compute_scale),
-        workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)) {
+        workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)),
+        gathering(*this, options.shortcuts && can_foresee(options)) {
     meta->charge_by(call_times);
+    transport.set_gathering(gathering);
+    engine.set_when_stuck([this] { return gathering.nobody_else_comes(); });
+  }
+
+  /// Time of adding so many floats on a device.
+  Time time_of_sum(std::uint32_t floats) {
+    const auto [found, is_new] = sum_times.try_emplace(floats);
+    if (!is_new) return found->second;
+    core::Arena data = meta->allocate(floats);
+    const backend::WorkMeter before = meta->meter();
+    meta->add(data.span(), data.span());
+    backend::WorkMeter work = meta->meter();
+    work -= before;
+    return found->second = roofline.duration(work);
+  }
+
+ private:
+  bool can_foresee(const Options& options) const {
+    return !backend::make_device(options.device)->computes() && network->insight().topology != nullptr &&
+           !platform.host.reduces && platform.faults.empty() && !turns.needed();
   }
 };
 

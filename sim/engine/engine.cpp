@@ -31,7 +31,10 @@ void Engine::run() {
       take_finished(true);
       continue;
     }
-    if (events_.empty()) report_deadlock();
+    if (events_.empty()) {
+      if (when_stuck_ && when_stuck_()) continue;
+      report_deadlock();
+    }
     const Event event = events_.pop();
     now_ = event.key.time;
     ++fired_;

@@ -68,6 +68,12 @@ class Engine {
   Time now() const;
   std::uint64_t events() const { return fired_; }  ///< so far
 
+  /// Sets the common clock back. The caller knows that nothing shared has been touched since.
+  void go_back_to(Time time) { now_ = time; }
+
+  /// Asked when no events are left but fibers are: true if there is something to do now.
+  void set_when_stuck(std::function<bool()> when_stuck) { when_stuck_ = std::move(when_stuck); }
+
   /// handler.fire(argument) at time `at` >= now(), in the name of `actor`.
   void schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument);
 
@@ -127,6 +133,7 @@ class Engine {
   std::unordered_map<std::uint64_t, Computing*> computing_;  // looked up by id only, never iterated
   std::set<EventKey> bounds_;
   std::vector<HostPool::Finished> finished_;
+  std::function<bool()> when_stuck_;
   Fiber* current_ = nullptr;
   std::size_t live_ = 0;
   Time now_ = 0;

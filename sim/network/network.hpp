@@ -11,6 +11,9 @@
 
 namespace paragrad::sim {
 
+class Resources;
+class Topology;
+
 /// Told of a message's fate as soon as nothing can change it any more: `at` is now or later. So what nobody waits for costs
 /// no event.
 class Delivery {
@@ -41,6 +44,13 @@ class Network {
   /// Reads or writes `bytes` of the host memory of the worker's node, from now on; messages that are staged there wait
   /// meanwhile. Returns when that is over. Only for platforms whose hosts reduce.
   virtual Time pass_host_memory(int rank, std::int64_t bytes) = 0;
+
+  /// For who works out messages beforehand: how whole messages travel, if that is all there is to the model.
+  struct Insight {
+    const Topology* topology = nullptr;  ///< or none
+    Resources* resources = nullptr;
+  };
+  virtual Insight insight() { return {}; }
 };
 
 std::vector<std::string> network_names();

@@ -41,6 +41,7 @@ void Resources::slow(Id id, Time from, Time until, double factor) {
 
 Resources::Use Resources::take(Id id, Time head, std::int64_t bytes, Time at_least) {
   Resource& resource = resources_[id];
+  resource.asked = head;
   const Time duration = std::max(resource.bandwidth.time_of(bytes), at_least);
   if (resource.channels == none) {
     const Use taken = use(resource, std::max(head, resource.free), duration);

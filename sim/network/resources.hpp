@@ -12,7 +12,7 @@ namespace paragrad::sim {
 /// message after the other in the order of asking, and rests for a gap in between.
 ///
 /// What can carry several messages at full speed at a time (the uplinks of a switch: a bundle of cables) has as many
-/// channels as fit into its capacity; a message takes the channel that is free first. Memory: 24 bytes per resource.
+/// channels as fit into its capacity; a message takes the channel that is free first. Memory: 32 bytes per resource.
 class Resources {
  public:
   using Id = std::uint32_t;
@@ -35,12 +35,25 @@ class Resources {
   /// Takes the resource for `bytes`, from `head` at the earliest, for `at_least` at full speed. Ends `never` if it is dead.
   Use take(Id resource, Time head, std::int64_t bytes, Time at_least = 0);
 
+  // For who foresees uses (sim/shortcut): resources of one channel and of constant speed.
+  struct State {
+    Time asked = -1;  ///< time of the last call of take; -1: none
+    Time free = 0;
+  };
+  std::size_t size() const { return resources_.size(); }
+  Time gap() const { return gap_; }
+  bool simple(Id id) const { return resources_[id].channels == none && resources_[id].speed == none; }
+  Time duration(Id id, std::int64_t bytes) const { return resources_[id].bandwidth.time_of(bytes); }
+  State state(Id id) const { return {resources_[id].asked, resources_[id].free}; }
+  void set_state(Id id, State state) { resources_[id].asked = state.asked, resources_[id].free = state.free; }
+
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   struct Resource {
     InverseBandwidth bandwidth;
     Time free = 0;                  // one channel
+    Time asked = -1;                // head of the last message
     std::uint32_t channels = none;  // else: index into channels_
     std::uint32_t speed = none;     // index into speeds_
   };

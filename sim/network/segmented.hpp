@@ -16,6 +16,7 @@ class SegmentedNetwork : public FifoNetwork, private Delivery, private EventHand
   SegmentedNetwork(Engine& engine, const Platform& platform, int workers);
 
   Time start(int from, int to, std::int64_t bytes, Delivery& receiver, std::uint64_t message) override;
+  Insight insight() override { return {}; }
 
  private:
   struct Flow {

@@ -143,6 +143,16 @@ Time Topology::latency_of(int from, int to, const Platform::SizeClass& factors) 
 
 Time Topology::latency(int from, int to) const { return latency_of(device_of(from), device_of(to), size_classes_.front()); }
 
+Time Topology::least_latency() const {
+  Time level = std::min(self_, peer_);
+  if (sockets_ > 1) level = std::min(level, node_);
+  if (nodes_in_use() > 1) level = std::min(level, leaf_);
+  if (leaf_of(nodes_in_use() - 1) > 0) level = std::min(level, core_);
+  double factor = 1;
+  for (const Platform::SizeClass& factors : size_classes_) factor = std::min(factor, factors.latency_factor);
+  return static_cast<Time>(static_cast<double>(level) * factor);
+}
+
 const Platform::SizeClass& Topology::size_class(std::int64_t bytes) const {
   std::size_t found = 0;
   while (found + 1 < size_classes_.size() && size_classes_[found + 1].from_bytes <= bytes) ++found;

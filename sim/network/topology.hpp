@@ -27,6 +27,9 @@ class Topology {
 
   Route route(int from, int to, std::int64_t bytes) const;
 
+  /// Of any message between any two workers, at least.
+  Time least_latency() const;
+
   /// Of a short message.
   Time latency(int from, int to) const;
 

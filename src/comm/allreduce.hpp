@@ -35,6 +35,7 @@ class Allreduce {
   virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
 
   void operator()(Communicator& comm, std::span<float> data) const {
+    if (comm.shortcut(*this, data)) return;
     reduce(comm, data);
     gather(comm, data);
   }

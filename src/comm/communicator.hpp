@@ -29,6 +29,8 @@ struct Request {
   std::uint64_t id = 0;
 };
 
+class Allreduce;
+
 /// Messages between workers: the only way in which strategies and collectives reach another worker. MPI ranks and emulated
 /// workers offer the same, so an algorithm is written once.
 ///
@@ -67,6 +69,10 @@ class Communicator {
   /// The sum over all workers by the transport's own routine (MPI_Allreduce), for speed or comparison; its order of
   /// additions is the library's. Throws ConfigError where the transport has none.
   virtual void library_allreduce(std::span<float> data) = 0;
+
+  /// Whether the transport knows what a whole allreduce leads to without being told message by message; then it is done.
+  /// Asked by every worker for every one. A simulator without payload may know.
+  virtual bool shortcut(const Allreduce&, std::span<float> /*data*/) { return false; }
 
   void send(int to, int tag, std::span<const std::byte> data) { wait(start_send(to, tag, data)); }
   Received receive(int from, int tag, std::span<std::byte> data) { return wait(start_receive(from, tag, data)); }

@@ -1,0 +1,60 @@
+#include "sim/shortcut/timetable.hpp"
+
+namespace paragrad::sim::shortcut {
+namespace {
+
+constexpr std::uint64_t before_us = ~std::uint64_t{0};  // origin of what the resource did before
+
+}  // namespace
+
+Timetable::Timetable(const Resources& resources) : gap_(resources.gap()), tracks_(resources.size()) {
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    const Resources::State state = resources.state(static_cast<Resources::Id>(i));
+    if (state.asked < 0) continue;
+    tracks_[i].whole = false;
+    tracks_[i].insert(0, {state.asked, state.asked, state.free, before_us});
+  }
+}
+
+/// Whether the order of two uses that ask at the same time matters and is not known.
+bool Timetable::in_doubt(const Use& a, const Use& b) {
+  return a.head == b.head && a.origin != b.origin && a.free > a.begin && b.free > b.begin;
+}
+
+Time Timetable::take_between(Track& track, Time head, Time duration, std::uint64_t origin) {
+  track.touched = true;
+  std::uint32_t place = track.count;  // behind all whose heads were not later
+  while (place > 0 && track.at(place - 1).head > head) --place;
+  if (place == 0 && !track.whole) failed_ = true;
+
+  Use use{head, head, 0, origin};
+  if (place > 0) use.begin = std::max(head, track.at(place - 1).free);
+  use.free = use.begin + duration + gap_;
+  for (std::uint32_t i = place; i > 0 && track.at(i - 1).head == head; --i) failed_ |= in_doubt(track.at(i - 1), use);
+  if (place < track.count) failed_ |= use.free > track.at(place).begin;
+  track.insert(place, use);
+  return use.begin;
+}
+
+void Timetable::Track::insert(std::uint32_t index, const Use& use) {
+  if (count == length) {
+    whole = false;
+    if (index == 0) return;  // it has failed already
+    first = (first + 1) % length;
+    --count;
+    --index;
+  }
+  for (std::uint32_t i = count; i > index; --i) at(i) = at(i - 1);
+  at(index) = use;
+  ++count;
+}
+
+void Timetable::commit(Resources& resources) const {
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    const Track& track = tracks_[i];
+    if (track.touched)
+      resources.set_state(static_cast<Resources::Id>(i), {track.at(track.count - 1).head, track.at(track.count - 1).free});
+  }
+}
+
+}  // namespace paragrad::sim::shortcut

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/network/resources.hpp"
+
+namespace paragrad::sim::shortcut {
+
+/// Uses of resources that are found in another order than that of time. A use goes to its place among those that are known,
+/// by the time at which its message's head asks for the resource; if that moves no other use, all have the times that they
+/// would have got one after the other. If it might move one, or if two ask at the same time and nothing says who is first,
+/// the timetable gives up: failed().
+class Timetable {
+ public:
+  explicit Timetable(const Resources& resources);
+
+  /// origin: two uses of one origin that ask at the same time are served in the order of the calls.
+  /// Returns when the use begins.
+  Time take(Resources::Id resource, Time head, Time duration, std::uint64_t origin) {
+    Track& track = tracks_[resource];
+    if (track.count == 0 || track.last().head >= head) return take_between(track, head, duration, origin);
+    const Time begin = std::max(head, track.last().free);
+    track.append({head, begin, begin + duration + gap_, origin});
+    return begin;
+  }
+
+  bool failed() const { return failed_; }
+
+  /// Writes the state after all uses.
+  void commit(Resources& resources) const;
+
+ private:
+  struct Use {
+    Time head = 0;
+    Time begin = 0;
+    Time free = 0;  // when the next one may begin
+    std::uint64_t origin = 0;
+  };
+
+  // The last uses, by head, in a ring. What was before them is past: nothing may come to lie before the first.
+  struct Track {
+    static constexpr std::uint32_t length = 8;
+    std::array<Use, length> uses;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    bool whole = true;  // nothing has been dropped
+    bool touched = false;
+    const Use& last() const { return at(count - 1); }
+    void append(const Use& use) {
+      touched = true;
+      if (count < length) {
+        uses[(first + count++) % length] = use;
+      } else {
+        whole = false;
+        uses[first] = use;
+        first = (first + 1) % length;
+      }
+    }
+    Use& at(std::uint32_t index) { return uses[(first + index) % length]; }
+    const Use& at(std::uint32_t index) const { return uses[(first + index) % length]; }
+    void insert(std::uint32_t index, const Use& use);
+  };
+
+  Time take_between(Track& track, Time head, Time duration, std::uint64_t origin);
+  static bool in_doubt(const Use& a, const Use& b);
+
+  Time gap_;
+  std::vector<Track> tracks_;
+  bool failed_ = false;
+};
+
+}  // namespace paragrad::sim::shortcut

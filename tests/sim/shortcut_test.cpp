@@ -1,0 +1,220 @@
+// Allreduces that are worked out at once have the times of those that are simulated message by message.
+#include <algorithm>
+
+#include "catch.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/contributions.hpp"
+#include "core/errors.hpp"
+#include "core/philox.hpp"
+#include "sim/engine/engine.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::sim;
+using namespace paragrad::sim::testing;
+
+namespace {
+
+struct Outcome {
+  std::vector<Time> ends;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const Outcome&) const = default;
+};
+
+/// A training in small: some rounds of computing for random times and an allreduce.
+struct Case {
+  Platform platform;
+  std::string algorithm;
+  int workers = 2;
+  std::size_t length = 1;
+  std::size_t spread_floats = 0;  // computing takes 4 ns for each of up to so many floats
+  int rounds = 2;
+};
+
+Outcome run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr) {
+  Outcome outcome;
+  outcome.ends.resize(static_cast<std::size_t>(c.workers));
+  Options options;
+  options.device = "meta";
+  options.shortcuts = shortcuts;
+  const auto allreduce = comm::make_allreduce(c.algorithm);
+  const Report report = run(c.platform, c.workers, options, [&](comm::Worker& worker) {
+    const core::RandomStream random(11, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
+    core::Arena data = worker.device().allocate(c.length);
+    for (int round = 0; round < c.rounds; ++round) {
+      const std::size_t floats =
+          c.spread_floats == 0 ? 25'000 : random.below(c.spread_floats, static_cast<std::uint64_t>(round));
+      core::Arena load = worker.device().allocate(floats + 1);
+      worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span()); });
+      (*allreduce)(worker.comm(), data.span());
+    }
+    outcome.ends[static_cast<std::size_t>(worker.rank())] = virtual_time(worker);
+  });
+  outcome.messages = report.messages;
+  outcome.bytes = report.bytes;
+  if (taken != nullptr) *taken = report.shortcuts;
+  return outcome;
+}
+
+Platform timed(Platform platform) {
+  platform.device = {1e12, 1e9, 1, 1, 1e-6};
+  return platform;
+}
+
+/// Of every kind that shortcuts may meet: uncontended, shared NICs, sockets, leaf switches, overheads and handshakes.
+Platform some_platform(int kind, int workers) {
+  Platform platform = timed(uncontended(workers, {2e-6, 4e9}));
+  if (kind == 1) platform = timed(platform_of((workers + 3) / 4, 4, {1e-6, 9e9}, {3e-6, 5e9}));
+  if (kind == 2) {
+    platform.message.send_overhead_s = 3e-7;
+    platform.message.receive_overhead_s = 5e-7;
+    platform.message.handshake = true;
+    platform.message.copy_bytes_per_s = 8e9;
+    platform.message.gap_s = 1e-7;
+  }
+  if (kind == 3) {
+    platform = timed(platform_of((workers + 3) / 4, 4, {1e-6, 9e9}, {3e-6, 5e9}));
+    platform.sockets_per_node = 2;
+    static_cast<Link&>(platform.node) = {2e-6, 7e9};
+    platform.node.shared_bytes_per_s = 7e9;
+    platform.nodes_per_leaf = 2;
+    platform.core_latency_s = 5e-6;
+    platform.taper = 2;
+  }
+  return platform;
+}
+
+}  // namespace
+
+TEST_CASE("an allreduce that is worked out at once takes the times of the simulated one, to the picosecond", "[sim]") {
+  const int kind = GENERATE(0, 1, 2, 3);
+  const int workers = GENERATE(2, 3, 8, 12, 33);
+  const std::size_t length = GENERATE(1u, 1000u, 40'000u, 700'001u);
+  const std::size_t spread = GENERATE(0u, 3000u, 200'000u);
+  for (const std::string& algorithm : comm::testing::own_algorithms()) {
+    CAPTURE(kind, workers, length, spread, algorithm);
+    const Case c{some_platform(kind, workers), algorithm, workers, length, spread};
+    REQUIRE(run_case(c, true) == run_case(c, false));
+  }
+}
+
+TEST_CASE("what the large runs are made of is worked out at once: one device per node, or one node", "[sim]") {
+  const int workers = GENERATE(16, 37, 64);
+  const std::size_t length = GENERATE(50'000u, 700'001u);
+  const bool one_node = GENERATE(false, true);
+  const std::string algorithm = GENERATE("ring", "halving_doubling", "butterfly", "hierarchical:tree+ring");
+  // Who folds is back long before its partner.
+  const bool folds = (workers & (workers - 1)) != 0 && algorithm != "ring" && algorithm.find("hierarchical") != 0;
+  if (folds || (one_node && algorithm.find("hierarchical") == 0)) return;
+  CAPTURE(workers, length, one_node, algorithm);
+  const Platform platform = timed(one_node ? platform_of(1, workers, {2e-6, 4e9}, {}) : uncontended(workers, {2e-6, 4e9}));
+  const Case c{platform, algorithm, workers, length, 0, 3};
+  std::uint64_t taken = 0;
+  const Outcome at_once = run_case(c, true, &taken);
+  CHECK(at_once == run_case(c, false));
+  CHECK(taken == 3);
+}
+
+TEST_CASE("256 workers, some of them late: at once and message by message", "[sim]") {
+  const std::string algorithm = GENERATE("ring", "halving_doubling", "butterfly", "tree", "double_tree", "hierarchical");
+  const int kind = GENERATE(0, 1);
+  const std::size_t spread = GENERATE(0u, 50'000u);
+  CAPTURE(algorithm, kind, spread);
+  const Case c{some_platform(kind, 256), algorithm, 256, 150'001, spread, 1};
+  CHECK(run_case(c, true) == run_case(c, false));
+}
+
+namespace {
+
+/// Workers that are in collectives, talk to each other in between, sum a few numbers, or do something else altogether.
+std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std::uint64_t& taken) {
+  Platform platform = some_platform(static_cast<int>(seed % 4), workers);
+  std::vector<Time> ends(static_cast<std::size_t>(workers));
+  Options options;
+  options.device = "meta";
+  options.shortcuts = shortcuts;
+  const core::RandomStream plan(seed, core::Purpose::generator);
+  const auto allreduce = comm::make_allreduce(std::vector{"ring", "halving_doubling", "butterfly"}[seed % 3]);
+  taken =
+      run(platform, workers, options, [&](comm::Worker& worker) {
+        const auto rank = static_cast<std::uint32_t>(worker.rank());
+        const core::RandomStream mine(seed, core::Purpose::generator, 1 + rank);
+        core::Arena data = worker.device().allocate(200'000), load = worker.device().allocate(20'000);
+        for (std::uint64_t step = 0; step < 6; ++step) {
+          worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span().first(mine.below(20'000, step))); });
+          const std::size_t length = 1 + plan.below(200'000, 100 + step);
+          const auto kind = plan.below(6, step);
+          if (kind == 0) {
+            double one = 1;
+            comm::sum_in_rank_order(worker.comm(), {&one, 1});
+          } else if (kind == 1) {  // neighbours talk
+            const auto peer = worker.rank() ^ 1;
+            if (peer < worker.size()) {
+              const auto receive = worker.comm().start_receive(peer, 3, data.span().first(length));
+              worker.comm().send(peer, 3, std::span<const float>(data.span().last(length)));
+              worker.comm().wait(receive);
+            }
+          } else if (kind == 2) {  // the two halves, apart
+            allreduce->reduce(worker.comm(), data.span().first(length));
+            worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span().first(rank)); });
+            allreduce->gather(worker.comm(), data.span().first(length));
+          }
+          (*allreduce)(worker.comm(), data.span().first(length));
+        }
+        if (seed % 5 == 0) {
+          worker.launch([&](comm::Communicator& comm) { (*allreduce)(comm, data.span()); });
+          worker.join();
+          (*allreduce)(worker.comm(), data.span());
+        }
+        ends[rank] = virtual_time(worker);
+      }).shortcuts;
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("other traffic between and beside allreduces never changes what working them out at once gives", "[sim]") {
+  std::uint64_t taken_in_all = 0;
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    const int workers = 2 + static_cast<int>(seed % 9);
+    std::uint64_t taken = 0, none = 0;
+    const auto at_once = run_mixed(workers, seed, true, taken);
+    CAPTURE(seed, workers, taken);
+    REQUIRE(at_once == run_mixed(workers, seed, false, none));
+    CHECK(none == 0);
+    taken_in_all += taken;
+  }
+  CHECK(taken_in_all > 60);
+}
+
+TEST_CASE("a worker that does not come to an allreduce leaves the others in the deadlock that they would have had",
+          "[sim]") {
+  const auto told = [](bool shortcuts) -> std::string {
+    Options options;
+    options.device = "meta";
+    options.shortcuts = shortcuts;
+    try {
+      run(free_platform(4), 4, options, [&](comm::Worker& worker) {
+        core::Arena data = worker.device().allocate(1'000'000);
+        if (worker.rank() != 2) (*comm::make_allreduce("ring"))(worker.comm(), data.span());
+      });
+    } catch (const Deadlock& deadlock) {
+      return deadlock.what();
+    }
+    return "";
+  };
+  CHECK(told(true) == told(false));
+  CHECK_THAT(told(true), contains_text("worker 3 waits for"));
+}
+
+TEST_CASE("a collective that does not exist among emulated workers is refused as ever", "[sim]") {
+  Options options;
+  options.device = "meta";
+  CHECK_THROWS_AS(run(free_platform(2), 2, options,
+                      [&](comm::Worker& worker) {
+                        core::Arena data = worker.device().allocate(10);
+                        (*comm::make_allreduce("native"))(worker.comm(), data.span());
+                      }),
+                  core::ConfigError);
+}
