@@ -25,6 +25,7 @@ struct SimulationArguments {
   int host_threads = 0;
   double device_rate = 0;
   int nodes = 0;
+  std::string fast_collectives = "auto";
 };
 
 constexpr std::size_t most_samples = 1'000'000'000'000'000;
@@ -61,7 +62,7 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
       ->required()
       ->group("Simulation");
   parser.add_option("--nodes", arguments.nodes, "more nodes than the platform file has (0: as many as there)")
-      ->check(CLI::Range(0, 100000))
+      ->check(CLI::Range(0, 10000000))
       ->group("Simulation");
   parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
   parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
@@ -70,6 +71,12 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
       .add_option("--device-rate", arguments.device_rate,
                   "samples per second that one device alone trains, where it is known (0: by the platform's roofline)")
       ->check(CLI::Range(0.0, 1e12))
+      ->group("Simulation");
+  parser
+      .add_option("--fast-collectives", arguments.fast_collectives,
+                  "auto: with --device meta, work an allreduce out at once where that gives the same times; off: always "
+                  "message by message")
+      ->check(CLI::IsMember({"auto", "off"}))
       ->group("Simulation");
   parser.add_option("--host-threads", arguments.host_threads, "of this machine; 0: one per core. Changes nothing but speed")
       ->group("Simulation");
@@ -143,7 +150,8 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
                              .oversubscribe = arguments.oversubscribe,
                              .compute_scale = rate.compute_scale,
                              .workers_per_node = training.workers_per_node,
-                             .on_transfer = instruments.on_transfer()};
+                             .on_transfer = instruments.on_transfer(),
+                             .shortcuts = arguments.fast_collectives == "auto"};
   train::Result result;
   const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
     instruments.watch(worker, [&](comm::Worker& watched) {
@@ -155,7 +163,10 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
   if (folder) {
     folder->record(end_record(result));
     instruments.write(*folder, "virtual");
-    record["simulation"] = {{"makespan_s", report.makespan_s}, {"messages", report.messages}, {"bytes", report.bytes}};
+    record["simulation"] = {{"makespan_s", report.makespan_s},
+                            {"messages", report.messages},
+                            {"bytes", report.bytes},
+                            {"fast_collectives", report.shortcuts}};
     finish_manifest(record, result, std::chrono::duration<double>(Clock::now() - start).count());
     folder->write("manifest.json", record.dump(2) + "\n");
   }
