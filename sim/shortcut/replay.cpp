@@ -4,7 +4,6 @@
 #include <bit>
 
 namespace paragrad::sim::shortcut {
-
 Replay::Replay(const Programs& programs, const Topology& topology, const Resources& resources,
                const Platform::Message& costs, std::function<Time(std::uint32_t)> sum_time)
     : programs_(programs),
@@ -109,7 +108,7 @@ void Replay::matched(Message& message) {
 void Replay::leave(Worker& sender) {
   std::size_t gone = 0;
   for (; gone < sender.leaving.size() && messages_[sender.leaving[gone]].departs_at != never; ++gone)
-    travel(messages_[sender.leaving[gone]]);
+    set_out(messages_[sender.leaving[gone]], false);
   sender.leaving.erase(sender.leaving.begin(), sender.leaving.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
@@ -118,55 +117,70 @@ bool Replay::hurry() {
   for (Worker& sender : workers_)
     std::erase_if(sender.leaving, [this](std::uint32_t id) {
       const bool can_leave = messages_[id].departs_at != never;
-      if (can_leave) travel(messages_[id]);
+      if (can_leave) set_out(messages_[id], true);
       return can_leave;
     });
   return !ready_.empty();
 }
 
-/// As Pipeline does it.
-void Replay::travel(Message& message) {
-  LastRoute& way = workers_[static_cast<std::size_t>(message.from)].way;
-  if (!find_way(way, message.from, message.to, message.bytes)) {
-    failed_ = true;
-    return;
-  }
-  // Uses of one sender that ask at the same time come in the order of its sends, if these set the time; a receiver that
-  // posts several receives at a time sets it for the messages of one channel.
-  const bool sender_decides = message.eager || message.sent_at > message.wanted_at;
-  const std::uint64_t origin = static_cast<std::uint64_t>(message.from) << 32 |
-                               (sender_decides ? 0xffffffffu : static_cast<std::uint32_t>(message.to));
-  Time head = message.departs_at, tail = 0;
-  for (int hop = 0; hop < way.route.hops; ++hop) {
-    const auto at = static_cast<std::size_t>(hop);
-    // The first hop is the sender's own. What is behind the wire others reach a latency after they have begun.
-    if (hop > 0) quiet_from_ = std::max(quiet_from_, head + 1 - (hop > way.route.wire ? least_latency_ : 0));
-    const Time begin = timetable_.take(way.route.path[at], head, way.durations[at], origin);
-    const Time end = begin + way.durations[at];
+// A message's way, as Pipeline goes it, in two parts: up to the wire when it sets out, the rest when its receiver wants it,
+// in the order in which messages come to that receiver.
+void Replay::set_out(Message& message, bool ahead) {
+  const LastRoute& way = find_way(workers_[static_cast<std::size_t>(message.from)].way_out, message.to, message);
+  const bool own = message.eager || message.sent_at > message.wanted_at;
+  message.origin = {static_cast<std::uint32_t>(message.from), static_cast<std::uint32_t>(own ? message.from : message.to)};
+  if (ahead) message.origin.setter = Timetable::Origin::nobody;
+  message.head = message.departs_at;
+  for (int hop = 0; hop <= way.route.wire; ++hop) {
+    const Time end = cross(way, hop, message);
     if (hop == 0 && !message.eager) message.released_at = end;
-    const Time latency = hop == way.route.wire ? way.route.latency : 0;
-    tail = std::max(end, tail) + latency;
-    head = begin + latency;
   }
-  message.arrives_at = tail;
+  workers_[static_cast<std::size_t>(message.to)].coming.push_back(static_cast<std::uint32_t>(&message - messages_.data()));
   if (message.sender_waits) ready_.push_back(message.from);
   if (message.receiver_waits) ready_.push_back(message.to);
   message.sender_waits = message.receiver_waits = false;
 }
 
-bool Replay::find_way(LastRoute& way, int from, int to, std::uint32_t bytes) const {
-  if (way.to == to && way.bytes == bytes) return true;
-  way.to = to;
-  way.bytes = bytes;
-  way.route = topology_.route(from, to, bytes);
+void Replay::come_in(Worker& receiver, std::uint32_t id) {
+  while (messages_[id].arrives_at == never) {
+    const auto first = std::min_element(receiver.coming.begin(), receiver.coming.end(),
+                                        [this](auto a, auto b) { return messages_[a].head < messages_[b].head; });
+    come_in(messages_[*first]);
+    receiver.coming.erase(first);
+  }
+}
+
+void Replay::come_in(Message& message) {
+  const LastRoute& way = find_way(workers_[static_cast<std::size_t>(message.to)].way_in, message.from, message);
+  for (int hop = way.route.wire + 1; hop < way.route.hops; ++hop) cross(way, hop, message);
+  message.arrives_at = message.tail;
+}
+
+/// Returns when the resource has taken all of it.
+Time Replay::cross(const LastRoute& way, int hop, Message& message) {
+  // The first hop is the sender's own. What is behind the wire others reach a latency after they have begun.
+  if (hop > 0) quiet_from_ = std::max(quiet_from_, message.head + 1 - (hop > way.route.wire ? least_latency_ : 0));
+  const Time duration = way.durations[static_cast<std::size_t>(hop)];
+  const Time latency = hop == way.route.wire ? way.route.latency : 0;
+  const Time begin = timetable_.take(way.route.path[static_cast<std::size_t>(hop)], message.head, duration, message.origin);
+  message.tail = std::max(begin + duration, message.tail) + latency;
+  message.head = begin + latency;
+  return begin + duration;
+}
+
+const Replay::LastRoute& Replay::find_way(LastRoute& way, int peer, const Message& message) {
+  if (way.peer == peer && way.bytes == message.bytes) return way;
+  way.peer = peer;
+  way.bytes = message.bytes;
+  way.route = topology_.route(message.from, message.to, message.bytes);
   for (int hop = 0; hop < way.route.hops; ++hop) {
     const Resources::Id id = way.route.path[static_cast<std::size_t>(hop)];
-    if (!resources_.simple(id)) return false;
+    failed_ |= !resources_.simple(id);
     const bool at_device = hop == 0 || hop + 1 == way.route.hops;
     way.durations[static_cast<std::size_t>(hop)] =
         std::max(resources_.duration(id, way.route.bytes), at_device ? way.route.at_least : 0);
   }
-  return true;
+  return way;
 }
 
 bool Replay::wait(int rank, const Operation& operation) {
@@ -190,10 +204,11 @@ bool Replay::wait_for_send(Worker& worker, std::uint32_t id) {
 
 bool Replay::wait_for_receive(Worker& worker, std::uint32_t id) {
   Message& message = messages_[id];
-  if (message.arrives_at == never) {
+  if (message.tail == 0) {
     message.receiver_waits = true;
     return false;
   }
+  come_in(worker, id);
   const bool unexpected = message.eager && message.arrives_at < message.wanted_at;
   worker.time =
       std::max(worker.time, message.arrives_at) + receive_overhead_ + (unexpected ? copy_.time_of(message.bytes) : 0);

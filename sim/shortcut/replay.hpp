@@ -41,6 +41,8 @@ class Replay {
     bool send_over = false, receive_over = false;
     Time sent_at = 0, wanted_at = 0;
     Time departs_at = never;
+    Timetable::Origin origin{};
+    Time head = never, tail = 0;  // where the receiver's side begins
     Time released_at = never, arrives_at = never;
     std::uint32_t next = none;  // in its channel
   };
@@ -50,7 +52,7 @@ class Replay {
     std::uint32_t first = none, last = none;
   };
   struct LastRoute {  // messages mostly go where the one before went
-    int to = -1;
+    int peer = -1;
     std::uint32_t bytes = 0;
     Route route;
     std::array<Time, Route::max_hops> durations{};
@@ -61,7 +63,8 @@ class Replay {
     std::uint32_t requests = 0;
     std::vector<Channel> channels;
     std::vector<std::uint32_t> leaving;  // messages in the order of sending, of which an older one has no departure yet
-    LastRoute way;
+    std::vector<std::uint32_t> coming;   // messages that have left their senders
+    LastRoute way_out, way_in;
   };
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   static constexpr std::size_t most_channels = 64;
@@ -79,8 +82,11 @@ class Replay {
   void matched(Message& message);
   void leave(Worker& sender);
   bool hurry();
-  void travel(Message& message);
-  bool find_way(LastRoute& way, int from, int to, std::uint32_t bytes) const;
+  void set_out(Message& message, bool ahead);
+  void come_in(Worker& receiver, std::uint32_t id);
+  void come_in(Message& message);
+  Time cross(const LastRoute& way, int hop, Message& message);
+  const LastRoute& find_way(LastRoute& way, int peer, const Message& message);
   void note_request(int rank, std::uint32_t id, bool receiving);
   void free_if_over(std::uint32_t id);
 

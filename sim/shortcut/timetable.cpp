@@ -1,27 +1,22 @@
 #include "sim/shortcut/timetable.hpp"
 
 namespace paragrad::sim::shortcut {
-namespace {
-
-constexpr std::uint64_t before_us = ~std::uint64_t{0};  // origin of what the resource did before
-
-}  // namespace
-
 Timetable::Timetable(const Resources& resources) : gap_(resources.gap()), tracks_(resources.size()) {
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     const Resources::State state = resources.state(static_cast<Resources::Id>(i));
     if (state.asked < 0) continue;
     tracks_[i].whole = false;
-    tracks_[i].insert(0, {state.asked, state.asked, state.free, before_us});
+    tracks_[i].insert(0, {state.asked, state.asked, state.free, {}});
   }
 }
 
 /// Whether the order of two uses that ask at the same time matters and is not known.
-bool Timetable::in_doubt(const Use& a, const Use& b) {
-  return a.head == b.head && a.origin != b.origin && a.free > a.begin && b.free > b.begin;
+bool Timetable::in_doubt(const Use& earlier, const Use& later) {
+  const bool matters = earlier.free > earlier.begin && later.free > later.begin;
+  return earlier.head == later.head && matters && !earlier.origin.before(later.origin);
 }
 
-Time Timetable::take_between(Track& track, Time head, Time duration, std::uint64_t origin) {
+Time Timetable::take_between(Track& track, Time head, Time duration, Origin origin) {
   track.touched = true;
   std::uint32_t place = track.count;  // behind all whose heads were not later
   while (place > 0 && track.at(place - 1).head > head) --place;

@@ -17,9 +17,20 @@ class Timetable {
  public:
   explicit Timetable(const Resources& resources);
 
-  /// origin: two uses of one origin that ask at the same time are served in the order of the calls.
+  /// Who says when a message asks for something: its sender, or somebody else who lets its sender go ahead.
+  struct Origin {
+    static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+    std::uint32_t sender = nobody;
+    std::uint32_t setter = nobody;  // nobody: in no known order
+    /// Whether a use of this origin comes before one that asks at the same time and was told of later, for sure: a sender
+    /// does one after the other, and so does who lets it go ahead.
+    bool before(const Origin& later) const {
+      return sender == later.sender && setter != nobody && (setter == sender || setter == later.setter);
+    }
+  };
+
   /// Returns when the use begins.
-  Time take(Resources::Id resource, Time head, Time duration, std::uint64_t origin) {
+  Time take(Resources::Id resource, Time head, Time duration, Origin origin) {
     Track& track = tracks_[resource];
     if (track.count == 0 || track.last().head >= head) return take_between(track, head, duration, origin);
     const Time begin = std::max(head, track.last().free);
@@ -37,7 +48,7 @@ class Timetable {
     Time head = 0;
     Time begin = 0;
     Time free = 0;  // when the next one may begin
-    std::uint64_t origin = 0;
+    Origin origin;
   };
 
   // The last uses, by head, in a ring. What was before them is past: nothing may come to lie before the first.
@@ -64,8 +75,8 @@ class Timetable {
     void insert(std::uint32_t index, const Use& use);
   };
 
-  Time take_between(Track& track, Time head, Time duration, std::uint64_t origin);
-  static bool in_doubt(const Use& a, const Use& b);
+  Time take_between(Track& track, Time head, Time duration, Origin origin);
+  static bool in_doubt(const Use& earlier, const Use& later);
 
   Time gap_;
   std::vector<Track> tracks_;
