@@ -14,6 +14,7 @@
 namespace paragrad::sim::sanitizers {
 
 #if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool watches_stacks = true;  // stops a program that writes beyond one
 /// The stack is about to change to another. from: keeps what belongs to the one that is left; nullptr where it ends.
 inline void leave_stack(void** from, const void* to_lowest, std::size_t to_bytes) {
   __sanitizer_start_switch_fiber(from, to_lowest, to_bytes);
@@ -25,6 +26,7 @@ inline void enter_stack(void* kept, const void** from_lowest, std::size_t* from_
 /// The memory is used for something else from now on.
 inline void forget_stacks(const void* lowest, std::size_t bytes) { __asan_unpoison_memory_region(lowest, bytes); }
 #else
+inline constexpr bool watches_stacks = false;
 inline void leave_stack(void**, const void*, std::size_t) {}
 inline void enter_stack(void*, const void**, std::size_t*) {}
 inline void forget_stacks(const void*, std::size_t) {}

@@ -102,7 +102,7 @@ TEST_CASE("a failure has its place in virtual time even if the worker was ahead 
 
 TEST_CASE("a stack that is too small is told where there are too many fibers for guard pages", "[sim]") {
   constexpr std::uint32_t fibers = 9000, hungry = 4000;
-  if (fibers > sanitizers::most_fibers) return;
+  if (fibers > sanitizers::most_fibers || sanitizers::watches_stacks) return;
   constexpr std::size_t stack_bytes = 64 * 1024;
   Engine engine(fibers, 1, stack_bytes);
   for (std::uint32_t i = 0; i < fibers; ++i)
