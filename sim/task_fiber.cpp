@@ -80,7 +80,9 @@ void TaskFiber::join() {
 }
 
 void TaskFiber::abandon() noexcept {
-  if (state_ != nullptr) state_->tasks.clear();
+  if (state_ == nullptr) return;
+  world_.engine.settle_unwinding();  // until then tasks go on, and their memory is still there
+  state_->tasks.clear();
 }
 
 void TaskFiber::finish() {

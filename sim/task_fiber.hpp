@@ -22,7 +22,7 @@ class TaskFiber {
 
   void launch(comm::Worker::Task task);
   void join();
-  void abandon() noexcept;  ///< the simulation ends with the error that unwinds this worker; nothing runs until then
+  void abandon() noexcept;  ///< lets the others catch up; from then on nothing runs until the error ends the worker
   void finish();            ///< joins and ends the fiber; to be called before the worker's own fiber ends
 
  private:

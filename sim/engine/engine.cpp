@@ -64,6 +64,14 @@ void Engine::settle() {
   suspend();
 }
 
+void Engine::settle_unwinding() noexcept {
+  if (abandoning_) return;
+  try {
+    settle();
+  } catch (const Fiber::Abandoned&) {  // another's error came first; this fiber is being unwound already
+  }
+}
+
 // Suspends even for no time: others of the same instant have their turn.
 void Engine::sleep_until(Time at) {
   if (at < own_time()) throw std::logic_error("a fiber wants to sleep until a time that is past");

@@ -91,6 +91,10 @@ class Engine {
   /// Lets the others catch up: now() == own_time() on return.
   void settle();
 
+  /// settle() for a fiber that an error unwinds, from a destructor. Nobody else runs afterwards, if the error goes on to end
+  /// the fiber.
+  void settle_unwinding() noexcept;
+
   /// pass and settle: goes on when the others have caught up.
   void sleep(Time duration) { sleep_until(own_time() + duration); }
   void sleep_until(Time at);

@@ -28,9 +28,9 @@ class Fiber : public EventHandler {
 
   void fire(std::uint64_t) override { engine_.resume(*this); }
 
- private:
-  struct Abandoned {};  // unwinds the stack of a fiber that will not go on
+  struct Abandoned {};  ///< unwinds the stack of a fiber that will not go on
 
+ private:
   void run_body();
 
   Engine& engine_;
