@@ -59,8 +59,8 @@ void SimCommunicator::library_allreduce(std::span<float>) {
   throw core::ConfigError("the collective 'native' is MPI's own and does not exist among emulated workers: choose another");
 }
 
-bool SimCommunicator::shortcut(const comm::Allreduce& allreduce, std::span<float> data) {
-  return first_tag_ == 0 && world_.gathering.join(*this, allreduce, data);
+bool SimCommunicator::shortcut(const comm::Collective& collective, std::span<float> data) {
+  return first_tag_ == 0 && world_.gathering.join(*this, collective, data);
 }
 
 void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {

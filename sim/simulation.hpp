@@ -29,7 +29,7 @@ struct Options {
 
   std::function<void(const Transfer&)> on_transfer = nullptr;  ///< is told of every message, in the same order in every run
 
-  /// In timing mode, an allreduce of all workers may be worked out at once where that gives the same times.
+  /// In timing mode, a collective of all workers may be worked out at once where that gives the same times.
   bool shortcuts = true;
 
   /// Of each worker. What it computes on a device that computes does not run there.
@@ -44,7 +44,8 @@ struct Report {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::uint64_t events = 0;     ///< of the simulator
-  std::uint64_t shortcuts = 0;  ///< allreduces that were worked out at once
+  std::uint64_t shortcuts = 0;  ///< collectives that were worked out at once
+  std::uint64_t left_out = 0;   ///< stretches of them that were found to repeat what went before
 };
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.

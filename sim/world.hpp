@@ -52,7 +52,7 @@ struct World {
         workers(workers_),
         compute_scale(options.compute_scale),
         workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)),
-        gathering(*this, options.shortcuts && can_foresee(options)) {
+        gathering(*this, options.host_threads, options.shortcuts && can_foresee(options)) {
     meta->charge_by(call_times);
     transport.set_gathering(gathering);
     engine.set_when_stuck([this] { return gathering.nobody_else_comes(); });

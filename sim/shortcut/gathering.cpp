@@ -1,17 +1,23 @@
 #include "sim/shortcut/gathering.hpp"
 
 #include <algorithm>
+#include <future>
+#include <ranges>
 
+#include "core/range.hpp"
 #include "sim/engine/fiber.hpp"
 #include "sim/shortcut/replay.hpp"
 #include "sim/world.hpp"
 
 namespace paragrad::sim {
 
-Gathering::Gathering(World& world, bool enabled)
-    : world_(world), enabled_(enabled), calls_(enabled ? static_cast<std::size_t>(world.workers) : 0) {}
+Gathering::Gathering(World& world, int host_threads, bool enabled)
+    : world_(world),
+      host_threads_(static_cast<std::size_t>(host_threads)),
+      enabled_(enabled),
+      calls_(enabled ? static_cast<std::size_t>(world.workers) : 0) {}
 
-bool Gathering::join(comm::Communicator& comm, const comm::Allreduce& allreduce, std::span<float> data) {
+bool Gathering::join(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) {
   if (!enabled_ || data.empty() || world_.workers == 1) return false;
   world_.engine.settle();
   const std::uint64_t call = ++calls_[static_cast<std::size_t>(comm.rank())];
@@ -20,10 +26,10 @@ bool Gathering::join(comm::Communicator& comm, const comm::Allreduce& allreduce,
     message_by_message_ = call;
     return false;
   }
-  Member member{&comm, &allreduce, data, &world_.engine.current(), world_.engine.now()};
+  Member member{&comm, &collective, data, &world_.engine.current(), world_.engine.now()};
   members_.push_back(&member);
   if (members_.size() < calls_.size()) {
-    world_.engine.block({"the allreduce of all workers, as", comm.rank()});
+    world_.engine.block({"the collective of all workers, as", comm.rank()});
   } else if (enabled_ && all_at_once()) {
     members_.clear();
     ++shortcuts_;
@@ -33,26 +39,58 @@ bool Gathering::join(comm::Communicator& comm, const comm::Allreduce& allreduce,
   return member.done;
 }
 
+struct Gathering::Notes {
+  std::span<Member* const> members;  // next to each other in rank
+  shortcut::Programs programs{};
+  bool possible = true;
+  std::uint32_t oldest_request = 1;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+
+  void take() {
+    for (const Member* member : members) {
+      shortcut::Recorder recorder(*member->comm, programs);
+      (*member->collective)(recorder, member->data);
+      programs.end_worker();
+      possible &= recorder.possible();
+      oldest_request = std::max(oldest_request, recorder.oldest_request());
+      messages += recorder.messages();
+      bytes += recorder.bytes();
+      if (!possible) return;
+    }
+  }
+};
+
+std::vector<Gathering::Notes> Gathering::take_notes() const {
+  constexpr std::size_t worth_a_thread = 1000;  // workers
+  const std::size_t parts = std::clamp<std::size_t>(members_.size() / worth_a_thread, 1, host_threads_);
+  std::vector<Notes> notes;
+  for (std::size_t part = 0; part < parts; ++part)
+    notes.push_back({core::part_of(members_.size(), parts, part).of(std::span<Member* const>(members_))});
+  std::vector<std::future<void>> others;
+  for (Notes& of_some : notes | std::views::drop(1))
+    others.push_back(std::async(std::launch::async, [&of_some] { of_some.take(); }));
+  notes.front().take();
+  for (std::future<void>& other : others) other.get();
+  return notes;
+}
+
 bool Gathering::all_at_once() {
   std::sort(members_.begin(), members_.end(),
             [](const Member* a, const Member* b) { return a->comm->rank() < b->comm->rank(); });
-  shortcut::Programs programs;
-  std::vector<Time> arrivals;
-  std::uint64_t messages = 0, bytes = 0;
-  for (const Member* member : members_) {
-    shortcut::Recorder recorder(*member->comm, programs);
-    member->allreduce->reduce(recorder, member->data);
-    member->allreduce->gather(recorder, member->data);
-    if (!recorder.possible()) return false;
-    programs.end_worker();
-    messages += recorder.messages();
-    bytes += recorder.bytes();
-    arrivals.push_back(member->arrival);
+  const std::vector<Notes> notes = take_notes();
+  if (!std::ranges::all_of(notes, &Notes::possible)) return false;
+  std::vector<shortcut::Replay::Start> starts;
+  std::uint32_t oldest_request = 1;
+  for (const Notes& of_some : notes) {
+    for (std::size_t i = 0; i < of_some.members.size(); ++i)
+      starts.push_back({of_some.members[i]->arrival, of_some.programs.start(i)});
+    oldest_request = std::max(oldest_request, of_some.oldest_request);
   }
   const Network::Insight insight = world_.network->insight();
-  shortcut::Replay replay(programs, *insight.topology, *insight.resources, world_.platform.message,
+  shortcut::Replay replay(*insight.topology, *insight.resources, world_.platform.message,
                           [this](std::uint32_t floats) { return world_.time_of_sum(floats); });
-  if (!replay.run(arrivals)) return false;
+  if (!replay.run(starts, oldest_request)) return false;
   const Time first_end = [&] {
     Time first = never;
     for (int rank = 0; rank < world_.workers; ++rank) first = std::min(first, replay.end(rank));
@@ -61,7 +99,8 @@ bool Gathering::all_at_once() {
   // What a worker does afterwards must not come before anything that has been foreseen.
   if (first_end < replay.quiet_from() || first_end < world_.engine.now()) return false;
   replay.commit(*insight.resources);
-  world_.transport.count(messages, bytes);
+  left_out_ += replay.left_out();
+  for (const Notes& of_some : notes) world_.transport.count(of_some.messages, of_some.bytes);
   for (Member* member : members_) {
     member->done = true;
     const Time end = replay.end(member->comm->rank());

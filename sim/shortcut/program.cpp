@@ -2,59 +2,108 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
+
+#include "comm/tags.hpp"
 
 namespace paragrad::sim::shortcut {
-void Programs::end_worker() {
+
+void Programs::end_pieces() {
+  if (guess_ != guess_end_) give_up_guess();
   if (!current_.empty()) end_piece();
-  workers_.push_back(pieces_.size());
+}
+
+void Programs::add_repeated(std::span<const Operation> piece, std::uint32_t times) {
+  end_pieces();
+  current_.assign(piece.begin(), piece.end());
+  end_piece();
+  runs_.back().times += times - 1;
+}
+
+void Programs::end_worker() {
+  end_pieces();
+  const bool had_nothing = runs_.size() == workers_.back();
+  workers_.push_back(runs_.size());
+  if (!had_nothing) guess(first_);
+}
+
+void Programs::give_up_guess() {
+  const Operation* const begin = guess_end_ - pieces_[guessed_].length;
+  current_.assign(begin, guess_);
+  guess_ = guess_end_ = nullptr;
 }
 
 void Programs::end_piece() {
-  const auto number = static_cast<std::uint32_t>(begins_.size() - 1);
-  const auto [found, is_new] = known_.try_emplace(std::exchange(hash_, 0), number);
-  const auto known = operations_.begin() + static_cast<std::ptrdiff_t>(begins_[found->second]);
-  const bool same = !is_new && begins_[found->second + 1] - begins_[found->second] == current_.size() &&
-                    std::equal(current_.begin(), current_.end(), known);
-  if (same) {
-    pieces_.push_back(found->second);
-  } else {
-    operations_.insert(operations_.end(), current_.begin(), current_.end());
-    begins_.push_back(operations_.size());
-    pieces_.push_back(number);
-  }
+  const std::uint32_t piece = find_or_keep();
   current_.clear();
+  take(piece);
 }
 
-std::uint32_t Programs::index_of(int tag) {
-  const auto found = std::find(tags_.begin(), tags_.end(), tag);
-  const auto index = static_cast<std::uint32_t>(found - tags_.begin());
-  if (found == tags_.end() && index < none) tags_.push_back(tag);
-  return index;
+std::uint32_t Programs::find_or_keep() {
+  std::uint64_t hash = 0;
+  for (const Operation& operation : current_) {
+    hash = (hash ^ (std::uint64_t{operation.word} << 32 | operation.value)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  const auto number = static_cast<std::uint32_t>(pieces_.size());
+  const auto [found, is_new] = known_.try_emplace(hash, number);
+  const auto alike = [this](const Piece& piece) {
+    return piece.length == current_.size() &&
+           std::equal(current_.begin(), current_.end(), operations_.begin() + static_cast<std::ptrdiff_t>(piece.first));
+  };
+  if (!is_new && alike(pieces_[found->second])) return found->second;
+  pieces_.push_back({operations_.size(), static_cast<std::uint32_t>(current_.size()), number});
+  operations_.insert(operations_.end(), current_.begin(), current_.end());
+  return number;
 }
 
-Programs::Cursor Programs::start(int rank) const {
+void Programs::take(std::uint32_t piece) {
+  const bool first = runs_.size() == workers_.back();  // of the worker's
+  if (first)
+    first_ = piece;
+  else
+    pieces_[last_].next = piece;
+  last_ = piece;
+  if (!first && runs_.back().first == pieces_[piece].first)
+    ++runs_.back().times;
+  else
+    runs_.push_back({pieces_[piece].first, pieces_[piece].length, 1});
+  guess(pieces_[piece].next);
+}
+
+void Programs::guess(std::uint32_t piece) {
+  if (pieces_[piece].length < piece_operations) return;  // it was a worker's last
+  guessed_ = piece;
+  guess_ = operations_.data() + pieces_[piece].first;
+  guess_end_ = guess_ + pieces_[piece].length;
+}
+
+Programs::Cursor Programs::start(std::size_t number) const {
   Cursor cursor;
-  cursor.piece_ = workers_[static_cast<std::size_t>(rank)];
-  cursor.last_piece_ = workers_[static_cast<std::size_t>(rank) + 1];
-  enter(cursor);
+  cursor.operations_ = operations_.data();
+  cursor.run_ = runs_.data() + workers_[number];
+  cursor.last_run_ = runs_.data() + workers_[number + 1];
+  cursor.enter();
   return cursor;
 }
 
-void Programs::enter(Cursor& cursor) const {
-  if (cursor.piece_ == cursor.last_piece_) {
-    cursor.operation_ = cursor.end_;
+void Programs::Cursor::enter() {
+  if (run_ == last_run_) {
+    operation_ = end_;
     return;
   }
-  const std::uint32_t piece = pieces_[cursor.piece_];
-  cursor.operation_ = operations_.data() + begins_[piece];
-  cursor.end_ = operations_.data() + begins_[piece + 1];
+  operation_ = operations_ + run_->first;
+  end_ = operation_ + run_->length;
+  times_left_ = run_->times;
 }
 
-void Programs::advance(Cursor& cursor) const {
-  if (++cursor.operation_ != cursor.end_) return;
-  ++cursor.piece_;
-  enter(cursor);
+/// A piece has been done once more.
+void Programs::Cursor::turn() {
+  if (--times_left_ > 0) {
+    operation_ = end_ - run_->length;
+  } else {
+    ++run_;
+    enter();
+  }
 }
 
 Recorder::Recorder(comm::Communicator& worker, Programs& programs)
@@ -63,17 +112,16 @@ Recorder::Recorder(comm::Communicator& worker, Programs& programs)
 }
 
 void Recorder::note(Operation::Kind kind, int peer, int tag, std::uint64_t value) {
-  if (tag != last_tag_) {
-    last_tag_ = tag;
-    last_tag_index_ = programs_.index_of(tag);
-  }
-  if (value > std::numeric_limits<std::uint32_t>::max() || last_tag_index_ == Programs::none || peer < 0) {
+  const auto tag_index = static_cast<std::uint32_t>(tag - comm::first_reserved_tag);
+  if (value > std::numeric_limits<std::uint32_t>::max() || tag_index > 3 || peer < 0) {
     possible_ = false;
     return;
   }
   const auto distance = static_cast<std::uint32_t>(peer >= rank_ ? peer - rank_ : peer + size_ - rank_);
-  programs_.add(
-      {static_cast<std::uint32_t>(kind) | last_tag_index_ << 2 | distance << 4, static_cast<std::uint32_t>(value)});
+  const Operation operation{static_cast<std::uint32_t>(kind) | tag_index << 2 | distance << 4,
+                            static_cast<std::uint32_t>(value)};
+  programs_.add(operation);
+  turn_.push_back(operation);
 }
 
 comm::Request Recorder::start_send(int to, int tag, std::span<const std::byte> data) {
@@ -90,8 +138,8 @@ comm::Request Recorder::start_receive(int from, int tag, std::span<std::byte>) {
 
 comm::Received Recorder::wait(comm::Request request) {
   const std::uint64_t age = requests_ - request.id;
-  note(Operation::Kind::wait, rank_, last_tag_, age);
-  programs_.note_request(static_cast<std::uint32_t>(age));
+  note(Operation::Kind::wait, rank_, comm::first_reserved_tag, age);
+  oldest_request_ = std::max(oldest_request_, static_cast<std::uint32_t>(age));
   return {};
 }
 
@@ -103,6 +151,27 @@ double Recorder::now_s() {
 
 void Recorder::library_allreduce(std::span<float>) { possible_ = false; }
 
-void Recorder::add(std::span<const float>, std::span<float> to) { note(Operation::Kind::add, rank_, last_tag_, to.size()); }
+void Recorder::add(std::span<const float>, std::span<float> to) {
+  note(Operation::Kind::add, rank_, comm::first_reserved_tag, to.size());
+}
+
+/// Four turns make a piece: what two workers do in step comes back after a few turns, not always after one.
+std::size_t Recorder::leave_out(std::size_t turns) {
+  constexpr std::size_t turns_of_piece = 4;
+  const bool as_before = !turn_.empty() && turn_ == last_turn_;
+  std::swap(turn_, last_turn_);
+  turn_.clear();
+  const std::size_t pieces = as_before ? turns / turns_of_piece : 0;
+  if (pieces == 0) return 0;
+  std::vector<Operation> piece;
+  for (std::size_t turn = 0; turn < turns_of_piece; ++turn) piece.insert(piece.end(), last_turn_.begin(), last_turn_.end());
+  programs_.add_repeated(piece, static_cast<std::uint32_t>(pieces));
+  for (const Operation& operation : last_turn_) {
+    if (operation.kind() != Operation::Kind::send) continue;
+    messages_ += pieces * turns_of_piece;
+    bytes_ += pieces * turns_of_piece * operation.value;
+  }
+  return pieces * turns_of_piece;
+}
 
 }  // namespace paragrad::sim::shortcut

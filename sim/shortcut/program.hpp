@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct Operation {
   enum class Kind : std::uint32_t { send, receive, wait, add };
 
   Kind kind() const { return static_cast<Kind>(word & 3); }
-  std::uint32_t tag() const { return word >> 2 & 3; }  ///< index of a tag
+  std::uint32_t tag() const { return word >> 2 & 3; }  ///< how far from the first reserved one
   int peer() const { return static_cast<int>(word >> 4); }
 
   std::uint32_t word = 0;   ///< kind, tag and peer, as a distance from this worker modulo the number of workers
@@ -23,61 +24,91 @@ struct Operation {
   bool operator==(const Operation&) const = default;
 };
 
-/// The operations of all workers. Control flow of a collective depends on (rank, size, length) alone, so they can be had
-/// beforehand. Pieces that several workers, or one worker time and again, have alike are kept once.
+/// The operations of some workers. Control flow of a collective depends on (rank, size, length) alone, so they can be had
+/// beforehand. They are cut into pieces; those that several workers, or one worker time and again, have alike are kept once.
 class Programs {
  public:
-  /// Reads the operations of one worker, one after the other.
+  /// A piece and how often it is done, one time after the other.
+  struct Run {
+    std::uint64_t first = 0;  ///< of its operations
+    std::uint32_t length = 0;
+    std::uint32_t times = 0;
+  };
+
+  /// Reads the operations of one worker, one after the other. Valid until something is added.
   class Cursor {
    public:
     bool at_end() const { return operation_ == end_; }
     const Operation& operator*() const { return *operation_; }
+    void advance() {
+      if (++operation_ == end_) turn();
+    }
+
+    const Run& run() const { return *run_; }
+    std::span<const Operation> piece() const { return {end_ - run_->length, end_}; }
+    std::uint32_t position() const { return static_cast<std::uint32_t>(operation_ - (end_ - run_->length)); }
+    std::uint32_t times_left() const { return times_left_; }  ///< of the piece, with the one under way
+    void leave_out(std::uint32_t times) { times_left_ -= times; }
 
    private:
     friend class Programs;
+    void enter();
+    void turn();
+
+    const Operation* operations_ = nullptr;
     const Operation* operation_ = nullptr;
     const Operation* end_ = nullptr;
-    std::size_t piece_ = 0, last_piece_ = 0;
+    const Run* run_ = nullptr;
+    const Run* last_run_ = nullptr;
+    std::uint32_t times_left_ = 0;
   };
 
   void add(Operation operation) {
-    hash_ = (hash_ ^ (std::uint64_t{operation.word} << 32 | operation.value)) * 0x9e3779b97f4a7c15u;
-    hash_ ^= hash_ >> 29;
+    if (guess_ != guess_end_ && *guess_ == operation) {
+      if (++guess_ == guess_end_) take(guessed_);
+      return;
+    }
+    if (guess_ != guess_end_) give_up_guess();
     current_.push_back(operation);
     if (current_.size() == piece_operations) end_piece();
   }
+  void add_repeated(std::span<const Operation> piece, std::uint32_t times);
   void end_worker();  ///< what follows is the next worker's
 
-  /// The index of a tag in operations; none if there are too many.
-  std::uint32_t index_of(int tag);
-  static constexpr std::uint32_t none = 4;
-
-  /// How long ago the oldest request was made that anybody waits for, in requests.
-  std::uint32_t oldest_request() const { return oldest_request_; }
-  void note_request(std::uint32_t age) { oldest_request_ = age > oldest_request_ ? age : oldest_request_; }
-
-  Cursor start(int rank) const;
-  void advance(Cursor& cursor) const;
+  /// Of the worker that was added as the number'th.
+  Cursor start(std::size_t number) const;
 
  private:
-  static constexpr std::size_t piece_operations = 60;  // a multiple of what algorithms do per message
+  static constexpr std::size_t piece_operations = 20;  // what algorithms do for a message, a few times
 
+  struct Piece {
+    std::uint64_t first;
+    std::uint32_t length;
+    std::uint32_t next;  // the piece that came after it the last time
+  };
+
+  void end_pieces();
   void end_piece();
-  void enter(Cursor& cursor) const;
+  std::uint32_t find_or_keep();
+  void take(std::uint32_t piece);
+  void guess(std::uint32_t piece);
+  void give_up_guess();
 
-  std::vector<Operation> current_;        // piece
-  std::uint64_t hash_ = 0;                // of it
-  std::vector<Operation> operations_;     // of all pieces
-  std::vector<std::uint64_t> begins_{0};  // of pieces, and the end of the last
-  std::vector<std::uint32_t> pieces_;     // of all workers
-  std::vector<std::size_t> workers_{0};   // where the pieces of a worker begin, and the end of the last one's
+  std::vector<Operation> current_;  // piece
+  std::vector<Operation> operations_;
+  std::vector<Piece> pieces_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_;  // hash of a piece; looked up only
-  std::vector<int> tags_;
-  std::uint32_t oldest_request_ = 1;
+  std::vector<Run> runs_;
+  std::vector<std::size_t> workers_{0};  // where the runs of a worker begin, and the end of the last one's
+  std::uint32_t first_ = 0, last_ = 0;   // piece of the worker's
+  // The operations follow a piece so far, the one that followed the last piece the last time. Then `current_` is empty.
+  std::uint32_t guessed_ = 0;
+  const Operation* guess_ = nullptr;
+  const Operation* guess_end_ = nullptr;
 };
 
-/// Writes down what a worker does instead of doing it. Only named sources, a few tags, messages below 4 GB; otherwise
-/// possible() is false afterwards.
+/// Writes down what a worker does instead of doing it. Only named sources, the tags of collectives, messages below 4 GB;
+/// otherwise possible() is false afterwards.
 class Recorder : public comm::Communicator {
  public:
   Recorder(comm::Communicator& worker, Programs& programs);
@@ -90,10 +121,14 @@ class Recorder : public comm::Communicator {
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float>) override;
+  std::size_t leave_out(std::size_t turns) override;
 
   bool possible() const { return possible_; }
   std::uint64_t messages() const { return messages_; }
   std::uint64_t bytes() const { return bytes_; }
+
+  /// How long ago the oldest request was made that the worker waits for, in requests.
+  std::uint32_t oldest_request() const { return oldest_request_; }
 
  private:
   void note(Operation::Kind kind, int peer, int tag, std::uint64_t value);
@@ -102,9 +137,9 @@ class Recorder : public comm::Communicator {
   int rank_;
   int size_;
   bool possible_ = true;
-  int last_tag_ = -1;
-  std::uint32_t last_tag_index_ = 0;
+  std::vector<Operation> turn_, last_turn_;  // between calls of leave_out
   std::uint64_t requests_ = 0;
+  std::uint32_t oldest_request_ = 1;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
 };

@@ -4,31 +4,32 @@
 #include <bit>
 
 namespace paragrad::sim::shortcut {
-Replay::Replay(const Programs& programs, const Topology& topology, const Resources& resources,
-               const Platform::Message& costs, std::function<Time(std::uint32_t)> sum_time)
-    : programs_(programs),
-      topology_(topology),
-      resources_(resources),
+
+Replay::Replay(const Topology& topology, const Resources& resources, const Platform::Message& costs,
+               std::function<Time(std::uint32_t)> sum_time)
+    : topology_(topology),
       eager_bytes_(costs.eager_bytes),
       send_overhead_(from_seconds(costs.send_overhead_s)),
       receive_overhead_(from_seconds(costs.receive_overhead_s)),
       handshake_(costs.handshake),
       least_latency_(topology.least_latency()),
       sum_time_(std::move(sum_time)),
-      timetable_(resources) {
+      ways_(topology, resources),
+      state_(resources),
+      repetition_(state_, ways_) {
   if (costs.copy_bytes_per_s > 0) copy_ = InverseBandwidth(costs.copy_bytes_per_s);
 }
 
-bool Replay::run(const std::vector<Time>& begins) {
-  size_ = static_cast<int>(begins.size());
-  if (programs_.oldest_request() > most_requests) return false;
-  const std::uint32_t window = std::bit_ceil(programs_.oldest_request());
-  request_mask_ = window - 1;
-  requests_.resize(begins.size() * window);
-  workers_.resize(begins.size());
+bool Replay::run(const std::vector<Start>& starts, std::uint32_t oldest_request) {
+  size_ = static_cast<int>(starts.size());
+  if (oldest_request > most_requests) return false;
+  state_.request_mask = std::bit_ceil(oldest_request) - 1;
+  state_.requests.assign(starts.size() * (state_.request_mask + 1), none);
+  state_.workers.resize(starts.size());
   for (int rank = size_ - 1; rank >= 0; --rank) {
-    workers_[static_cast<std::size_t>(rank)].time = begins[static_cast<std::size_t>(rank)];
-    workers_[static_cast<std::size_t>(rank)].next = programs_.start(rank);
+    const Start& start = starts[static_cast<std::size_t>(rank)];
+    state_.workers[static_cast<std::size_t>(rank)].time = start.at;
+    state_.workers[static_cast<std::size_t>(rank)].next = start.program;
     ready_.push_back(rank);
   }
   do {
@@ -36,16 +37,19 @@ bool Replay::run(const std::vector<Time>& begins) {
       const int rank = ready_.back();
       ready_.pop_back();
       go_on(rank);
-      failed_ |= timetable_.failed();
+      failed_ |= state_.timetable.failed() || ways_.failed();
     }
   } while (!failed_ && hurry());
   const auto ended = [](const Worker& worker) { return worker.next.at_end(); };
-  return !failed_ && std::all_of(workers_.begin(), workers_.end(), ended);
+  return !failed_ && std::all_of(state_.workers.begin(), state_.workers.end(), ended);
 }
 
 void Replay::go_on(int rank) {
-  Worker& worker = workers_[static_cast<std::size_t>(rank)];
-  while (!worker.next.at_end() && step(rank, *worker.next)) programs_.advance(worker.next);
+  Worker& worker = state_.workers[static_cast<std::size_t>(rank)];
+  while (!worker.next.at_end() && step(rank, *worker.next)) {
+    worker.next.advance();
+    if (worker.next.position() == 0) repetition_.leave_out(rank);
+  }
 }
 
 /// False: it has to wait for somebody.
@@ -63,17 +67,17 @@ bool Replay::step(int rank, const Operation& operation) {
       return wait(rank, operation);
     case Operation::Kind::add:
       if (operation.value != last_sum_floats_) last_sum_time_ = sum_time_(last_sum_floats_ = operation.value);
-      workers_[static_cast<std::size_t>(rank)].time += last_sum_time_;
+      state_.workers[static_cast<std::size_t>(rank)].time += last_sum_time_;
   }
   return true;
 }
 
 void Replay::send(int rank, int to, const Operation& operation) {
-  Worker& worker = workers_[static_cast<std::size_t>(rank)];
+  Worker& worker = state_.workers[static_cast<std::size_t>(rank)];
   const bool eager = operation.value <= eager_bytes_;
   worker.time += send_overhead_ + (eager ? copy_.time_of(operation.value) : 0);
   const std::uint32_t id = match(rank, to, operation.tag(), true);
-  Message& message = messages_[id];
+  Message& message = state_.messages[id];
   message.bytes = operation.value;
   message.eager = eager;
   message.sent = true;
@@ -87,9 +91,9 @@ void Replay::send(int rank, int to, const Operation& operation) {
 
 void Replay::receive(int rank, int from, const Operation& operation) {
   const std::uint32_t id = match(from, rank, operation.tag(), false);
-  Message& message = messages_[id];
+  Message& message = state_.messages[id];
   message.wanted = true;
-  message.wanted_at = workers_[static_cast<std::size_t>(rank)].time;
+  message.wanted_at = state_.workers[static_cast<std::size_t>(rank)].time;
   note_request(rank, id, true);
   if (message.sent && !message.eager) matched(message);
 }
@@ -101,32 +105,34 @@ void Replay::matched(Message& message) {
     const Time latency = topology_.latency(message.from, message.to);
     message.departs_at = std::max(message.departs_at, message.sent_at + latency) + latency;
   }
-  leave(workers_[static_cast<std::size_t>(message.from)]);
+  leave(state_.workers[static_cast<std::size_t>(message.from)]);
 }
 
 /// A worker's messages set out in the order of sending, so that each finds what the older ones have taken.
 void Replay::leave(Worker& sender) {
   std::size_t gone = 0;
-  for (; gone < sender.leaving.size() && messages_[sender.leaving[gone]].departs_at != never; ++gone)
-    set_out(messages_[sender.leaving[gone]], false);
+  for (; gone < sender.leaving.size() && state_.messages[sender.leaving[gone]].departs_at != never; ++gone)
+    set_out(state_.messages[sender.leaving[gone]], false);
   sender.leaving.erase(sender.leaving.begin(), sender.leaving.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
 /// Nobody can go on: perhaps for messages that wait for an older one to set out. False if there are none.
 bool Replay::hurry() {
-  for (Worker& sender : workers_)
-    std::erase_if(sender.leaving, [this](std::uint32_t id) {
-      const bool can_leave = messages_[id].departs_at != never;
-      if (can_leave) set_out(messages_[id], true);
+  for (Worker& sender : state_.workers) {
+    const auto sets_out = [this](std::uint32_t id) {
+      const bool can_leave = state_.messages[id].departs_at != never;
+      if (can_leave) set_out(state_.messages[id], true);
       return can_leave;
-    });
+    };
+    sender.leaving.erase(std::remove_if(sender.leaving.begin(), sender.leaving.end(), sets_out), sender.leaving.end());
+  }
   return !ready_.empty();
 }
 
 // A message's way, as Pipeline goes it, in two parts: up to the wire when it sets out, the rest when its receiver wants it,
 // in the order in which messages come to that receiver.
 void Replay::set_out(Message& message, bool ahead) {
-  const LastRoute& way = find_way(workers_[static_cast<std::size_t>(message.from)].way_out, message.to, message);
+  const Way& way = ways_.find(message.from, message.to, message.bytes);
   const bool own = message.eager || message.sent_at > message.wanted_at;
   message.origin = {static_cast<std::uint32_t>(message.from), static_cast<std::uint32_t>(own ? message.from : message.to)};
   if (ahead) message.origin.setter = Timetable::Origin::nobody;
@@ -135,63 +141,52 @@ void Replay::set_out(Message& message, bool ahead) {
     const Time end = cross(way, hop, message);
     if (hop == 0 && !message.eager) message.released_at = end;
   }
-  workers_[static_cast<std::size_t>(message.to)].coming.push_back(static_cast<std::uint32_t>(&message - messages_.data()));
+  state_.workers[static_cast<std::size_t>(message.to)].coming.push_back(
+      static_cast<std::uint32_t>(&message - state_.messages.data()));
   if (message.sender_waits) ready_.push_back(message.from);
   if (message.receiver_waits) ready_.push_back(message.to);
   message.sender_waits = message.receiver_waits = false;
 }
 
 void Replay::come_in(Worker& receiver, std::uint32_t id) {
-  while (messages_[id].arrives_at == never) {
-    const auto first = std::min_element(receiver.coming.begin(), receiver.coming.end(),
-                                        [this](auto a, auto b) { return messages_[a].head < messages_[b].head; });
-    come_in(messages_[*first]);
+  while (state_.messages[id].arrives_at == never) {
+    const auto first = std::min_element(receiver.coming.begin(), receiver.coming.end(), [this](auto a, auto b) {
+      return state_.messages[a].head < state_.messages[b].head;
+    });
+    come_in(state_.messages[*first]);
     receiver.coming.erase(first);
   }
 }
 
 void Replay::come_in(Message& message) {
-  const LastRoute& way = find_way(workers_[static_cast<std::size_t>(message.to)].way_in, message.from, message);
+  const Way& way = ways_.find(message.from, message.to, message.bytes);
   for (int hop = way.route.wire + 1; hop < way.route.hops; ++hop) cross(way, hop, message);
   message.arrives_at = message.tail;
 }
 
 /// Returns when the resource has taken all of it.
-Time Replay::cross(const LastRoute& way, int hop, Message& message) {
+Time Replay::cross(const Way& way, int hop, Message& message) {
   // The first hop is the sender's own. What is behind the wire others reach a latency after they have begun.
   if (hop > 0) quiet_from_ = std::max(quiet_from_, message.head + 1 - (hop > way.route.wire ? least_latency_ : 0));
   const Time duration = way.durations[static_cast<std::size_t>(hop)];
   const Time latency = hop == way.route.wire ? way.route.latency : 0;
-  const Time begin = timetable_.take(way.route.path[static_cast<std::size_t>(hop)], message.head, duration, message.origin);
+  const Time begin =
+      state_.timetable.take(way.route.path[static_cast<std::size_t>(hop)], message.head, duration, message.origin);
   message.tail = std::max(begin + duration, message.tail) + latency;
   message.head = begin + latency;
   return begin + duration;
 }
 
-const Replay::LastRoute& Replay::find_way(LastRoute& way, int peer, const Message& message) {
-  if (way.peer == peer && way.bytes == message.bytes) return way;
-  way.peer = peer;
-  way.bytes = message.bytes;
-  way.route = topology_.route(message.from, message.to, message.bytes);
-  for (int hop = 0; hop < way.route.hops; ++hop) {
-    const Resources::Id id = way.route.path[static_cast<std::size_t>(hop)];
-    failed_ |= !resources_.simple(id);
-    const bool at_device = hop == 0 || hop + 1 == way.route.hops;
-    way.durations[static_cast<std::size_t>(hop)] =
-        std::max(resources_.duration(id, way.route.bytes), at_device ? way.route.at_least : 0);
-  }
-  return way;
-}
-
 bool Replay::wait(int rank, const Operation& operation) {
-  Worker& worker = workers_[static_cast<std::size_t>(rank)];
-  const std::uint32_t number = worker.requests - operation.value;
-  const std::uint32_t request = requests_[static_cast<std::size_t>(rank) * (request_mask_ + 1) + (number & request_mask_)];
-  return request % 2 == 0 ? wait_for_send(worker, request / 2) : wait_for_receive(worker, request / 2);
+  Worker& worker = state_.workers[static_cast<std::size_t>(rank)];
+  std::uint32_t& request = state_.request(rank, operation.value);
+  const bool over = request % 2 == 0 ? wait_for_send(worker, request / 2) : wait_for_receive(worker, request / 2);
+  if (over) request = none;
+  return over;
 }
 
 bool Replay::wait_for_send(Worker& worker, std::uint32_t id) {
-  Message& message = messages_[id];
+  Message& message = state_.messages[id];
   if (message.released_at == never) {
     message.sender_waits = true;
     return false;
@@ -203,7 +198,7 @@ bool Replay::wait_for_send(Worker& worker, std::uint32_t id) {
 }
 
 bool Replay::wait_for_receive(Worker& worker, std::uint32_t id) {
-  Message& message = messages_[id];
+  Message& message = state_.messages[id];
   if (message.tail == 0) {
     message.receiver_waits = true;
     return false;
@@ -219,28 +214,28 @@ bool Replay::wait_for_receive(Worker& worker, std::uint32_t id) {
 
 /// The message whose other side is posted already, oldest of its channel, or a new one that waits there.
 std::uint32_t Replay::match(int from, int to, std::uint32_t tag, bool sending) {
-  std::vector<Channel>& channels = workers_[static_cast<std::size_t>(to)].channels;
+  auto& channels = state_.workers[static_cast<std::size_t>(to)].channels;
   auto channel = std::find_if(channels.begin(), channels.end(),
                               [&](const Channel& open) { return open.from == from && open.tag == tag; });
-  if (channel != channels.end() && messages_[channel->first].sent != sending) {
+  if (channel != channels.end() && state_.messages[channel->first].sent != sending) {
     const std::uint32_t id = channel->first;
-    channel->first = messages_[id].next;
+    channel->first = state_.messages[id].next;
     if (channel->first == none) {
-      *channel = channels.back();
+      if (channel + 1 != channels.end()) *channel = channels.back();
       channels.pop_back();
     }
     return id;
   }
-  std::uint32_t id = static_cast<std::uint32_t>(messages_.size());
+  std::uint32_t id = static_cast<std::uint32_t>(state_.messages.size());
   if (unused_.empty()) {
-    messages_.emplace_back();
+    state_.messages.emplace_back();
   } else {
     id = unused_.back();
     unused_.pop_back();
   }
-  messages_[id] = {.from = from, .to = to, .tag = tag};
+  state_.messages[id] = {.from = from, .to = to, .tag = tag};
   if (channel != channels.end()) {
-    messages_[channel->last].next = id;
+    state_.messages[channel->last].next = id;
     channel->last = id;
   } else {
     channels.push_back({from, tag, id, id});
@@ -250,13 +245,12 @@ std::uint32_t Replay::match(int from, int to, std::uint32_t tag, bool sending) {
 }
 
 void Replay::note_request(int rank, std::uint32_t id, bool receiving) {
-  Worker& worker = workers_[static_cast<std::size_t>(rank)];
-  requests_[static_cast<std::size_t>(rank) * (request_mask_ + 1) + (worker.requests++ & request_mask_)] =
-      2 * id + (receiving ? 1 : 0);
+  ++state_.workers[static_cast<std::size_t>(rank)].requests;
+  state_.request(rank, 1) = 2 * id + (receiving ? 1 : 0);
 }
 
 void Replay::free_if_over(std::uint32_t id) {
-  if (messages_[id].send_over && messages_[id].receive_over) unused_.push_back(id);
+  if (state_.messages[id].send_over && state_.messages[id].receive_over) unused_.push_back(id);
 }
 
 }  // namespace paragrad::sim::shortcut

@@ -31,6 +31,29 @@ Time Timetable::take_between(Track& track, Time head, Time duration, Origin orig
   return use.begin;
 }
 
+bool Timetable::last_uses(Resources::Id resource, std::uint32_t one, std::uint32_t other, std::vector<Time>& times) const {
+  const Track& track = tracks_[resource];
+  const auto known = [&](std::uint32_t rank) { return rank == one || rank == other; };
+  for (std::uint32_t i = track.begin_of_last_few(); i < track.count; ++i) {
+    const Use& use = track.at(i);
+    if (!known(use.origin.sender) || !known(use.origin.setter)) return false;
+    times.insert(times.end(), {use.head, use.begin, use.free});
+  }
+  return true;
+}
+
+void Timetable::repeat_last_uses(Resources::Id resource, Time later) {
+  Track& track = tracks_[resource];
+  const std::uint32_t dropped = track.begin_of_last_few();
+  track.first = (track.first + dropped) % Track::length;
+  track.count -= dropped;
+  track.whole = false;
+  for (std::uint32_t i = 0; i < track.count; ++i) {
+    Use& use = track.at(i);
+    use.head += later, use.begin += later, use.free += later;
+  }
+}
+
 void Timetable::Track::insert(std::uint32_t index, const Use& use) {
   if (count == length) {
     whole = false;

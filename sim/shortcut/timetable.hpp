@@ -40,6 +40,13 @@ class Timetable {
 
   bool failed() const { return failed_; }
 
+  /// The times of the last uses of a resource, a few at most, appended to `times`. False: others than these two workers
+  /// have had to do with them.
+  bool last_uses(Resources::Id resource, std::uint32_t one, std::uint32_t other, std::vector<Time>& times) const;
+
+  /// The last uses have happened again since, until so much later; nothing can come to lie between them any more.
+  void repeat_last_uses(Resources::Id resource, Time later);
+
   /// Writes the state after all uses.
   void commit(Resources& resources) const;
 
@@ -54,12 +61,14 @@ class Timetable {
   // The last uses, by head, in a ring. What was before them is past: nothing may come to lie before the first.
   struct Track {
     static constexpr std::uint32_t length = 8;
+    static constexpr std::uint32_t last_few = 4;
     std::array<Use, length> uses;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     bool whole = true;  // nothing has been dropped
     bool touched = false;
     const Use& last() const { return at(count - 1); }
+    std::uint32_t begin_of_last_few() const { return count < last_few ? 0 : count - last_few; }
     void append(const Use& use) {
       touched = true;
       if (count < length) {

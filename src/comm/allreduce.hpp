@@ -35,9 +35,11 @@ class Allreduce {
   virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
 
   void operator()(Communicator& comm, std::span<float> data) const {
-    if (comm.shortcut(*this, data)) return;
-    reduce(comm, data);
-    gather(comm, data);
+    const auto both = [this](Communicator& workers, std::span<float> array) {
+      reduce(workers, array);
+      gather(workers, array);
+    };
+    if (!comm.shortcut(both, data)) both(comm, data);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -29,7 +30,10 @@ struct Request {
   std::uint64_t id = 0;
 };
 
-class Allreduce;
+class Communicator;
+
+/// What all workers do with an array of one length each. What they send depends on (rank, size, length) alone.
+using Collective = std::function<void(Communicator&, std::span<float>)>;
 
 /// Messages between workers: the only way in which strategies and collectives reach another worker. MPI ranks and emulated
 /// workers offer the same, so an algorithm is written once.
@@ -70,9 +74,14 @@ class Communicator {
   /// additions is the library's. Throws ConfigError where the transport has none.
   virtual void library_allreduce(std::span<float> data) = 0;
 
-  /// Whether the transport knows what a whole allreduce leads to without being told message by message; then it is done.
-  /// Asked by every worker for every one. A simulator without payload may know.
-  virtual bool shortcut(const Allreduce&, std::span<float> /*data*/) { return false; }
+  /// Whether the transport knows what a collective leads to without being told message by message; then it is done. Asked
+  /// by every worker for every one, in the same order. A simulator without payload may know.
+  virtual bool shortcut(const Collective&, std::span<float> /*data*/) { return false; }
+
+  /// Asked before a turn of a collective's loop, where the next `turns` turns do what the last ones did, with other memory
+  /// alone: how many of them to leave out. More than 0 only from who does not communicate but writes down what a worker
+  /// would do.
+  virtual std::size_t leave_out(std::size_t /*turns*/) { return 0; }
 
   void send(int to, int tag, std::span<const std::byte> data) { wait(start_send(to, tag, data)); }
   Received receive(int from, int tag, std::span<std::byte> data) { return wait(start_receive(from, tag, data)); }

@@ -9,6 +9,7 @@ namespace paragrad::train {
 
 Score Evaluator::score(data::Subset subset) {
   const std::size_t samples = source_.samples(subset);
+  if (samples == 0) return learner_.score(0, 0, 0);
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
   Feed feed(source_, subset, worker_, options_, learner_.model().max_batch());

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "comm/allreduce.hpp"
+#include "comm/broadcast.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "dist/model_averaging.hpp"
@@ -62,8 +63,7 @@ class Trainer {
   Output output_;
   std::unique_ptr<dist::Strategy> strategy_;
   std::unique_ptr<optim::Schedule> schedule_;
-  std::unique_ptr<comm::Allreduce> spread_;  // from worker 0 to all: its gather half
-  bool exchanges_;                           // gradients, each minibatch
+  bool exchanges_;  // gradients, each minibatch
   Learner learner_;
   std::vector<Learner::Stage> stages_;  // of an exchanged gradient
   std::unique_ptr<LearnerCost> cost_;   // null where nothing is computed: then the work is counted as it comes
@@ -92,7 +92,6 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       output_(worker.rank() == 0 ? output : Output{}),
       strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
       schedule_(optim::make_schedule(options.schedule)),
-      spread_(comm::make_allreduce("tree")),
       exchanges_(strategy_->exchanges_gradients(worker.size())),
       learner_(worker.device(), source.layers, options, largest_minibatch(), exchanges_),
       stages_(learner_.stages(strategy_->stage_elements())),
@@ -164,8 +163,8 @@ void Trainer::start() {
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   }
+  broadcast_parameters();  // whatever there is: while nobody talks, the simulator works it out at once
   if (const std::string first = comm::first_error(worker_.comm(), mistake); !first.empty()) throw core::ConfigError(first);
-  broadcast_parameters();
 }
 
 void Trainer::load_initial_model() {
@@ -177,7 +176,7 @@ void Trainer::load_initial_model() {
   learner_.restore(checkpoint.parameters);
 }
 
-void Trainer::broadcast_parameters() { spread_->gather(worker_.comm(), learner_.parameters()); }
+void Trainer::broadcast_parameters() { comm::broadcast(worker_.comm(), learner_.parameters()); }
 
 // Worker 0 trains alone, the others wait for its model.
 void Trainer::warm_start() {

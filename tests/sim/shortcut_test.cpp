@@ -32,7 +32,7 @@ struct Case {
   int rounds = 2;
 };
 
-Outcome run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr) {
+Outcome run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, std::uint64_t* left_out = nullptr) {
   Outcome outcome;
   outcome.ends.resize(static_cast<std::size_t>(c.workers));
   Options options;
@@ -54,6 +54,7 @@ Outcome run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr) 
   outcome.messages = report.messages;
   outcome.bytes = report.bytes;
   if (taken != nullptr) *taken = report.shortcuts;
+  if (left_out != nullptr) *left_out = report.left_out;
   return outcome;
 }
 
@@ -123,6 +124,71 @@ TEST_CASE("256 workers, some of them late: at once and message by message", "[si
   CAPTURE(algorithm, kind, spread);
   const Case c{some_platform(kind, 256), algorithm, 256, 150'001, spread, 1};
   CHECK(run_case(c, true) == run_case(c, false));
+}
+
+TEST_CASE("long exchanges of two workers are not gone through to the end, and take the same times", "[sim]") {
+  const int kind = GENERATE(0, 1, 2, 3);
+  const int workers = GENERATE(2, 8, 12);
+  const std::size_t length = GENERATE(9'000'001u, 26'214'400u);  // the second one: halves of whole segments
+  const std::size_t spread = GENERATE(0u, 200'000u);
+  CAPTURE(kind, workers, length, spread);
+  const Case c{some_platform(kind, workers), "halving_doubling", workers, length, spread};
+  std::uint64_t taken = 0, left_out = 0;
+  const Outcome at_once = run_case(c, true, &taken, &left_out);
+  CHECK(at_once == run_case(c, false));
+  if (taken > 0 && kind == 0) CHECK(left_out > 0);
+  if (workers == 8 && kind == 0) CHECK(taken > 0);
+}
+
+namespace {
+
+/// A platform of any values within reason.
+Platform drawn_platform(const core::RandomStream& random, int workers) {
+  std::uint64_t draws = 0;
+  const auto below = [&](std::uint32_t n) { return random.below(n, draws++); };
+  const auto between = [&](double low, double high) { return low + (high - low) * below(1000) / 1000; };
+  const auto link = [&] { return Link{between(1e-7, 1e-5), between(1e8, 2e10)}; };
+  const int per_node = 1 + static_cast<int>(below(5));
+  Platform platform = timed(platform_of((workers + per_node - 1) / per_node, per_node, link(), link()));
+  if (below(2) == 0) platform.sockets_per_node = 1 + static_cast<int>(below(2));
+  static_cast<Link&>(platform.node) = link();
+  if (below(2) == 0) platform.node.shared_bytes_per_s = between(1e8, 2e10);
+  if (below(2) == 0) {
+    platform.nodes_per_leaf = 1 + static_cast<int>(below(3));
+    platform.core_latency_s = between(1e-6, 1e-5);
+    platform.taper = between(1, 4);
+  }
+  if (below(2) == 0) platform.message.send_overhead_s = between(0, 1e-6);
+  if (below(2) == 0) platform.message.receive_overhead_s = between(0, 1e-6);
+  if (below(2) == 0) platform.message.gap_s = between(0, 1e-6);
+  if (below(2) == 0) platform.message.copy_bytes_per_s = between(1e9, 1e10);
+  platform.message.handshake = below(2) == 0;
+  platform.message.eager_bytes = std::vector<std::int64_t>{0, 1000, 8192, 300'000}[below(4)];
+  return platform;
+}
+
+}  // namespace
+
+TEST_CASE("on platforms drawn at random, too, the times are those of the simulated one", "[sim]") {
+  const auto algorithms = comm::testing::own_algorithms();
+  std::uint64_t taken_in_all = 0, left_out_in_all = 0;
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const core::RandomStream random(seed, core::Purpose::generator, 77);
+    const int workers = 2 + static_cast<int>(random.below(15, 1000));
+    const std::string algorithm = random.below(2, 1001) == 0
+                                      ? "halving_doubling"
+                                      : algorithms[random.below(static_cast<std::uint32_t>(algorithms.size()), 1002)];
+    const std::size_t length = 1 + random.below(std::vector{2000u, 200'000u, 4'000'000u}[random.below(3, 1003)], 1004);
+    const std::size_t spread = random.below(3, 1005) == 0 ? 100'000 : 0;
+    CAPTURE(seed, workers, algorithm, length, spread);
+    const Case c{drawn_platform(random, workers), algorithm, workers, length, spread};
+    std::uint64_t taken = 0, left_out = 0;
+    REQUIRE(run_case(c, true, &taken, &left_out) == run_case(c, false));
+    taken_in_all += taken;
+    left_out_in_all += left_out;
+  }
+  CHECK(taken_in_all > 50);
+  CHECK(left_out_in_all > 0);
 }
 
 namespace {

@@ -9,20 +9,27 @@
 namespace paragrad::comm::collectives {
 
 void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest, std::size_t lead,
-                      const std::function<Exchange(std::size_t)>& exchange) {
+                      const std::function<Exchange(std::size_t)>& exchange, std::size_t alike) {
   ReceiveAdd arrivals(comm, count, largest, [&](std::size_t k) {
     const Exchange e = exchange(k);
     return ReceiveAdd::Message{e.from, e.incoming};
   });
   const std::size_t ahead = std::min(lead, messages_in_flight);
   std::array<Sends, messages_in_flight> sends{Sends(comm), Sends(comm)};
+  std::size_t next_to_start = 0, next_to_finish = 0;  // of sends
   for (std::size_t added = 0, sent = 0; added < count; ++added) {
+    if (arrivals.posted() < alike) {
+      const std::size_t left_out = comm.leave_out(alike - arrivals.posted());
+      added += left_out;
+      sent += left_out;
+      arrivals.leave_out(left_out);
+    }
     for (; sent < std::min(count, added + ahead); ++sent) {
       const Exchange e = exchange(sent);
-      sends[sent % ahead].start(e.to, e.outgoing);
+      sends[next_to_start++ % ahead].start(e.to, e.outgoing);
     }
     // What is added to may be what is being sent.
-    sends[added % ahead].finish();
+    sends[next_to_finish++ % ahead].finish();
     arrivals.add_next();
   }
 }

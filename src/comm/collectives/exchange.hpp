@@ -22,8 +22,9 @@ struct Exchange {
 /// largest  upper bound of the lengths of what comes in, in elements.
 /// lead     exchange k may be sent as soon as exchange k - lead has been added (lead >= 1); no more than messages_in_flight
 ///          are under way whatever it says.
+/// alike    so many exchanges at the beginning have the same peers and lengths.
 void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest, std::size_t lead,
-                      const std::function<Exchange(std::size_t)>& exchange);
+                      const std::function<Exchange(std::size_t)>& exchange, std::size_t alike = 0);
 
 /// The two one-sided cases, segment by segment: all of `data` to one peer, whose call is add_from.
 void send_segments(Communicator& comm, int to, std::span<const float> data);

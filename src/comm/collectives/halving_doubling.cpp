@@ -4,6 +4,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/fold.hpp"
+#include "comm/collectives/halvings.hpp"
 #include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {
@@ -31,48 +32,18 @@ class HalvingDoublingAllreduce : public Allreduce {
       const auto given = h.given.of(data);
       const auto kept = h.kept.of(data);
       const std::size_t count = segment_count(std::max(given.size(), kept.size()));
-      exchange_and_add(comm, count, kept.size(), messages_in_flight, [&](std::size_t k) {
+      const auto exchange = [&](std::size_t k) {
         return Exchange{h.peer, segment_of(given, k), h.peer, segment_of(kept, k)};
-      });
+      };
+      const std::size_t whole_segments = std::min(given.size(), kept.size()) / segment_floats;
+      exchange_and_add(comm, count, kept.size(), messages_in_flight, exchange, whole_segments);
     }
   }
 
   void gather(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
-    if (!fold.outside()) {
-      const auto steps = halvings(fold, data.size());
-      for (auto h = steps.rbegin(); h != steps.rend(); ++h) {
-        if (h->peer != fold.rank) exchange_in_place(comm, {h->peer, h->kept.of(data), h->peer, h->given.of(data)});
-      }
-    }
+    if (!fold.outside()) double_back(comm, halvings(fold, data.size()), data);
     fold.out(comm, data);
-  }
-
- private:
-  struct Halving {
-    int peer;
-    core::Range kept;
-    core::Range given;
-  };
-
-  /// The first entry is the whole array, kept, with the worker itself as its peer.
-  static std::vector<Halving> halvings(const Fold& fold, std::size_t length) {
-    std::vector<Halving> steps{{fold.rank, {0, length}, {}}};
-    std::size_t first = 0;  // of the parts that this worker is in charge of, out of fold.active
-    std::size_t parts = fold.active;
-    const auto range = [&](std::size_t begin, std::size_t count) {
-      return core::Range{core::part_of(length, fold.active, begin).begin,
-                         core::part_of(length, fold.active, begin + count - 1).end};
-    };
-    for (int bit = 1; bit < fold.active; bit *= 2) {
-      parts /= 2;
-      const std::size_t lower = first;
-      const std::size_t upper = first + parts;
-      const bool keeps_upper = (fold.rank & bit) != 0;
-      first = keeps_upper ? upper : lower;
-      steps.push_back({fold.rank ^ bit, range(first, parts), range(keeps_upper ? lower : upper, parts)});
-    }
-    return steps;
   }
 };
 

@@ -17,27 +17,21 @@ ReceiveAdd::ReceiveAdd(Communicator& comm, std::size_t count, std::size_t larges
   while (posted_ < slots_) post_next();
 }
 
-std::span<float> ReceiveAdd::slot(std::size_t index, std::size_t length) {
-  return scratch_.subspan(index % slots_ * slot_floats_, length);
-}
-
 void ReceiveAdd::post_next() {
-  Arrival& arrival = arrivals_[posted_ % slots_];
-  arrival.message = message_(posted_);
-  if (!arrival.message.into.empty()) {
-    const auto place = slot(posted_, arrival.message.into.size());
-    arrival.request = comm_.start_receive(arrival.message.from, arrival.message.tag, place);
-  }
-  ++posted_;
+  Arrival& arrival = arrivals_[slot_to_post_];
+  arrival.message = message_(posted_++);
+  if (!arrival.message.into.empty())
+    arrival.request = comm_.start_receive(arrival.message.from, arrival.message.tag, place(slot_to_post_));
+  slot_to_post_ = next(slot_to_post_);
 }
 
 void ReceiveAdd::add_next() {
-  const Arrival& arrival = arrivals_[added_ % slots_];
+  const Arrival& arrival = arrivals_[slot_to_add_];
   if (!arrival.message.into.empty()) {
     comm_.wait(arrival.request);
-    comm_.add(slot(added_, arrival.message.into.size()), arrival.message.into);
+    comm_.add(place(slot_to_add_), arrival.message.into);
   }
-  ++added_;
+  slot_to_add_ = next(slot_to_add_);
   if (posted_ < count_) post_next();
 }
 
@@ -46,7 +40,10 @@ void Sends::start(int to, std::span<const float> data, int tag) {
 }
 
 void Sends::finish_all_but(std::size_t count) {
-  for (; requests_.size() > count; requests_.pop_front()) comm_.wait(requests_.front());
+  while (requests_.size() - first_ > count) comm_.wait(requests_[first_++]);
+  if (2 * first_ < requests_.size()) return;
+  requests_.erase(requests_.begin(), requests_.begin() + static_cast<std::ptrdiff_t>(first_));
+  first_ = 0;
 }
 
 }  // namespace paragrad::comm::collectives

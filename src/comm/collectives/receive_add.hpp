@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
@@ -29,13 +28,21 @@ class ReceiveAdd {
   /// Waits for the next message and adds it.
   void add_next();
 
+  std::size_t posted() const { return posted_; }
+
+  /// So many messages are neither received nor added, see Communicator::leave_out.
+  void leave_out(std::size_t messages) { posted_ += messages; }
+
  private:
   struct Arrival {
     Message message;
     Request request;
   };
 
-  std::span<float> slot(std::size_t index, std::size_t length);
+  std::span<float> place(std::size_t slot) {
+    return scratch_.subspan(slot * slot_floats_, arrivals_[slot].message.into.size());
+  }
+  std::size_t next(std::size_t slot) const { return slot + 1 == slots_ ? 0 : slot + 1; }
   void post_next();
 
   Communicator& comm_;
@@ -46,7 +53,8 @@ class ReceiveAdd {
   std::span<float> scratch_;       // [slots][slot_floats]
   std::vector<Arrival> arrivals_;  // [slots]
   std::size_t posted_ = 0;
-  std::size_t added_ = 0;
+  std::size_t slot_to_post_ = 0;
+  std::size_t slot_to_add_ = 0;
 };
 
 /// Sends under way to one or more peers, finished in the order in which they were started.
@@ -60,7 +68,8 @@ class Sends {
 
  private:
   Communicator& comm_;
-  std::deque<Request> requests_;
+  std::vector<Request> requests_;  // from first_ on
+  std::size_t first_ = 0;
 };
 
 }  // namespace paragrad::comm::collectives
