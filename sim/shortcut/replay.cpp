@@ -48,7 +48,7 @@ void Replay::go_on(int rank) {
   Worker& worker = state_.workers[static_cast<std::size_t>(rank)];
   while (!worker.next.at_end() && step(rank, *worker.next)) {
     worker.next.advance();
-    if (worker.next.position() == 0) repetition_.leave_out(rank);
+    if (!worker.next.at_end() && worker.next.position() == 0) repetition_.leave_out(rank);
   }
 }
 
