@@ -44,11 +44,12 @@ def parse() -> argparse.Namespace:
 
 
 def compare(runner: Runner) -> bool:
+    good = True
     for data in runner.data_sets():
         folders = [runner.job(data, run, runner.experiment.seeds[0]).folder.relative_to(ROOT)
                    for run in runner.experiment.runs]
-        subprocess.run([runner.program, "compare", *folders], cwd=ROOT, check=True)
-    return True
+        good &= subprocess.run([runner.program, "compare", *folders], cwd=ROOT).returncode == 0
+    return good
 
 
 def verify(runner: Runner) -> bool:

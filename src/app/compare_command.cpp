@@ -51,7 +51,8 @@ Row read_run(const std::string& folder) {
     row.aggregate_s = number(result, "aggregate_s");
     row.validate_s = number(result, "validate_s");
     row.samples_per_s = result.at("samples").get<double>() / row.training_s;
-    row.hash = result.at("parameters_sha256").get<std::string>().substr(0, 12);
+    const core::Json& hash = result.at("parameters_sha256");  // null: timing only
+    row.hash = hash.is_null() ? "-" : hash.get<std::string>().substr(0, 12);
     return row;
   } catch (const core::Json::exception& error) {
     throw core::ConfigError(core::format("'{}' is damaged: {}", path, error.what()));

@@ -92,6 +92,9 @@ class Runs(CliTest):
         self.assertTrue(json.loads((out / "manifest.json").read_text())["run"]["timing_only"])
         again = run("simulate", "--config", out / "config.toml", "--out", self.folder / "timed-again")
         self.assertEqual(again.stdout.replace("timed-again", "timed"), result.stdout)
+        compared = run("compare", out, self.folder / "timed-again")
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertEqual(compared.stdout.splitlines()[1].split()[-1], "-")
 
     def test_the_rate_of_a_device_may_be_given(self):
         def samples_per_s(workers, *options):
