@@ -73,6 +73,7 @@ void measure_messages(const std::string& algorithm, int workers, double unit_s, 
   const auto allreduce = comm::make_allreduce(algorithm);
   sim::Options options;
   options.device = "meta";
+  options.shortcuts = false;
   sim::Report report;
   const double seconds = best_of([&] {
     report = sim::run(cluster(workers), workers, options, [&](comm::Worker& worker) {
@@ -85,6 +86,32 @@ void measure_messages(const std::string& algorithm, int workers, double unit_s, 
       "{:<17} {:>5} workers  {:>8} messages  {:>5.2f} events  {:>6.3f} us  {:>5.1f} queue operations per message  {}\n",
       algorithm, workers, report.messages, static_cast<double>(report.events) / static_cast<double>(report.messages),
       1e6 * per_message, per_message / unit_s, target);
+}
+
+/// One device per node: where nobody is in anybody's way, an allreduce is worked out at once.
+double at_once(int workers, bool shortcuts) {
+  sim::Platform platform = cluster(8);
+  platform.nodes = workers;
+  platform.devices_per_node = 1;
+  sim::Options options;
+  options.device = "meta";
+  options.shortcuts = shortcuts;
+  const auto allreduce = comm::make_allreduce("halving_doubling");
+  const double start = cpu_seconds();
+  const sim::Report report = sim::run(platform, workers, options, [&](comm::Worker& worker) {
+    core::Arena data = worker.device().allocate(floats);
+    (*allreduce)(worker.comm(), data.span());
+  });
+  if (shortcuts && report.shortcuts == 0) fmt::print("this was not worked out at once: ");
+  return cpu_seconds() - start;
+}
+
+void measure_shortcuts() {
+  constexpr int few = 4096, many = 131'072;
+  const double message_by_message = at_once(few, false), together = at_once(few, true);
+  fmt::print("halving_doubling {:>7} workers, one per node, at once: {:.3f} s, {:.1f} times as fast as message by message\n",
+             few, together, message_by_message / together);
+  fmt::print("halving_doubling {:>7} workers, one per node, at once: {:.2f} s\n", many, at_once(many, true));
 }
 
 std::uint64_t resident_bytes() {
@@ -122,5 +149,6 @@ int main() {
     measure_messages("ring", workers, unit_s, workers == 1024 ? "target: at most 1 us" : "");
   for (const char* algorithm : {"halving_doubling", "butterfly", "parameter_server"})
     measure_messages(algorithm, 1024, unit_s, "");
+  measure_shortcuts();
   return 0;
 }
