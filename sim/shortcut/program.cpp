@@ -71,6 +71,7 @@ void Programs::take(std::uint32_t piece) {
 }
 
 void Programs::guess(std::uint32_t piece) {
+  guess_ = guess_end_ = nullptr;
   if (pieces_[piece].length < piece_operations) return;  // it was a worker's last
   guessed_ = piece;
   guess_ = operations_.data() + pieces_[piece].first;

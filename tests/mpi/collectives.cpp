@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "comm/allreduce.hpp"
+#include "comm/broadcast.hpp"
 #include "comm/contributions.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
@@ -54,6 +55,14 @@ void native_sums_up_to_rounding(Communicator& comm) {
     for (std::size_t i = 0; i < length; ++i) {
       require(std::abs(ring[i] - native[i]) <= 1.f, "native sums up to rounding");  // summands up to 2^19, 24 bits
     }
+  }
+}
+
+void a_broadcast_leaves_the_array_of_rank_0(Communicator& comm) {
+  for (const std::size_t length : {0, 1, 5, 300000}) {
+    auto data = contribution(comm.rank(), length);
+    comm::broadcast(comm, data);
+    require(data == contribution(0, length), core::format("a broadcast of {} floats", length));
   }
 }
 
@@ -147,6 +156,7 @@ int main() {
     comm.set_workers_per_node(2);  // as among the threads
     allreduces_have_the_bits_of_threads(comm);
     native_sums_up_to_rounding(comm);
+    a_broadcast_leaves_the_array_of_rank_0(comm);
     small_agreements_hold(comm);
     any_source_receives_from_everyone(comm);
     broken_contracts_are_reported(comm, *device);

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
+#include "comm/broadcast.hpp"
 #include "comm/contributions.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
@@ -165,6 +166,14 @@ Platform drawn_platform(const core::RandomStream& random, int workers) {
   if (below(2) == 0) platform.message.receive_overhead_s = between(0, 1e-6);
   if (below(2) == 0) platform.message.gap_s = between(0, 1e-6);
   if (below(2) == 0) platform.message.copy_bytes_per_s = between(1e9, 1e10);
+  if (below(2) == 0) platform.leaf.nics_per_node = 1 + static_cast<int>(below(2));
+  if (below(4) == 0) platform.spine_bytes_per_s = between(1e9, 2e10);
+  if (below(4) == 0) {
+    platform.host.staged = true;
+    platform.host.bytes_per_s = between(1e9, 2e10);
+  }
+  if (below(4) == 0) platform.size_classes = {{0, between(0.5, 2), 1}, {20'000, between(0.5, 2), between(0.5, 1)}};
+  if (below(4) == 0) platform.noise = {1, between(0, 0.1), between(0, 0.1)};
   platform.message.handshake = below(2) == 0;
   platform.message.eager_bytes = std::vector<std::int64_t>{0, 1000, 8192, 300'000}[below(4)];
   return platform;
@@ -228,6 +237,8 @@ std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std
             allreduce->reduce(worker.comm(), data.span().first(length));
             worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span().first(rank)); });
             allreduce->gather(worker.comm(), data.span().first(length));
+          } else if (kind == 3) {
+            comm::broadcast(worker.comm(), data.span().first(length));
           }
           (*allreduce)(worker.comm(), data.span().first(length));
         }
