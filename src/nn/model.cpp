@@ -15,16 +15,21 @@ Loss parse_loss(std::string_view name) {
 
 Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std::size_t max_batch)
     : device_(device), layers_(std::move(shared)), max_batch_(max_batch) {
+  starts_.reserve(layers().size() + 1);
+  activation_starts_.reserve(layers().size() + 1);
   starts_.push_back(0);
+  activation_starts_.push_back(0);
   std::size_t widest = 0;
   for (std::size_t l = 0; l < layers().size(); ++l) {
     if (l > 0 && layers()[l]->inputs() != layers()[l - 1]->outputs())
       throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below gives {}", l + 1,
                                            layers()[l]->inputs(), layers()[l - 1]->outputs()));
     starts_.push_back(starts_.back() + layers()[l]->parameter_count());
-    activations_.push_back(device_.allocate(max_batch * layers()[l]->outputs()));
+    constexpr std::size_t line = 64 / sizeof(float);
+    activation_starts_.push_back(activation_starts_.back() + (max_batch * layers()[l]->outputs() + line - 1) / line * line);
     if (l + 1 < layers().size()) widest = std::max(widest, layers()[l]->outputs());
   }
+  activations_ = device_.allocate(activation_starts_.back());
   for (core::Arena& delta : deltas_) delta = device_.allocate(max_batch * widest);
 }
 
@@ -36,26 +41,29 @@ void Model::initialise(std::uint64_t seed, std::span<float> parameters) const {
 
 std::span<const float> Model::input_of(std::size_t layer, const data::Batch& batch) {
   if (layer == 0) return batch.features;
-  return std::span<const float>(activations_[layer - 1].span()).first(batch.size() * layers()[layer]->inputs());
+  return outputs_of(layer - 1, batch.size());
+}
+
+std::span<float> Model::outputs_of(std::size_t layer, std::size_t batch) {
+  return activations_.span().subspan(activation_starts_[layer], batch * layers()[layer]->outputs());
 }
 
 void Model::forward(std::span<const float> parameters, const data::Batch& batch) {
   if (batch.size() > max_batch_) throw std::logic_error("a minibatch is larger than the model was made for");
   for (std::size_t l = 0; l < layers().size(); ++l)
-    layers()[l]->forward(device_, batch.size(), range_of(l).of(parameters), input_of(l, batch),
-                         activations_[l].span().first(batch.size() * layers()[l]->outputs()));
+    layers()[l]->forward(device_, batch.size(), range_of(l).of(parameters), input_of(l, batch), outputs_of(l, batch.size()));
 }
 
 backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
-  const auto outputs_of_batch = activations_.back().span().first(batch.size() * outputs());
-  return kind == Loss::cross_entropy ? device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, outputs_of_batch)
-                                     : device_.squared_error(batch.size(), outputs(), batch.labels, outputs_of_batch);
+  const auto predicted = outputs_of(layers().size() - 1, batch.size());
+  return kind == Loss::cross_entropy ? device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, predicted)
+                                     : device_.squared_error(batch.size(), outputs(), batch.labels, predicted);
 }
 
 // The gradient of what a layer computed before its activation function, [batch][outputs].
 std::span<float> Model::delta_of(std::size_t layer, std::size_t batch) {
-  core::Arena& arena = layer + 1 == layers().size() ? activations_.back() : deltas_[layer % 2];
-  return arena.span().first(batch * layers()[layer]->outputs());
+  if (layer + 1 == layers().size()) return outputs_of(layer, batch);
+  return deltas_[layer % 2].span().first(batch * layers()[layer]->outputs());
 }
 
 void Model::backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink,

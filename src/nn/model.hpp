@@ -56,14 +56,16 @@ class Model {
  private:
   const Layers& layers() const { return *layers_; }
   std::span<const float> input_of(std::size_t layer, const data::Batch& batch);
+  std::span<float> outputs_of(std::size_t layer, std::size_t batch);
   std::span<float> delta_of(std::size_t layer, std::size_t batch);
 
   backend::Device& device_;
   std::shared_ptr<const Layers> layers_;
-  std::vector<std::size_t> starts_;  // [layers + 1] where each layer's parameters begin
+  std::vector<std::size_t> starts_;             // [layers + 1] where each layer's parameters begin
+  std::vector<std::size_t> activation_starts_;  // [layers + 1] and its activations
   std::size_t max_batch_;
-  std::vector<core::Arena> activations_;  // [layers][max_batch * outputs]
-  std::array<core::Arena, 2> deltas_;     // [max_batch * widest hidden layer], used in turn
+  core::Arena activations_;            // [layers][max_batch * outputs], each on a cache line of its own
+  std::array<core::Arena, 2> deltas_;  // [max_batch * widest hidden layer], used in turn
 };
 
 /// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after

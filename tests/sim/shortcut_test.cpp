@@ -184,7 +184,7 @@ Platform drawn_platform(const core::RandomStream& random, int workers) {
 TEST_CASE("on platforms drawn at random, too, the times are those of the simulated one", "[sim]") {
   const auto algorithms = comm::testing::own_algorithms();
   std::uint64_t taken_in_all = 0, left_out_in_all = 0;
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const core::RandomStream random(seed, core::Purpose::generator, 77);
     const int workers = 2 + static_cast<int>(random.below(15, 1000));
     const std::string algorithm = random.below(2, 1001) == 0
