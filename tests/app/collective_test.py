@@ -2,23 +2,13 @@
 """paragrad collective: the table, the run folder and what the user gets wrong."""
 
 import json
-import tempfile
 import unittest
 from pathlib import Path
 
-from paragrad_cli import PLATFORM, CliTest, run
+from paragrad_cli import PLATFORM, FolderTest, run
 
 
-class Collective(CliTest):
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.scratch = tempfile.TemporaryDirectory(prefix="paragrad-")
-        cls.folder = Path(cls.scratch.name)
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.scratch.cleanup()
-
+class Collective(FolderTest):
     def emulate(self, *arguments: str):
         return run("collective", "--platform", PLATFORM, *arguments)
 

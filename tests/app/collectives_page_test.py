@@ -4,11 +4,9 @@
 import json
 import math
 import re
-import tempfile
 import unittest
-from pathlib import Path
 
-from paragrad_cli import ROOT, run
+from paragrad_cli import ROOT, FolderTest, run
 
 PAGE = ROOT / "src/comm/collectives/README.md"
 PLATFORM = """
@@ -47,16 +45,7 @@ def value(formula: str, workers: int, n: float, latency_s: float, bandwidth: flo
     return eval(formula, {"__builtins__": {}}, names)  # our own page
 
 
-class Page(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.scratch = tempfile.TemporaryDirectory(prefix="paragrad-")
-        cls.folder = Path(cls.scratch.name)
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.scratch.cleanup()
-
+class Page(FolderTest):
     def measure(self, algorithm: str, workers: int, n: int, latency_us: float, bandwidth_gbps: float) -> dict:
         platform, out = self.folder / "platform.toml", self.folder / "out"
         platform.write_text(PLATFORM.format(latency=latency_us, bandwidth=bandwidth_gbps))

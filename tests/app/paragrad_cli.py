@@ -28,20 +28,35 @@ def weights(result: subprocess.CompletedProcess) -> str:
     return found.group(1)
 
 
-class CliTest(unittest.TestCase):
-    """A test case with a temporary folder (self.folder) and a small generated task (self.data)."""
+class FolderTest(unittest.TestCase):
+    """A test case with a temporary folder (self.folder)."""
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = Path(tempfile.mkdtemp(prefix="paragrad-"))
-        cls.data = str(cls.folder / "task.h5")
-        made = run("data", "generate", "--out", cls.data, "--samples", 500, "--valid", 60, "--test", 60, "--dim", 8, "--classes", 6,
-                   "--sequence-length", 20)
-        assert made.returncode == 0, made.stderr
 
     @classmethod
     def tearDownClass(cls) -> None:
         shutil.rmtree(cls.folder)
+
+    def assert_refused(self, result: subprocess.CompletedProcess, *parts: str) -> None:
+        """Exit code 2 and one line on stderr that holds all parts."""
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+
+class CliTest(FolderTest):
+    """And with a small generated task in it (self.data)."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.data = str(cls.folder / "task.h5")
+        made = run("data", "generate", "--out", cls.data, "--samples", 500, "--valid", 60, "--test", 60, "--dim", 8, "--classes", 6,
+                   "--sequence-length", 20)
+        assert made.returncode == 0, made.stderr
 
     @property
     def task(self) -> list[str]:
@@ -50,10 +65,3 @@ class CliTest(unittest.TestCase):
 
     def simulate(self, workers: int, *arguments: str, **more) -> subprocess.CompletedProcess:
         return run("simulate", "--workers", workers, "--platform", PLATFORM, *self.task, *arguments, **more)
-
-    def assert_refused(self, result: subprocess.CompletedProcess, *parts: str) -> None:
-        """Exit code 2 and one line on stderr that holds all parts."""
-        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
-        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
-        for part in parts:
-            self.assertIn(part, result.stderr)

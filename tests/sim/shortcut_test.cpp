@@ -1,4 +1,4 @@
-// Allreduces that are worked out at once have the times of those that are simulated message by message.
+// Collectives that are worked out at once have the times of those that are simulated message by message.
 #include <algorithm>
 
 #include "catch.hpp"
@@ -16,13 +16,6 @@ using namespace paragrad::sim;
 using namespace paragrad::sim::testing;
 
 namespace {
-
-struct Outcome {
-  std::vector<Time> ends;
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-  bool operator==(const Outcome&) const = default;
-};
 
 /// A training in small: some rounds of computing for random times and an allreduce.
 struct Case {

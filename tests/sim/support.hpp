@@ -34,6 +34,14 @@ inline Platform uncontended(int workers, Link link, std::int64_t eager_bytes = 6
 
 inline Time virtual_time(comm::Worker& worker) { return from_seconds(worker.comm().now_s()); }
 
+/// What a run can be told from another by where nothing is computed.
+struct Outcome {
+  std::vector<Time> ends;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const Outcome&) const = default;
+};
+
 /// α + n/B in picoseconds, computed apart from the simulator's fixed-point arithmetic.
 inline double message_ps(Link link, double bytes) { return (link.latency_s + bytes / link.bytes_per_s) * 1e12; }
 

@@ -11,13 +11,6 @@ using namespace paragrad::sim::testing;
 
 namespace {
 
-struct Outcome {
-  std::vector<Time> ends;
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-  bool operator==(const Outcome&) const = default;
-};
-
 Outcome allreduce_on(const std::string& device, const std::string& algorithm, int workers, std::size_t length) {
   Platform platform = platform_of(workers, 2, {1e-6, 10e9}, {3e-6, 4e9});
   platform.device = {4e12, 3e11, 1, 1, 8e-6};
