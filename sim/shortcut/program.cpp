@@ -7,35 +7,27 @@
 
 namespace paragrad::sim::shortcut {
 
-void Programs::end_pieces() {
-  if (guess_ != guess_end_) give_up_guess();
-  if (!current_.empty()) end_piece();
-}
-
 void Programs::add_repeated(std::span<const Operation> piece, std::uint32_t times) {
-  end_pieces();
+  end_piece();
   current_.assign(piece.begin(), piece.end());
   end_piece();
   runs_.back().times += times - 1;
 }
 
 void Programs::end_worker() {
-  end_pieces();
-  const bool had_nothing = runs_.size() == workers_.back();
+  end_piece();
   workers_.push_back(runs_.size());
-  if (!had_nothing) guess(first_);
-}
-
-void Programs::give_up_guess() {
-  const Operation* const begin = guess_end_ - pieces_[guessed_].length;
-  current_.assign(begin, guess_);
-  guess_ = guess_end_ = nullptr;
 }
 
 void Programs::end_piece() {
-  const std::uint32_t piece = find_or_keep();
+  if (current_.empty()) return;
+  const Piece& piece = pieces_[find_or_keep()];
   current_.clear();
-  take(piece);
+  const bool first = runs_.size() == workers_.back();  // of the worker's
+  if (!first && runs_.back().first == piece.first)
+    ++runs_.back().times;
+  else
+    runs_.push_back({piece.first, piece.length, 1});
 }
 
 std::uint32_t Programs::find_or_keep() {
@@ -51,31 +43,9 @@ std::uint32_t Programs::find_or_keep() {
            std::equal(current_.begin(), current_.end(), operations_.begin() + static_cast<std::ptrdiff_t>(piece.first));
   };
   if (!is_new && alike(pieces_[found->second])) return found->second;
-  pieces_.push_back({operations_.size(), static_cast<std::uint32_t>(current_.size()), number});
+  pieces_.push_back({operations_.size(), static_cast<std::uint32_t>(current_.size())});
   operations_.insert(operations_.end(), current_.begin(), current_.end());
   return number;
-}
-
-void Programs::take(std::uint32_t piece) {
-  const bool first = runs_.size() == workers_.back();  // of the worker's
-  if (first)
-    first_ = piece;
-  else
-    pieces_[last_].next = piece;
-  last_ = piece;
-  if (!first && runs_.back().first == pieces_[piece].first)
-    ++runs_.back().times;
-  else
-    runs_.push_back({pieces_[piece].first, pieces_[piece].length, 1});
-  guess(pieces_[piece].next);
-}
-
-void Programs::guess(std::uint32_t piece) {
-  guess_ = guess_end_ = nullptr;
-  if (pieces_[piece].length < piece_operations) return;  // it was a worker's last
-  guessed_ = piece;
-  guess_ = operations_.data() + pieces_[piece].first;
-  guess_end_ = guess_ + pieces_[piece].length;
 }
 
 Programs::Cursor Programs::start(std::size_t number) const {

@@ -64,11 +64,6 @@ class Programs {
   };
 
   void add(Operation operation) {
-    if (guess_ != guess_end_ && *guess_ == operation) {
-      if (++guess_ == guess_end_) take(guessed_);
-      return;
-    }
-    if (guess_ != guess_end_) give_up_guess();
     current_.push_back(operation);
     if (current_.size() == piece_operations) end_piece();
   }
@@ -84,15 +79,10 @@ class Programs {
   struct Piece {
     std::uint64_t first;
     std::uint32_t length;
-    std::uint32_t next;  // the piece that came after it the last time
   };
 
-  void end_pieces();
   void end_piece();
   std::uint32_t find_or_keep();
-  void take(std::uint32_t piece);
-  void guess(std::uint32_t piece);
-  void give_up_guess();
 
   std::vector<Operation> current_;  // piece
   std::vector<Operation> operations_;
@@ -100,11 +90,6 @@ class Programs {
   std::unordered_map<std::uint64_t, std::uint32_t> known_;  // hash of a piece; looked up only
   std::vector<Run> runs_;
   std::vector<std::size_t> workers_{0};  // where the runs of a worker begin, and the end of the last one's
-  std::uint32_t first_ = 0, last_ = 0;   // piece of the worker's
-  // The operations follow a piece so far, the one that followed the last piece the last time. Then `current_` is empty.
-  std::uint32_t guessed_ = 0;
-  const Operation* guess_ = nullptr;
-  const Operation* guess_end_ = nullptr;
 };
 
 /// Writes down what a worker does instead of doing it. Only named sources, the tags of collectives, messages below 4 GB;
