@@ -27,8 +27,8 @@ struct Case {
   int rounds = 2;
 };
 
-Outcome run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, std::uint64_t* left_out = nullptr) {
-  Outcome outcome;
+Traffic run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, std::uint64_t* left_out = nullptr) {
+  Traffic outcome;
   outcome.ends.resize(static_cast<std::size_t>(c.workers));
   Options options;
   options.device = "meta";
@@ -108,7 +108,7 @@ TEST_CASE("what the large runs are made of is worked out at once: one device per
   const Platform platform = timed(one_node ? platform_of(1, workers, {2e-6, 4e9}, {}) : uncontended(workers, {2e-6, 4e9}));
   const Case c{platform, algorithm, workers, length, 0, 3};
   std::uint64_t taken = 0;
-  const Outcome at_once = run_case(c, true, &taken);
+  const Traffic at_once = run_case(c, true, &taken);
   CHECK(at_once == run_case(c, false));
   CHECK(taken == 3);
 }
@@ -131,7 +131,7 @@ TEST_CASE("long exchanges of two workers are not gone through to the end, and ta
   CAPTURE(kind, workers, length, spread);
   const Case c{some_platform(kind, workers), "halving_doubling", workers, length, spread};
   std::uint64_t taken = 0, left_out = 0;
-  const Outcome at_once = run_case(c, true, &taken, &left_out);
+  const Traffic at_once = run_case(c, true, &taken, &left_out);
   CHECK(at_once == run_case(c, false));
   if (taken > 0 && kind == 0) CHECK(left_out > 0);
   if (workers == 8 && kind == 0) CHECK(taken > 0);

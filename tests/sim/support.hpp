@@ -34,12 +34,12 @@ inline Platform uncontended(int workers, Link link, std::int64_t eager_bytes = 6
 
 inline Time virtual_time(comm::Worker& worker) { return from_seconds(worker.comm().now_s()); }
 
-/// What a run can be told from another by where nothing is computed.
-struct Outcome {
+/// When the workers of a run end and what they send: all that tells it from another where nothing is computed.
+struct Traffic {
   std::vector<Time> ends;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const Traffic&) const = default;
 };
 
 /// α + n/B in picoseconds, computed apart from the simulator's fixed-point arithmetic.
