@@ -91,6 +91,12 @@ void add_optimiser_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group("Local optimiser");
   parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group("Local optimiser");
   parser
+      .add_option("--schedule-rates", options.schedule.rates,
+                  "one per sweep, separated by commas, the first equal to --learning-rate (table)")
+      ->delimiter(',')
+      ->default_str("")  // an empty list is not written into config.toml
+      ->group("Local optimiser");
+  parser
       .add_option("--newbob-improvement", options.schedule.newbob_improvement,
                   "relative fall of the validation loss that is progress")
       ->group("Local optimiser");

@@ -1,5 +1,6 @@
 #include "optim/schedule.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/errors.hpp"
@@ -48,6 +49,25 @@ class Newbob : public Schedule {
   double best_ = std::numeric_limits<double>::infinity();
 };
 
+class Table : public Schedule {
+ public:
+  using Schedule::Schedule;
+  bool observe(int sweep, double) override {
+    rate_ = options_.rates[std::min(static_cast<std::size_t>(sweep), options_.rates.size() - 1)];
+    return false;
+  }
+};
+
+void check_table(const ScheduleOptions& options) {
+  if (options.rates.empty()) throw core::ConfigError("the schedule 'table' needs a list of rates, one per sweep");
+  for (const double rate : options.rates)
+    if (!(rate > 0) || !std::isfinite(rate))
+      throw core::ConfigError(core::format("the schedule's rate {} must be above 0", rate));
+  if (options.rates.front() != options.initial_rate)
+    throw core::ConfigError(core::format("the schedule 'table' begins with {}, the learning rate is {}: make them equal",
+                                         options.rates.front(), options.initial_rate));
+}
+
 }  // namespace
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
@@ -56,6 +76,7 @@ std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
   if (!(options.factor > 0 && options.factor <= 1))
     throw core::ConfigError(core::format("the schedule's factor {} is outside (0, 1]", options.factor));
   if (options.every < 1) throw core::ConfigError("the schedule's period must be at least one sweep");
+  if (options.name == "table") check_table(options);
 #define SCHEDULE(known, Type, description) \
   if (options.name == #known) return std::make_unique<Type>(options);
 #include "optim/schedules.def"

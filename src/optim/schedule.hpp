@@ -15,6 +15,7 @@ struct ScheduleOptions {
   int every = 1;                      ///< step only
   double newbob_improvement = 0.005;  ///< newbob: smallest relative fall of the validation loss that counts as progress
   bool newbob_restore = false;        ///< newbob: go on from the best model when progress stops
+  std::vector<double> rates;          ///< table: of sweep 1, 2, …; the last one holds for the rest
 };
 
 /// Learning rate over sweeps. From optim/schedules.def; all workers hold equal copies and see equal validation losses.
@@ -34,7 +35,8 @@ class Schedule {
   double rate_;
 };
 
-/// Throws ConfigError: unknown name, learning rate not above 0, factor outside (0, 1], every < 1.
+/// Throws ConfigError: unknown name, learning rate not above 0, factor outside (0, 1], every < 1; a table of rates that is
+/// empty, has one not above 0, or begins with another than the learning rate.
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
 
 std::vector<std::string> schedule_names();

@@ -26,6 +26,17 @@ class Runs(CliTest):
         self.assertEqual(same, [line for line in (self.folder / "again/config.toml").read_text().splitlines()
                                 if not line.startswith("out")])
 
+    def test_a_table_of_rates_is_repeated_from_a_file(self):
+        out = self.folder / "table"
+        first = self.simulate(1, "--schedule", "table", "--schedule-rates", "0.1,0.05", "--out", out)
+        rates = [json.loads(line).get("learning_rate") for line in (out / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual(rates, [0.1, 0.05, None])
+        self.assertEqual(weights(run("simulate", "--config", out / "config.toml", "--out", self.folder / "table2")), weights(first))
+        written = self.folder / "table.toml"
+        written.write_text('schedule = "table"\nschedule-rates = [0.1, 0.05]\n')
+        self.assertEqual(weights(self.simulate(1, "--config", written)), weights(first))
+        self.assert_refused(self.simulate(1, "--schedule", "table", "--schedule-rates", "0.2,0.1"), "begins with 0.2", "is 0.1")
+
     def test_a_run_folder_holds_what_it_promises(self):
         out = self.folder / "promises"
         result = self.simulate(2, "--strategy", "model_averaging", "--out", out)

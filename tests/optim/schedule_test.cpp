@@ -44,6 +44,13 @@ TEST_CASE("a step rate falls every k sweeps", "[optim]") {
           .rates == std::vector<double>{8, 2, 2, 0.5, 0.5});
 }
 
+TEST_CASE("a table gives each sweep its rate, and the last one to all that follow", "[optim]") {
+  const auto history =
+      observe({.name = "table", .initial_rate = 4, .rates = {4, 4, 1, 2}}, {no_loss, 1, no_loss, 2, no_loss, no_loss});
+  CHECK(history.rates == std::vector<double>{4, 1, 2, 2, 2, 2});
+  CHECK(history.restored == std::vector<bool>(6, false));
+}
+
 TEST_CASE("newbob halves when the validation loss stops improving by enough", "[optim]") {
   const bool restore = GENERATE(false, true);
   const ScheduleOptions options{.name = "newbob", .initial_rate = 8, .newbob_improvement = 0.1, .newbob_restore = restore};
@@ -64,6 +71,11 @@ TEST_CASE("impossible schedules are refused", "[optim]") {
     CHECK_THROWS_AS(make_schedule({.name = "exponential", .initial_rate = 1, .factor = factor}), core::ConfigError);
   for (const int every : {0, -1})
     CHECK_THROWS_AS(make_schedule({.name = "step", .initial_rate = 1, .every = every}), core::ConfigError);
+  for (const double rate : {0., -1., no_loss})
+    CHECK_THROWS_AS(make_schedule({.name = "table", .initial_rate = 1, .rates = {1, rate}}), core::ConfigError);
+  CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1}), contains_text("one per sweep"));
+  CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1, .rates = {2, 1}}),
+                    contains_text("begins with 2") && contains_text("the learning rate is 1"));
   REQUIRE_THROWS_WITH(make_schedule({.name = "cosine", .initial_rate = 1}),
                       contains_text("cosine") && contains_text("newbob"));
 }
