@@ -43,7 +43,7 @@ class SimCommunicator : public comm::Communicator {
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale = 1);
 
   /// Runs kernels, at once if they are small or the device does not compute, else on the host pool.
-  void run_kernels(const std::function<void(backend::Device&)>& kernels);
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override;
 
  private:
   static constexpr int tags_per_channel = 1 << 16;  // MPI promises 2^15

@@ -22,7 +22,7 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   const std::size_t samples = samples_of_worker(options, workers);
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));
-  train::LearnerCost cost(*device, std::make_shared<const nn::Layers>(nn::make_layers(options.model)), options, samples,
+  train::LearnerCost cost(*device, std::make_shared<const nn::Network>(nn::make_layers(options.model)), options, samples,
                           false);
   const double roofline_s = sim::compute_time_s(platform, cost.descend(samples));
   const auto count = static_cast<double>(samples);

@@ -83,7 +83,7 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
 }
 
 /// A run computes with real data to the end, or it is timed: then data may be imaginary and a part of the way is enough.
-void check_mode(const train::Options& options, bool computes, bool has_rate) {
+void check_mode(const train::Options& options, bool computes) {
   const bool imaginary = options.imaginary_samples != std::array<std::size_t, 3>{};
   if (computes && imaginary)
     throw core::ConfigError(
@@ -91,7 +91,7 @@ void check_mode(const train::Options& options, bool computes, bool has_rate) {
         "(--device meta); to compute, give a file to --data");
   if (computes && options.data.empty())
     throw core::ConfigError("--data is required, or --device meta with --train-samples to time an imaginary data set");
-  if (computes && !has_rate) throw core::ConfigError("--learning-rate is required");
+  if (computes) require_learning_rate(options);
   if (computes && (options.max_blocks > 0 || options.max_steps > 0))
     throw core::ConfigError(
         "--max-blocks and --max-steps leave out a part of the training: that can only be timed "
@@ -113,13 +113,14 @@ void extend(sim::Platform& platform, int nodes) {
   platform.nodes = nodes;
 }
 
-int run(SimulationArguments& arguments, bool has_rate, const std::string& config) {
+int run(SimulationArguments& arguments, const std::string& config) {
   TrainingArguments& training = arguments.training;
   const auto start = Clock::now();
   sim::Platform platform = sim::read_platform(arguments.platform);
   if (arguments.nodes > 0) extend(platform, arguments.nodes);
   const bool computes = backend::make_device(training.device)->computes();
-  check_mode(training.options, computes, has_rate);
+  check_mode(training.options, computes);
+  if (!computes) training.options.schedule.initial_rate = 1;  // of nothing
   if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
     throw core::ConfigError(core::format("--io {} needs a file system: give platform file '{}' a section [storage]",
                                          training.options.io, arguments.platform));
@@ -182,11 +183,10 @@ int run(SimulationArguments& arguments, bool has_rate, const std::string& config
 int simulate_command(std::span<char*> argv) {
   SimulationArguments arguments;
   const auto parser = make_parser("paragrad simulate", "Trains with N emulated workers in this process.");
-  arguments.training.options.schedule.initial_rate = 1;  // where none is given nothing is computed
   add_simulation_options(*parser, arguments);
   if (const auto code = parse(*parser, argv)) return *code;
   resolve(arguments.training);
-  return run(arguments, parser->count("--learning-rate") > 0, parser->config_to_str(true));
+  return run(arguments, parser->config_to_str(true));
 }
 
 }  // namespace paragrad::app

@@ -81,13 +81,14 @@ int train_command(std::span<char*> argv) {
   TrainingArguments arguments;
   const auto parser = make_parser("paragrad train", "Trains a network; under mpiexec with one worker per rank.");
   add_training_options(*parser, arguments);
-  for (const char* option : {"--data", "--learning-rate"}) parser->get_option(option)->required();
+  parser->get_option("--data")->required();
   if (const auto code = parse(*parser, argv)) return *code;
   resolve(arguments);
   if (!backend::make_device(arguments.device)->computes())
     throw core::ConfigError(core::format(
         "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
         arguments.device));
+  require_learning_rate(arguments.options);
   const std::string config = parser->config_to_str(true);
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
 }

@@ -73,9 +73,16 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
       ->group("Distribution");
 }
 
-void add_optimiser_options(CLI::App& parser, train::Options& options) {
-  parser.add_option("--optimiser", options.optimiser, list(optim::optimiser_names()))->group("Local optimiser");
+void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
+  train::Options& options = arguments.options;
+  parser.add_option("--optimiser", options.optimiser.name, list(optim::optimiser_names()))->group("Local optimiser");
   parser.add_option("--momentum", options.momentum, "per minibatch")->group("Local optimiser");
+  parser
+      .add_option("--momentum-time-constant", options.momentum_time_constant,
+                  "momentum as exp(-n/T) for an update of n samples, instead of --momentum (0: off)")
+      ->group("Local optimiser");
+  parser.add_option("--unit-gain-momentum", options.unit_gain, "v = mu v + (1 - mu) g, as CNTK does it")
+      ->group("Local optimiser");
   parser
       .add_option("--minibatch", options.minibatch,
                   "samples; for sgd and data_parallel of all workers together; 0: a whole block")
@@ -83,6 +90,9 @@ void add_optimiser_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->group("Local optimiser");
   parser.add_option("--learning-rate-per", options.rate_per, "minibatch or sample")
       ->check(CLI::IsMember({"minibatch", "sample"}))
+      ->group("Local optimiser");
+  parser
+      .add_option("--lr-per-sample", arguments.lr_per_sample, "initial learning rate per sample, instead of --learning-rate")
       ->group("Local optimiser");
   parser.add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample")
       ->check(CLI::NonNegativeNumber)
@@ -128,7 +138,7 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   accept_config_file(parser);
   add_model_options(parser, arguments.options);
   add_strategy_options(parser, arguments);
-  add_optimiser_options(parser, arguments.options);
+  add_optimiser_options(parser, arguments);
   parser.add_option("--device", arguments.device, list(backend::device_names()))->group("Run");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
@@ -137,6 +147,13 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
 }
 
 void resolve(TrainingArguments& arguments) {
+  train::Options& options = arguments.options;
+  if (arguments.lr_per_sample > 0) {
+    if (options.schedule.initial_rate > 0)
+      throw core::ConfigError("give either --learning-rate or --lr-per-sample, not both");
+    options.schedule.initial_rate = arguments.lr_per_sample;
+    options.rate_per = "sample";
+  }
   dist::StrategyOptions& strategy = arguments.options.strategy_options;
   const std::string& text = arguments.block_momentum;
   if (text != "auto") {
@@ -149,6 +166,11 @@ void resolve(TrainingArguments& arguments) {
   if (arguments.instruments.timeline && arguments.out.empty())
     throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
   dist::make_strategy("bmuf", strategy);  // every value is checked, whether this run uses it or not
+}
+
+void require_learning_rate(const train::Options& options) {
+  if (options.schedule.initial_rate == 0)
+    throw core::ConfigError("the learning rate 0 must be above 0: give --learning-rate or --lr-per-sample");
 }
 
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {

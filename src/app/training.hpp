@@ -12,6 +12,7 @@ namespace paragrad::app {
 /// Options that `train` and `simulate` share.
 struct TrainingArguments {
   train::Options options;
+  double lr_per_sample = 0;  // 0: the learning rate is given as options.schedule.initial_rate
   std::string block_momentum = "auto";
   std::string device = "cpu";
   int workers_per_node = 0;  // 0: as the transport finds them
@@ -28,6 +29,9 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 
 /// Completes and checks what the parser cannot: numbers written as "auto", names from catalogues. Throws ConfigError.
 void resolve(TrainingArguments& arguments);
+
+/// Throws ConfigError where none was given, in either unit.
+void require_learning_rate(const train::Options& options);
 
 /// What a run's manifest says before it starts: program, libraries, host, data, seed, workers.
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers);

@@ -63,6 +63,10 @@ class Communicator {
   /// to += from, the arithmetic of a reduction. Costs time on this worker's device.
   virtual void add(std::span<const float> from, std::span<float> to) = 0;
 
+  /// Runs a few kernels of a collective, and nothing else, on the device it hands over; they cost this worker time. See
+  /// Worker::run_kernels.
+  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) { kernels(device_); }
+
   /// How many workers share a node: they fill the nodes in rank order, the last one perhaps not whole. Collectives that
   /// treat the inside of a node apart go by it, so all workers see the same number. 0: the workers do not lie in that order.
   int workers_per_node() const { return workers_per_node_; }

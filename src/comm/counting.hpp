@@ -27,6 +27,7 @@ class CountingCommunicator : public Communicator {
     added_bytes_ += from.size_bytes();
     inner_.add(from, to);
   }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { inner_.run_kernels(kernels); }
   void library_allreduce(std::span<float> data) override { inner_.library_allreduce(data); }
   std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
 

@@ -32,6 +32,10 @@ class RecordingCommunicator : public Communicator {
     const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
     inner_.add(from, to);
   }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
+    inner_.run_kernels(kernels);
+  }
   void library_allreduce(std::span<float> data) override {
     const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
     inner_.library_allreduce(data);

@@ -47,6 +47,11 @@ void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t sampl
   if (options_.reset_local_momentum) reset_local_momentum(worker, replica);
 }
 
+void Bmuf::describe_state(core::State& state) {
+  state.add("block_model", model_.span());
+  state.add("block_update", delta_.span());
+}
+
 void Bmuf::show_model(comm::Worker& worker, Replica& replica) {
   if (!filters() || kind_ != Kind::nbm) return;
   worker.run_kernels([&](backend::Device& device) { device.copy(model_.span(), owned_.of(replica.parameters)); });

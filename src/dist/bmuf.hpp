@@ -24,6 +24,7 @@ class Bmuf : public Strategy {
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
+  void describe_state(core::State& state) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;
 
  private:

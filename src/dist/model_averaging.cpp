@@ -18,8 +18,7 @@ std::optional<core::Range> reduce_to_mean(comm::Worker& worker, const comm::Allr
 }
 
 void reset_local_momentum(comm::Worker& worker, Replica& replica) {
-  const std::span<float> velocity = replica.optimiser.velocity();
-  if (!velocity.empty()) worker.run_kernels([&](backend::Device& device) { device.fill(0, velocity); });
+  worker.run_kernels([&](backend::Device& device) { replica.optimiser.forget(device); });
 }
 
 void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {

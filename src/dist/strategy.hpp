@@ -10,7 +10,9 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/worker.hpp"
+#include "core/layout.hpp"
 #include "core/range.hpp"
+#include "core/state.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::dist {
@@ -18,6 +20,7 @@ namespace paragrad::dist {
 /// What a strategy may touch of a worker's replica.
 struct Replica {
   std::span<float> parameters;
+  std::span<const core::Matrix> layout;  ///< of the parameters
   optim::LocalOptimiser& optimiser;
   optim::Step step;  ///< of the minibatch in hand
 };
@@ -50,6 +53,13 @@ class Strategy {
   /// Replica.parameters holds the starting point, the same on all workers. Also called when training goes back to an older
   /// model. Throws ConfigError if the strategy cannot run with this many workers.
   virtual void start(comm::Worker&, Replica&) {}
+
+  /// Before each sweep, counted from 1: a strategy may do one thing in the first sweeps and another later. share() and
+  /// exchanges_gradients() are asked again after it.
+  virtual void begin_sweep(comm::Worker&, Replica&, int /*sweep*/) {}
+
+  /// What this worker's part of the strategy remembers from block to block.
+  virtual void describe_state(core::State&) {}
 
   /// Exchanging strategies: elements of the gradient that a stage of the backward pass shall complete at least.
   virtual std::size_t stage_elements() const { return std::numeric_limits<std::size_t>::max(); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/kernels.hpp"
+#include "core/layout.hpp"
 #include "core/philox.hpp"
 #include "core/range.hpp"
 
@@ -47,7 +48,7 @@ class Layer {
   virtual std::size_t inputs() const = 0;
   virtual std::size_t outputs() const = 0;
   virtual std::size_t parameter_count() const = 0;
-  virtual std::size_t tensor_count() const = 0;  ///< arrays that the parameters consist of: weights, biases, …
+  virtual std::vector<core::MatrixShape> matrices() const = 0;  ///< that the parameters consist of, in their order
   virtual backend::Activation activation() const = 0;
 
   /// False for a layer that is a table of costs: it runs on a device that does not compute, and nowhere else.

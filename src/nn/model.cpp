@@ -13,6 +13,15 @@ Loss parse_loss(std::string_view name) {
   throw core::unknown_name("loss", name, {"cross_entropy", "squared_error"});
 }
 
+Network::Network(Layers chain) : layers(std::move(chain)) {
+  std::size_t begin = 0;
+  for (const auto& layer : layers)
+    for (const core::MatrixShape& shape : layer->matrices()) {
+      layout.push_back({begin, shape});
+      begin += shape.size();
+    }
+}
+
 Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std::size_t max_batch)
     : device_(device), layers_(std::move(shared)), max_batch_(max_batch) {
   starts_.reserve(layers().size() + 1);

@@ -20,6 +20,14 @@ enum class Loss { cross_entropy, squared_error };
 /// "cross_entropy" or "squared_error". Throws ConfigError.
 Loss parse_loss(std::string_view name);
 
+/// Layers, and where their matrices lie in the flat span of a replica's parameters. Shared by all replicas of a process.
+struct Network {
+  explicit Network(Layers chain);
+
+  Layers layers;
+  std::vector<core::Matrix> layout;
+};
+
 /// A chain of layers over flat arenas. The model owns its activations, [max_batch][outputs] of each layer, and no
 /// parameters: those of a replica are one span [parameter_count()], layer after layer, and gradients mirror it.
 class Model {

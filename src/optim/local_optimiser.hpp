@@ -8,14 +8,17 @@
 
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
+#include "core/layout.hpp"
 #include "core/range.hpp"
+#include "core/state.hpp"
 
 namespace paragrad::optim {
 
 /// One minibatch's step, in terms of the summed gradient of its samples.
 struct Step {
-  float rate = 0;   ///< learning rate per sample
-  float decay = 0;  ///< L2: samples of the minibatch times the strength λ of λ/2·|w|² per sample
+  float rate = 0;      ///< learning rate per sample
+  float decay = 0;     ///< L2: samples of the minibatch times the strength λ of λ/2·|w|² per sample
+  float momentum = 0;  ///< μ, of rules that have one
 };
 
 /// A local update rule on the flat arenas of one replica. Owns gradient and velocity; knows no layers.
@@ -25,7 +28,7 @@ class LocalOptimiser {
 
   /// Where backward writes: gradients = keep·gradients + new gradient.
   virtual std::span<float> gradients() = 0;
-  virtual float keep() const = 0;
+  virtual float keep(const Step& step) const = 0;
 
   /// True if update() is no more than parameters -= rate·(gradients += decay·parameters), so that backward may do it itself.
   virtual bool descends() const = 0;
@@ -33,19 +36,38 @@ class LocalOptimiser {
   /// Moves a finished range of the parameters; arithmetic on `device` alone.
   virtual void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) = 0;
 
-  /// What the rule remembers from minibatch to minibatch; empty where there is nothing.
-  virtual std::span<float> velocity() = 0;
+  /// True if update() must be handed all parameters at once, as it looks at whole matrices.
+  virtual bool needs_all() const { return false; }
+
+  /// What the rule remembers from minibatch to minibatch.
+  virtual void describe_state(core::State& state) = 0;
+
+  /// Forgets it.
+  virtual void forget(backend::Device& device) = 0;
+
+  /// From now on backward writes into `other`, which is as long, and the arena of before is the caller's: so that one
+  /// gradient can travel while the next is computed. Only where keep() is 0.
+  virtual void swap_gradients(core::Arena& other) = 0;
+};
+
+struct OptimiserOptions {
+  std::string name = "momentum";  ///< of optim/catalogue.def
+  bool has_momentum = true;       ///< Step::momentum will be above 0 at times
 };
 
 /// From optim/catalogue.def:
 ///   sgd       w -= rate·g
 ///   momentum  v = μv + g, w -= rate·v            (classical momentum)
 ///   nesterov  v = μv + g, w -= rate·(g + μv)     (Sutskever et al., ICML 2013, in the form of Bengio et al.)
+/// with μ and rate of the step in hand (Step).
+///
 /// bare_gradient: backward must deliver the gradient by itself, because it is exchanged before it is used; costs one more
 /// arena where classical momentum would otherwise accumulate in place.
-/// Throws ConfigError: unknown name, momentum outside [0, 1).
-std::unique_ptr<LocalOptimiser> make_optimiser(std::string_view name, backend::Device& device, std::size_t parameters,
-                                               float momentum, bool bare_gradient);
+///
+/// layout: the matrices that make up the parameters; must outlive the optimiser.
+/// Throws ConfigError: unknown name.
+std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, backend::Device& device,
+                                               std::span<const core::Matrix> layout, bool bare_gradient);
 
 std::vector<std::string> optimiser_names();
 

@@ -25,8 +25,8 @@ Score Evaluator::score(data::Subset subset) {
 
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
                data::Subset subset) {
-  Learner learner(worker.device(), source.layers, options, options.minibatch, false);
-  LearnerCost cost(worker.device(), source.layers, options, options.minibatch, false);
+  Learner learner(worker.device(), source.network, options, options.minibatch, false);
+  LearnerCost cost(worker.device(), source.network, options, options.minibatch, false);
   learner.restore(parameters);
   return Evaluator(worker, options, learner, &cost, source).score(subset);
 }

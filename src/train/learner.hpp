@@ -27,10 +27,11 @@ using NextBatch = std::function<data::Batch(std::size_t)>;
 class Learner {
  public:
   /// minibatch: the largest that this worker will see. bare_gradient: see optim::make_optimiser.
-  Learner(backend::Device& device, std::shared_ptr<const nn::Layers> layers, const Options& options, std::size_t minibatch,
+  Learner(backend::Device& device, std::shared_ptr<const nn::Network> network, const Options& options, std::size_t minibatch,
           bool bare_gradient);
 
   nn::Model& model() { return model_; }
+  std::span<const core::Matrix> layout() const { return network_->layout; }
   std::span<float> parameters() { return parameters_.span(); }
   optim::LocalOptimiser& optimiser() { return *optimiser_; }
 
@@ -58,19 +59,20 @@ class Learner {
   /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero); to be called for all stages
   /// in their order. A minibatch larger than the model's buffers is processed in pieces whose gradients add up, all but the
   /// last piece in the first stage. Returns the loss in the first stage, nothing in the others.
-  backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next);
+  backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step);
 
   /// Forward, loss, backward and the local update.
-  backend::LossSum descend(std::size_t samples, const NextBatch& next, optim::Step step);
+  backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step);
 
   /// Loss of `samples` samples.
   backend::LossSum evaluate(std::size_t samples, const NextBatch& next);
 
  private:
-  backend::LossSum pass_until_last_loss(std::size_t samples, const NextBatch& next);
-  nn::GradientSink sink_of_last_piece(std::size_t samples);
+  backend::LossSum pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep);
+  nn::GradientSink sink_of_last_piece(std::size_t samples, float keep);
 
   backend::Device& device_;
+  std::shared_ptr<const nn::Network> network_;
   nn::Model model_;
   nn::Loss loss_;
   core::Arena parameters_;
@@ -82,7 +84,7 @@ class Learner {
 /// long a worker will be busy.
 class LearnerCost {
  public:
-  LearnerCost(const backend::Device& device, std::shared_ptr<const nn::Layers> layers, const Options& options,
+  LearnerCost(const backend::Device& device, std::shared_ptr<const nn::Network> network, const Options& options,
               std::size_t minibatch, bool bare_gradient);
 
   /// Of each stage of a gradient.

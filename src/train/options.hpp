@@ -19,8 +19,10 @@ struct Options {
   std::string strategy = "sgd";
   dist::StrategyOptions strategy_options;
 
-  std::string optimiser = "momentum";
-  double momentum = 0.9;
+  optim::OptimiserOptions optimiser;
+  double momentum = 0.9;               ///< per minibatch
+  double momentum_time_constant = 0;   ///< in samples, instead of momentum; 0: none
+  bool unit_gain = false;              ///< v = μv + (1-μ)g instead of v = μv + g
   std::string rate_per = "minibatch";  ///< the learning rate's unit: "minibatch" (of the configured size) or "sample"
   optim::ScheduleOptions schedule;
   double l2 = 0;  ///< λ of λ/2·|w|² per sample

@@ -7,8 +7,8 @@
 namespace paragrad::train {
 namespace {
 
-std::shared_ptr<const nn::Layers> layers_of(const Options& options) {
-  return std::make_shared<const nn::Layers>(nn::make_layers(options.model));
+std::shared_ptr<const nn::Network> network_of(const Options& options) {
+  return std::make_shared<const nn::Network>(nn::make_layers(options.model));
 }
 
 void check_computable(const Options& options, const nn::Layers& layers) {
@@ -20,7 +20,7 @@ void check_computable(const Options& options, const nn::Layers& layers) {
 }
 
 void check_fit(const Options& options, const Source& source) {
-  const std::size_t inputs = source.layers->front()->inputs(), outputs = source.layers->back()->outputs();
+  const std::size_t inputs = source.network->layers.front()->inputs(), outputs = source.network->layers.back()->outputs();
   if (inputs != source.info.dim || outputs != source.info.classes)
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {} classes",
                                          options.model, inputs, outputs, source.info.path, source.info.dim,
@@ -46,8 +46,8 @@ data::DatasetInfo imaginary_info(const Options& options, const nn::Layers& layer
 
 Source open_evaluation(const Options& options) {
   Source source;
-  source.layers = layers_of(options);
-  check_computable(options, *source.layers);
+  source.network = network_of(options);
+  check_computable(options, source.network->layers);
   source.dataset = data::Dataset::open(options.data);
   source.info = source.dataset->info();
   check_fit(options, source);
@@ -66,8 +66,9 @@ Source open_source(const Options& options, int workers) {
 
 Source imagine_source(const Options& options, int workers) {
   Source source;
-  source.layers = layers_of(options);
-  source.info = options.data.empty() ? imaginary_info(options, *source.layers) : data::Dataset::open(options.data)->info();
+  source.network = network_of(options);
+  source.info =
+      options.data.empty() ? imaginary_info(options, source.network->layers) : data::Dataset::open(options.data)->info();
   check_fit(options, source);
   source.partition = std::make_shared<const data::Partition>(
       data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, workers), options.blocks, options.seed));

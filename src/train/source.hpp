@@ -5,14 +5,14 @@
 #include "data/dataset.hpp"
 #include "data/loader.hpp"
 #include "data/partition.hpp"
-#include "nn/layer.hpp"
+#include "nn/model.hpp"
 #include "train/options.hpp"
 
 namespace paragrad::train {
 
 /// Training data of one process, shared by its workers.
 struct Source {
-  std::shared_ptr<const nn::Layers> layers;  ///< of the model that is trained on it
+  std::shared_ptr<const nn::Network> network;  ///< of the model that is trained on it
   data::DatasetInfo info;
   std::shared_ptr<const data::Dataset> dataset;  ///< null: sizes only, for devices that do not compute
   std::shared_ptr<const data::Partition> partition;

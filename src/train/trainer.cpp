@@ -14,6 +14,7 @@
 #include "train/learner.hpp"
 #include "train/phase.hpp"
 #include "train/plan.hpp"
+#include "train/step_sizes.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -30,6 +31,7 @@ class Trainer {
   Result run();
 
  private:
+  void explain();
   void explain_collective();
   void check() const;
   void start();
@@ -51,7 +53,6 @@ class Trainer {
   void write_model(int sweep);
   std::size_t largest_minibatch() const;
   backend::WorkMeter expected_work(const BlockPlan& plan);
-  void set_step(std::size_t samples);
   void take_in(backend::LossSum loss, std::size_t samples);
   void check_loss(double loss) const;
   bool leads() const { return worker_.rank() == 0; }
@@ -63,6 +64,7 @@ class Trainer {
   Output output_;
   std::unique_ptr<dist::Strategy> strategy_;
   std::unique_ptr<optim::Schedule> schedule_;
+  StepSizes step_sizes_;
   bool exchanges_;  // gradients, each minibatch
   Learner learner_;
   std::vector<Learner::Stage> stages_;  // of an exchanged gradient
@@ -92,16 +94,17 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
       output_(worker.rank() == 0 ? output : Output{}),
       strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
       schedule_(optim::make_schedule(options.schedule)),
+      step_sizes_(options),
       exchanges_(strategy_->exchanges_gradients(worker.size())),
-      learner_(worker.device(), source.layers, options, largest_minibatch(), exchanges_),
+      learner_(worker.device(), source.network, options, largest_minibatch(), exchanges_),
       stages_(learner_.stages(strategy_->stage_elements())),
       cost_(worker.device().computes()
-                ? std::make_unique<LearnerCost>(worker.device(), source.layers, options, largest_minibatch(), exchanges_)
+                ? std::make_unique<LearnerCost>(worker.device(), source.network, options, largest_minibatch(), exchanges_)
                 : nullptr),
       evaluator_(worker, options, learner_, cost_.get(), source),
       feed_(source, data::Subset::train, worker, options, learner_.model().max_batch()),
       next_([this](std::size_t n) { return feed_.next(n); }),
-      replica_{learner_.parameters(), learner_.optimiser(), {}} {}
+      replica_{learner_.parameters(), learner_.layout(), learner_.optimiser(), {}} {}
 
 std::size_t Trainer::largest_minibatch() const {
   const auto workers = static_cast<std::size_t>(worker_.size());
@@ -112,7 +115,7 @@ std::size_t Trainer::largest_minibatch() const {
 
 Result Trainer::run() {
   start();
-  explain_collective();
+  explain();
   if (options_.warm_start_sweeps > 0) warm_start();
   strategy_->start(worker_, replica_);
   start_s_ = worker_.comm().now_s();
@@ -145,8 +148,14 @@ void Trainer::check() const {
                      options_.strategy, worker_.size(), worker_.size(), splits));
 }
 
+void Trainer::explain() {
+  if (output_.progress == nullptr) return;
+  if (const std::string text = step_sizes_.describe(); !text.empty() && learner_.computes()) output_.progress->say(text);
+  explain_collective();
+}
+
 void Trainer::explain_collective() {
-  if (output_.progress == nullptr || worker_.size() == 1) return;
+  if (worker_.size() == 1) return;
   const dist::StrategyOptions& strategy = options_.strategy_options;
   std::size_t length = learner_.model().parameter_count();
   if (exchanges_ && strategy.bucket_bytes > 0) length = std::min(length, strategy.bucket_bytes / sizeof(float));
@@ -251,7 +260,7 @@ void Trainer::synchronise(std::size_t samples) {
 }
 
 void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
-  set_step(together);
+  replica_.step = step_sizes_.of(schedule_->rate(), together);
   if (exchanging()) return exchange_minibatch(mine);
   take_in(learner_.descend(mine, next_, replica_.step), mine);
 }
@@ -260,7 +269,7 @@ void Trainer::exchange_minibatch(std::size_t mine) {
   const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     worker_.compute(costs[stage], [&] {
-      const backend::LossSum part = learner_.gradient(stages_[stage], mine, next_);
+      const backend::LossSum part = learner_.gradient(stages_[stage], mine, next_, replica_.step);
       if (stage == 0) take_in(part, mine);
     });
     strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
@@ -284,15 +293,6 @@ backend::WorkMeter Trainer::expected_work(const BlockPlan& plan) {
   if (repeated > 0) work += cost_->descend(plan.mine[0]) * repeated;
   for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_->descend(plan.mine[i]);
   return work;
-}
-
-void Trainer::set_step(std::size_t samples) {
-  const bool per_minibatch = options_.rate_per == "minibatch" && options_.minibatch > 0;
-  const double divisor = per_minibatch                      ? static_cast<double>(options_.minibatch)
-                         : options_.rate_per == "minibatch" ? static_cast<double>(samples)
-                                                            : 1;
-  replica_.step.rate = static_cast<float>(schedule_->rate() / divisor);
-  replica_.step.decay = static_cast<float>(options_.l2 * static_cast<double>(samples));
 }
 
 void Trainer::check_loss(double loss) const {

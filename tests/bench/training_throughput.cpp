@@ -65,8 +65,8 @@ double sgemm_gflops(backend::Device& device, std::size_t n) {
 double best_step_s(backend::Device& device, const Net& net, double seconds) {
   train::Options options;
   options.model = net.model;
-  const auto layers = std::make_shared<const nn::Layers>(nn::make_layers(options.model));
-  train::Learner learner(device, layers, options, net.batch, false);
+  const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
+  train::Learner learner(device, network, options, net.batch, false);
   learner.model().initialise(1, learner.parameters());
   core::Arena features = device.allocate(net.batch * learner.model().inputs());
   randomise(features.span(), 3);

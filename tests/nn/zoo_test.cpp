@@ -37,7 +37,7 @@ Totals totals(const nn::Layers& layers) {
   Totals sum;
   for (const auto& layer : layers) {
     sum.parameters += layer->parameter_count();
-    sum.tensors += layer->tensor_count();
+    sum.tensors += layer->matrices().size();
     sum.activations += layer->parameter_count() > 0 ? layer->outputs() : 0;
   }
   return sum;

@@ -13,28 +13,30 @@ namespace {
 
 constexpr std::size_t count = 37;
 constexpr int steps = 6;
+const std::vector<core::Matrix> layout{{0, {17, 2}}, {34, {3, 1}}};
 
 double gradient_of(int step, std::size_t i) {
   return core::RandomStream(1, core::Purpose::generator, static_cast<std::uint32_t>(step)).normal(i);
 }
-Step step_of(int step) { return {step < 3 ? 0.1f : 0.05f, 0.f}; }
+Step step_of(int step) { return {.rate = step < 3 ? 0.1f : 0.05f}; }
 
 // Drives an optimiser as backward does, range by range.
 std::vector<float> descend(const std::string& name, float momentum, bool bare_gradient, float decay,
                            const char* device_name) {
   const auto device = backend::make_device(device_name);
-  const auto optimiser = make_optimiser(name, *device, count, momentum, bare_gradient);
+  const auto optimiser = make_optimiser({.name = name, .has_momentum = momentum > 0}, *device, layout, bare_gradient);
   std::vector<float> w(count);
   for (std::size_t i = 0; i < count; ++i) w[i] = static_cast<float>(i) / 10;
   for (int step = 0; step < steps; ++step) {
+    Step s = step_of(step);
+    s.decay = decay;
+    s.momentum = momentum;
     const auto g = optimiser->gradients();
     REQUIRE(g.size() == count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto fresh = static_cast<float>(gradient_of(step, i));
-      g[i] = optimiser->keep() == 0 ? fresh : optimiser->keep() * g[i] + fresh;
+      g[i] = optimiser->keep(s) == 0 ? fresh : optimiser->keep(s) * g[i] + fresh;
     }
-    Step s = step_of(step);
-    s.decay = decay;
     for (const core::Range range : {core::Range{20, count}, core::Range{0, 20}}) optimiser->update(*device, range, s, w);
   }
   return w;
@@ -85,33 +87,58 @@ TEST_CASE("momentum zero is plain descent", "[optim]") {
 TEST_CASE("L2 on a minibatch equals the sum of its samples' penalties in the gradient", "[optim]") {
   const auto device = backend::make_device("cpu");
   const float lambda = 0.01f, samples = 32;
-  const auto with = make_optimiser("momentum", *device, 2, 0.5f, true);
-  const auto without = make_optimiser("momentum", *device, 2, 0.5f, true);
+  const std::vector<core::Matrix> two{{0, {2, 1}}};
+  const auto with = make_optimiser({}, *device, two, true), without = make_optimiser({}, *device, two, true);
   std::vector<float> a{3, -4}, b = a;
   for (int step = 0; step < 4; ++step) {
     for (std::size_t i = 0; i < 2; ++i) {
       with->gradients()[i] = 1;
       without->gradients()[i] = 1 + lambda * samples * b[i];
     }
-    with->update(*device, {0, 2}, {0.1f, lambda * samples}, a);
-    without->update(*device, {0, 2}, {0.1f, 0}, b);
+    with->update(*device, {0, 2}, {0.1f, lambda * samples, 0.5f}, a);
+    without->update(*device, {0, 2}, {0.1f, 0, 0.5f}, b);
   }
   CHECK(a[0] == Approx(b[0]));
   CHECK(a[1] == Approx(b[1]));
 }
 
-TEST_CASE("a rule shows what it remembers", "[optim]") {
+TEST_CASE("a rule shows what it remembers, and forgets it", "[optim]") {
   const auto device = backend::make_device("cpu");
-  CHECK(make_optimiser("sgd", *device, 5, 0, false)->velocity().empty());
-  for (const bool bare : {false, true}) CHECK(make_optimiser("momentum", *device, 5, 0.9f, bare)->velocity().size() == 5);
-  CHECK(make_optimiser("nesterov", *device, 5, 0.9f, true)->velocity().size() == 5);
-  // Exchanged gradients must not hold the velocity.
-  for (const auto& name : optimiser_names()) CHECK(make_optimiser(name, *device, 5, 0.9f, true)->keep() == 0);
+  const auto remembered = [&](const OptimiserOptions& options, bool bare) {
+    const auto optimiser = make_optimiser(options, *device, layout, bare);
+    core::State state;
+    optimiser->describe_state(state);
+    std::size_t elements = 0;
+    for (const auto& array : state.arrays) {
+      elements += array.values.size();
+      array.values[3] = 7;
+    }
+    optimiser->forget(*device);
+    for (const auto& array : state.arrays) CHECK(array.values[3] == 0);
+    return elements;
+  };
+  CHECK(remembered({.name = "sgd"}, false) == 0);
+  CHECK(remembered({.name = "momentum", .has_momentum = false}, false) == 0);
+  for (const bool bare : {false, true}) CHECK(remembered({.name = "momentum"}, bare) == count);
+  CHECK(remembered({.name = "nesterov"}, true) == count);
 }
 
-TEST_CASE("an unknown rule and a momentum that diverges are refused", "[optim]") {
+TEST_CASE("exchanged gradients do not hold the velocity, and change places with another arena", "[optim]") {
   const auto device = backend::make_device("cpu");
-  REQUIRE_THROWS_WITH(make_optimiser("adam", *device, 1, 0, false), contains_text("adam") && contains_text("nesterov"));
-  for (const float momentum : {-0.1f, 1.f, 2.f, std::nanf("")})
-    CHECK_THROWS_AS(make_optimiser("momentum", *device, 1, momentum, false), core::ConfigError);
+  for (const auto& name : optimiser_names()) {
+    const auto optimiser = make_optimiser({.name = name}, *device, layout, true);
+    CHECK(optimiser->keep({.momentum = 0.9f}) == 0);
+    core::Arena other = device->allocate(count);
+    const float* before = optimiser->gradients().data();
+    other.span()[5] = 2;
+    optimiser->swap_gradients(other);
+    CHECK(other.span().data() == before);
+    CHECK(optimiser->gradients()[5] == 2);
+  }
+}
+
+TEST_CASE("an unknown rule is refused by name", "[optim]") {
+  const auto device = backend::make_device("cpu");
+  REQUIRE_THROWS_WITH(make_optimiser({.name = "rprop"}, *device, layout, false),
+                      contains_text("rprop") && contains_text("nesterov"));
 }

@@ -48,7 +48,7 @@ TEST_CASE("a timing run with a warm start, another minibatch or optimiser takes 
           "[train]") {
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
-  task.options.optimiser = GENERATE("sgd", "nesterov");
+  task.options.optimiser.name = GENERATE("sgd", "nesterov");
   task.options.warm_start_sweeps = GENERATE(0, 1);
   task.options.minibatch = GENERATE(0u, 7u);
   task.options.l2 = 1e-4;

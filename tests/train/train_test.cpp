@@ -84,7 +84,7 @@ TEST_CASE("full gradient descent does not depend on the size of the pieces a min
   test::SmallTask task(2500);  // more than one piece
   task.options.minibatch = 0;
   task.options.blocks = 1;
-  task.options.optimiser = "sgd";
+  task.options.optimiser.name = "sgd";
   const train::Result one = task.simulate(1);
   task.options.strategy = "data_parallel";
   CHECK(task.simulate(4).valid.loss == Approx(one.valid.loss).epsilon(1e-5));

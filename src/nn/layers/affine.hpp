@@ -14,7 +14,7 @@ class Affine : public Layer {
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return outputs_; }
   std::size_t parameter_count() const override { return inputs_ * outputs_ + outputs_; }
-  std::size_t tensor_count() const override { return 2; }
+  std::vector<core::MatrixShape> matrices() const override { return {{outputs_, inputs_}, {outputs_, 1}}; }
   backend::Activation activation() const override { return f_; }
 
   void initialise(const core::RandomStream& random, std::span<float> parameters) const override;

@@ -1,10 +1,15 @@
 #include "nn/layers/table_layer.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 namespace paragrad::nn {
 
 using backend::Kernel;
+
+TableLayer::TableLayer(TableRow row, std::size_t inputs) : row_(std::move(row)), inputs_(inputs) {
+  for (const core::MatrixShape& matrix : row_.matrices) parameters_ += matrix.size();
+}
 
 void TableLayer::initialise(const core::RandomStream&, std::span<float>) const {
   throw std::logic_error("a layer table has no initial weights");
@@ -39,9 +44,9 @@ void TableLayer::backward_parameters(backend::Device& device, std::size_t batch,
                                      std::span<const float>, GradientSink sink, const GradientReady& ready) const {
   stream(device, Kernel::activation_backward, batch * row_.backward_accesses);
   product(device, Kernel::affine_backward_weights, batch);
-  if (row_.parameters == 0) return;
+  if (parameters_ == 0) return;
   if (sink.descent) device.descend(sink.descent->rate, sink.descent->decay, sink.into, sink.descent->parameters);
-  ready({0, row_.parameters});
+  ready({0, parameters_});
 }
 
 }  // namespace paragrad::nn

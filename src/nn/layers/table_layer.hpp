@@ -10,8 +10,7 @@ namespace paragrad::nn {
 /// What one layer costs per sample.
 struct TableRow {
   std::string name;
-  std::size_t parameters = 0;
-  std::size_t tensors = 0;  ///< arrays that hold them
+  std::vector<core::MatrixShape> matrices;  ///< its parameters
 
   /// Its matrix product, multiplications per sample: of a convolution positions × (channels · kernel) × channels. Zeros:
   /// none.
@@ -31,12 +30,12 @@ struct TableRow {
 /// which need not be what this row reads.
 class TableLayer : public Layer {
  public:
-  TableLayer(TableRow row, std::size_t inputs) : row_(std::move(row)), inputs_(inputs) {}
+  TableLayer(TableRow row, std::size_t inputs);
 
   std::size_t inputs() const override { return inputs_; }
   std::size_t outputs() const override { return row_.outputs; }
-  std::size_t parameter_count() const override { return row_.parameters; }
-  std::size_t tensor_count() const override { return row_.tensors; }
+  std::size_t parameter_count() const override { return parameters_; }
+  std::vector<core::MatrixShape> matrices() const override { return row_.matrices; }
   bool computable() const override { return false; }
   backend::Activation activation() const override { return backend::Activation::identity; }
 
@@ -55,6 +54,7 @@ class TableLayer : public Layer {
 
   TableRow row_;
   std::size_t inputs_;
+  std::size_t parameters_ = 0;
 };
 
 }  // namespace paragrad::nn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+
+#include "core/range.hpp"
+
+namespace paragrad::core {
+
+/// Rows and columns of an array of parameters. A vector is a single column.
+struct MatrixShape {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+
+  std::size_t size() const { return rows * columns; }
+};
+
+/// A matrix among the parameters, stored column by column from `begin` on. A layer's weights [inputs][outputs] are such a
+/// matrix with outputs rows: column i is what leaves input i. The layout of a model is the list of its matrices, which cover
+/// the flat span of its parameters without a gap: all that optimisers and compressors know of layers.
+struct Matrix {
+  std::size_t begin = 0;
+  MatrixShape shape;
+
+  Range range() const { return {begin, begin + shape.size()}; }
+};
+
+}  // namespace paragrad::core

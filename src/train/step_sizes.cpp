@@ -1,0 +1,59 @@
+#include "train/step_sizes.hpp"
+
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::train {
+
+StepSizes::StepSizes(const Options& options)
+    : minibatch_(options.minibatch),
+      initial_rate_(options.schedule.initial_rate),
+      rate_per_minibatch_(options.rate_per == "minibatch"),
+      momentum_(options.momentum),
+      time_constant_(options.momentum_time_constant),
+      unit_gain_(options.unit_gain),
+      l2_(options.l2) {
+  if (!(options.momentum >= 0 && options.momentum < 1))
+    throw core::ConfigError(core::format("momentum {} is outside [0, 1)", options.momentum));
+  if (!(time_constant_ >= 0) || !std::isfinite(time_constant_))
+    throw core::ConfigError(core::format("the momentum's time constant of {} samples is below 0", time_constant_));
+}
+
+double StepSizes::rate_per_sample(double rate, std::size_t samples) const {
+  if (!rate_per_minibatch_) return rate;
+  return rate / static_cast<double>(minibatch_ > 0 ? minibatch_ : samples);
+}
+
+double StepSizes::momentum_of(std::size_t samples) const {
+  return time_constant_ > 0 ? std::exp(-static_cast<double>(samples) / time_constant_) : momentum_;
+}
+
+optim::Step StepSizes::of(double rate, std::size_t samples) const {
+  const double momentum = momentum_of(samples);
+  double gain = 1;
+  if (unit_gain_)
+    gain = 1 - momentum;
+  else if (time_constant_ > 0)
+    gain = (1 - momentum) / (1 - momentum_of(minibatch_ > 0 ? minibatch_ : samples));
+  return {.rate = static_cast<float>(gain * rate_per_sample(rate, samples)),
+          .decay = static_cast<float>(l2_ * static_cast<double>(samples)),
+          .momentum = static_cast<float>(momentum)};
+}
+
+std::string StepSizes::describe() const {
+  if (minibatch_ == 0) return "";
+  const auto minibatch = static_cast<double>(minibatch_);
+  const double per_sample = rate_per_sample(initial_rate_, minibatch_), momentum = momentum_of(minibatch_);
+  std::string text = core::format("learning rate {:.4g} per sample, {:.4g} per minibatch of {}", per_sample,
+                                  per_sample * minibatch, minibatch_);
+  if (momentum > 0)
+    text += core::format(
+        "; momentum {:.4g} per minibatch, time constant {:.4g} samples; in the end a sample moves {:.4g} "
+        "times its gradient",
+        momentum, -minibatch / std::log(momentum), per_sample / (unit_gain_ ? 1 : 1 - momentum));
+  return text;
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "optim/local_optimiser.hpp"
+#include "train/options.hpp"
+
+namespace paragrad::train {
+
+/// Turns learning rate and momentum, in whatever units they were given, into the numbers of single steps.
+///
+/// A momentum given as a time constant τ, in samples, is exp(-n/τ) for an update of n samples: what a gradient still counts
+/// for τ samples later is 1/e, whatever the minibatch (CNTK's momentumAsTimeConstant). With it, or with unit gain, the rate
+/// is scaled by 1-μ, so that all that a sample ever moves does not depend on n either: with unit gain to the learning rate
+/// itself (v = μv + (1-μ)g, CNTK), otherwise to what classical momentum makes of it at the configured minibatch.
+class StepSizes {
+ public:
+  /// Throws ConfigError: momentum outside [0, 1), time constant below 0.
+  explicit StepSizes(const Options& options);
+
+  /// rate: the schedule's. samples: of the update, of all workers that share it.
+  optim::Step of(double rate, std::size_t samples) const;
+
+  bool has_momentum() const { return momentum_ > 0 || time_constant_ > 0; }
+
+  /// The units side by side, for the user.
+  std::string describe() const;
+
+ private:
+  double rate_per_sample(double rate, std::size_t samples) const;
+  double momentum_of(std::size_t samples) const;
+
+  std::size_t minibatch_;  // as configured; 0: a block
+  double initial_rate_;
+  bool rate_per_minibatch_;
+  double momentum_;       // per minibatch, where there is no time constant
+  double time_constant_;  // samples; 0: none
+  bool unit_gain_;
+  double l2_;
+};
+
+}  // namespace paragrad::train

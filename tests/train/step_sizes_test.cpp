@@ -1,0 +1,71 @@
+#include "train/step_sizes.hpp"
+
+#include <cmath>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+
+using namespace paragrad;
+using train::StepSizes;
+
+namespace {
+
+train::Options options_of(double rate, std::size_t minibatch) {
+  train::Options options;
+  options.schedule.initial_rate = rate;
+  options.minibatch = minibatch;
+  options.momentum = 0;
+  return options;
+}
+
+/// What a single sample with gradient 1 has moved when updates of `samples` samples each have gone on for long.
+double displacement(const StepSizes& sizes, double rate, std::size_t samples) {
+  double moved = 0, velocity = 1;
+  for (int update = 0; update < 20000; ++update) {
+    const optim::Step step = sizes.of(rate, samples);
+    moved += step.rate * velocity;
+    velocity *= step.momentum;
+  }
+  return moved;
+}
+
+}  // namespace
+
+TEST_CASE("a rate per minibatch is that of its samples together", "[train]") {
+  train::Options per_sample = options_of(0.002, 50), per_minibatch = options_of(0.1, 50);
+  per_sample.rate_per = "sample";
+  for (const std::size_t samples : {50u, 20u, 1u})
+    CHECK(StepSizes(per_sample).of(0.002, samples).rate == Approx(StepSizes(per_minibatch).of(0.1, samples).rate));
+}
+
+TEST_CASE("a minibatch of a whole block divides the rate by its samples", "[train]") {
+  CHECK(StepSizes(options_of(0.1, 0)).of(0.1, 40).rate == Approx(0.1 / 40));
+}
+
+TEST_CASE("momentum as a time constant is e^(-n/T) for n samples", "[train]") {
+  train::Options options = options_of(0.1, 100);
+  options.momentum_time_constant = 500;
+  CHECK(StepSizes(options).of(0.1, 100).momentum == Approx(std::exp(-0.2)));
+  CHECK(StepSizes(options).of(0.1, 25).momentum == Approx(std::exp(-0.05)));
+}
+
+TEST_CASE("with a time constant all that a sample moves is the same in minibatches of every size", "[train]") {
+  train::Options options = options_of(0.1, 64);
+  options.momentum_time_constant = 600;
+  options.unit_gain = GENERATE(true, false);
+  const StepSizes sizes(options);
+  const double expected = options.unit_gain ? 0.1 / 64 : 0.1 / 64 / (1 - std::exp(-64 / 600.));
+  for (const std::size_t samples : {1u, 64u, 100u, 1024u, 20000u})
+    CHECK(displacement(sizes, 0.1, samples) == Approx(expected).epsilon(1e-4));
+}
+
+TEST_CASE("momentum outside [0, 1) and a negative time constant are refused", "[train]") {
+  train::Options options = options_of(0.1, 64);
+  for (const double momentum : {-0.1, 1., 2., std::nan("")}) {
+    options.momentum = momentum;
+    CHECK_THROWS_AS(StepSizes(options), core::ConfigError);
+  }
+  options = options_of(0.1, 64);
+  options.momentum_time_constant = -1;
+  CHECK_THROWS_AS(StepSizes(options), core::ConfigError);
+}
