@@ -29,7 +29,7 @@ int help() {
   fmt::print(
       "Paragrad {}: distributed training of neural networks, real or emulated\n\nUsage: paragrad COMMAND [OPTIONS]\n\n",
       core::build_info().version);
-  for (const Command& command : commands) fmt::print("  {:<10} {}\n", command.name, command.description);
+  for (const Command& command : commands) fmt::print("  {:<11} {}\n", command.name, command.description);
   fmt::print("\n'paragrad COMMAND --help' lists the options of a command.\n");
   return app::success;
 }

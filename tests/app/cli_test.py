@@ -161,7 +161,7 @@ class Runs(CliTest):
     def test_help_and_version(self):
         self.assertIn("simulate", run().stdout)
         self.assertIn("commit", run("--version").stdout)
-        for command in ("train", "simulate", "evaluate", "compare", "data", "platform", "collective"):
+        for command in ("train", "simulate", "evaluate", "compare", "data", "platform", "collective", "import-cntk"):
             result = run(command, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn(f"paragrad {command}", result.stdout)

@@ -1,0 +1,68 @@
+#include <fstream>
+#include <optional>
+
+#include "app/cntk_import.hpp"
+#include "app/command.hpp"
+#include "core/errors.hpp"
+#include "core/file_replacement.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+constexpr const char* description =
+    "Turns the SGD block of a CNTK configuration file (BrainScript, NDL) into a file for --config. The file may hold the "
+    "content "
+    "of such a block alone. What is unknown or cannot be expressed is named on stderr and in comments; what only concerns "
+    "files "
+    "and messages is left out. Model and data are not part of it: give --model and --data beside --config.";
+
+struct Arguments {
+  std::string file;
+  std::string out;
+  int workers = 0;
+  bool strict = false;
+};
+
+/// The program's answer to --strict: one sentence with all that got lost.
+void refuse_losses(const CntkImport& import) {
+  std::vector<std::string> lost;
+  for (const auto& remark : import.remarks)
+    if (remark.lost) lost.push_back(core::format("line {}: {}", remark.line, remark.text));
+  if (!lost.empty())
+    throw core::ConfigError(core::format("'{}' would lose something (--strict): {}", import.file, fmt::join(lost, "; ")));
+}
+
+void write(const std::string& path, const std::string& text) {
+  core::FileReplacement replacement(path);
+  std::ofstream file(replacement.temporary_path(), std::ios::binary);
+  if (!(file << text << std::flush)) throw core::ConfigError(core::format("cannot write '{}'", path));
+  file.close();
+  replacement.commit();
+}
+
+}  // namespace
+
+int import_cntk_command(std::span<char*> argv) {
+  Arguments arguments;
+  const auto parser = make_parser("paragrad import-cntk", description);
+  parser->add_option("file", arguments.file, "CNTK configuration file")->required();
+  parser->add_option("--out", arguments.out, "file to write; without it the configuration is printed");
+  parser
+      ->add_option("--workers", arguments.workers,
+                   "that are going to train (0: not known): what CNTK counts over all of them is divided by their number")
+      ->check(CLI::Range(0, 100000000));
+  parser->add_flag("--strict", arguments.strict, "an unknown key, or one that cannot be expressed, is an error");
+  if (const auto code = parse(*parser, argv)) return *code;
+  const CntkImport import = import_cntk(BrainScript::read(arguments.file), arguments.workers);
+  if (arguments.strict) refuse_losses(import);
+  if (arguments.out.empty())
+    fmt::print("{}", import.toml());
+  else
+    write(arguments.out, import.toml());
+  for (const auto& remark : import.remarks)
+    fmt::print(stderr, "paragrad: {}:{}: {}\n", arguments.file, remark.line, remark.text);
+  return success;
+}
+
+}  // namespace paragrad::app
