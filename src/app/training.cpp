@@ -61,6 +61,11 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
       ->check(CLI::Range(1, 100000000))
       ->group("Distribution");
   parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
+  parser
+      .add_option("--local-start-sweep", strategy.local_start_sweep,
+                  "post_local_sgd: the first sweep whose gradients are not exchanged")
+      ->check(CLI::Range(1, 1000000))
+      ->group("Distribution");
   parser.add_option("--bmuf-kind", strategy.bmuf_kind, "cbm, nbm or nbm_cntk")->group("Distribution");
   parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")
       ->group("Distribution");

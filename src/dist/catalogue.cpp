@@ -2,6 +2,7 @@
 #include "dist/bmuf.hpp"
 #include "dist/data_parallel.hpp"
 #include "dist/model_averaging.hpp"
+#include "dist/post_local_sgd.hpp"
 #include "dist/sgd.hpp"
 #include "dist/strategy.hpp"
 

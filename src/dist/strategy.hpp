@@ -47,15 +47,16 @@ class Strategy {
   virtual Share share() const = 0;
 
   /// Are gradients exchanged before they are used? If not, workers update their replicas by themselves between two
-  /// synchronisations, and the loop runs all minibatches of a split as one computation.
+  /// synchronisations, and the loop runs all minibatches of a split as one computation; of minibatches that are shared each
+  /// worker then steps on its part. Before the first sweep: are they ever?
   virtual bool exchanges_gradients(int /*workers*/) const { return false; }
 
   /// Replica.parameters holds the starting point, the same on all workers. Also called when training goes back to an older
   /// model. Throws ConfigError if the strategy cannot run with this many workers.
   virtual void start(comm::Worker&, Replica&) {}
 
-  /// Before each sweep, counted from 1: a strategy may do one thing in the first sweeps and another later. share() and
-  /// exchanges_gradients() are asked again after it.
+  /// Before each sweep, counted from 1: a strategy may do one thing in the first sweeps and another later.
+  /// exchanges_gradients() is asked again after it.
   virtual void begin_sweep(comm::Worker&, Replica&, int /*sweep*/) {}
 
   /// What this worker's part of the strategy remembers from block to block.
@@ -89,6 +90,7 @@ struct StrategyOptions {
   bool reset_local_momentum = true;      ///< at each synchronisation that moved the model
   std::size_t bucket_bytes = 0;          ///< gradients exchanged at once, at least; 0: all
   bool overlap = true;                   ///< exchange a bucket while the backward pass goes on
+  int local_start_sweep = 2;             ///< post_local_sgd: the first whose gradients are not exchanged
 };
 
 /// From dist/catalogue.def. Throws ConfigError for unknown names and values out of range.

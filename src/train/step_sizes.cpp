@@ -42,6 +42,15 @@ optim::Step StepSizes::of(double rate, std::size_t samples) const {
           .momentum = static_cast<float>(momentum)};
 }
 
+optim::Step StepSizes::of_part(double rate, std::size_t mine, std::size_t together) const {
+  optim::Step step = of(rate, together);
+  if (mine == together || mine == 0) return step;
+  const float part = static_cast<float>(mine) / static_cast<float>(together);
+  step.rate /= part;
+  step.decay *= part;
+  return step;
+}
+
 std::string StepSizes::describe() const {
   if (minibatch_ == 0) return "";
   const auto minibatch = static_cast<double>(minibatch_);

@@ -22,6 +22,10 @@ class StepSizes {
   /// rate: the schedule's. samples: of the update, of all workers that share it.
   optim::Step of(double rate, std::size_t samples) const;
 
+  /// On `mine` of a shared minibatch's samples, of which there are `together`, without the gradients of the others: as long
+  /// as the step on all of them would be.
+  optim::Step of_part(double rate, std::size_t mine, std::size_t together) const;
+
   bool has_momentum() const { return momentum_ > 0 || time_constant_ > 0; }
 
   /// The units side by side, for the user.

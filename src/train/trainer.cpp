@@ -38,6 +38,7 @@ class Trainer {
   void load_initial_model();
   void warm_start();
   void broadcast_parameters();
+  void begin_sweep(int sweep);
   void train_sweep(int sweep);
   void await_data();
   void train_block(const BlockPlan& plan);
@@ -65,7 +66,7 @@ class Trainer {
   std::unique_ptr<dist::Strategy> strategy_;
   std::unique_ptr<optim::Schedule> schedule_;
   StepSizes step_sizes_;
-  bool exchanges_;  // gradients, each minibatch
+  bool exchanges_;  // gradients, each minibatch of this sweep
   Learner learner_;
   std::vector<Learner::Stage> stages_;  // of an exchanged gradient
   std::unique_ptr<LearnerCost> cost_;   // null where nothing is computed: then the work is counted as it comes
@@ -121,6 +122,7 @@ Result Trainer::run() {
   start_s_ = worker_.comm().now_s();
   for (int sweep = 1; sweep <= options_.sweeps; ++sweep) {
     const double rate = schedule_->rate();
+    begin_sweep(sweep);
     train_sweep(sweep);
     strategy_->show_model(worker_, replica_);
     validate(sweep);
@@ -197,6 +199,11 @@ void Trainer::warm_start() {
   dist::reset_local_momentum(worker_, replica_);
 }
 
+void Trainer::begin_sweep(int sweep) {
+  strategy_->begin_sweep(worker_, replica_, sweep);
+  exchanges_ = strategy_->exchanges_gradients(worker_.size());
+}
+
 void Trainer::train_sweep(int sweep) {
   sweep_ = sweep;
   sums_ = {};
@@ -260,7 +267,8 @@ void Trainer::synchronise(std::size_t samples) {
 }
 
 void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
-  replica_.step = step_sizes_.of(schedule_->rate(), together);
+  replica_.step =
+      exchanging() ? step_sizes_.of(schedule_->rate(), together) : step_sizes_.of_part(schedule_->rate(), mine, together);
   if (exchanging()) return exchange_minibatch(mine);
   take_in(learner_.descend(mine, next_, replica_.step), mine);
 }

@@ -14,6 +14,7 @@ STRATEGIES = {
     "data_parallel": [],
     "model_averaging": [],
     "bmuf": [],
+    "post_local_sgd": [],
     "bmuf cbm": ["--bmuf-kind", "cbm"],
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
 }

@@ -217,6 +217,23 @@ TEST_CASE("a step whose gradient was not announced whole is a broken contract", 
                   std::logic_error);
 }
 
+TEST_CASE("post_local_sgd exchanges gradients until its local sweeps and averages models in them", "[dist]") {
+  dist::StrategyOptions options;
+  options.local_start_sweep = 3;
+  const auto parameters = after(2, "post_local_sgd", options, [&](comm::Worker& worker, Seat& seat) {
+    CHECK(seat.strategy->exchanges_gradients(2));
+    CHECK_FALSE(seat.strategy->exchanges_gradients(1));
+    for (int sweep = 1; sweep <= 4; ++sweep) {
+      seat.strategy->begin_sweep(worker, *seat.replica, sweep);
+      CHECK(seat.strategy->exchanges_gradients(2) == (sweep < 3));
+      move_by(seat, static_cast<float>(worker.rank()));
+      seat.strategy->synchronise(worker, *seat.replica, 10);
+      CHECK(seat.parameters[0] == (sweep < 3 ? static_cast<float>(sweep * worker.rank()) : sweep == 3 ? 1.5f : 2.f));
+    }
+  });
+  CHECK(parameters[0] == parameters[1]);
+}
+
 TEST_CASE("the block filter costs each worker its share of the state", "[dist]") {
   // Ring: W and Δ together are 2/N of a model per worker. Seen through what the device counts when the filter starts.
   const int workers = 4;
@@ -239,6 +256,9 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[dist]") {
   options = {};
   options.block_learning_rate = 0;
   CHECK_THROWS_AS(dist::make_strategy("bmuf", options), core::ConfigError);
+  options = {};
+  options.local_start_sweep = 0;
+  CHECK_THROWS_WITH(dist::make_strategy("post_local_sgd", options), contains_text("the first local sweep cannot be 0"));
   CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, Seat&) {}), contains_text("trains with one worker, not 2"));
 }
 

@@ -59,6 +59,17 @@ TEST_CASE("with a time constant all that a sample moves is the same in minibatch
     CHECK(displacement(sizes, 0.1, samples) == Approx(expected).epsilon(1e-4));
 }
 
+TEST_CASE("a step on a part of a minibatch is as long as one on all of it where samples agree", "[train]") {
+  train::Options options = options_of(0.1, 60);
+  options.l2 = 0.01;
+  const StepSizes sizes(options);
+  const optim::Step whole = sizes.of(0.1, 60), part = sizes.of_part(0.1, 15, 60);
+  CHECK(part.rate * 15 == Approx(whole.rate * 60));
+  CHECK(part.rate * part.decay == Approx(whole.rate * whole.decay));
+  CHECK(sizes.of_part(0.1, 60, 60).rate == whole.rate);
+  CHECK(std::isfinite(sizes.of_part(0.1, 0, 60).rate));
+}
+
 TEST_CASE("momentum outside [0, 1) and a negative time constant are refused", "[train]") {
   train::Options options = options_of(0.1, 64);
   for (const double momentum : {-0.1, 1., 2., std::nan("")}) {

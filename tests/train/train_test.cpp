@@ -25,7 +25,7 @@ sim::Platform slow_platform(int workers) {
 TEST_CASE("every strategy with one worker ends in the weights of sgd", "[train]") {
   test::SmallTask task;
   const std::string reference = task.simulate(1).parameters_sha256;
-  for (const char* strategy : {"data_parallel", "model_averaging", "bmuf"}) {
+  for (const char* strategy : {"data_parallel", "model_averaging", "bmuf", "post_local_sgd"}) {
     task.options.strategy = strategy;
     CHECK(task.simulate(1).parameters_sha256 == reference);
   }
@@ -73,7 +73,7 @@ TEST_CASE("result and virtual times do not depend on host threads and repeat exa
 TEST_CASE("training learns", "[train]") {
   test::SmallTask task(3000);
   task.options.sweeps = 6;
-  const std::string strategy = GENERATE("sgd", "data_parallel", "model_averaging", "bmuf");
+  const std::string strategy = GENERATE("sgd", "data_parallel", "model_averaging", "bmuf", "post_local_sgd");
   task.options.strategy = strategy;
   const train::Result result = task.simulate(strategy == "sgd" ? 1 : 3);
   CHECK(result.test.error < 0.35);  // chance: 0.83
@@ -88,6 +88,34 @@ TEST_CASE("full gradient descent does not depend on the size of the pieces a min
   const train::Result one = task.simulate(1);
   task.options.strategy = "data_parallel";
   CHECK(task.simulate(4).valid.loss == Approx(one.valid.loss).epsilon(1e-5));
+}
+
+TEST_CASE("post_local_sgd has the weights of data_parallel before its local sweeps, and others after them", "[train]") {
+  test::SmallTask task;
+  const int workers = GENERATE(2, 3);
+  task.options.strategy = "data_parallel";
+  const std::string reference = task.simulate(workers).parameters_sha256;
+  task.options.strategy = "post_local_sgd";
+  task.options.strategy_options.local_start_sweep = 3;  // after the last
+  CHECK(task.simulate(workers).parameters_sha256 == reference);
+  task.options.strategy_options.local_start_sweep = 2;
+  CHECK(task.simulate(workers).parameters_sha256 != reference);
+}
+
+TEST_CASE("local sweeps with one minibatch per block are data_parallel up to rounding", "[train]") {
+  test::SmallTask task;
+  task.options.blocks = 39;  // of 15 or 16 samples
+  task.options.optimiser.name = "sgd";
+  const int workers = GENERATE(2, 3, 20);  // 20: some get no sample
+  task.options.splits = 3;
+  task.options.strategy = "data_parallel";
+  const train::Result together = task.simulate(workers);
+  task.options.strategy = "post_local_sgd";
+  task.options.strategy_options.local_start_sweep = GENERATE(1, 2);
+  const train::Result apart = task.simulate(workers);
+  CHECK(apart.samples == together.samples);
+  CHECK(apart.train.loss == Approx(together.train.loss).epsilon(1e-5));
+  CHECK(apart.valid.loss == Approx(together.valid.loss).epsilon(1e-5));
 }
 
 TEST_CASE("a learning rate per sample is one per minibatch divided by its size", "[train]") {
