@@ -146,11 +146,12 @@ KernelTable blank(Kernel kernel, const KernelGrid& grid) {
 
 /// Bytes that the meter counts per element of a kernel that streams.
 std::uint64_t bytes_per_element(Kernel kernel) {
+  constexpr std::size_t count = 5120;  // whole rows of every kernel: of 10 classes, of 512 columns
   const auto meta = backend::make_device("meta");
-  Bench bench{Parameters(*meta, 1000), meta->allocate(3000), std::vector<std::int32_t>(100)};
+  Bench bench{Parameters(*meta, count), meta->allocate(3 * count), std::vector<std::int32_t>(count)};
   const std::uint64_t before = meta->meter().of(backend::KernelKind::streaming).bytes;
-  streaming_call(bench, kernel, 1000)(*meta);
-  return (meta->meter().of(backend::KernelKind::streaming).bytes - before) / 1000;
+  streaming_call(bench, kernel, count)(*meta);
+  return (meta->meter().of(backend::KernelKind::streaming).bytes - before) / count;
 }
 
 class Measurement {
