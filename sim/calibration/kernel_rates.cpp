@@ -76,6 +76,21 @@ Call product_call(Bench& bench, Kernel kernel, std::size_t batch, std::size_t in
   }
 }
 
+/// Gradients of 1 bit in columns of about 512. Packed they are what is sent, or has just arrived.
+Call coding_call(Bench& bench, Kernel kernel, std::size_t count) {
+  const backend::Quantiser quantiser;
+  const std::size_t columns = std::max<std::size_t>(1, (count + 256) / 512), rows = count / columns;
+  const std::size_t packed_bytes = columns * quantiser.column_bytes(rows);
+  const auto packed = std::as_writable_bytes(bench.activation(0, packed_bytes / sizeof(float)));
+  const auto moving = [&bench, elements = columns * rows] { return bench.parameters.next(elements); };
+  if (kernel == Kernel::quantise)
+    return [=](Device& device) {
+      const auto gradient = moving();
+      device.quantise(quantiser, rows, columns, gradient, moving(), packed);
+    };
+  return [=](Device& device) { device.dequantise(quantiser, rows, columns, packed, 0, moving()); };
+}
+
 /// Arrays of the stream's length; those of parameters move on with each call.
 Call streaming_call(Bench& bench, Kernel kernel, std::size_t count) {
   constexpr std::size_t classes = 10;
@@ -129,6 +144,9 @@ Call streaming_call(Bench& bench, Kernel kernel, std::size_t count) {
         const auto w = moving(), delta = moving();
         device.look_ahead(momentum, w, delta, moving());
       };
+    case Kernel::quantise:
+    case Kernel::dequantise:
+      return coding_call(bench, kernel, count);
     default:
       throw std::logic_error("no kernel that streams");
   }

@@ -47,6 +47,13 @@ void Device::count_streaming(Kernel kernel, std::uint64_t elements, std::uint64_
   count(kernel, {sizeof(float) * accesses * elements, 1, 1}, streaming(elements, flops, accesses));
 }
 
+void Device::count_coding(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses,
+                          std::uint64_t packed_bytes) {
+  WorkMeter work;
+  work.add(KernelKind::streaming, flops * elements, sizeof(float) * accesses * elements + packed_bytes);
+  count(kernel, {work.of(KernelKind::streaming).bytes, 1, 1}, work);
+}
+
 void Device::imagine(Kernel kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes) {
   if (computes())
     throw std::logic_error(core::format("a {} without content on a device that computes", kernel_name(kernel)));
@@ -194,6 +201,25 @@ void Device::look_ahead(float ahead, std::span<const float> w, std::span<const f
   expect_size("look_ahead", "delta", delta.size(), to.size());
   count_streaming(Kernel::look_ahead, to.size(), 2, 3);
   do_look_ahead(ahead, to.size(), w.data(), delta.data(), to.data());
+}
+
+void Device::quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const float> x,
+                      std::span<float> residual, std::span<std::byte> packed) {
+  expect_size("quantise", "x", x.size(), rows * columns);
+  if (!residual.empty()) expect_size("quantise", "residual", residual.size(), x.size());
+  expect_size("quantise", "packed", packed.size(), columns * quantiser.column_bytes(rows));
+  const std::uint64_t flops = residual.empty() ? 2 : 4, accesses = residual.empty() ? 1 : 3;
+  count_coding(Kernel::quantise, x.size(), flops, accesses, packed.size());
+  do_quantise(quantiser, rows, columns, x.data(), residual.empty() ? nullptr : residual.data(), packed.data());
+}
+
+void Device::dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const std::byte> packed,
+                        float keep, std::span<float> x) {
+  expect_size("dequantise", "packed", packed.size(), columns * quantiser.column_bytes(rows));
+  expect_size("dequantise", "x", x.size(), rows * columns);
+  if (keep != 0 && keep != 1) throw std::logic_error("dequantise: keep is neither 0 nor 1");
+  count_coding(Kernel::dequantise, x.size(), keep == 0 ? 1 : 2, keep == 0 ? 1 : 2, packed.size());
+  do_dequantise(quantiser, rows, columns, packed.data(), keep, x.data());
 }
 
 }  // namespace paragrad::backend

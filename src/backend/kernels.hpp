@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/call_times.hpp"
+#include "backend/quantiser.hpp"
 #include "backend/work_meter.hpp"
 #include "core/arena.hpp"
 
@@ -114,6 +115,15 @@ class Device {
   /// to = w + ahead·delta, with the same bits as block_filter's result.
   void look_ahead(float ahead, std::span<const float> w, std::span<const float> delta, std::span<float> to);
 
+  /// u = x + residual; packed = code(u), column by column; residual = u - decoded(packed). An empty residual: u = x, and the
+  /// error is forgotten. x is [columns][rows], a column being one run; packed is [columns][column_bytes(rows)].
+  void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const float> x,
+                std::span<float> residual, std::span<std::byte> packed);
+
+  /// x = keep·x + decoded(packed), keep being 0 (x is not looked at) or 1.
+  void dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const std::byte> packed,
+                  float keep, std::span<float> x);
+
   /// Counts a call of `kernel` that is not made: of a layer that is known by its costs alone. flops and bytes are given, as
   /// a convolution is a product that reads its input less often. A logic_error on a device that computes.
   void imagine(Kernel kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
@@ -145,10 +155,16 @@ class Device {
   virtual void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count,
                                float* average, float* w, float* delta) = 0;
   virtual void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) = 0;
+  virtual void do_quantise(const Quantiser&, std::size_t rows, std::size_t columns, const float* x, float* residual,
+                           std::byte* packed) = 0;  // no residual: nullptr
+  virtual void do_dequantise(const Quantiser&, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
+                             float* x) = 0;
 
   void count(Kernel kernel, const CallSize& size, const WorkMeter& work);
   void count_product(Kernel kernel, std::uint64_t batch, std::uint64_t inputs, std::uint64_t outputs);
   void count_streaming(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses);
+  void count_coding(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses,
+                    std::uint64_t packed_bytes);
 
   WorkMeter meter_;
   std::shared_ptr<const CallTimes> times_;

@@ -45,6 +45,10 @@ void run_every_kernel(Device& device) {
   }
   device.block_filter(0.9f, 1, 0, 0.9f, a, b, c);
   device.look_ahead(0.9f, a, b, c);
+  const Quantiser quantiser;
+  const auto packed = std::as_writable_bytes(take(10).first(5 * quantiser.column_bytes(10) / sizeof(float)));
+  for (const bool remember : {false, true}) device.quantise(quantiser, 10, 5, a, remember ? b : b.first(0), packed);
+  for (const float keep : {0.f, 1.f}) device.dequantise(quantiser, 10, 5, packed, keep, c);
 }
 
 }  // namespace
@@ -72,6 +76,7 @@ TEST_CASE("work is counted as 2mnk flops of a matrix product and as bytes of a s
 
 TEST_CASE("a device charges every call once, by its kernel and its size", "[backend]") {
   struct Times : CallTimes {
+    mutable std::array<std::uint64_t, kernel_count> calls{};
     std::uint64_t picoseconds(Kernel kernel, const CallSize& size, const WorkMeter& work) const override {
       const Work& products = work.of(KernelKind::gemm);
       CHECK((products.calls == 1) == (kernel_kind(kernel) == KernelKind::gemm));
@@ -80,22 +85,25 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
       } else {
         CHECK(size == CallSize{work.of(KernelKind::streaming).bytes, 1, 1});
       }
-      return std::uint64_t{1} << (3 * static_cast<std::size_t>(kernel));  // counts up to seven calls of each kernel
+      calls[static_cast<std::size_t>(kernel)] += 1;
+      return 1 + static_cast<std::uint64_t>(kernel);
     }
   };
   const auto device = make_device("meta");
-  device->charge_by(std::make_shared<Times>());
+  const auto times = std::make_shared<Times>();
+  device->charge_by(times);
   run_every_kernel(*device);
-  const auto calls = [&](Kernel kernel) {
-    return device->meter().charged_ps() >> (3 * static_cast<std::size_t>(kernel)) & 7;
-  };
+  std::uint64_t charged_ps = 0;
   for (std::size_t k = 0; k < kernel_count; ++k) {
     const auto kernel = static_cast<Kernel>(k);
     CAPTURE(kernel_name(kernel));
     CHECK(find_kernel(kernel_name(kernel)) == kernel);
-    const std::uint64_t more = kernel == Kernel::momentum_update ? 3 : kernel == Kernel::descend ? 1 : 0;
-    if (kernel != Kernel::affine_descend) CHECK(calls(kernel) == 1 + more);
+    const bool has_option = kernel == Kernel::descend || kernel == Kernel::quantise || kernel == Kernel::dequantise;
+    const std::uint64_t more = kernel == Kernel::momentum_update ? 3 : has_option ? 1 : 0;
+    if (kernel != Kernel::affine_descend) CHECK(times->calls[k] == 1 + more);
+    charged_ps += times->calls[k] * (1 + k);
   }
+  CHECK(device->meter().charged_ps() == charged_ps);
   CHECK_FALSE(find_kernel("no kernel"));
 }
 

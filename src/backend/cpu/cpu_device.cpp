@@ -6,6 +6,7 @@
 #include "backend/cpu/flush_denormals.hpp"
 #include "backend/cpu/losses.hpp"
 #include "backend/cpu/product.hpp"
+#include "backend/cpu/quantise.hpp"
 #include "backend/cpu/vector.hpp"
 #include "backend/kernels.hpp"
 #include "backend/reference/loops.hpp"
@@ -95,6 +96,16 @@ class CpuDevice final : public Device {
     const cpu::FlushDenormals flush;
     cpu::transform(
         count, to, [&](cpu::Vector v, cpu::Vector d) { return v + ahead * d; }, w, delta);
+  }
+  void do_quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
+                   std::byte* packed) override {
+    const cpu::FlushDenormals flush;
+    cpu::quantise(quantiser, rows, columns, x, residual, packed);
+  }
+  void do_dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
+                     float* x) override {
+    const cpu::FlushDenormals flush;
+    cpu::dequantise(quantiser, rows, columns, packed, keep, x);
   }
 
   cpu::PackBuffer buffer_;

@@ -16,7 +16,7 @@
 #else
 #define PARAGRAD_VECTOR_BYTES 16
 #endif
-#if defined(__AVX512F__) || defined(__FMA__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #endif
 
@@ -25,6 +25,8 @@ namespace paragrad::backend::cpu {
 inline constexpr std::size_t lanes = PARAGRAD_VECTOR_BYTES / sizeof(float);
 using Vector = float __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
 using Integers = std::int32_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
+using Shorts = std::int16_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 2)));  // as many lanes
+using Bytes = std::int8_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 4)));
 
 inline Vector load(const float* from) {
   Vector v;
@@ -60,6 +62,74 @@ inline Vector multiply_add(Vector a, Vector b, Vector c) {
   return _mm256_fmadd_ps(a, b, c);
 #else
   return a * b + c;
+#endif
+}
+
+/// Bit l says whether u[l] >= threshold[l].
+inline std::uint32_t bits_at_least(Vector u, Vector threshold) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(u, threshold, _CMP_GE_OQ);
+#elif defined(__AVX__)
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<Vector>(u >= threshold)));
+#elif defined(__SSE__)
+  return static_cast<std::uint32_t>(_mm_movemask_ps(reinterpret_cast<Vector>(u >= threshold)));
+#else
+  std::uint32_t bits = 0;
+  for (std::size_t l = 0; l < lanes; ++l) bits |= static_cast<std::uint32_t>(u[l] >= threshold[l]) << l;
+  return bits;
+#endif
+}
+
+/// Lane l is one[l] where bit l is set, zero[l] elsewhere; higher bits are not looked at.
+inline Vector choose(std::uint32_t bits, Vector zero, Vector one) {
+#if defined(__AVX512F__)
+  return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), zero, one);
+#else
+  Integers bit_of_lane;
+  for (std::size_t l = 0; l < lanes; ++l) bit_of_lane[l] = std::int32_t{1} << l;
+  return (bit_of_lane & static_cast<std::int32_t>(bits)) != 0 ? one : zero;
+#endif
+}
+
+inline Integers widened(Bytes bytes) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Integers>(_mm512_maskz_cvtepi8_epi32(0xFFFF, reinterpret_cast<__m128i>(bytes)));
+#else
+  return __builtin_convertvector(bytes, Integers);
+#endif
+}
+
+/// To half precision, to the nearest and to the even one of two. |v| is at most 65504 or NaN, which stays NaN.
+inline Shorts halves(Vector v) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Shorts>(_mm512_maskz_cvtps_ph(0xFFFF, v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__AVX__) && defined(__F16C__)
+  return reinterpret_cast<Shorts>(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#else
+  const Integers bits = reinterpret_cast<Integers>(v), size_bits = bits & 0x7FFFFFFF;
+  const Vector size = reinterpret_cast<Vector>(size_bits);
+  const Integers moved = size_bits - (112 << 23);  // the exponent's bias becomes 15
+  const Integers normal = (moved + 0xFFF + (moved >> 13 & 1)) >> 13;
+  const Integers small = reinterpret_cast<Integers>(size + 0.5f) - 0x3F000000;  // the last place of 0.5 is 2^-24
+  const Integers broken = (bits >> 13 & 0x3FF) | 0x7E00;
+  const Integers number = size < 0x1p-14f ? small : normal;
+  return __builtin_convertvector((bits >> 16 & 0x8000) | (size != size ? broken : number), Shorts);
+#endif
+}
+
+inline Vector from_halves(Shorts h) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_cvtph_ps(0xFFFF, reinterpret_cast<__m256i>(h));
+#elif defined(__AVX__) && defined(__F16C__)
+  return _mm256_cvtph_ps(reinterpret_cast<__m128i>(h));
+#else
+  const Integers bits = __builtin_convertvector(h, Integers), size = bits & 0x7FFF;
+  const Vector small = __builtin_convertvector(size, Vector) * 0x1p-24f;
+  const Integers number = (size << 13) + (112 << 23);
+  const Integers quiet = size > 0x7C00 ? Integers{} + (1 << 22) : Integers{};
+  const Integers broken = (size << 13) | 0x7F800000 | quiet;
+  const Integers wide = size < 0x400 ? reinterpret_cast<Integers>(small) : size < 0x7C00 ? number : broken;
+  return reinterpret_cast<Vector>(wide | (bits & 0x8000) << 16);
 #endif
 }
 

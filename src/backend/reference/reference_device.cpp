@@ -2,6 +2,7 @@
 
 #include "backend/kernels.hpp"
 #include "backend/reference/loops.hpp"
+#include "backend/reference/quantise.hpp"
 
 namespace paragrad::backend {
 
@@ -63,6 +64,14 @@ class ReferenceDevice final : public Device {
   }
   void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) override {
     reference::look_ahead(ahead, count, w, delta, to);
+  }
+  void do_quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
+                   std::byte* packed) override {
+    reference::quantise(quantiser, rows, columns, x, residual, packed);
+  }
+  void do_dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
+                     float* x) override {
+    reference::dequantise(quantiser, rows, columns, packed, keep, x);
   }
 };
 
