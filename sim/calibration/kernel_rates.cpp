@@ -134,6 +134,11 @@ Call streaming_call(Bench& bench, Kernel kernel, std::size_t count) {
         const auto g = moving(), v = moving();
         device.momentum_update(rate, momentum, false, 0, g, v, moving());
       };
+    case Kernel::adam_update:
+      return [=](Device& device) {
+        const auto g = moving(), m = moving(), v = moving();
+        device.adam_update({.rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, g, m, v, moving());
+      };
     case Kernel::block_filter:
       return [=](Device& device) {
         const auto average = moving(), w = moving();

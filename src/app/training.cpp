@@ -81,6 +81,12 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
 void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   train::Options& options = arguments.options;
   parser.add_option("--optimiser", options.optimiser.name, list(optim::optimiser_names()))->group("Local optimiser");
+  parser.add_option("--adam-beta1", options.optimiser.adam_beta1, "adam, adamw: share of the mean gradient that is kept")
+      ->group("Local optimiser");
+  parser.add_option("--adam-beta2", options.optimiser.adam_beta2, "adam, adamw: share of the mean square that is kept")
+      ->group("Local optimiser");
+  parser.add_option("--adam-epsilon", options.optimiser.adam_epsilon, "adam, adamw: beside the root mean square")
+      ->group("Local optimiser");
   parser.add_option("--momentum", options.momentum, "per minibatch")->group("Local optimiser");
   parser
       .add_option("--momentum-time-constant", options.momentum_time_constant,
@@ -99,7 +105,8 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   parser
       .add_option("--lr-per-sample", arguments.lr_per_sample, "initial learning rate per sample, instead of --learning-rate")
       ->group("Local optimiser");
-  parser.add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample")
+  parser
+      .add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample; adamw: of the decay past the moments")
       ->check(CLI::NonNegativeNumber)
       ->group("Local optimiser");
   parser.add_option("--schedule", options.schedule.name, list(optim::schedule_names()))->group("Local optimiser");

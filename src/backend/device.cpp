@@ -188,6 +188,15 @@ void Device::momentum_update(float rate, float momentum, bool nesterov, float de
   do_momentum_update(rate, momentum, nesterov, decay, w.size(), g.data(), v.data(), w.data());
 }
 
+void Device::adam_update(const AdamStep& step, std::span<const float> g, std::span<float> m, std::span<float> v,
+                         std::span<float> w) {
+  expect_size("adam_update", "g", g.size(), w.size());
+  expect_size("adam_update", "m", m.size(), w.size());
+  expect_size("adam_update", "v", v.size(), w.size());
+  count_streaming(Kernel::adam_update, w.size(), 17, 7);
+  do_adam_update(step, w.size(), g.data(), m.data(), v.data(), w.data());
+}
+
 void Device::block_filter(float momentum, float rate, float ahead_before, float ahead, std::span<float> average,
                           std::span<float> w, std::span<float> delta) {
   expect_size("block_filter", "average", average.size(), w.size());

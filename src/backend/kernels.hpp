@@ -27,6 +27,18 @@ struct LossSum {
   std::int64_t errors = 0;
 };
 
+/// The numbers of a step of Adam (Kingma and Ba, ICLR 2015), its t-th.
+struct AdamStep {
+  double rate = 0;    ///< α/(1 - β1^t)
+  double beta1 = 0;   ///< of the mean gradient
+  double beta2 = 0;   ///< of the mean square
+  double unbias = 1;  ///< 1/(1 - β2^t)
+  double epsilon = 0;
+  double gradient_scale = 1;  ///< what makes a mean of the gradient
+  double decay = 0;           ///< times w is added to that mean
+  double shrink = 0;          ///< times w is taken off w, past the moments (AdamW)
+};
+
 /// Dense mathematics on flat float32 arrays of one device. Matrices are row-major without padding; a batch is
 /// [batch][features]. All spans are memory of this device. Shapes are checked by the caller (a mismatch is a logic_error).
 ///
@@ -105,6 +117,11 @@ class Device {
   void momentum_update(float rate, float momentum, bool nesterov, float decay, std::span<const float> g, std::span<float> v,
                        std::span<float> w);
 
+  /// d = gradient_scale·g + decay·w;  m = β1·m + (1-β1)·d;  v = β2·v + (1-β2)·d²;
+  /// w -= shrink·w + rate·m/(√(unbias·v) + ε). g itself is left as it was.
+  void adam_update(const AdamStep& step, std::span<const float> g, std::span<float> m, std::span<float> v,
+                   std::span<float> w);
+
   /// Blockwise model-update filtering (Chen and Huo, ICASSP 2016), in place on one stretch of the model:
   ///   delta = momentum·delta + rate·(average - base);  w += delta;  average = w + ahead·delta
   /// where base = w + ahead_before·delta_before is the point from which the workers set out. `average` holds the mean of the
@@ -152,6 +169,7 @@ class Device {
   virtual void do_descend(float rate, float decay, std::size_t count, float* d, float* w) = 0;
   virtual void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
                                   float* v, float* w) = 0;
+  virtual void do_adam_update(const AdamStep& step, std::size_t count, const float* g, float* m, float* v, float* w) = 0;
   virtual void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count,
                                float* average, float* w, float* delta) = 0;
   virtual void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) = 0;

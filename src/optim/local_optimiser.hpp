@@ -19,6 +19,7 @@ struct Step {
   float rate = 0;      ///< learning rate per sample
   float decay = 0;     ///< L2: samples of the minibatch times the strength λ of λ/2·|w|² per sample
   float momentum = 0;  ///< μ, of rules that have one
+  float samples = 1;   ///< whose gradients are summed, on all workers that exchange them: for rules that need a mean
 };
 
 /// A local update rule on the flat arenas of one replica. Owns gradient and velocity; knows no layers.
@@ -33,7 +34,9 @@ class LocalOptimiser {
   /// True if update() is no more than parameters -= rate·(gradients += decay·parameters), so that backward may do it itself.
   virtual bool descends() const = 0;
 
-  /// Moves a finished range of the parameters; arithmetic on `device` alone.
+  /// Moves a finished range of the parameters; arithmetic on `device` alone. The ranges of a minibatch come from the end of
+  /// the parameters to their beginning and cover them once; a device that does not compute may be handed them before, to ask
+  /// what they cost.
   virtual void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) = 0;
 
   /// True if update() must be handed all parameters at once, as it looks at whole matrices.
@@ -53,22 +56,29 @@ class LocalOptimiser {
 struct OptimiserOptions {
   std::string name = "momentum";  ///< of optim/catalogue.def
   bool has_momentum = true;       ///< Step::momentum will be above 0 at times
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_epsilon = 1e-8;  ///< beside the root mean square of the mean gradient
 };
 
 /// From optim/catalogue.def:
 ///   sgd       w -= rate·g
 ///   momentum  v = μv + g, w -= rate·v            (classical momentum)
 ///   nesterov  v = μv + g, w -= rate·(g + μv)     (Sutskever et al., ICML 2013, in the form of Bengio et al.)
+///   adam, adamw                                  (see adam.hpp)
 /// with μ and rate of the step in hand (Step).
 ///
 /// bare_gradient: backward must deliver the gradient by itself, because it is exchanged before it is used; costs one more
 /// arena where classical momentum would otherwise accumulate in place.
 ///
 /// layout: the matrices that make up the parameters; must outlive the optimiser.
-/// Throws ConfigError: unknown name.
+/// Throws ConfigError: unknown name, numbers that make no sense.
 std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, backend::Device& device,
                                                std::span<const core::Matrix> layout, bool bare_gradient);
 
 std::vector<std::string> optimiser_names();
+
+/// Whether Step::momentum means anything to the rule. Throws ConfigError: unknown name.
+bool heeds_momentum(std::string_view name);
 
 }  // namespace paragrad::optim

@@ -19,6 +19,7 @@ StepSizes::StepSizes(const Options& options)
     throw core::ConfigError(core::format("momentum {} is outside [0, 1)", options.momentum));
   if (!(time_constant_ >= 0) || !std::isfinite(time_constant_))
     throw core::ConfigError(core::format("the momentum's time constant of {} samples is below 0", time_constant_));
+  if (!optim::heeds_momentum(options.optimiser.name)) momentum_ = time_constant_ = 0;
 }
 
 double StepSizes::rate_per_sample(double rate, std::size_t samples) const {
@@ -39,7 +40,8 @@ optim::Step StepSizes::of(double rate, std::size_t samples) const {
     gain = (1 - momentum) / (1 - momentum_of(minibatch_ > 0 ? minibatch_ : samples));
   return {.rate = static_cast<float>(gain * rate_per_sample(rate, samples)),
           .decay = static_cast<float>(l2_ * static_cast<double>(samples)),
-          .momentum = static_cast<float>(momentum)};
+          .momentum = static_cast<float>(momentum),
+          .samples = static_cast<float>(samples)};
 }
 
 optim::Step StepSizes::of_part(double rate, std::size_t mine, std::size_t together) const {
@@ -48,6 +50,7 @@ optim::Step StepSizes::of_part(double rate, std::size_t mine, std::size_t togeth
   const float part = static_cast<float>(mine) / static_cast<float>(together);
   step.rate /= part;
   step.decay *= part;
+  step.samples *= part;
   return step;
 }
 

@@ -25,7 +25,7 @@ void run_every_kernel(Device& device) {
     return memory.span().subspan(used - count, count);
   };
   const auto x = take(batch * in), w = take(in * out), bias = take(out), y = take(batch * out), dx = take(batch * in);
-  const auto a = take(50), b = take(50), c = take(50);
+  const auto a = take(50), b = take(50), c = take(50), d = take(50);
   const std::vector<std::int32_t> labels(batch);
   device.gemm(Transpose::no, Transpose::no, batch, out, in, x, w, 0, y);
   device.affine_forward(batch, in, out, x, w, bias, Activation::tanh, y);
@@ -43,6 +43,7 @@ void run_every_kernel(Device& device) {
     device.descend(0.1f, decay, a, b);
     for (const bool nesterov : {false, true}) device.momentum_update(0.1f, 0.9f, nesterov, decay, a, b, c);
   }
+  device.adam_update({.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, a, b, c, d);
   device.block_filter(0.9f, 1, 0, 0.9f, a, b, c);
   device.look_ahead(0.9f, a, b, c);
   const Quantiser quantiser;

@@ -71,6 +71,29 @@ TEST_CASE("momentum_update follows its formulas and leaves g alone", "[backend]"
   }
 }
 
+TEST_CASE("adam_update follows its formulas and leaves g alone", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const double decay = GENERATE(0., 0.01), shrink = GENERATE(0., 0.003);
+  const AdamStep step{0.02, 0.9, 0.999, 1.7, 1e-3, 0.25, decay, shrink};
+  for (const std::size_t n : lengths) {
+    const auto g = random_numbers(n, 1), g_before = g;
+    auto m = random_numbers(n, 2), v = random_numbers(n, 3), w = random_numbers(n, 4);
+    for (float& square : v) square *= square;
+    std::vector<double> m_wanted(n), v_wanted(n), w_wanted(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double d = 0.25 * g[i] + decay * w[i];
+      m_wanted[i] = 0.9 * m[i] + 0.1 * d;
+      v_wanted[i] = 0.999 * v[i] + 0.001 * d * d;
+      w_wanted[i] = (1 - shrink) * w[i] - 0.02 * m_wanted[i] / (std::sqrt(1.7 * v_wanted[i]) + 1e-3);
+    }
+    device->adam_update(step, g, m, v, w);
+    CHECK(distance(m, m_wanted) < 1e-6);
+    CHECK(distance(v, v_wanted) < 1e-6);
+    CHECK(distance(w, w_wanted) < 1e-6);
+    CHECK(same_bits(g, g_before));
+  }
+}
+
 TEST_CASE("momentum accumulated by backward and descend is momentum_update, bit for bit", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const auto g = random_numbers(100, 1);
@@ -108,6 +131,9 @@ TEST_CASE("cpu and reference give the same bits wherever no sum is involved", "[
       device->descend(0.1f, 0.01f, d, e);
       device->block_filter(0.9f, 1.1f, 0.4f, 0.9f, a, b, c);
       device->momentum_update(0.1f, 0.9f, true, 0.01f, e, a, b);
+      auto squares = random_numbers(n, 4);
+      for (float& square : squares) square *= square;
+      device->adam_update({0.02, 0.9, 0.999, 1.7, 1e-8, 0.25, 0.01, 0.003}, a, c, squares, e);
       device->activation_backward(Activation::sigmoid, a, c);
       device->activation_backward(Activation::relu, b, c);
       for (const auto& part : {b, c, d, e}) a.insert(a.end(), part.begin(), part.end());

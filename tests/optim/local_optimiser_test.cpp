@@ -18,7 +18,8 @@ const std::vector<core::Matrix> layout{{0, {17, 2}}, {34, {3, 1}}};
 double gradient_of(int step, std::size_t i) {
   return core::RandomStream(1, core::Purpose::generator, static_cast<std::uint32_t>(step)).normal(i);
 }
-Step step_of(int step) { return {.rate = step < 3 ? 0.1f : 0.05f}; }
+constexpr float samples = 4;
+Step step_of(int step) { return {.rate = step < 3 ? 0.1f : 0.05f, .samples = samples}; }
 
 // Drives an optimiser as backward does, range by range.
 std::vector<float> descend(const std::string& name, float momentum, bool bare_gradient, float decay,
@@ -42,10 +43,29 @@ std::vector<float> descend(const std::string& name, float momentum, bool bare_gr
   return w;
 }
 
+// One parameter's way by Adam's formulas, in double: learning rate and gradient of the minibatch's mean.
+double adam(double w, std::size_t i, double decay, bool decoupled) {
+  double m = 0, v = 0;
+  const double lambda = decay / samples;
+  for (int step = 0; step < steps; ++step) {
+    const double alpha = samples * step_of(step).rate;
+    const double mean = gradient_of(step, i) / samples + (decoupled ? 0 : lambda * w);
+    m = 0.9 * m + (1 - 0.9) * mean;
+    v = 0.999 * v + (1 - 0.999) * mean * mean;
+    const double m_hat = m / (1 - std::pow(0.9, step + 1)), v_hat = v / (1 - std::pow(0.999, step + 1));
+    w -= alpha * (m_hat / (std::sqrt(v_hat) + 1e-8) + (decoupled ? lambda * w : 0));
+  }
+  return w;
+}
+
 // The formulas, in double.
 std::vector<double> formula(const std::string& name, double momentum, double decay) {
   std::vector<double> w(count), v(count);
   for (std::size_t i = 0; i < count; ++i) w[i] = static_cast<double>(i) / 10;
+  if (name.starts_with("adam")) {
+    for (std::size_t i = 0; i < count; ++i) w[i] = adam(w[i], i, decay, name == "adamw");
+    return w;
+  }
   for (int step = 0; step < steps; ++step)
     for (std::size_t i = 0; i < count; ++i) {
       const double g = gradient_of(step, i) + decay * w[i];
@@ -86,20 +106,63 @@ TEST_CASE("momentum zero is plain descent", "[optim]") {
 
 TEST_CASE("L2 on a minibatch equals the sum of its samples' penalties in the gradient", "[optim]") {
   const auto device = backend::make_device("cpu");
-  const float lambda = 0.01f, samples = 32;
+  const float lambda = 0.01f, together = 32;
   const std::vector<core::Matrix> two{{0, {2, 1}}};
   const auto with = make_optimiser({}, *device, two, true), without = make_optimiser({}, *device, two, true);
   std::vector<float> a{3, -4}, b = a;
   for (int step = 0; step < 4; ++step) {
     for (std::size_t i = 0; i < 2; ++i) {
       with->gradients()[i] = 1;
-      without->gradients()[i] = 1 + lambda * samples * b[i];
+      without->gradients()[i] = 1 + lambda * together * b[i];
     }
-    with->update(*device, {0, 2}, {0.1f, lambda * samples, 0.5f}, a);
+    with->update(*device, {0, 2}, {0.1f, lambda * together, 0.5f}, a);
     without->update(*device, {0, 2}, {0.1f, 0, 0.5f}, b);
   }
   CHECK(a[0] == Approx(b[0]));
   CHECK(a[1] == Approx(b[1]));
+}
+
+TEST_CASE("Adam moves by its learning rate when gradients agree, however many samples and however large", "[optim]") {
+  const auto device = backend::make_device("cpu");
+  const float samples_of_minibatch = GENERATE(1.f, 64.f), size = GENERATE(1e-3f, 1.f, 1e3f);
+  const std::vector<core::Matrix> one{{0, {1, 1}}};
+  const auto optimiser = make_optimiser({.name = "adam"}, *device, one, false);
+  std::vector<float> w{1};
+  for (int step = 1; step <= 5; ++step) {
+    optimiser->gradients()[0] = size * samples_of_minibatch;
+    optimiser->update(*device, {0, 1}, {.rate = 0.001f / samples_of_minibatch, .samples = samples_of_minibatch}, w);
+    CHECK(w[0] == Approx(1 - 0.001 * step).epsilon(2e-6));
+  }
+}
+
+TEST_CASE("Adam taken up again from its state goes on with the same bits", "[optim]") {
+  const auto device = backend::make_device("cpu");
+  const std::vector<core::Matrix> one{{0, {1, 1}}};
+  const auto first = make_optimiser({.name = "adam"}, *device, one, false),
+             second = make_optimiser({.name = "adam"}, *device, one, false);
+  std::vector<float> w{1}, other;
+  for (int step = 0; step < 4; ++step) {
+    if (step == 2) {
+      core::State from, to;
+      first->describe_state(from);
+      second->describe_state(to);
+      for (std::size_t i = 0; i < from.arrays.size(); ++i) to.arrays[i].values[0] = from.arrays[i].values[0];
+      for (std::size_t i = 0; i < from.numbers.size(); ++i) *to.numbers[i].value = *from.numbers[i].value;
+      other = w;
+    }
+    first->gradients()[0] = second->gradients()[0] = static_cast<float>(step + 1);
+    first->update(*device, {0, 1}, {.rate = 0.01f}, w);
+    if (step >= 2) second->update(*device, {0, 1}, {.rate = 0.01f}, other);
+  }
+  CHECK(w == other);
+}
+
+TEST_CASE("Adam's numbers out of range are refused", "[optim]") {
+  const auto device = backend::make_device("cpu");
+  const auto make = [&](const OptimiserOptions& options) { make_optimiser(options, *device, layout, false); };
+  CHECK_THROWS_WITH(make({.name = "adam", .adam_beta1 = 1}), contains_text("Adam's beta 1 is outside [0, 1)"));
+  CHECK_THROWS_AS(make({.name = "adamw", .adam_beta2 = -0.1}), core::ConfigError);
+  CHECK_THROWS_AS(make({.name = "adam", .adam_epsilon = 0}), core::ConfigError);
 }
 
 TEST_CASE("a rule shows what it remembers, and forgets it", "[optim]") {
@@ -113,14 +176,17 @@ TEST_CASE("a rule shows what it remembers, and forgets it", "[optim]") {
       elements += array.values.size();
       array.values[3] = 7;
     }
+    for (const auto& number : state.numbers) *number.value = 7;
     optimiser->forget(*device);
     for (const auto& array : state.arrays) CHECK(array.values[3] == 0);
+    for (const auto& number : state.numbers) CHECK(*number.value == 0);
     return elements;
   };
   CHECK(remembered({.name = "sgd"}, false) == 0);
   CHECK(remembered({.name = "momentum", .has_momentum = false}, false) == 0);
   for (const bool bare : {false, true}) CHECK(remembered({.name = "momentum"}, bare) == count);
   CHECK(remembered({.name = "nesterov"}, true) == count);
+  CHECK(remembered({.name = "adam"}, false) == 2 * count);
 }
 
 TEST_CASE("exchanged gradients do not hold the velocity, and change places with another arena", "[optim]") {

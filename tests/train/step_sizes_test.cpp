@@ -70,6 +70,17 @@ TEST_CASE("a step on a part of a minibatch is as long as one on all of it where 
   CHECK(std::isfinite(sizes.of_part(0.1, 0, 60).rate));
 }
 
+TEST_CASE("momentum means nothing to rules without one, and does not shorten their steps", "[train]") {
+  train::Options options = options_of(0.1, 50);
+  options.momentum = 0.9;
+  options.unit_gain = true;
+  options.optimiser.name = GENERATE("sgd", "adam");
+  const optim::Step step = StepSizes(options).of(0.1, 50);
+  CHECK(step.rate == Approx(0.1 / 50));
+  CHECK(step.momentum == 0);
+  CHECK(step.samples == 50);
+}
+
 TEST_CASE("momentum outside [0, 1) and a negative time constant are refused", "[train]") {
   train::Options options = options_of(0.1, 64);
   for (const double momentum : {-0.1, 1., 2., std::nan("")}) {

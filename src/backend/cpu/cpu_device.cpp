@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backend/backend_info.hpp"
+#include "backend/cpu/adam.hpp"
 #include "backend/cpu/affine.hpp"
 #include "backend/cpu/blas.hpp"
 #include "backend/cpu/flush_denormals.hpp"
@@ -86,6 +87,10 @@ class CpuDevice final : public Device {
                           float* v, float* w) override {
     const cpu::FlushDenormals flush;
     reference::momentum_update(rate, momentum, nesterov, decay, count, g, v, w);
+  }
+  void do_adam_update(const AdamStep& step, std::size_t count, const float* g, float* m, float* v, float* w) override {
+    const cpu::FlushDenormals flush;
+    cpu::adam_update(step, count, g, m, v, w);
   }
   void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
                        float* w, float* delta) override {

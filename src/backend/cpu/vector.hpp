@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -130,6 +131,17 @@ inline Vector from_halves(Shorts h) {
   const Integers broken = (size << 13) | 0x7F800000 | quiet;
   const Integers wide = size < 0x400 ? reinterpret_cast<Integers>(small) : size < 0x7C00 ? number : broken;
   return reinterpret_cast<Vector>(wide | (bits & 0x8000) << 16);
+#endif
+}
+
+inline Vector square_root(Vector x) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_sqrt_ps(0xffff, x);  // GCC 12 warns of the other form
+#elif defined(__AVX__)
+  return _mm256_sqrt_ps(x);
+#else
+  for (std::size_t i = 0; i < lanes; ++i) x[i] = std::sqrt(x[i]);
+  return x;
 #endif
 }
 

@@ -171,6 +171,21 @@ void momentum_update(Real rate, Real momentum, bool nesterov, Real decay, std::s
 }
 
 template <class Real>
+void adam_update(const AdamStep& step, std::size_t count, const Real* g, Real* m, Real* v, Real* w) {
+  const auto number = [](double value) { return static_cast<Real>(value); };
+  const Real rate = number(step.rate), unbias = number(step.unbias), epsilon = number(step.epsilon);
+  const Real beta1 = number(step.beta1), gain1 = number(1 - step.beta1);
+  const Real beta2 = number(step.beta2), gain2 = number(1 - step.beta2);
+  const Real scale = number(step.gradient_scale), decay = number(step.decay), shrink = number(step.shrink);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Real d = scale * g[i] + decay * w[i];
+    m[i] = beta1 * m[i] + gain1 * d;
+    v[i] = beta2 * v[i] + gain2 * (d * d);
+    w[i] -= shrink * w[i] + rate * m[i] / (std::sqrt(unbias * v[i]) + epsilon);
+  }
+}
+
+template <class Real>
 void block_filter(Real momentum, Real rate, Real ahead_before, Real ahead, std::size_t count, Real* average, Real* w,
                   Real* delta) {
   for (std::size_t i = 0; i < count; ++i) {

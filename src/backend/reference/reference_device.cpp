@@ -58,6 +58,9 @@ class ReferenceDevice final : public Device {
                           float* v, float* w) override {
     reference::momentum_update(rate, momentum, nesterov, decay, count, g, v, w);
   }
+  void do_adam_update(const AdamStep& step, std::size_t count, const float* g, float* m, float* v, float* w) override {
+    reference::adam_update(step, count, g, m, v, w);
+  }
   void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
                        float* w, float* delta) override {
     reference::block_filter(momentum, rate, ahead_before, ahead, count, average, w, delta);

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <utility>
+
+#include "optim/local_optimiser.hpp"
+
+namespace paragrad::optim {
+
+/// Adam (Kingma and Ba, ICLR 2015) on the minibatch's mean gradient g/n, with n its samples:
+///
+///   d = g/n + λw;  m = β1 m + (1-β1) d;  v = β2 v + (1-β2) d²;  t = t + 1
+///   w -= α m/(1-β1^t) / (√(v/(1-β2^t)) + ε)
+///
+/// α = n·rate, the rate of the minibatch's samples together: --learning-rate 0.001 per minibatch is the α of the paper, and
+/// that of a shorter minibatch is as much smaller as it is. ε is relative to the mean gradient, as usual.
+///
+/// AdamW (Loshchilov and Hutter, ICLR 2019): d = g/n, and w -= αλw in addition.
+class Adam : public LocalOptimiser {
+ public:
+  /// Throws ConfigError: β outside [0, 1), ε not above 0.
+  Adam(const OptimiserOptions& options, backend::Device& device, std::size_t parameters, bool decoupled);
+
+  std::span<float> gradients() override { return gradients_.span(); }
+  float keep(const Step&) const override { return 0; }
+  bool descends() const override { return false; }
+  void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
+  void describe_state(core::State& state) override;
+  void forget(backend::Device& device) override;
+  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
+
+ private:
+  backend::AdamStep numbers(const Step& step) const;
+
+  double beta1_, beta2_, epsilon_;
+  bool decoupled_;
+  core::Arena gradients_;
+  core::Arena first_;   // m
+  core::Arena second_;  // v
+  double steps_ = 0;    // t
+};
+
+}  // namespace paragrad::optim
