@@ -252,6 +252,23 @@ TEST_CASE("the bits of a column depend on neither its place nor its alignment", 
   }
 }
 
+TEST_CASE("an array larger than the cache is decoded as a small one", "[backend]") {
+  const auto device = make_device("cpu");
+  const std::size_t rows = GENERATE(512u, 1001u), columns = 2200;  // aligned, and not
+  for (const Quantiser& quantiser : quantisers) {
+    std::vector<float> x(rows * columns);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 2654435761u % 1000) - 499.5f;
+    const Coded together = code(*device, quantiser, rows, x);
+    for (std::size_t j = 0; j < columns; j += 100) {
+      std::vector<float> alone(rows);
+      device->dequantise(quantiser, rows, 1,
+                         std::span(together.packed).subspan(j * quantiser.column_bytes(rows), quantiser.column_bytes(rows)),
+                         0, alone);
+      REQUIRE(std::equal(alone.begin(), alone.end(), together.decoded.begin() + static_cast<std::ptrdiff_t>(j * rows)));
+    }
+  }
+}
+
 TEST_CASE("cpu and reference give the same bytes where no sum is involved", "[backend]") {
   const auto cpu = make_device("cpu"), reference = make_device("reference");
   for (const Code exact : {Code::bits16, Code::fp16, Code::bf16}) {

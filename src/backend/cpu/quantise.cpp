@@ -1,349 +1,15 @@
 #include "backend/cpu/quantise.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <limits>
-#include <type_traits>
 
-#include "backend/cpu/vector.hpp"
-#include "backend/reference/quantise.hpp"
+#include "backend/cpu/codes.hpp"
 
 namespace paragrad::backend::cpu {
 
 namespace {
 
-// 32 rows at a time: as many words as an element has bits, and sums whose order does not depend on the registers' width.
-constexpr std::size_t group_rows = 32;
-constexpr std::size_t parts = group_rows / lanes;
-constexpr std::size_t rows_per_sum = 4096;  // what float32 adds up well; further in double
-
-struct Group {
-  Vector part[parts] = {};
-};
-
-/// `count` rows and zeros, written out for a whole group: the last one of a column may be shorter.
-Group load_group(const float* from, std::size_t count) {
-  Group group;
-  for (std::size_t p = 0; p < parts; ++p) {
-    const std::size_t begin = p * lanes;
-    if (begin + lanes <= count)
-      group.part[p] = load(from + begin);
-    else if (begin < count)
-      group.part[p] = load_part(from + begin, count - begin);
-  }
-  return group;
-}
-
-void store_group(const Group& group, float* to, std::size_t count) {
-  for (std::size_t p = 0; p < parts; ++p) {
-    const std::size_t begin = p * lanes;
-    if (begin + lanes <= count)
-      store(group.part[p], to + begin);
-    else if (begin < count)
-      store_part(group.part[p], to + begin, count - begin);
-  }
-}
-
-float sum_of(const Group& group) {
-  float sums[group_rows];
-  for (std::size_t p = 0; p < parts; ++p) store(group.part[p], sums + p * lanes);
-  for (std::size_t half = group_rows / 2; half > 0; half /= 2)
-    for (std::size_t l = 0; l < half; ++l) sums[l] += sums[l + half];
-  return sums[0];
-}
-
-/// f(first row, rows), a group at a time.
-template <class F>
-inline void over_groups(std::size_t begin, std::size_t end, const F& f) {
-  std::size_t r = begin;
-  for (; r + group_rows <= end; r += group_rows) f(r, group_rows);
-  if (r < end) f(r, end - r);
-}
-
-/// f(begin, end) of stretches that float32 adds up well.
-template <class F>
-void over_sums(std::size_t rows, const F& f) {
-  for (std::size_t begin = 0; begin < rows; begin += rows_per_sum) f(begin, std::min(rows, begin + rows_per_sum));
-}
-
-/// One column of what is to be quantised, u = x + residual.
-template <bool remembers>
-struct Column {
-  std::size_t rows;
-  const float* x;
-  float* residual;
-
-  Group at(std::size_t r, std::size_t count) const {
-    Group u = load_group(x + r, count);
-    if constexpr (remembers) {
-      const Group before = load_group(residual + r, count);
-      for (std::size_t p = 0; p < parts; ++p) u.part[p] += before.part[p];
-    }
-    return u;
-  }
-};
-
-/// The codes of a group: `bits` words each. encode leaves in u what was not sent.
-class TwoLevels {
- public:
-  static constexpr std::size_t bits = 1, header = 4;
-
-  explicit TwoLevels(const std::byte* from) {
-    std::uint16_t levels[2];
-    std::memcpy(levels, from, header);
-    for (std::size_t bit = 0; bit < 2; ++bit) level_[bit] = broadcast(reference::from_bfloat16(levels[bit]));
-  }
-
-  template <bool remembers>
-  TwoLevels(const Column<remembers>& column, bool threshold_at_mean, std::byte* to)
-      : threshold_(broadcast(threshold_at_mean ? mean_of(column) : 0.f)) {
-    double sums[2] = {};
-    std::size_t ones = 0;
-    over_sums(column.rows, [&](std::size_t begin, std::size_t end) {
-      Group below, above;
-      over_groups(begin, end, [&](std::size_t r, std::size_t count) {
-        const Group u = column.at(r, count);
-        ones += static_cast<std::size_t>(std::popcount(bits_at_least(u) & used(count)));
-        for (std::size_t p = 0; p < parts; ++p) {
-          below.part[p] += u.part[p] >= threshold_ ? Vector{} : u.part[p];
-          above.part[p] += u.part[p] >= threshold_ ? u.part[p] : Vector{};
-        }
-      });
-      sums[0] += static_cast<double>(sum_of(below));
-      sums[1] += static_cast<double>(sum_of(above));
-    });
-    const std::size_t counts[2] = {column.rows - ones, ones};
-    std::uint16_t levels[2];
-    for (std::size_t bit = 0; bit < 2; ++bit) levels[bit] = reference::to_bfloat16(quotient(sums[bit], counts[bit]));
-    std::memcpy(to, levels, header);
-    *this = TwoLevels(to, threshold_);
-  }
-
-  void encode(Group& u, std::size_t count, std::byte* words) const {
-    const std::uint32_t word = bits_at_least(u) & used(count);
-    std::memcpy(words, &word, sizeof word);
-    for (Vector& part : u.part) part -= part >= threshold_ ? level_[1] : level_[0];
-  }
-
-  Group decode(const std::byte* words) const {
-    std::uint32_t word;
-    std::memcpy(&word, words, sizeof word);
-    Group group;
-    for (std::size_t p = 0; p < parts; ++p) group.part[p] = choose(word >> p * lanes, level_[0], level_[1]);
-    return group;
-  }
-
- private:
-  TwoLevels(const std::byte* from, Vector threshold) : TwoLevels(from) { threshold_ = threshold; }
-
-  static float quotient(double sum, std::size_t count) {
-    return count == 0 ? 0 : static_cast<float>(sum / static_cast<double>(count));
-  }
-
-  template <bool remembers>
-  static float mean_of(const Column<remembers>& column) {
-    double sum = 0;
-    over_sums(column.rows, [&](std::size_t begin, std::size_t end) {
-      Group sums;
-      over_groups(begin, end, [&](std::size_t r, std::size_t count) {
-        const Group u = column.at(r, count);
-        for (std::size_t p = 0; p < parts; ++p) sums.part[p] += u.part[p];
-      });
-      sum += static_cast<double>(sum_of(sums));
-    });
-    return quotient(sum, column.rows);
-  }
-
-  static std::uint32_t used(std::size_t count) { return ~std::uint32_t{0} >> (group_rows - count); }
-
-  std::uint32_t bits_at_least(const Group& u) const {
-    std::uint32_t word = 0;
-    for (std::size_t p = 0; p < parts; ++p) word |= cpu::bits_at_least(u.part[p], threshold_) << p * lanes;
-    return word;
-  }
-
-  Vector threshold_{};
-  Vector level_[2];
-};
-
-using Longs = std::uint64_t __attribute__((vector_size(sizeof(Vector))));
-using LongsBytes = std::uint8_t __attribute__((vector_size(sizeof(Vector) / 8)));
-
-/// The lanes' low `bits` bits one after the other, in the low end.
-template <std::size_t bits>
-std::uint64_t squeezed(Integers codes) {
-  static_assert(bits == 2 || bits == 4);
-  Longs pairs = reinterpret_cast<Longs>(codes & ((1 << bits) - 1));
-  pairs |= pairs >> (32 - bits);
-  const LongsBytes bytes = __builtin_convertvector(pairs, LongsBytes);  // 2·bits of each in use
-  std::uint64_t word = 0;
-  std::memcpy(&word, &bytes, sizeof bytes);
-  if constexpr (bits == 4) return word;
-  word = (word | word >> 4) & 0x00FF00FF00FF00FF;
-  word = (word | word >> 8) & 0x0000FFFF0000FFFF;
-  return (word | word >> 16) & 0xFFFFFFFF;
-}
-
-/// Back, with the sign.
-template <std::size_t bits>
-Integers spread(std::uint64_t word) {
-  Integers first_bit, left;
-  for (std::size_t l = 0; l < lanes; ++l) {
-    first_bit[l] = static_cast<std::int32_t>(l * bits);
-    left[l] = static_cast<std::int32_t>(32 - bits - l * bits % 32);
-  }
-  const Integers low = Integers{} + static_cast<std::int32_t>(word),
-                 high = Integers{} + static_cast<std::int32_t>(word >> 32);
-  return ((first_bit < 32 ? low : high) << left) >> (32 - bits);
-}
-
-template <std::size_t bits_>
-class Multiples {
- public:
-  static constexpr std::size_t bits = bits_, header = 4;
-
-  explicit Multiples(const std::byte* from) {
-    float step;
-    std::memcpy(&step, from, header);
-    step_ = broadcast(step);
-    inverse_ = broadcast(step == 0 ? 0.f : 1 / step);
-  }
-
-  template <bool remembers>
-  Multiples(const Column<remembers>& column, bool, std::byte* to) {
-    float step =
-        bits == 16 ? largest_of(column) / float{largest_multiple(bits)} : step_per_deviation(bits) * deviation_of(column);
-    if (step < std::numeric_limits<float>::min()) step = 0;
-    std::memcpy(to, &step, header);
-    *this = Multiples(to);
-  }
-
-  void encode(Group& u, std::size_t, std::byte* words) const {
-    constexpr float limit = largest_multiple(bits);
-    const Vector shift = broadcast(12582912.f);  // 1.5 · 2^23: adding it rounds to a whole number, in the low bits
-    for (std::size_t p = 0; p < parts; ++p) {
-      Vector q = u.part[p] * inverse_;
-      q = q < limit ? q : broadcast(limit);  // also where it is NaN, whose code is any
-      q = q > -limit ? q : broadcast(-limit);
-      const Vector shifted = q + shift;
-      u.part[p] -= (shifted - shift) * step_;
-      put(reinterpret_cast<Integers>(shifted) - 0x4B400000, words + p * part_bytes);
-    }
-  }
-
-  Group decode(const std::byte* words) const {
-    Group group;
-    for (std::size_t p = 0; p < parts; ++p)
-      group.part[p] = __builtin_convertvector(get(words + p * part_bytes), Vector) * step_;
-    return group;
-  }
-
- private:
-  static constexpr std::size_t part_bytes = lanes * bits / 8;
-  using Narrow = std::conditional_t<bits == 16, Shorts, Bytes>;
-
-  static void put(Integers codes, std::byte* to) {
-    if constexpr (bits >= 8) {
-      const Narrow narrow = __builtin_convertvector(codes, Narrow);
-      std::memcpy(to, &narrow, part_bytes);
-    } else {
-      const std::uint64_t word = squeezed<bits>(codes);
-      std::memcpy(to, &word, part_bytes);
-    }
-  }
-
-  static Integers get(const std::byte* from) {
-    if constexpr (bits >= 8) {
-      Narrow narrow;
-      std::memcpy(&narrow, from, part_bytes);
-      if constexpr (bits == 8) return widened(narrow);
-      return __builtin_convertvector(narrow, Integers);
-    } else {
-      std::uint64_t word = 0;
-      std::memcpy(&word, from, part_bytes);
-      return spread<bits>(word);
-    }
-  }
-
-  template <bool remembers>
-  static float deviation_of(const Column<remembers>& column) {
-    double squares = 0;
-    over_sums(column.rows, [&](std::size_t begin, std::size_t end) {
-      Group sums;
-      over_groups(begin, end, [&](std::size_t r, std::size_t count) {
-        const Group u = column.at(r, count);
-        for (std::size_t p = 0; p < parts; ++p) sums.part[p] = multiply_add(u.part[p], u.part[p], sums.part[p]);
-      });
-      squares += static_cast<double>(sum_of(sums));
-    });
-    return column.rows == 0 ? 0 : static_cast<float>(std::sqrt(squares / static_cast<double>(column.rows)));
-  }
-
-  /// The largest |u|, as bits, among which NaN is the largest.
-  template <bool remembers>
-  static float largest_of(const Column<remembers>& column) {
-    Integers largest{};
-    over_groups(0, column.rows, [&](std::size_t r, std::size_t count) {
-      const Group u = column.at(r, count);
-      for (const Vector part : u.part) {
-        const Integers size = reinterpret_cast<Integers>(part) & 0x7FFFFFFF;
-        largest = size > largest ? size : largest;
-      }
-    });
-    std::int32_t bits_of_largest = 0;
-    for (std::size_t l = 0; l < lanes; ++l) bits_of_largest = std::max<std::int32_t>(bits_of_largest, largest[l]);
-    return std::bit_cast<float>(bits_of_largest);
-  }
-
-  Vector step_, inverse_;
-};
-
-/// fp16 and bf16: each element for itself.
-template <Code code>
-class ShortFloat {
- public:
-  static constexpr std::size_t bits = 16, header = 0;
-
-  explicit ShortFloat(const std::byte*) {}
-  template <bool remembers>
-  ShortFloat(const Column<remembers>&, bool, std::byte*) {}
-
-  void encode(Group& u, std::size_t, std::byte* words) const {
-    for (std::size_t p = 0; p < parts; ++p) {
-      const Shorts codes = shortened(u.part[p]);
-      std::memcpy(words + p * sizeof codes, &codes, sizeof codes);
-      u.part[p] -= widened(codes);
-    }
-  }
-
-  Group decode(const std::byte* words) const {
-    Group group;
-    for (std::size_t p = 0; p < parts; ++p) {
-      Shorts codes;
-      std::memcpy(&codes, words + p * sizeof codes, sizeof codes);
-      group.part[p] = widened(codes);
-    }
-    return group;
-  }
-
- private:
-  static Shorts shortened(Vector u) {
-    if constexpr (code == Code::fp16) {
-      u = u > 65504.f ? broadcast(65504.f) : u;
-      return halves(u < -65504.f ? broadcast(-65504.f) : u);
-    }
-    const Integers word = reinterpret_cast<Integers>(u);
-    const Integers rounded = word + 0x7FFF + (word >> 16 & 1), quiet = word | 0x400000;
-    return __builtin_convertvector((u != u ? quiet : rounded) >> 16, Shorts);
-  }
-  static Vector widened(Shorts codes) {
-    if constexpr (code == Code::fp16) return from_halves(codes);
-    return reinterpret_cast<Vector>(__builtin_convertvector(codes, Integers) << 16);
-  }
-};
+constexpr std::size_t rows_in_nearest_cache = 4096;  // two columns with their residuals: 64 kB
+constexpr std::size_t bytes_in_cache = 4'000'000;    // what is larger is gone before it is looked at again
 
 /// Of the words of `count` <= 32 rows. Those of a short last group pass through a buffer, as coders know whole ones.
 template <class Coder>
@@ -355,6 +21,7 @@ template <class Coder, bool remembers>
 void quantise_column(const Column<remembers>& column, bool threshold_at_mean, std::byte* packed) {
   const Coder coder(column, threshold_at_mean, packed);
   std::byte* words = packed + Coder::header;
+  const bool next_is_near = column.rows <= rows_in_nearest_cache;  // the column to be read from memory next
   over_groups(0, column.rows, [&](std::size_t r, std::size_t count) {
     Group u = column.at(r, count);
     std::byte* to = words + r / group_rows * word_bytes<Coder>(group_rows);
@@ -366,10 +33,14 @@ void quantise_column(const Column<remembers>& column, bool threshold_at_mean, st
       std::memcpy(to, whole, word_bytes<Coder>(count));
     }
     if constexpr (remembers) store_group(u, column.residual + r, count);
+    if (next_is_near) column.prefetch(column.rows + r);
   });
 }
 
-template <class Coder, bool adds>
+/// What becomes of x: overwritten, overwritten past the cache, added to.
+enum class Store { plain, past_cache, sum };
+
+template <class Coder, Store how>
 void dequantise_column(std::size_t rows, const std::byte* packed, float* x) {
   const Coder coder(packed);
   const std::byte* words = packed + Coder::header;
@@ -378,11 +49,14 @@ void dequantise_column(std::size_t rows, const std::byte* packed, float* x) {
     std::byte whole[word_bytes<Coder>(group_rows)] = {};
     if (count < group_rows) from = static_cast<std::byte*>(std::memcpy(whole, from, word_bytes<Coder>(count)));
     Group decoded = coder.decode(from);
-    if constexpr (adds) {
+    if constexpr (how == Store::sum) {
       const Group before = load_group(x + r, count);
       for (std::size_t p = 0; p < parts; ++p) decoded.part[p] += before.part[p];
     }
-    store_group(decoded, x + r, count);
+    if (how == Store::past_cache && count == group_rows)
+      for (std::size_t p = 0; p < parts; ++p) store_past_cache(decoded.part[p], x + r + p * lanes);
+    else
+      store_group(decoded, x + r, count);
   });
 }
 
@@ -426,14 +100,20 @@ void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns,
 void dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
                 float* x) {
   const std::size_t column_bytes = quantiser.column_bytes(rows);
+  const bool large = sizeof(float) * rows * columns > bytes_in_cache;
   with_coder(quantiser.code, [&]<class Coder>() {
     for (std::size_t j = 0; j < columns; ++j) {
-      if (keep == 0)
-        dequantise_column<Coder, false>(rows, packed + j * column_bytes, x + j * rows);
+      const std::byte* from = packed + j * column_bytes;
+      float* to = x + j * rows;
+      if (keep != 0)
+        dequantise_column<Coder, Store::sum>(rows, from, to);
+      else if (large && is_aligned(to))
+        dequantise_column<Coder, Store::past_cache>(rows, from, to);
       else
-        dequantise_column<Coder, true>(rows, packed + j * column_bytes, x + j * rows);
+        dequantise_column<Coder, Store::plain>(rows, from, to);
     }
   });
+  if (large) finish_past_cache();
 }
 
 }  // namespace paragrad::backend::cpu

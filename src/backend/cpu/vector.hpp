@@ -55,6 +55,27 @@ inline void store_part(Vector v, float* to, std::size_t count) {
 #endif
 }
 
+inline bool is_aligned(const float* to) { return reinterpret_cast<std::uintptr_t>(to) % sizeof(Vector) == 0; }
+
+/// To an aligned address whose line need not be fetched for it, as all of it will be overwritten; nor is it kept. Other
+/// threads see it after finish_past_cache.
+inline void store_past_cache(Vector v, float* to) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, v);
+#elif defined(__AVX__)
+  _mm256_stream_ps(to, v);
+#elif defined(__SSE__)
+  _mm_stream_ps(to, v);
+#else
+  store(v, to);
+#endif
+}
+inline void finish_past_cache() {
+#if defined(__SSE__)
+  _mm_sfence();
+#endif
+}
+
 /// a·b + c, rounded once where the processor can.
 inline Vector multiply_add(Vector a, Vector b, Vector c) {
 #if defined(__AVX512F__)
