@@ -69,7 +69,16 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--bmuf-kind", strategy.bmuf_kind, "cbm, nbm or nbm_cntk")->group("Distribution");
   parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")
       ->group("Distribution");
-  parser.add_option("--block-learning-rate", strategy.block_learning_rate, "weight of the mean update")
+  parser
+      .add_option("--block-momentum-time-constant", strategy.block_momentum_time_constant,
+                  "block momentum as exp(-B/T) for a block of B samples per worker, instead of --block-momentum (0: off)")
+      ->group("Distribution");
+  parser
+      .add_option("--block-learning-rate", strategy.block_learning_rate,
+                  "weight of the mean update; cntk: in the end, of the sum of the workers' updates")
+      ->group("Distribution");
+  parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "paper or cntk")
+      ->check(CLI::IsMember({"paper", "cntk"}))
       ->group("Distribution");
   parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation")
       ->group("Distribution");
@@ -212,20 +221,23 @@ core::Json manifest(const TrainingArguments& arguments, const train::Source& sou
 }
 
 core::Json end_record(const train::Result& result) {
-  return {{"end", true},
-          {"parameters_sha256", result.timing_only ? core::Json(nullptr) : core::Json(result.parameters_sha256)},
-          {"samples", result.samples},
-          {"train_loss", number(result.train.loss)},
-          {"train_error", number(result.train.error)},
-          {"valid_loss", number(result.valid.loss)},
-          {"valid_error", number(result.valid.error)},
-          {"test_loss", number(result.test.loss)},
-          {"test_error", number(result.test.error)},
-          {"training_s", result.training_s},
-          {"optimise_s", result.times.optimise_s},
-          {"aggregate_s", result.times.aggregate_s},
-          {"validate_s", result.times.validate_s},
-          {"data_s", result.times.data_s}};
+  core::Json record = {
+      {"end", true},
+      {"parameters_sha256", result.timing_only ? core::Json(nullptr) : core::Json(result.parameters_sha256)},
+      {"samples", result.samples},
+      {"train_loss", number(result.train.loss)},
+      {"train_error", number(result.train.error)},
+      {"valid_loss", number(result.valid.loss)},
+      {"valid_error", number(result.valid.error)},
+      {"test_loss", number(result.test.loss)},
+      {"test_error", number(result.test.error)},
+      {"training_s", result.training_s},
+      {"optimise_s", result.times.optimise_s},
+      {"aggregate_s", result.times.aggregate_s},
+      {"validate_s", result.times.validate_s},
+      {"data_s", result.times.data_s}};
+  for (const auto& [name, value] : result.strategy) record["strategy"][name] = number(value);
+  return record;
 }
 
 void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s) {

@@ -14,34 +14,52 @@ namespace paragrad::dist {
 ///   so
 ///             a block's update adds up to (1+η) ζ/(1-η) G instead of ζ/(1-η) G.
 ///
-/// η = 1 - 1/N unless given. η = 0, ζ = 1 is model averaging. The filter works on one copy of W and Δ for all workers
-/// together: each holds the range it owns of the allreduce, 2/N of a model (with `butterfly` everyone owns everything).
+/// η = 1 - 1/N unless given, by itself or by a time constant T: then η = e^(-B/T) for a block of B samples per worker, which
+/// are counted over all workers, so that η is the same everywhere and a short block decays less. Wg(t) looks ahead by the η
+/// of the block before it.
+///
+/// ζ is given by itself, or, in CNTK's form, by the gain C = ζ/(N(1-η)): the weight that the sum of the workers' updates has
+/// in the end, whatever η.
+///
+/// η = 0, ζ = 1 is model averaging. The filter works on one copy of W and Δ for all workers together: each holds the range
+/// it owns of the allreduce, 2/N of a model (with `butterfly` everyone owns everything).
 class Bmuf : public Strategy {
  public:
   explicit Bmuf(const StrategyOptions& options);
 
   Share share() const override { return Share::block; }
+  Remarks explain(const Extent& extent) const override;
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
   void describe_state(core::State& state) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;
 
+  /// What of the updates so far has not reached the model. Of an update, η^(k+1) is still to come k blocks later.
+  Remarks report(comm::Worker& worker) override;
+
  private:
   enum class Kind { cbm, nbm, nbm_cntk };
   static Kind parse_kind(std::string_view name);
 
-  bool filters() const;  ///< false: plain averaging of one worker, nothing moves
-  float ahead() const { return kind_ == Kind::cbm ? 0.f : momentum_; }
+  /// η and ζ of a block.
+  struct Coefficients {
+    double momentum = 0;
+    double rate = 1;
+  };
+  Coefficients coefficients(int workers, double samples_per_worker) const;
+  void filter(comm::Worker& worker, std::span<float> average, Coefficients block);
 
   StrategyOptions options_;
   Kind kind_;
   std::unique_ptr<comm::Allreduce> allreduce_;
-  float momentum_ = 0;
-  int workers_ = 1;
+  bool filters_ = true;  // false: plain averaging of one worker, nothing moves
   core::Range owned_;
-  core::Arena model_;  // W, [owned]
-  core::Arena delta_;  // Δ, [owned]
+  core::Arena model_;      // W, [owned]
+  core::Arena delta_;      // Δ, [owned]
+  double look_ahead_ = 0;  // η by which the workers' starting point is ahead of W (nbm)
+  double blocks_ = 0;      // with samples, so far
+  double pending_ = 0;     // what is still to come of all their updates, one update being 1
 };
 
 }  // namespace paragrad::dist

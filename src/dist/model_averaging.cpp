@@ -2,19 +2,21 @@
 
 namespace paragrad::dist {
 
-std::optional<core::Range> reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce,
-                                          std::span<float> parameters, std::size_t samples) {
+double total_samples(comm::Worker& worker, std::size_t samples) {
   double total = static_cast<double>(samples);
   comm::sum_in_rank_order(worker.comm(), {&total, 1});
-  if (total == 0) return std::nullopt;
-  // Each model counts in proportion to its samples; as a rule all are equal, and only the owned part of the sum is touched.
+  return total;
+}
+
+void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
+                    double total) {
+  // Each counts in proportion to its samples; as a rule all are equal, and only the owned part of the sum is touched.
   const double workers = worker.size();
   const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
-  if (weight != 1) worker.run_kernels([&](backend::Device& device) { device.scale(weight, parameters); });
-  allreduce.reduce(worker.comm(), parameters);
-  const core::Range owned = allreduce.owned(worker.comm(), parameters.size());
-  worker.run_kernels([&](backend::Device& device) { device.scale(static_cast<float>(1 / workers), owned.of(parameters)); });
-  return owned;
+  if (weight != 1) worker.run_kernels([&](backend::Device& device) { device.scale(weight, values); });
+  allreduce.reduce(worker.comm(), values);
+  const core::Range owned = allreduce.owned(worker.comm(), values.size());
+  worker.run_kernels([&](backend::Device& device) { device.scale(static_cast<float>(1 / workers), owned.of(values)); });
 }
 
 void reset_local_momentum(comm::Worker& worker, Replica& replica) {
@@ -23,7 +25,9 @@ void reset_local_momentum(comm::Worker& worker, Replica& replica) {
 
 void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
   if (worker.size() == 1) return;
-  if (!reduce_to_mean(worker, *allreduce_, replica.parameters, samples)) return;
+  const double total = total_samples(worker, samples);
+  if (total == 0) return;
+  reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
   allreduce_->gather(worker.comm(), replica.parameters);
   if (reset_local_momentum_) reset_local_momentum(worker, replica);
 }

@@ -4,11 +4,13 @@
 
 namespace paragrad::dist {
 
-/// Leaves the mean of the local models, weighted by the samples that each worker processed, at its owners: an allreduce's
-/// first half. Returns this worker's range; elsewhere the parameters are undefined until they are gathered. Nobody processed
-/// anything: returns nothing and changes nothing.
-std::optional<core::Range> reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce,
-                                          std::span<float> parameters, std::size_t samples);
+/// Of all workers together.
+double total_samples(comm::Worker& worker, std::size_t samples);
+
+/// Leaves the mean of the workers' values, weighted by the samples that each processed, at its owners: an allreduce's first
+/// half. Elsewhere the values are undefined until they are gathered. total: see total_samples; above 0.
+void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
+                    double total);
 
 /// Forgets what the local optimiser remembers of the way to a model that is not the worker's any more.
 void reset_local_momentum(comm::Worker& worker, Replica& replica);

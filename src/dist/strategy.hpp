@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "comm/allreduce.hpp"
@@ -23,6 +24,19 @@ struct Replica {
   std::span<const core::Matrix> layout;  ///< of the parameters
   optim::LocalOptimiser& optimiser;
   optim::Step step;  ///< of the minibatch in hand
+};
+
+/// The size of a training.
+struct Extent {
+  int workers = 1;
+  double samples = 0;  ///< of the training set
+  double blocks = 1;   ///< per sweep
+};
+
+/// What a strategy has to say about a run: lines for the user, and the same as numbers for the run's record.
+struct Remarks {
+  std::vector<std::string> lines;
+  std::vector<std::pair<std::string, double>> numbers;
 };
 
 /// What the workers divide among themselves.
@@ -50,6 +64,12 @@ class Strategy {
   /// synchronisations, and the loop runs all minibatches of a split as one computation; of minibatches that are shared each
   /// worker then steps on its part. Before the first sweep: are they ever?
   virtual bool exchanges_gradients(int /*workers*/) const { return false; }
+
+  /// What its options amount to in a training of this size; before it starts.
+  virtual Remarks explain(const Extent&) const { return {}; }
+
+  /// What is to be known after the last sweep. All workers call it, after show_model.
+  virtual Remarks report(comm::Worker&) { return {}; }
 
   /// Replica.parameters holds the starting point, the same on all workers. Also called when training goes back to an older
   /// model. Throws ConfigError if the strategy cannot run with this many workers.
@@ -84,13 +104,15 @@ class Strategy {
 
 struct StrategyOptions {
   std::string collective = "ring";
-  std::string bmuf_kind = "nbm";         ///< cbm, nbm or nbm_cntk
-  std::optional<double> block_momentum;  ///< η; default 1 - 1/N
-  double block_learning_rate = 1;        ///< ζ, the weight of the mean update
-  bool reset_local_momentum = true;      ///< at each synchronisation that moved the model
-  std::size_t bucket_bytes = 0;          ///< gradients exchanged at once, at least; 0: all
-  bool overlap = true;                   ///< exchange a bucket while the backward pass goes on
-  int local_start_sweep = 2;             ///< post_local_sgd: the first whose gradients are not exchanged
+  std::string bmuf_kind = "nbm";                   ///< cbm, nbm or nbm_cntk
+  std::optional<double> block_momentum;            ///< η; default 1 - 1/N
+  double block_momentum_time_constant = 0;         ///< samples per worker, instead of η; 0: none
+  double block_learning_rate = 1;                  ///< ζ, the weight of the mean update
+  std::string block_learning_rate_form = "paper";  ///< cntk: in the end the weight of the workers' updates together
+  bool reset_local_momentum = true;                ///< at each synchronisation that moved the model
+  std::size_t bucket_bytes = 0;                    ///< gradients exchanged at once, at least; 0: all
+  bool overlap = true;                             ///< exchange a bucket while the backward pass goes on
+  int local_start_sweep = 2;                       ///< post_local_sgd: the first whose gradients are not exchanged
 };
 
 /// From dist/catalogue.def. Throws ConfigError for unknown names and values out of range.

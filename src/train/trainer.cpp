@@ -33,6 +33,7 @@ class Trainer {
  private:
   void explain();
   void explain_collective();
+  void take_down(const dist::Remarks& remarks);
   void check() const;
   void start();
   void load_initial_model();
@@ -138,6 +139,7 @@ Result Trainer::run() {
   result_.times = times_;
   result_.data_wait_s = feed_.waited_s();
   result_.timing_only = !learner_.computes();
+  take_down(strategy_->report(worker_));
   if (leads()) result_.parameters_sha256 = learner_.parameters_sha256();
   return result_;
 }
@@ -151,9 +153,17 @@ void Trainer::check() const {
 }
 
 void Trainer::explain() {
+  take_down(strategy_->explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
+                                static_cast<double>(source_.partition->blocks())}));
   if (output_.progress == nullptr) return;
   if (const std::string text = step_sizes_.describe(); !text.empty() && learner_.computes()) output_.progress->say(text);
   explain_collective();
+}
+
+void Trainer::take_down(const dist::Remarks& remarks) {
+  result_.strategy.insert(result_.strategy.end(), remarks.numbers.begin(), remarks.numbers.end());
+  if (output_.progress == nullptr || !learner_.computes()) return;
+  for (const std::string& line : remarks.lines) output_.progress->say(line);
 }
 
 void Trainer::explain_collective() {

@@ -16,6 +16,7 @@ STRATEGIES = {
     "bmuf": [],
     "post_local_sgd": [],
     "bmuf cbm": ["--bmuf-kind", "cbm"],
+    "bmuf cntk": ["--block-learning-rate-form", "cntk", "--block-momentum-time-constant", "100"],
     "bmuf nbm_cntk": ["--bmuf-kind", "nbm_cntk"],
 }
 COLLECTIVES = ["ring", "tree", "binomial", "butterfly", "halving_doubling", "parameter_server", "sharded_parameter_server",

@@ -100,6 +100,104 @@ TEST_CASE("a block's first effect is zeta G for cbm, (1+eta) zeta G at nbm's sta
   CHECK(step("nbm_cntk", true) == Approx(0.5 * 1.75));
 }
 
+TEST_CASE("in CNTK's form the block learning rate is what the sum of the workers' updates weighs in the end", "[dist]") {
+  const int workers = GENERATE(1, 3);
+  dist::StrategyOptions options;
+  options.bmuf_kind = GENERATE("cbm", "nbm");
+  options.block_momentum = GENERATE(0., 0.5, 0.8);
+  options.block_learning_rate = 0.7;
+  options.block_learning_rate_form = "cntk";
+  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+    move_by(seat, 1);
+    for (int block = 0; block < 80; ++block) seat.strategy->synchronise(worker, *seat.replica, 10);
+  });
+  CHECK(parameters[0][0] == Approx(0.7 * workers).margin(1e-4));
+}
+
+TEST_CASE("block momentum as a time constant is e^(-B/T), B being all samples of a block over the workers", "[dist]") {
+  const int workers = 3;
+  const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  const std::string form = GENERATE("paper", "cntk");
+  dist::StrategyOptions options;
+  options.bmuf_kind = kind;
+  options.block_momentum_time_constant = 40;
+  options.block_learning_rate = 0.9;
+  options.block_learning_rate_form = form;
+  const auto samples = [](int block, int rank) {
+    return static_cast<std::size_t>((block == 2 ? 1 : 10) * (rank + block % 2));
+  };
+  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+    for (int block = 0; block < 5; ++block) {
+      move_by(seat, static_cast<float>(worker.rank() + 1));
+      seat.strategy->synchronise(worker, *seat.replica, samples(block, worker.rank()));
+    }
+  });
+  double w = 0, start = 0, delta = 0;  // of parameter 0
+  for (int block = 0; block < 5; ++block) {
+    double total = 0, mean = 0;
+    for (int rank = 0; rank < workers; ++rank) total += static_cast<double>(samples(block, rank));
+    for (int rank = 0; rank < workers; ++rank) mean += static_cast<double>(samples(block, rank)) / total * (rank + 1);
+    const double eta = std::exp(-total / workers / 40), zeta = 0.9 * (form == "cntk" ? workers * (1 - eta) : 1);
+    delta = eta * delta + zeta * mean;  // G: from `start`, which moved by the mean
+    w = kind == "nbm_cntk" ? start + delta : w + delta;
+    start = w + (kind == "cbm" ? 0 : eta * delta);
+  }
+  for (const auto& p : parameters) {
+    CHECK(p == parameters[0]);
+    CHECK(p[0] == Approx(start).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("what block momentum holds at the end is what idle blocks would still bring", "[dist]") {
+  dist::StrategyOptions options;
+  options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  options.block_momentum = 0.75;
+  const int blocks = 6;
+  after(2, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+    const auto model = [&] {
+      seat.strategy->show_model(worker, *seat.replica);
+      const float shown = seat.parameters[0];
+      seat.strategy->resume_work(worker, *seat.replica);
+      return shown;
+    };
+    for (int block = 0; block < blocks; ++block) {
+      move_by(seat, 1);
+      seat.strategy->synchronise(worker, *seat.replica, 10);
+    }
+    const auto numbers = seat.strategy->report(worker).numbers;
+    const float delivered = model();
+    for (int block = 0; block < 60; ++block) seat.strategy->synchronise(worker, *seat.replica, 10);
+    const float all = model();
+    CHECK(numbers.at(0).first == "pending_updates");
+    CHECK(numbers.at(0).second == Approx(blocks * (1 - delivered / all)).epsilon(1e-4));
+    CHECK(numbers.at(1).second == Approx(1 - delivered / all).epsilon(1e-4));
+  });
+}
+
+TEST_CASE("bmuf explains what momentum and learning rate amount to, as published tables have it", "[dist]") {
+  struct Row {
+    int workers;
+    double eta, gain, time_constant_in_blocks;  // C = ζ/(N(1-η)), -1/ln η
+  };
+  const Row row = GENERATE(Row{8, 0.9, 1.25, 9.49}, Row{8, 0.875, 1, 7.489}, Row{16, 0.94, 1.0417, 16.16},
+                           Row{32, 0.97, 1.0417, 32.83}, Row{64, 0.986, 1.1161, 70.93});
+  dist::StrategyOptions options;
+  options.block_momentum = row.eta;
+  const dist::Extent extent{row.workers, 64000. * row.workers, 64};  // 1000 samples per worker and block
+  const auto numbers = dist::make_strategy("bmuf", options)->explain(extent).numbers;
+  const std::map<std::string, double> said(numbers.begin(), numbers.end());
+  CHECK(said.at("block_gain") == Approx(row.gain).epsilon(1e-4));
+  CHECK(said.at("block_momentum_time_constant") == Approx(1000 * row.time_constant_in_blocks).epsilon(1e-3));
+  CHECK(said.at("wanted_samples") == Approx(1000 * row.time_constant_in_blocks * row.workers).epsilon(1e-3));
+
+  options.bmuf_kind = "nbm_cntk";
+  CHECK(dist::make_strategy("bmuf", options)->explain(extent).numbers.at(2).second ==
+        Approx((1 + row.eta) * row.gain).epsilon(1e-4));
+  options.block_learning_rate_form = "cntk";  // then the gain is what was given
+  options.bmuf_kind = "nbm";
+  CHECK(dist::make_strategy("bmuf", options)->explain(extent).numbers.at(2).second == Approx(1));
+}
+
 TEST_CASE("looking at the model in between changes nothing", "[dist]") {
   const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
   dist::StrategyOptions options;
@@ -259,6 +357,14 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[dist]") {
   options = {};
   options.local_start_sweep = 0;
   CHECK_THROWS_WITH(dist::make_strategy("post_local_sgd", options), contains_text("the first local sweep cannot be 0"));
+  options = {};
+  options.block_momentum_time_constant = 100;
+  CHECK_NOTHROW(dist::make_strategy("bmuf", options));
+  options.block_momentum = 0.5;
+  CHECK_THROWS_WITH(dist::make_strategy("bmuf", options), contains_text("either a block momentum or its time constant"));
+  options = {};
+  options.block_learning_rate_form = "fairseq";
+  CHECK_THROWS_WITH(dist::make_strategy("bmuf", options), contains_text("'fairseq'; known: paper, cntk"));
   CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, Seat&) {}), contains_text("trains with one worker, not 2"));
 }
 
