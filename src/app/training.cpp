@@ -80,7 +80,13 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "paper or cntk")
       ->check(CLI::IsMember({"paper", "cntk"}))
       ->group("Distribution");
-  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation")
+  parser.add_option("--slow-momentum", strategy.slow_momentum, "slowmo: of the mean update")->group("Distribution");
+  parser.add_option("--slow-learning-rate", strategy.slow_learning_rate, "slowmo: times the local learning rate")
+      ->group("Distribution");
+  parser.add_option("--outer-learning-rate", strategy.outer_learning_rate, "diloco: weight of the mean update")
+      ->group("Distribution");
+  parser.add_option("--outer-momentum", strategy.outer_momentum, "diloco: of the mean update")->group("Distribution");
+  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation, except diloco's")
       ->group("Distribution");
   parser.add_option("--warm-start-sweeps", options.warm_start_sweeps, "sweeps of one worker before the others join")
       ->check(CLI::Range(0, 1000000))
@@ -186,7 +192,8 @@ void resolve(TrainingArguments& arguments) {
   }
   if (arguments.instruments.timeline && arguments.out.empty())
     throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
-  dist::make_strategy("bmuf", strategy);  // every value is checked, whether this run uses it or not
+  // Every value is checked, whether this run uses it or not.
+  for (const auto& entry : dist::strategy_catalogue()) dist::make_strategy(entry.name, strategy);
 }
 
 void require_learning_rate(const train::Options& options) {

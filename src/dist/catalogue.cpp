@@ -1,9 +1,11 @@
 #include "core/errors.hpp"
 #include "dist/bmuf.hpp"
 #include "dist/data_parallel.hpp"
+#include "dist/diloco.hpp"
 #include "dist/model_averaging.hpp"
 #include "dist/post_local_sgd.hpp"
 #include "dist/sgd.hpp"
+#include "dist/slowmo.hpp"
 #include "dist/strategy.hpp"
 
 namespace paragrad::dist {

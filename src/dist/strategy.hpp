@@ -23,7 +23,8 @@ struct Replica {
   std::span<float> parameters;
   std::span<const core::Matrix> layout;  ///< of the parameters
   optim::LocalOptimiser& optimiser;
-  optim::Step step;  ///< of the minibatch in hand
+  optim::Step step;          ///< of the minibatch in hand
+  double learning_rate = 0;  ///< the schedule's in this sweep, whatever its unit: the same on all workers
 };
 
 /// The size of a training.
@@ -109,6 +110,10 @@ struct StrategyOptions {
   double block_momentum_time_constant = 0;         ///< samples per worker, instead of η; 0: none
   double block_learning_rate = 1;                  ///< ζ, the weight of the mean update
   std::string block_learning_rate_form = "paper";  ///< cntk: in the end the weight of the workers' updates together
+  double slow_momentum = 0.5;                      ///< slowmo: β
+  double slow_learning_rate = 1;                   ///< slowmo: α
+  double outer_learning_rate = 0.7;                ///< diloco
+  double outer_momentum = 0.9;                     ///< diloco
   bool reset_local_momentum = true;                ///< at each synchronisation that moved the model
   std::size_t bucket_bytes = 0;                    ///< gradients exchanged at once, at least; 0: all
   bool overlap = true;                             ///< exchange a bucket while the backward pass goes on

@@ -210,6 +210,7 @@ void Trainer::warm_start() {
 }
 
 void Trainer::begin_sweep(int sweep) {
+  replica_.learning_rate = schedule_->rate();
   strategy_->begin_sweep(worker_, replica_, sweep);
   exchanges_ = strategy_->exchanges_gradients(worker_.size());
 }

@@ -86,7 +86,8 @@ TEST_CASE("result and virtual times do not depend on host threads and repeat exa
 TEST_CASE("training learns", "[train]") {
   test::SmallTask task(3000);
   task.options.sweeps = 6;
-  const std::string strategy = GENERATE("sgd", "data_parallel", "model_averaging", "bmuf", "post_local_sgd");
+  const std::string strategy =
+      GENERATE("sgd", "data_parallel", "model_averaging", "bmuf", "slowmo", "diloco", "post_local_sgd");
   task.options.strategy = strategy;
   const train::Result result = task.simulate(strategy == "sgd" ? 1 : 3);
   CHECK(result.test.error < 0.35);  // chance: 0.83

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/arena.hpp"
+#include "dist/strategy.hpp"
+
+namespace paragrad::dist {
+
+/// SlowMo (Wang, Tantia, Ballas and Rabbat, ICLR 2020), with the mean x_avg of the models at the end of a block and the
+/// learning rate γ of its sweep:
+///
+///   u(t) = β u(t-1) + (x(t-1) - x_avg(t))/γ;  x(t) = x(t-1) - αγ u(t)
+///
+/// u is in units of the gradient, so that what it carries shrinks with the learning rate; BMUF's Δ goes on at the old one.
+/// Held is s = -αγu, which makes it BMUF's filter with another momentum: s(t) = β γ(t)/γ(t-1) s(t-1) + α (x_avg(t) -
+/// x(t-1)), x(t) = x(t-1) + s(t). Only the ratio of rates counts, not their unit.
+///
+/// x and s are held once for all workers together, as in BMUF. A lone worker is filtered, too: with β = 0 that is Lookahead
+/// (Zhang et al., NeurIPS 2019).
+class SlowMo : public Strategy {
+ public:
+  explicit SlowMo(const StrategyOptions& options);
+
+  Share share() const override { return Share::block; }
+  void start(comm::Worker& worker, Replica& replica) override;
+  void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
+  void describe_state(core::State& state) override;
+
+ private:
+  StrategyOptions options_;
+  std::unique_ptr<comm::Allreduce> allreduce_;
+  core::Range owned_;
+  core::Arena model_;   // x, [owned]
+  core::Arena update_;  // s, [owned]
+  double rate_ = 0;     // γ of the block before; 0: there was none
+};
+
+}  // namespace paragrad::dist
