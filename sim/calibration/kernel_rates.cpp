@@ -149,6 +149,11 @@ Call streaming_call(Bench& bench, Kernel kernel, std::size_t count) {
         const auto w = moving(), delta = moving();
         device.look_ahead(momentum, w, delta, moving());
       };
+    case Kernel::moment_filter:
+      return [=](Device& device) {
+        const auto moment = moving();
+        device.moment_filter(0.9, 0.8, true, moment, moving());
+      };
     case Kernel::quantise:
     case Kernel::dequantise:
       return coding_call(bench, kernel, count);

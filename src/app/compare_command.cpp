@@ -38,7 +38,7 @@ Row read_run(const std::string& folder) {
     Row row;
     row.folder = folder;
     row.method = run.at("strategy");
-    if (row.method == "bmuf") row.method += " " + run.at("bmuf_kind").get<std::string>();
+    if (row.method.starts_with("bmuf")) row.method += " " + run.at("bmuf_kind").get<std::string>();
     row.splits = run.at("splits");
     row.blocks = run.at("blocks");
     row.workers = run.at("workers");

@@ -212,6 +212,12 @@ void Device::look_ahead(float ahead, std::span<const float> w, std::span<const f
   do_look_ahead(ahead, to.size(), w.data(), delta.data(), to.data());
 }
 
+void Device::moment_filter(double past, double keep, bool of_squares, std::span<float> moment, std::span<float> base) {
+  expect_size("moment_filter", "moment", moment.size(), base.size());
+  count_streaming(Kernel::moment_filter, base.size(), 6, 4);
+  do_moment_filter(past, keep, of_squares, base.size(), moment.data(), base.data());
+}
+
 void Device::quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const float> x,
                       std::span<float> residual, std::span<std::byte> packed) {
   expect_size("quantise", "x", x.size(), rows * columns);

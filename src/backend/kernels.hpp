@@ -132,6 +132,11 @@ class Device {
   /// to = w + ahead·delta, with the same bits as block_filter's result.
   void look_ahead(float ahead, std::span<const float> w, std::span<const float> delta, std::span<float> to);
 
+  /// An exponential mean that went from `base` to `moment`, keeping `past` of itself, on to where it keeps `keep`:
+  ///   estimate = (moment - past·base)/(1 - past);  moment = base = keep·base + (1 - keep)·estimate
+  /// of_squares: the estimate is at least 0, whatever rounding makes of it.
+  void moment_filter(double past, double keep, bool of_squares, std::span<float> moment, std::span<float> base);
+
   /// u = x + residual; packed = code(u), column by column; residual = u - decoded(packed). An empty residual: u = x, and the
   /// error is forgotten. x is [columns][rows], a column being one run; packed is [columns][column_bytes(rows)].
   void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const float> x,
@@ -173,6 +178,8 @@ class Device {
   virtual void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count,
                                float* average, float* w, float* delta) = 0;
   virtual void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) = 0;
+  virtual void do_moment_filter(double past, double keep, bool of_squares, std::size_t count, float* moment,
+                                float* base) = 0;
   virtual void do_quantise(const Quantiser&, std::size_t rows, std::size_t columns, const float* x, float* residual,
                            std::byte* packed) = 0;  // no residual: nullptr
   virtual void do_dequantise(const Quantiser&, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,

@@ -86,9 +86,9 @@ void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t sampl
 // The owned part of the mean of the models becomes that of the next starting point.
 void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients block) {
   const auto momentum = static_cast<float>(block.momentum);
-  const float ahead = kind_ == Kind::cbm ? 0 : momentum;
+  const auto next_ahead = static_cast<float>(ahead(block));
   worker.run_kernels([&](backend::Device& device) {
-    device.block_filter(momentum, static_cast<float>(block.rate), static_cast<float>(look_ahead_), ahead, average,
+    device.block_filter(momentum, static_cast<float>(block.rate), static_cast<float>(look_ahead_), next_ahead, average,
                         model_.span(), delta_.span());
     if (kind_ == Kind::nbm_cntk) device.copy(average, model_.span());
   });

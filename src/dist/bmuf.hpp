@@ -38,9 +38,8 @@ class Bmuf : public Strategy {
   /// What of the updates so far has not reached the model. Of an update, η^(k+1) is still to come k blocks later.
   Remarks report(comm::Worker& worker) override;
 
- private:
+ protected:
   enum class Kind { cbm, nbm, nbm_cntk };
-  static Kind parse_kind(std::string_view name);
 
   /// η and ζ of a block.
   struct Coefficients {
@@ -48,16 +47,27 @@ class Bmuf : public Strategy {
     double rate = 1;
   };
   Coefficients coefficients(int workers, double samples_per_worker) const;
+
+  /// η by which the next starting point will be ahead of W(t-1) + Δ(t).
+  double ahead(Coefficients block) const { return kind_ == Kind::cbm ? 0 : block.momentum; }
+  /// η by which the starting point is ahead of W.
+  double look_ahead() const { return look_ahead_; }
+  bool filters() const { return filters_; }  ///< false: plain averaging of one worker, nothing moves
+  const comm::Allreduce& allreduce() const { return *allreduce_; }
+  core::Range owned() const { return owned_; }
+
+ private:
+  static Kind parse_kind(std::string_view name);
   void filter(comm::Worker& worker, std::span<float> average, Coefficients block);
 
   StrategyOptions options_;
   Kind kind_;
   std::unique_ptr<comm::Allreduce> allreduce_;
-  bool filters_ = true;  // false: plain averaging of one worker, nothing moves
+  bool filters_ = true;
   core::Range owned_;
   core::Arena model_;      // W, [owned]
   core::Arena delta_;      // Δ, [owned]
-  double look_ahead_ = 0;  // η by which the workers' starting point is ahead of W (nbm)
+  double look_ahead_ = 0;  // nbm only
   double blocks_ = 0;      // with samples, so far
   double pending_ = 0;     // what is still to come of all their updates, one update being 1
 };

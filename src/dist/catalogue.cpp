@@ -1,5 +1,6 @@
 #include "core/errors.hpp"
 #include "dist/bmuf.hpp"
+#include "dist/bmuf_adam.hpp"
 #include "dist/data_parallel.hpp"
 #include "dist/diloco.hpp"
 #include "dist/model_averaging.hpp"

@@ -27,6 +27,8 @@ void Adam::describe_state(core::State& state) {
   state.add("steps", steps_);
 }
 
+std::optional<Moments> Adam::moments() { return Moments{first_.span(), second_.span(), beta1_, beta2_, &steps_}; }
+
 void Adam::forget(backend::Device& device) {
   device.fill(0, first_.span());
   device.fill(0, second_.span());

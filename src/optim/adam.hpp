@@ -25,6 +25,7 @@ class Adam : public LocalOptimiser {
   bool descends() const override { return false; }
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
   void describe_state(core::State& state) override;
+  std::optional<Moments> moments() override;
   void forget(backend::Device& device) override;
   void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
 

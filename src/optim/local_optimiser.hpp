@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,15 @@ struct Step {
   float decay = 0;     ///< L2: samples of the minibatch times the strength λ of λ/2·|w|² per sample
   float momentum = 0;  ///< μ, of rules that have one
   float samples = 1;   ///< whose gradients are summed, on all workers that exchange them: for rules that need a mean
+};
+
+/// Exponential means that a rule keeps of gradients and of their squares, and since how many steps.
+struct Moments {
+  std::span<float> first;
+  std::span<float> second;
+  double beta1;   ///< of itself the first keeps this much at each step
+  double beta2;   ///< the second likewise
+  double* steps;  ///< by which the rule takes out their bias; need not be whole
 };
 
 /// A local update rule on the flat arenas of one replica. Owns gradient and velocity; knows no layers.
@@ -44,6 +54,9 @@ class LocalOptimiser {
 
   /// What the rule remembers from minibatch to minibatch.
   virtual void describe_state(core::State& state) = 0;
+
+  /// For strategies that filter them; nothing where a rule has none.
+  virtual std::optional<Moments> moments() { return std::nullopt; }
 
   /// Forgets it.
   virtual void forget(backend::Device& device) = 0;

@@ -46,6 +46,7 @@ void run_every_kernel(Device& device) {
   device.adam_update({.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, a, b, c, d);
   device.block_filter(0.9f, 1, 0, 0.9f, a, b, c);
   device.look_ahead(0.9f, a, b, c);
+  device.moment_filter(0.9, 0.8, true, a, b);
   const Quantiser quantiser;
   const auto packed = std::as_writable_bytes(take(10).first(5 * quantiser.column_bytes(10) / sizeof(float)));
   for (const bool remember : {false, true}) device.quantise(quantiser, 10, 5, a, remember ? b : b.first(0), packed);

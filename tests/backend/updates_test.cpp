@@ -51,6 +51,24 @@ TEST_CASE("block_filter of one worker without momentum takes over the average", 
   CHECK(average == w);
 }
 
+TEST_CASE("moment_filter goes on as far with the estimate that led from base to moment", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const bool of_squares = GENERATE(false, true);
+  const double past = 0.7, keep = 0.4;
+  for (const std::size_t n : lengths) {
+    auto moment = random_numbers(n, 1), base = random_numbers(n, 2);
+    std::vector<double> wanted(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      double estimate = (moment[i] - past * base[i]) / (1 - past);
+      if (of_squares) estimate = std::max(estimate, 0.);
+      wanted[i] = keep * base[i] + (1 - keep) * estimate;
+    }
+    device->moment_filter(past, keep, of_squares, moment, base);
+    CHECK(distance(moment, wanted) < 4e-6);
+    CHECK(same_bits(moment, base));
+  }
+}
+
 TEST_CASE("momentum_update follows its formulas and leaves g alone", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const bool nesterov = GENERATE(false, true);

@@ -23,9 +23,10 @@ struct Seat {
   std::unique_ptr<dist::Strategy> strategy;
   std::unique_ptr<dist::Replica> replica;
 
-  Seat(comm::Worker& worker, const std::string& name, const dist::StrategyOptions& options, float start = 0) {
+  Seat(comm::Worker& worker, const std::string& name, const dist::StrategyOptions& options,
+       const optim::OptimiserOptions& rule = {}, float start = 0) {
     strategy = dist::make_strategy(name, options);
-    optimiser = optim::make_optimiser({}, worker.device(), layout, strategy->exchanges_gradients(worker.size()));
+    optimiser = optim::make_optimiser(rule, worker.device(), layout, strategy->exchanges_gradients(worker.size()));
     std::iota(parameters.begin(), parameters.end(), start);
     replica.reset(new dist::Replica{parameters, layout, *optimiser, {.momentum = 0.5f}});
     strategy->start(worker, *replica);
@@ -40,10 +41,11 @@ struct Seat {
 
 /// The parameters of all workers after `body(worker, seat)`.
 std::vector<std::vector<float>> after(int workers, const std::string& name, const dist::StrategyOptions& options,
-                                      const std::function<void(comm::Worker&, Seat&)>& body) {
+                                      const std::function<void(comm::Worker&, Seat&)>& body,
+                                      const optim::OptimiserOptions& rule = {}) {
   std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));
   sim::run(workers, [&](comm::Worker& worker) {
-    Seat seat(worker, name, options);
+    Seat seat(worker, name, options, rule);
     body(worker, seat);
     parameters[static_cast<std::size_t>(worker.rank())] = seat.parameters;
   });
@@ -384,6 +386,133 @@ TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local mo
     for (std::size_t i = 0; i < length; ++i) REQUIRE(diloco[k][i] == Approx(bmuf[k][i]).epsilon(1e-5).margin(1e-5));
 }
 
+namespace {
+
+/// A local step of the seat's optimiser at rate 0.01 with the gradient that `gradient(i)` says.
+void local_step(comm::Worker& worker, Seat& seat, const std::function<double(std::size_t)>& gradient) {
+  for (std::size_t i = 0; i < length; ++i) seat.optimiser->gradients()[i] = static_cast<float>(gradient(i));
+  worker.run_kernels([&](backend::Device& device) {
+    seat.optimiser->update(device, {0, length}, {.rate = 0.01f}, seat.parameters);
+  });
+}
+
+double some_gradient(std::size_t i, int rank, int block, int step) {
+  return std::sin(static_cast<double>(i) + 2.3 * rank + 0.7 * block + 0.31 * step) + 0.2;
+}
+
+}  // namespace
+
+TEST_CASE("bmuf_adam filters moments as published", "[dist]") {
+  // rho = eta rho + tau; m = [b^tau (b^(eta rho) - 1) m_global + (1 - b^tau b^(eta rho)) mean m_i]/(1 - b^tau); steps += eta
+  // rho
+  const int workers = GENERATE(2, 3);
+  const std::vector<int> taus{3, 2, 4, 3};
+  dist::StrategyOptions options;
+  options.collective = GENERATE("ring", "butterfly");
+  const auto parameters =
+      after(workers, "bmuf_adam", options,
+            [&](comm::Worker& worker, Seat& seat) {
+              for (int block = 0; block < 4; ++block) {
+                for (int step = 0; step < taus[static_cast<std::size_t>(block)]; ++step)
+                  local_step(worker, seat, [&](std::size_t i) { return some_gradient(i, worker.rank(), block, step); });
+                seat.strategy->synchronise(worker, *seat.replica, 8);
+              }
+            },
+            {.name = "adam"});
+
+  const double eta = 1 - 1. / workers, b1 = 0.9, b2 = 0.999;
+  for (std::size_t i = 0; i < length; ++i) {
+    double w = static_cast<double>(i), start = w, delta = 0, m = 0, v = 0, t = 0, rho = 0;
+    for (int block = 0; block < 4; ++block) {
+      const double tau = taus[static_cast<std::size_t>(block)];
+      double mean_w = 0, mean_m = 0, mean_v = 0;
+      for (int rank = 0; rank < workers; ++rank) {
+        double wi = start, mi = m, vi = v, ti = t;
+        for (int step = 0; step < tau; ++step) {
+          const double g = some_gradient(i, rank, block, step);
+          ti += 1;
+          mi = b1 * mi + (1 - b1) * g;
+          vi = b2 * vi + (1 - b2) * g * g;
+          wi -= 0.01 * mi / (1 - std::pow(b1, ti)) / (std::sqrt(vi / (1 - std::pow(b2, ti))) + 1e-8);
+        }
+        mean_w += wi / workers;
+        mean_m += mi / workers;
+        mean_v += vi / workers;
+      }
+      delta = eta * delta + mean_w - start;
+      w += delta;
+      start = w + eta * delta;
+      rho = eta * rho + tau;
+      const auto filtered = [&](double b, double old, double mean) {
+        const double before = std::pow(b, tau), extra = std::pow(b, eta * rho);
+        return (before * (extra - 1) * old + (1 - before * extra) * mean) / (1 - before);
+      };
+      m = filtered(b1, m, mean_m);
+      v = filtered(b2, v, mean_v);
+      t += tau + eta * rho;
+    }
+    for (const auto& p : parameters) REQUIRE(p[i] == Approx(start).margin(2e-5));
+  }
+}
+
+TEST_CASE("under bmuf_adam moments of a gradient that never changes stay those of one long run", "[dist]") {
+  dist::StrategyOptions options;
+  options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  const bool timed = GENERATE(false, true);
+  if (timed) options.block_momentum_time_constant = 20;
+  options.block_learning_rate = GENERATE(1., 0.6);
+  after(3, "bmuf_adam", options,
+        [&](comm::Worker& worker, Seat& seat) {
+          for (int block = 0; block < 5; ++block) {
+            const int steps = (worker.rank() + block) % 3;  // unequal, and none here and there
+            for (int step = 0; step < steps; ++step)
+              local_step(worker, seat, [](std::size_t i) { return 1. + static_cast<double>(i); });
+            seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(4 * steps));
+            const optim::Moments moments = seat.optimiser->moments().value();
+            CHECK(*moments.steps > 0);
+            for (const std::size_t i : {std::size_t{0}, length - 1}) {
+              const double g = 1. + static_cast<double>(i);
+              CHECK(moments.first[i] == Approx((1 - std::pow(0.9, *moments.steps)) * g).epsilon(1e-4));
+              CHECK(moments.second[i] == Approx((1 - std::pow(0.999, *moments.steps)) * g * g).epsilon(1e-3));
+            }
+          }
+        },
+        {.name = "adam"});
+}
+
+TEST_CASE("bmuf_adam counts as many steps as the starting point has moved updates", "[dist]") {
+  dist::StrategyOptions options;
+  options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  options.block_momentum_time_constant = 20;
+  options.block_learning_rate = GENERATE(1., 0.6);
+  const auto parameters = after(2, "bmuf_adam", options,
+                                [&](comm::Worker& worker, Seat& seat) {
+                                  for (std::size_t block = 0; block < 5; ++block) {
+                                    *seat.optimiser->moments()->steps +=
+                                        2;  // two steps, each of which moves all parameters by 1
+                                    move_by(seat, 2);
+                                    seat.strategy->synchronise(worker, *seat.replica, 3 + block);
+                                    CHECK(seat.parameters[0] == Approx(*seat.optimiser->moments()->steps).epsilon(1e-5));
+                                  }
+                                },
+                                {.name = "adamw"});
+}
+
+TEST_CASE("bmuf_adam of one worker without block momentum is its Adam", "[dist]") {
+  const auto train = [&](const std::string& strategy) {
+    return after(1, strategy, {},
+                 [&](comm::Worker& worker, Seat& seat) {
+                   for (int block = 0; block < 3; ++block) {
+                     for (int step = 0; step < 2; ++step)
+                       local_step(worker, seat, [&](std::size_t i) { return some_gradient(i, 0, block, step); });
+                     seat.strategy->synchronise(worker, *seat.replica, 8);
+                   }
+                 },
+                 {.name = "adam"});
+  };
+  CHECK(train("bmuf_adam") == train("sgd"));
+}
+
 TEST_CASE("post_local_sgd exchanges gradients until its local sweeps and averages models in them", "[dist]") {
   dist::StrategyOptions options;
   options.local_start_sweep = 3;
@@ -439,6 +568,8 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[dist]") {
   CHECK_THROWS_WITH(dist::make_strategy("slowmo", options), contains_text("slow momentum 1 is outside [0, 1)"));
   options.outer_learning_rate = 0;
   CHECK_THROWS_WITH(dist::make_strategy("diloco", options), contains_text("outer learning rate 0 must be above 0"));
+  CHECK_THROWS_WITH(after(2, "bmuf_adam", {}, [](comm::Worker&, Seat&) {}),
+                    contains_text("choose --optimiser adam or adamw"));
   CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, Seat&) {}), contains_text("trains with one worker, not 2"));
 }
 

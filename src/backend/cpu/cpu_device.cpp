@@ -102,6 +102,10 @@ class CpuDevice final : public Device {
     cpu::transform(
         count, to, [&](cpu::Vector v, cpu::Vector d) { return v + ahead * d; }, w, delta);
   }
+  void do_moment_filter(double past, double keep, bool of_squares, std::size_t count, float* moment, float* base) override {
+    const cpu::FlushDenormals flush;
+    reference::moment_filter(past, keep, of_squares, count, moment, base);
+  }
   void do_quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
                    std::byte* packed) override {
     const cpu::FlushDenormals flush;

@@ -37,6 +37,7 @@ class MetaDevice final : public Device {
   void do_adam_update(const AdamStep&, std::size_t, const float*, float*, float*, float*) override {}
   void do_block_filter(float, float, float, float, std::size_t, float*, float*, float*) override {}
   void do_look_ahead(float, std::size_t, const float*, const float*, float*) override {}
+  void do_moment_filter(double, double, bool, std::size_t, float*, float*) override {}
   void do_quantise(const Quantiser&, std::size_t, std::size_t, const float*, float*, std::byte*) override {}
   void do_dequantise(const Quantiser&, std::size_t, std::size_t, const std::byte*, float, float*) override {}
 };

@@ -201,4 +201,16 @@ void look_ahead(Real ahead, std::size_t count, const Real* w, const Real* delta,
   for (std::size_t i = 0; i < count; ++i) to[i] = w[i] + ahead * delta[i];
 }
 
+template <class Real>
+void moment_filter(double past, double keep, bool of_squares, std::size_t count, Real* moment, Real* base) {
+  const auto number = [](double value) { return static_cast<Real>(value); };
+  const Real old = number(past), stretch = number(1 / (1 - past)), kept = number(keep), gain = number(1 - keep);
+  const Real least = of_squares ? Real(0) : std::numeric_limits<Real>::lowest();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Real estimate = (moment[i] - old * base[i]) * stretch;
+    base[i] = kept * base[i] + gain * (estimate < least ? least : estimate);
+    moment[i] = base[i];
+  }
+}
+
 }  // namespace paragrad::backend::reference

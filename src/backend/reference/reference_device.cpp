@@ -68,6 +68,9 @@ class ReferenceDevice final : public Device {
   void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) override {
     reference::look_ahead(ahead, count, w, delta, to);
   }
+  void do_moment_filter(double past, double keep, bool of_squares, std::size_t count, float* moment, float* base) override {
+    reference::moment_filter(past, keep, of_squares, count, moment, base);
+  }
   void do_quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
                    std::byte* packed) override {
     reference::quantise(quantiser, rows, columns, x, residual, packed);
