@@ -198,7 +198,8 @@ class Output {
     if (!arguments.platform.empty())
       manifest_["platform"] = {{"file", arguments.platform}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
     if (!arguments.out.empty()) {
-      folder_.emplace(arguments.out, arguments.overwrite);
+      using Existing = metrics::RunFolder::Existing;
+      folder_.emplace(arguments.out, arguments.overwrite ? Existing::replace : Existing::refuse);
       folder_->write("config.toml", config);
       folder_->write("manifest.json", manifest_.dump(2) + "\n");
     }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "app/device_rate.hpp"
+#include "app/run_output.hpp"
 #include "app/training.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -119,6 +120,9 @@ int run(SimulationArguments& arguments, const std::string& config) {
   sim::Platform platform = sim::read_platform(arguments.platform);
   if (arguments.nodes > 0) extend(platform, arguments.nodes);
   const bool computes = backend::make_device(training.device)->computes();
+  if (!computes && (training.resume || training.checkpoint_every > 0))
+    throw core::ConfigError("a timing run has no state to keep: --checkpoint-every and --resume are for runs that compute");
+  if (is_complete(training)) return say_complete(training);
   check_mode(training.options, computes);
   if (!computes) training.options.schedule.initial_rate = 1;  // of nothing
   if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
@@ -133,12 +137,8 @@ int run(SimulationArguments& arguments, const std::string& config) {
   record["platform"] = {{"name", platform.name}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
   record["run"]["device_rate"] = rate.samples_per_s;
   record["platform"]["nodes"] = platform.nodes;
-  std::optional<metrics::RunFolder> folder;
-  if (!training.out.empty()) {
-    folder.emplace(training.out, training.overwrite);
-    folder->write("config.toml", config);
-    folder->write("manifest.json", record.dump(2) + "\n");
-  }
+  std::optional<metrics::RunFolder> folder = open_run_folder(training, config);
+  if (folder) folder->write("manifest.json", record.dump(2) + "\n");
   const auto samples = source.partition->samples() * static_cast<std::uint64_t>(training.options.sweeps);
   std::optional<metrics::Progress> progress(std::in_place, samples, training.quiet);
 
@@ -153,10 +153,11 @@ int run(SimulationArguments& arguments, const std::string& config) {
                              .workers_per_node = training.workers_per_node,
                              .on_transfer = instruments.on_transfer(),
                              .shortcuts = arguments.fast_collectives == "auto"};
+  const train::Output output = output_of(training, folder ? &*folder : nullptr, &*progress);
   train::Result result;
   const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
     instruments.watch(worker, [&](comm::Worker& watched) {
-      train::Result mine = train::train(watched, training.options, source, {folder ? &*folder : nullptr, &*progress});
+      train::Result mine = train::train(watched, training.options, source, output);
       if (watched.rank() == 0) result = std::move(mine);
     });
   });

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "app/rank.hpp"
+#include "app/run_output.hpp"
 #include "app/training.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
@@ -30,16 +31,15 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
   const auto samples = prepared.source.partition->samples() * static_cast<std::uint64_t>(arguments.options.sweeps);
   prepared.progress.emplace(samples, arguments.quiet);
   if (arguments.out.empty()) return prepared;
-  prepared.folder.emplace(arguments.out, arguments.overwrite);
-  prepared.folder->write("config.toml", config);
+  prepared.folder = open_run_folder(arguments, config);
   prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
   return prepared;
 }
 
 void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Prepared& prepared) {
   const auto start = Clock::now();
-  const train::Output output{prepared.folder ? &*prepared.folder : nullptr,
-                             prepared.progress ? &*prepared.progress : nullptr};
+  const train::Output output =
+      output_of(arguments, prepared.folder ? &*prepared.folder : nullptr, prepared.progress ? &*prepared.progress : nullptr);
   Instruments instruments(arguments.instruments, worker.size(), 1, [&](const std::string& line) {
     if (prepared.progress) prepared.progress->say(line);
   });
@@ -89,6 +89,7 @@ int train_command(std::span<char*> argv) {
         "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
         arguments.device));
   require_learning_rate(arguments.options);
+  if (is_complete(arguments)) return say_complete(arguments);
   const std::string config = parser->config_to_str(true);
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
 }

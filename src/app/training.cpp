@@ -26,6 +26,12 @@ std::string zoo_names() {
   return list(names);
 }
 
+std::string compression_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : comm::compression_catalogue()) names.push_back(entry.name + entry.parameter);
+  return list(names);
+}
+
 void add_model_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->group("Task");
   parser
@@ -52,6 +58,19 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
       ->group("Distribution");
   parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange a bucket while the backward pass goes on")
       ->group("Distribution");
+  parser.add_option("--gradient-bits", arguments.gradient_bits, "data_parallel: 1, 2, 4, 8 or 16 per element; 32: all")
+      ->group("Distribution");
+  parser.add_option("--compression", strategy.compression.name, "data_parallel: of gradients, " + compression_names())
+      ->group("Distribution");
+  parser.add_option("--quantise-threshold", arguments.quantise_threshold, "1 bit: zero, or mean of each column")
+      ->check(CLI::IsMember({"zero", "mean"}))
+      ->group("Distribution");
+  parser.add_option("--error-feedback", strategy.compression.error_feedback, "add what was left out to the next gradient")
+      ->group("Distribution");
+  parser
+      .add_option("--buffered", strategy.buffered,
+                  "data_parallel: a gradient is exchanged during the next minibatch and applied one minibatch late")
+      ->group("Distribution");
   parser
       .add_option("--workers-per-node", arguments.workers_per_node,
                   "that hierarchical and auto take together (0: as found): the order of additions depends on it")
@@ -59,6 +78,11 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
       ->group("Distribution");
   parser.add_option("--blocks", options.blocks, "M: blocks per sweep")
       ->check(CLI::Range(1, 100000000))
+      ->group("Distribution");
+  parser
+      .add_option("--sync-period", options.sync_period,
+                  "samples per worker between two synchronisations: decides the blocks (0: --blocks does; CNTK: 40000 for "
+                  "model_averaging, 120000 for bmuf)")
       ->group("Distribution");
   parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
   parser
@@ -88,9 +112,31 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--outer-momentum", strategy.outer_momentum, "diloco: of the mean update")->group("Distribution");
   parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation, except diloco's")
       ->group("Distribution");
-  parser.add_option("--warm-start-sweeps", options.warm_start_sweeps, "sweeps of one worker before the others join")
-      ->check(CLI::Range(0, 1000000))
+  parser
+      .add_option("--parallel-start-sweep", options.parallel_start_sweep,
+                  "first sweep of all workers; those before are trained as by one (warm start)")
+      ->check(CLI::Range(1, 1000000))
       ->group("Distribution");
+}
+
+void add_minibatch_options(CLI::App& parser, train::Options& options) {
+  train::MinibatchSearchOptions& search = options.minibatch_search;
+  constexpr const char* group = "Local optimiser";
+  parser
+      .add_option("--minibatch", options.minibatch,
+                  "samples; for sgd and data_parallel of all workers together; 0: a whole block")
+      ->group(group);
+  parser.add_option("--auto-minibatch", search.enabled, "try larger minibatches now and then, keep what does no harm")
+      ->group(group);
+  parser.add_option("--minibatch-tuning-frequency", search.frequency, "sweeps between two tries")->group(group);
+  parser.add_option("--minibatch-max", search.largest, "samples")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+      ->group(group);
+  parser
+      .add_option("--minibatch-error-margin", search.margin_percent,
+                  "percent by which the loss may be above the smallest size's")
+      ->group(group);
+  parser.add_option("--minibatch-search-samples", search.samples, "that each try trains (0: 500 minibatches)")->group(group);
 }
 
 void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
@@ -109,10 +155,7 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
       ->group("Local optimiser");
   parser.add_option("--unit-gain-momentum", options.unit_gain, "v = mu v + (1 - mu) g, as CNTK does it")
       ->group("Local optimiser");
-  parser
-      .add_option("--minibatch", options.minibatch,
-                  "samples; for sgd and data_parallel of all workers together; 0: a whole block")
-      ->group("Local optimiser");
+  add_minibatch_options(parser, options);
   parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->group("Local optimiser");
   parser.add_option("--learning-rate-per", options.rate_per, "minibatch or sample")
       ->check(CLI::IsMember({"minibatch", "sample"}))
@@ -169,6 +212,15 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--device", arguments.device, list(backend::device_names()))->group("Run");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
+  parser
+      .add_option("--checkpoint-every", arguments.checkpoint_every,
+                  "blocks after which, and at the end of each sweep, what --resume needs is written to --out (0: never)")
+      ->group("Run");
+  parser
+      .add_flag("--resume", arguments.resume,
+                "take up the run in --out where it was interrupted, to the same bits; start it if there is none")
+      ->configurable(false)
+      ->group("Run");
   parser.add_flag("--quiet", arguments.quiet, "print the result only")->group("Run");
   add_instrument_options(parser, arguments.instruments);
 }
@@ -190,8 +242,20 @@ void resolve(TrainingArguments& arguments) {
       throw core::ConfigError(core::format("--block-momentum: '{}' is neither a number nor auto", text));
     strategy.block_momentum = value;
   }
+  strategy.compression.threshold_at_mean = arguments.quantise_threshold == "mean";
+  strategy.compression.seed = options.seed;
+  if (arguments.gradient_bits != 32) {
+    if (strategy.compression.name != "none")
+      throw core::ConfigError("give either --gradient-bits or --compression, not both");
+    strategy.compression.name = core::format("bits:{}", arguments.gradient_bits);
+  }
+  if (arguments.out.empty() && (arguments.resume || arguments.checkpoint_every > 0))
+    throw core::ConfigError("--resume and --checkpoint-every need the folder of the run: --out");
+  if (arguments.resume && arguments.overwrite)
+    throw core::ConfigError("--resume takes up what --overwrite would remove: give one of them");
   if (arguments.instruments.timeline && arguments.out.empty())
     throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
+  comm::make_gradient_sum(strategy.compression);
   // Every value is checked, whether this run uses it or not.
   for (const auto& entry : dist::strategy_catalogue()) dist::make_strategy(entry.name, strategy);
 }

@@ -14,11 +14,15 @@ struct TrainingArguments {
   train::Options options;
   double lr_per_sample = 0;  // 0: the learning rate is given as options.schedule.initial_rate
   std::string block_momentum = "auto";
+  int gradient_bits = 32;  // another number: of options.strategy_options.compression
+  std::string quantise_threshold = "zero";
   std::string device = "cpu";
   int workers_per_node = 0;  // 0: as the transport finds them
   std::string out;
   bool overwrite = false;
   bool quiet = false;
+  std::size_t checkpoint_every = 0;
+  bool resume = false;
   InstrumentArguments instruments;
 };
 

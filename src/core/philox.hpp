@@ -23,7 +23,15 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
 }
 
 /// What a random number is for. Part of the key: two purposes never share numbers.
-enum class Purpose : std::uint32_t { initial_weights, partition, block_order, validation_split, generator, platform_noise };
+enum class Purpose : std::uint32_t {
+  initial_weights,
+  partition,
+  block_order,
+  validation_split,
+  generator,
+  platform_noise,
+  compression
+};
 
 /// Random numbers for one (seed, purpose, step), addressed by index.
 class RandomStream {

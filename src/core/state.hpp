@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace paragrad::core {
@@ -17,7 +19,14 @@ struct State {
   };
   struct Number {
     std::string name;
-    double* value;
+    std::variant<double*, float*> value;
+
+    double get() const {
+      return std::visit([](auto* number) { return static_cast<double>(*number); }, value);
+    }
+    void set(double to) const {
+      std::visit([to](auto* number) { *number = static_cast<std::remove_reference_t<decltype(*number)>>(to); }, value);
+    }
   };
 
   std::vector<Array> arrays;
@@ -27,6 +36,7 @@ struct State {
     if (!values.empty()) arrays.push_back({std::move(name), values});
   }
   void add(std::string name, double& value) { numbers.push_back({std::move(name), &value}); }
+  void add(std::string name, float& value) { numbers.push_back({std::move(name), &value}); }
 };
 
 }  // namespace paragrad::core

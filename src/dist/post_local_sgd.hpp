@@ -18,10 +18,13 @@ class PostLocalSgd : public Strategy {
   Share share() const override { return Share::minibatch; }
   bool exchanges_gradients(int workers) const override { return workers > 1 && !local_; }
   std::size_t stage_elements() const override { return data_parallel_.stage_elements(); }
+  void start(comm::Worker& worker, Replica& replica) override { data_parallel_.start(worker, replica); }
   void begin_sweep(comm::Worker& worker, Replica& replica, int sweep) override;
   void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) override;
   void step(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
+  void show_model(comm::Worker& worker, Replica& replica) override { data_parallel_.show_model(worker, replica); }
+  void describe_state(core::State& state) override { data_parallel_.describe_state(state); }
 
  private:
   DataParallel data_parallel_;

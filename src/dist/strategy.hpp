@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/allreduce.hpp"
+#include "comm/compression/gradient_sum.hpp"
 #include "comm/worker.hpp"
 #include "core/layout.hpp"
 #include "core/range.hpp"
@@ -22,6 +23,7 @@ namespace paragrad::dist {
 struct Replica {
   std::span<float> parameters;
   std::span<const core::Matrix> layout;  ///< of the parameters
+  std::span<const core::Range> stages;   ///< in which the backward pass completes the gradient, where it is exchanged
   optim::LocalOptimiser& optimiser;
   optim::Step step;          ///< of the minibatch in hand
   double learning_rate = 0;  ///< the schedule's in this sweep, whatever its unit: the same on all workers
@@ -116,6 +118,8 @@ struct StrategyOptions {
   double outer_momentum = 0.9;                     ///< diloco
   bool reset_local_momentum = true;                ///< at each synchronisation that moved the model
   std::size_t bucket_bytes = 0;                    ///< gradients exchanged at once, at least; 0: all
+  comm::CompressionOptions compression;            ///< of exchanged gradients
+  bool buffered = false;                           ///< apply a gradient one minibatch late, so that it may travel meanwhile
   bool overlap = true;                             ///< exchange a bucket while the backward pass goes on
   int local_start_sweep = 2;                       ///< post_local_sgd: the first whose gradients are not exchanged
 };

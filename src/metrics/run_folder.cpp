@@ -10,16 +10,16 @@
 namespace paragrad::metrics {
 namespace fs = std::filesystem;
 
-RunFolder::RunFolder(std::string path, bool overwrite) : path_(std::move(path)) {
-  if (fs::exists(file("config.toml"))) {
-    if (!overwrite)
+RunFolder::RunFolder(std::string path, Existing existing) : path_(std::move(path)) {
+  if (existing != Existing::continue_it && fs::exists(file("config.toml"))) {
+    if (existing == Existing::refuse)
       throw core::ConfigError(core::format("'{}' holds a run already; choose another --out or add --overwrite", path_));
-    for (const char* name : {"config.toml", "manifest.json", "metrics.jsonl", "checkpoint.h5", "timeline.json"})
-      fs::remove(file(name));
+    for (const char* name : {"config.toml", "manifest.json", "metrics.jsonl", "checkpoint.h5", "timeline.json", "state"})
+      fs::remove_all(file(name));
   }
   std::error_code error;
   fs::create_directories(path_, error);
-  metrics_.open(file("metrics.jsonl"));
+  metrics_.open(file("metrics.jsonl"), existing == Existing::continue_it ? std::ios::app : std::ios::trunc);
   if (error || !metrics_) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
 }
 
@@ -36,6 +36,16 @@ void RunFolder::record(const core::Json& record) {
   // A path in a record need not be UTF-8; JSON must.
   metrics_ << record.dump(-1, ' ', false, core::Json::error_handler_t::replace) << std::endl;
   if (!metrics_) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file("metrics.jsonl")));
+  ++records_;
+}
+
+void RunFolder::keep_records(std::size_t count) {
+  std::ifstream in(file("metrics.jsonl"));
+  std::string kept, line;
+  for (records_ = 0; records_ < count && std::getline(in, line); ++records_) kept += line + "\n";
+  metrics_.close();
+  write("metrics.jsonl", kept);
+  metrics_.open(file("metrics.jsonl"), std::ios::app);
 }
 
 }  // namespace paragrad::metrics

@@ -12,9 +12,14 @@ namespace paragrad::metrics {
 /// Written by worker 0 alone.
 class RunFolder {
  public:
-  /// Creates the folder, emptied of an earlier run's files if `overwrite`. Throws ConfigError if it holds a run already or
-  /// cannot be made.
-  RunFolder(std::string path, bool overwrite);
+  enum class Existing {
+    refuse,
+    replace,     ///< an earlier run's files are removed
+    continue_it  ///< its records stay
+  };
+
+  /// Creates the folder. Throws ConfigError if it holds a run already that may not stay, or cannot be made.
+  RunFolder(std::string path, Existing existing);
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -25,9 +30,15 @@ class RunFolder {
   /// Appends one line to metrics.jsonl.
   void record(const core::Json& record);
 
+  std::size_t records() const { return records_; }
+
+  /// Drops the records behind the first `count`.
+  void keep_records(std::size_t count);
+
  private:
   std::string path_;
   std::ofstream metrics_;
+  std::size_t records_ = 0;
 };
 
 }  // namespace paragrad::metrics

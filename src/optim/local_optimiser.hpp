@@ -21,6 +21,13 @@ struct Step {
   float decay = 0;     ///< L2: samples of the minibatch times the strength λ of λ/2·|w|² per sample
   float momentum = 0;  ///< μ, of rules that have one
   float samples = 1;   ///< whose gradients are summed, on all workers that exchange them: for rules that need a mean
+
+  void describe_state(core::State& state, const std::string& prefix) {
+    state.add(prefix + "/rate", rate);
+    state.add(prefix + "/decay", decay);
+    state.add(prefix + "/momentum", momentum);
+    state.add(prefix + "/samples", samples);
+  }
 };
 
 /// Exponential means that a rule keeps of gradients and of their squares, and since how many steps.

@@ -44,6 +44,10 @@ class Newbob : public Schedule {
     if (!progress) rate_ *= options_.factor;
     return !better && options_.newbob_restore;
   }
+  void describe_state(core::State& state) override {
+    Schedule::describe_state(state);
+    state.add("best", best_);
+  }
 
  private:
   double best_ = std::numeric_limits<double>::infinity();

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/state.hpp"
+
 namespace paragrad::optim {
 
 struct ScheduleOptions {
@@ -29,6 +31,9 @@ class Schedule {
   /// Call after each sweep (counted from 1) with the validation loss per sample, NaN if there is no validation set.
   /// True: go back to the best model so far.
   virtual bool observe(int sweep, double validation_loss) = 0;
+
+  /// What it remembers from sweep to sweep.
+  virtual void describe_state(core::State& state) { state.add("rate", rate_); }
 
  protected:
   ScheduleOptions options_;

@@ -7,6 +7,7 @@
 
 #include "dist/strategy.hpp"
 #include "optim/schedule.hpp"
+#include "train/minibatch_search.hpp"
 
 namespace paragrad::train {
 
@@ -28,13 +29,18 @@ struct Options {
   double l2 = 0;  ///< λ of λ/2·|w|² per sample
 
   std::size_t minibatch = 64;  ///< samples; of all workers together where they share minibatches. 0: all of a block
+  MinibatchSearchOptions minibatch_search;
   int sweeps = 10;
-  std::size_t splits = 0;   ///< per block (N of the partition N×M); 0: one per worker
-  std::size_t blocks = 30;  ///< M
-  std::uint64_t seed = 1;   ///< initial weights, partition, order of blocks
+  std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
+  std::size_t blocks = 30;      ///< M
+  std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; not 0: M follows from it
+  std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks
 
-  std::string init;           ///< checkpoint to start from
-  int warm_start_sweeps = 0;  ///< sweeps of one worker before the others join
+  std::string init;  ///< checkpoint to start from
+
+  /// Sweeps before this one are trained as by one worker (CNTK's parallelizationStartEpoch): worker 0 does, and the others
+  /// have what they would have if all did the same.
+  int parallel_start_sweep = 1;
 
   std::string io = "none";       ///< of the simulator: what reading costs, see Io
   std::size_t sample_bytes = 0;  ///< that are read per sample; 0: as the data set stores them, or four per input

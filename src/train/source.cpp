@@ -1,5 +1,7 @@
 #include "train/source.hpp"
 
+#include <algorithm>
+
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/model.hpp"
@@ -25,6 +27,13 @@ void check_fit(const Options& options, const Source& source) {
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {} classes",
                                          options.model, inputs, outputs, source.info.path, source.info.dim,
                                          source.info.classes));
+}
+
+/// With a period: as many blocks as make the splits nearly as long.
+std::size_t blocks_of(const Options& options, std::size_t samples, int workers) {
+  if (options.sync_period == 0) return options.blocks;
+  const std::size_t together = options.sync_period * static_cast<std::size_t>(workers);
+  return std::max<std::size_t>(1, (samples + together / 2) / together);
 }
 
 std::size_t splits_per_block(const Options& options, int workers) {
@@ -58,8 +67,9 @@ Source open_evaluation(const Options& options) {
 Source open_source(const Options& options, int workers) {
   Source source = open_evaluation(options);
   const std::size_t splits = splits_per_block(options, workers);
-  auto partition = data::Partition::find(*source.dataset, splits, options.blocks, options.seed);
-  if (!partition) partition = data::Partition::random(source.info.samples[0], splits, options.blocks, options.seed);
+  const std::size_t blocks = blocks_of(options, source.info.samples[0], workers);
+  auto partition = data::Partition::find(*source.dataset, splits, blocks, options.seed);
+  if (!partition) partition = data::Partition::random(source.info.samples[0], splits, blocks, options.seed);
   source.partition = std::make_shared<const data::Partition>(std::move(*partition));
   return source;
 }
@@ -71,7 +81,8 @@ Source imagine_source(const Options& options, int workers) {
       options.data.empty() ? imaginary_info(options, source.network->layers) : data::Dataset::open(options.data)->info();
   check_fit(options, source);
   source.partition = std::make_shared<const data::Partition>(
-      data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, workers), options.blocks, options.seed));
+      data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, workers),
+                                blocks_of(options, source.info.samples[0], workers), options.seed));
   return source;
 }
 

@@ -15,11 +15,15 @@ StepSizes::StepSizes(const Options& options)
       time_constant_(options.momentum_time_constant),
       unit_gain_(options.unit_gain),
       l2_(options.l2) {
+  check(options.minibatch_search);
   if (!(options.momentum >= 0 && options.momentum < 1))
     throw core::ConfigError(core::format("momentum {} is outside [0, 1)", options.momentum));
   if (!(time_constant_ >= 0) || !std::isfinite(time_constant_))
     throw core::ConfigError(core::format("the momentum's time constant of {} samples is below 0", time_constant_));
   if (!optim::heeds_momentum(options.optimiser.name)) momentum_ = time_constant_ = 0;
+  if (!options.minibatch_search.enabled) return;
+  if (minibatch_ == 0) throw core::ConfigError("--auto-minibatch begins with a size: give one with --minibatch");
+  if (momentum_ > 0 && time_constant_ == 0) time_constant_ = -static_cast<double>(minibatch_) / std::log(momentum_);
 }
 
 double StepSizes::rate_per_sample(double rate, std::size_t samples) const {

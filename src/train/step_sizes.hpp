@@ -13,7 +13,8 @@ namespace paragrad::train {
 /// A momentum given as a time constant τ, in samples, is exp(-n/τ) for an update of n samples: what a gradient still counts
 /// for τ samples later is 1/e, whatever the minibatch (CNTK's momentumAsTimeConstant). With it, or with unit gain, the rate
 /// is scaled by 1-μ, so that all that a sample ever moves does not depend on n either: with unit gain to the learning rate
-/// itself (v = μv + (1-μ)g, CNTK), otherwise to what classical momentum makes of it at the configured minibatch.
+/// itself (v = μv + (1-μ)g, CNTK), otherwise to what classical momentum makes of it at the configured minibatch. A momentum
+/// per minibatch becomes a time constant where the size of the minibatch is tuned.
 class StepSizes {
  public:
   /// Throws ConfigError: momentum outside [0, 1), time constant below 0.

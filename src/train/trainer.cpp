@@ -1,5 +1,7 @@
 #include "train/trainer.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -7,22 +9,49 @@
 #include "comm/broadcast.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "dist/model_averaging.hpp"
+#include "train/block_trainer.hpp"
 #include "train/checkpoint.hpp"
 #include "train/evaluator.hpp"
-#include "train/feed.hpp"
-#include "train/learner.hpp"
 #include "train/phase.hpp"
-#include "train/plan.hpp"
-#include "train/step_sizes.hpp"
+#include "train/state_store.hpp"
+#include "train/sweep_walk.hpp"
 
 namespace paragrad::train {
 namespace {
 
-/// Sums over the samples of a sweep or of a subset.
-struct Sums {
-  backend::LossSum loss;
+std::size_t largest_minibatch(const comm::Worker& worker, const Options& options, const Source& source) {
+  const MinibatchSearchOptions& search = options.minibatch_search;
+  const std::size_t all = source.samples(data::Subset::train);
+  if (search.enabled) return std::min(all, std::max(search.largest, options.minibatch));
+  const bool shared = dist::make_strategy(options.strategy, options.strategy_options)->share() == dist::Share::minibatch;
+  const std::size_t together = options.minibatch == 0 ? all : options.minibatch;
+  const auto workers = static_cast<std::size_t>(worker.size());
+  return shared && options.parallel_start_sweep <= 1 ? (together + workers - 1) / workers : together;
+}
+
+/// Where a training stands; numbers as a State knows them.
+struct Place {
+  double sweep = 1;
+  double block = 0;  // of the sweep, the next to be trained
+  double minibatch = 0;
+  double started = 0;  // the strategy: 0 or 1
   double samples = 0;
+  double elapsed_s = 0;
+  double best_loss = 0;
+  double best_error = 0;
+  double records = 0;  // in the run's folder
+
+  void describe_state(core::State& state) {
+    state.add("place/sweep", sweep);
+    state.add("place/block", block);
+    state.add("place/minibatch", minibatch);
+    state.add("place/started", started);
+    state.add("place/samples", samples);
+    state.add("place/elapsed_s", elapsed_s);
+    state.add("place/best_loss", best_loss);
+    state.add("place/best_error", best_error);
+    state.add("place/records", records);
+  }
 };
 
 class Trainer {
@@ -34,55 +63,46 @@ class Trainer {
   void explain();
   void explain_collective();
   void take_down(const dist::Remarks& remarks);
-  void check() const;
+  void check();
   void start();
   void load_initial_model();
-  void warm_start();
-  void broadcast_parameters();
-  void begin_sweep(int sweep);
-  void train_sweep(int sweep);
-  void await_data();
-  void train_block(const BlockPlan& plan);
-  void train_minibatches(const BlockPlan& plan);
-  void synchronise(std::size_t samples);
-  void train_minibatch(std::size_t mine, std::size_t together);
-  void exchange_minibatch(std::size_t mine);
+  void broadcast_parameters() { comm::broadcast(worker_.comm(), learner().parameters()); }
+  void become_parallel();
+  void tune_minibatch();
+  double try_minibatch(std::size_t size);
+  void train_sweep();
+  void finish_sweep();
   void score_sweep();
-  void validate(int sweep);
+  void validate();
   void remember_best();
-  void go_back_to_best(int sweep);
-  void report(int sweep, double rate);
-  void write_model(int sweep);
-  std::size_t largest_minibatch() const;
-  backend::WorkMeter expected_work(const BlockPlan& plan);
-  void take_in(backend::LossSum loss, std::size_t samples);
-  void check_loss(double loss) const;
+  void go_back_to_best();
+  void report(double rate);
+  void write_model();
+  core::State describe_state();
+  void save_state();
+  void resume();
+  SweepSetting setting() const;
+  Learner& learner() { return blocks_.learner(); }
   bool leads() const { return worker_.rank() == 0; }
-  bool exchanging() const { return exchanges_ && !warming_up_; }
+  bool parallel() const { return sweep_ >= options_.parallel_start_sweep; }
 
   comm::Worker& worker_;
   const Options& options_;
   const Source& source_;
   Output output_;
-  std::unique_ptr<dist::Strategy> strategy_;
-  std::unique_ptr<optim::Schedule> schedule_;
-  StepSizes step_sizes_;
-  bool exchanges_;  // gradients, each minibatch of this sweep
-  Learner learner_;
-  std::vector<Learner::Stage> stages_;  // of an exchanged gradient
-  std::unique_ptr<LearnerCost> cost_;   // null where nothing is computed: then the work is counted as it comes
-  Evaluator evaluator_;
-  Feed feed_;
-  NextBatch next_;
-  dist::Replica replica_;
-
-  bool warming_up_ = false;
-  int sweep_ = 0;
-  std::size_t block_ = 0;
-  std::size_t minibatch_ = 0;
-  Sums sums_;
+  StateStore store_;
   PhaseTimes times_;
   PhaseTimes reported_;
+  std::unique_ptr<optim::Schedule> schedule_;
+  BlockTrainer blocks_;
+  SweepWalk walk_;
+  Evaluator evaluator_;
+
+  int sweep_ = 1;
+  std::size_t block_ = 0;  // of the sweep, the next to be trained
+  std::size_t minibatch_;  // of the sweep
+  bool strategy_started_ = false;
+  Sums sums_;
   Result result_;
   double start_s_ = 0;
   std::vector<float> best_;  // worker 0, where the schedule may go back to it
@@ -93,84 +113,68 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
     : worker_(worker),
       options_(options),
       source_(source),
-      output_(worker.rank() == 0 ? output : Output{}),
-      strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
+      output_(output),
+      store_(worker, output.state_folder),
       schedule_(optim::make_schedule(options.schedule)),
-      step_sizes_(options),
-      exchanges_(strategy_->exchanges_gradients(worker.size())),
-      learner_(worker.device(), source.network, options, largest_minibatch(), exchanges_),
-      stages_(learner_.stages(strategy_->stage_elements())),
-      cost_(worker.device().computes()
-                ? std::make_unique<LearnerCost>(worker.device(), source.network, options, largest_minibatch(), exchanges_)
-                : nullptr),
-      evaluator_(worker, options, learner_, cost_.get(), source),
-      feed_(source, data::Subset::train, worker, options, learner_.model().max_batch()),
-      next_([this](std::size_t n) { return feed_.next(n); }),
-      replica_{learner_.parameters(), learner_.layout(), learner_.optimiser(), {}} {}
-
-std::size_t Trainer::largest_minibatch() const {
-  const auto workers = static_cast<std::size_t>(worker_.size());
-  const bool shared = strategy_->share() == dist::Share::minibatch && options_.warm_start_sweeps == 0;
-  const std::size_t all = options_.minibatch == 0 ? source_.samples(data::Subset::train) : options_.minibatch;
-  return shared ? (all + workers - 1) / workers : all;
+      blocks_(worker, options, source, largest_minibatch(worker, options, source), times_),
+      walk_(worker, options, source, blocks_, times_),
+      evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source),
+      minibatch_(options.minibatch) {
+  if (!leads()) output_.folder = nullptr;
+  if (!leads()) output_.progress = nullptr;
 }
 
 Result Trainer::run() {
   start();
   explain();
-  if (options_.warm_start_sweeps > 0) warm_start();
-  strategy_->start(worker_, replica_);
   start_s_ = worker_.comm().now_s();
-  for (int sweep = 1; sweep <= options_.sweeps; ++sweep) {
-    const double rate = schedule_->rate();
-    begin_sweep(sweep);
-    train_sweep(sweep);
-    strategy_->show_model(worker_, replica_);
-    validate(sweep);
-    write_model(sweep);
-    report(sweep, rate);
-    if (schedule_->observe(sweep, result_.valid.loss))
-      go_back_to_best(sweep);
-    else if (sweep < options_.sweeps)
-      strategy_->resume_work(worker_, replica_);
+  if (output_.resume && can_resume(output_.state_folder)) resume();
+  for (; sweep_ <= options_.sweeps; ++sweep_) {
+    if (parallel() && !strategy_started_) become_parallel();
+    if (block_ == 0 && search_before(options_.minibatch_search, sweep_)) tune_minibatch();
+    train_sweep();
+    finish_sweep();
   }
   result_.training_s = worker_.comm().now_s() - start_s_;
   result_.test = evaluator_.score(data::Subset::test);
   result_.times = times_;
-  result_.data_wait_s = feed_.waited_s();
-  result_.timing_only = !learner_.computes();
-  take_down(strategy_->report(worker_));
-  if (leads()) result_.parameters_sha256 = learner_.parameters_sha256();
+  result_.data_wait_s = walk_.data_wait_s();
+  result_.timing_only = !learner().computes();
+  if (strategy_started_) take_down(blocks_.strategy().report(worker_));
+  if (leads()) result_.parameters_sha256 = learner().parameters_sha256();
+  if (!output_.state_folder.empty()) store_.clear();
   return result_;
 }
 
-void Trainer::check() const {
+void Trainer::check() {
   const std::size_t splits = source_.partition->workers();
-  if (strategy_->share() == dist::Share::block && splits != static_cast<std::size_t>(worker_.size()))
+  if (blocks_.strategy().share() == dist::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(
         core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
                      options_.strategy, worker_.size(), worker_.size(), splits));
 }
 
 void Trainer::explain() {
-  take_down(strategy_->explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
+  take_down(blocks_.strategy().explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
                                 static_cast<double>(source_.partition->blocks())}));
   if (output_.progress == nullptr) return;
-  if (const std::string text = step_sizes_.describe(); !text.empty() && learner_.computes()) output_.progress->say(text);
+  if (const std::string text = blocks_.step_sizes().describe(); !text.empty() && learner().computes())
+    output_.progress->say(text);
   explain_collective();
 }
 
 void Trainer::take_down(const dist::Remarks& remarks) {
   result_.strategy.insert(result_.strategy.end(), remarks.numbers.begin(), remarks.numbers.end());
-  if (output_.progress == nullptr || !learner_.computes()) return;
+  if (output_.progress == nullptr || !learner().computes()) return;
   for (const std::string& line : remarks.lines) output_.progress->say(line);
 }
 
 void Trainer::explain_collective() {
   if (worker_.size() == 1) return;
   const dist::StrategyOptions& strategy = options_.strategy_options;
-  std::size_t length = learner_.model().parameter_count();
-  if (exchanges_ && strategy.bucket_bytes > 0) length = std::min(length, strategy.bucket_bytes / sizeof(float));
+  std::size_t length = learner().model().parameter_count();
+  if (blocks_.strategy().exchanges_gradients(worker_.size()) && strategy.bucket_bytes > 0)
+    length = std::min(length, strategy.bucket_bytes / sizeof(float));
   const std::string text = comm::make_allreduce(strategy.collective)->explain(worker_.comm(), length);
   if (!text.empty()) output_.progress->say(core::format("collective {}: {}", strategy.collective, text));
 }
@@ -189,184 +193,136 @@ void Trainer::start() {
 }
 
 void Trainer::load_initial_model() {
-  if (options_.init.empty()) return learner_.initialise(options_.seed);
+  if (options_.init.empty()) return learner().initialise(options_.seed);
   const Checkpoint checkpoint = read_checkpoint(options_.init);
-  if (checkpoint.parameters.size() != learner_.parameters().size() || checkpoint.model != options_.model)
+  if (checkpoint.parameters.size() != learner().parameters().size() || checkpoint.model != options_.model)
     throw core::ConfigError(
         core::format("checkpoint '{}' holds the model '{}', not '{}'", options_.init, checkpoint.model, options_.model));
-  learner_.restore(checkpoint.parameters);
+  learner().restore(checkpoint.parameters);
 }
 
-void Trainer::broadcast_parameters() { comm::broadcast(worker_.comm(), learner_.parameters()); }
-
-// Worker 0 trains alone, the others wait for its model.
-void Trainer::warm_start() {
-  warming_up_ = true;
-  if (leads())
-    for (int sweep = 1; sweep <= options_.warm_start_sweeps; ++sweep) train_sweep(-sweep);
-  warming_up_ = false;
-  broadcast_parameters();
-  dist::reset_local_momentum(worker_, replica_);
-}
-
-void Trainer::begin_sweep(int sweep) {
-  replica_.learning_rate = schedule_->rate();
-  strategy_->begin_sweep(worker_, replica_, sweep);
-  exchanges_ = strategy_->exchanges_gradients(worker_.size());
-}
-
-void Trainer::train_sweep(int sweep) {
-  sweep_ = sweep;
-  sums_ = {};
-  auto order = block_order(options_.seed, sweep, source_.partition->blocks());
-  if (options_.max_blocks > 0) order.resize(std::min(order.size(), options_.max_blocks));
-  const auto plan_of = [&](std::size_t position) {
-    return warming_up_ ? plan_block(*source_.partition, order[position], dist::Share::minibatch, options_.minibatch, 0, 1,
-                                    options_.max_steps)
-                       : plan_block(*source_.partition, order[position], strategy_->share(), options_.minibatch,
-                                    worker_.rank(), worker_.size(), options_.max_steps);
-  };
-  BlockPlan plan = plan_of(0);
-  feed_.prefetch(plan.samples, plan.rows);
-  for (block_ = 0; block_ < order.size(); ++block_) {
-    await_data();
-    BlockPlan following;
-    if (block_ + 1 < order.size()) {
-      following = plan_of(block_ + 1);
-      feed_.prefetch(following.samples, following.rows);
+// From here on all workers train. What the local optimiser of worker 0 remembers, the others would remember too.
+void Trainer::become_parallel() {
+  if (sweep_ > 1) {
+    core::State state;
+    learner().optimiser().describe_state(state);
+    for (const auto& array : state.arrays) comm::broadcast(worker_.comm(), array.values);
+    for (const auto& number : state.numbers) {
+      double value = leads() ? number.get() : 0;
+      comm::sum_in_rank_order(worker_.comm(), {&value, 1});
+      number.set(value);
     }
-    train_block(plan);
-    if (output_.progress != nullptr && !warming_up_)
-      output_.progress->advance(source_.partition->block_range(order[block_]).size(),
-                                core::format("sweep {}/{} block {}/{}", sweep, options_.sweeps, block_ + 1, order.size()));
-    plan = std::move(following);
   }
+  blocks_.start_strategy();
+  strategy_started_ = true;
 }
 
-void Trainer::await_data() {
-  const Phase data(worker_, core::Activity::data, times_.data_s);
-  feed_.advance();
+SweepSetting Trainer::setting() const {
+  return {.sweep = sweep_, .rate = schedule_->rate(), .minibatch = minibatch_, .alone = !parallel()};
 }
 
-void Trainer::train_block(const BlockPlan& plan) {
-  const double aggregate_before_s = times_.aggregate_s;
-  double block_s = 0;
-  {
-    const Phase block(worker_, core::Activity::block, block_s);
-    train_minibatches(plan);
-    if (!warming_up_) synchronise(plan.samples);
-  }
-  times_.optimise_s += block_s - (times_.aggregate_s - aggregate_before_s);
+void Trainer::tune_minibatch() {
+  const auto sizes = sizes_to_try(options_.minibatch_search, options_.minibatch, minibatch_);
+  minibatch_ = search_minibatch(options_.minibatch_search, sizes, [&](std::size_t size) { return try_minibatch(size); });
+  if (output_.progress != nullptr)
+    output_.progress->say(
+        core::format("sweep {:3}  minibatch {} (tried {} to {})", sweep_, minibatch_, sizes.front(), sizes.back()));
 }
 
-void Trainer::train_minibatches(const BlockPlan& plan) {
-  const auto minibatches = [&] {
-    for (minibatch_ = 0; minibatch_ < plan.mine.size(); ++minibatch_)
-      train_minibatch(plan.mine[minibatch_], plan.together[minibatch_]);
-  };
-  // Nobody to wait for until the end of the block: then its minibatches are one computation.
-  if (exchanging())
-    minibatches();
-  else
-    worker_.compute(expected_work(plan), minibatches);
+// Loss per sample of the beginning of the sweep; afterwards all is as it was.
+double Trainer::try_minibatch(std::size_t size) {
+  const SavedState before(describe_state(), worker_.device());
+  const std::size_t samples = options_.minibatch_search.samples;
+  SweepSetting setting = this->setting();
+  setting.minibatch = size;
+  setting.trial = true;
+  Sums sums;
+  walk_.run(setting, {.samples = samples > 0 ? samples : 500 * options_.minibatch}, sums, [](const auto&) {});
+  if (strategy_started_) blocks_.strategy().show_model(worker_, blocks_.replica());
+  std::array<double, 2> together{sums.loss, sums.samples};
+  comm::sum_in_rank_order(worker_.comm(), together);
+  const PhaseTimes spent = times_;
+  before.restore(describe_state(), worker_.device());
+  times_ = spent;
+  return together[0] / together[1];
 }
 
-void Trainer::synchronise(std::size_t samples) {
-  if (exchanging()) return strategy_->synchronise(worker_, replica_, samples);  // each minibatch was a synchronisation
-  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
-  strategy_->synchronise(worker_, replica_, samples);
+void Trainer::train_sweep() {
+  if (block_ == 0) sums_ = {};
+  walk_.run(setting(), {.first_block = block_}, sums_, [&](const SweepWalk::Progress& at) {
+    block_ = at.done;
+    if (output_.progress != nullptr)
+      output_.progress->advance(at.samples,
+                                core::format("sweep {}/{} block {}/{}", sweep_, options_.sweeps, at.done, at.blocks));
+    if (output_.state_every_blocks > 0 && parallel() && at.done < at.blocks && at.done % output_.state_every_blocks == 0)
+      save_state();
+  });
+  block_ = 0;
+  if (!parallel()) broadcast_parameters();
 }
 
-void Trainer::train_minibatch(std::size_t mine, std::size_t together) {
-  replica_.step =
-      exchanging() ? step_sizes_.of(schedule_->rate(), together) : step_sizes_.of_part(schedule_->rate(), mine, together);
-  if (exchanging()) return exchange_minibatch(mine);
-  take_in(learner_.descend(mine, next_, replica_.step), mine);
-}
-
-void Trainer::exchange_minibatch(std::size_t mine) {
-  const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
-  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-    worker_.compute(costs[stage], [&] {
-      const backend::LossSum part = learner_.gradient(stages_[stage], mine, next_, replica_.step);
-      if (stage == 0) take_in(part, mine);
-    });
-    strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
-  }
-  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
-  strategy_->step(worker_, replica_);
-}
-
-void Trainer::take_in(backend::LossSum loss, std::size_t samples) {
-  check_loss(loss.loss);
-  sums_.loss.loss += loss.loss;
-  sums_.loss.errors += loss.errors;
-  sums_.samples += static_cast<double>(samples);
-}
-
-backend::WorkMeter Trainer::expected_work(const BlockPlan& plan) {
-  backend::WorkMeter work;
-  if (!cost_) return work;
-  std::size_t repeated = 0;  // minibatches like the first: all but the last, as a rule
-  while (repeated < plan.mine.size() && plan.mine[repeated] == plan.mine[0]) ++repeated;
-  if (repeated > 0) work += cost_->descend(plan.mine[0]) * repeated;
-  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_->descend(plan.mine[i]);
-  return work;
-}
-
-void Trainer::check_loss(double loss) const {
-  if (std::isfinite(loss)) return;
-  throw core::ConfigError(core::format(
-      "the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds the "
-      "last complete sweep)",
-      loss, worker_.rank(), sweep_, block_ + 1, minibatch_ + 1));
+void Trainer::finish_sweep() {
+  const double rate = schedule_->rate();
+  if (parallel()) blocks_.strategy().show_model(worker_, blocks_.replica());
+  validate();
+  write_model();
+  report(rate);
+  const bool last = sweep_ == options_.sweeps;
+  if (schedule_->observe(sweep_, result_.valid.loss))
+    go_back_to_best();
+  else if (parallel() && !last)
+    blocks_.strategy().resume_work(worker_, blocks_.replica());
+  if (output_.state_every_blocks == 0 || last) return;
+  ++sweep_;
+  save_state();
+  --sweep_;
 }
 
 void Trainer::score_sweep() {
   const Phase validate(worker_, core::Activity::validate, times_.validate_s);
-  std::array<double, 3> sums{sums_.loss.loss, static_cast<double>(sums_.loss.errors), sums_.samples};
+  std::array<double, 3> sums{sums_.loss, sums_.errors, sums_.samples};
   comm::sum_in_rank_order(worker_.comm(), sums);
-  result_.train = learner_.score(sums[0], sums[1], sums[2]);
+  result_.train = learner().score(sums[0], sums[1], sums[2]);
   result_.samples += static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
 }
 
-void Trainer::validate(int sweep) {
+void Trainer::validate() {
   score_sweep();
-  const bool scored = learner_.computes() && source_.samples(data::Subset::valid) > 0;
+  const bool scored = learner().computes() && source_.samples(data::Subset::valid) > 0;
   if (scored && !std::isfinite(result_.valid.loss))
     throw core::ConfigError(
         core::format("the validation loss is {} after sweep {}: lower the learning rate (a checkpoint "
                      "holds the sweep before)",
-                     result_.valid.loss, sweep));
+                     result_.valid.loss, sweep_));
   if (options_.schedule.newbob_restore && result_.valid.loss < best_score_.loss) remember_best();
 }
 
 // Worker 0 keeps the best model for all.
 void Trainer::remember_best() {
   best_score_ = result_.valid;
-  if (leads()) best_ = learner_.snapshot();
+  if (leads()) best_ = learner().snapshot();
 }
 
-void Trainer::go_back_to_best(int sweep) {
-  learner_.restore(best_);
+void Trainer::go_back_to_best() {
+  learner().restore(best_);
   broadcast_parameters();
-  dist::reset_local_momentum(worker_, replica_);
-  strategy_->start(worker_, replica_);
+  worker_.run_kernels([&](backend::Device& device) { learner().optimiser().forget(device); });
+  if (parallel()) blocks_.start_strategy();
   result_.valid = best_score_;
-  write_model(sweep);
+  write_model();
 }
 
-void Trainer::write_model(int sweep) {
-  if (output_.folder == nullptr || !learner_.computes()) return;
+void Trainer::write_model() {
+  if (output_.folder == nullptr || !learner().computes()) return;
   write_checkpoint(output_.folder->file("checkpoint.h5"),
-                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweep), learner_.snapshot()});
+                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweep_), learner().snapshot()});
 }
 
-void Trainer::report(int sweep, double rate) {
+void Trainer::report(double rate) {
   const double time_s = worker_.comm().now_s() - start_s_;
   if (output_.folder != nullptr)
-    output_.folder->record({{"sweep", sweep},
+    output_.folder->record({{"sweep", sweep_},
                             {"samples", result_.samples},
                             {"learning_rate", rate},
                             {"train_loss", result_.train.loss},
@@ -381,14 +337,79 @@ void Trainer::report(int sweep, double rate) {
   reported_ = times_;
   if (output_.progress == nullptr) return;
   const std::string scores =
-      learner_.computes()
+      learner().computes()
           ? core::format("train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   ", result_.train.loss,
                          100 * result_.train.error, result_.valid.loss, 100 * result_.valid.error)
           : std::string{};
-  output_.progress->say(core::format("sweep {:3}  rate {:<8.4g} {}{:.4g} s", sweep, rate, scores, time_s));
+  output_.progress->say(core::format("sweep {:3}  rate {:<8.4g} {}{:.4g} s", sweep_, rate, scores, time_s));
+}
+
+core::State Trainer::describe_state() {
+  core::State all;
+  const auto add = [&](const std::string& owner, core::State part) {
+    for (auto& array : part.arrays) all.add(owner + "/" + array.name, array.values);
+    for (auto& number : part.numbers) all.numbers.push_back({owner + "/" + number.name, number.value});
+  };
+  const auto of = [](auto& who) {
+    core::State state;
+    who.describe_state(state);
+    return state;
+  };
+  all.add("parameters", learner().parameters());
+  add("optimiser", of(learner().optimiser()));
+  if (strategy_started_) add("strategy", of(blocks_.strategy()));
+  add("schedule", of(*schedule_));
+  add("sums", of(sums_));
+  add("times", of(times_));
+  add("reported", of(reported_));
+  return all;
+}
+
+void Trainer::save_state() {
+  worker_.join();  // what travels has then arrived
+  Place place{.sweep = static_cast<double>(sweep_),
+              .block = static_cast<double>(block_),
+              .minibatch = static_cast<double>(minibatch_),
+              .started = strategy_started_ ? 1. : 0.,
+              .samples = static_cast<double>(result_.samples),
+              .elapsed_s = worker_.comm().now_s() - start_s_,
+              .best_loss = best_score_.loss,
+              .best_error = best_score_.error,
+              .records = output_.folder == nullptr ? 0. : static_cast<double>(output_.folder->records())};
+  core::State state = describe_state();
+  place.describe_state(state);
+  state.add("best", best_);
+  store_.save(SavedState(state, worker_.device()), core::format("{}-{}", sweep_, block_));
+}
+
+void Trainer::resume() {
+  const SavedState saved = store_.load();
+  Place place;
+  {
+    core::State state;
+    place.describe_state(state);
+    saved.restore(state, worker_.device());
+  }
+  sweep_ = static_cast<int>(place.sweep);
+  block_ = static_cast<std::size_t>(place.block);
+  minibatch_ = static_cast<std::size_t>(place.minibatch);
+  result_.samples = static_cast<std::uint64_t>(place.samples);
+  start_s_ = worker_.comm().now_s() - place.elapsed_s;
+  best_score_ = {place.best_loss, place.best_error};
+  if (place.started != 0) blocks_.start_strategy();
+  strategy_started_ = place.started != 0;
+  if (saved.has("best")) best_.resize(saved.length("best"));
+  core::State state = describe_state();
+  state.add("best", best_);
+  saved.restore(state, worker_.device());
+  if (output_.folder != nullptr) output_.folder->keep_records(static_cast<std::size_t>(place.records));
+  if (output_.progress != nullptr)
+    output_.progress->say(core::format("taken up in sweep {}, {} blocks of which are done", sweep_, block_));
 }
 
 }  // namespace
+
+bool can_resume(const std::string& state_folder) { return StateStore::exists(state_folder); }
 
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
   Trainer trainer(worker, options, source, output);

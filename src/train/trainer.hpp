@@ -11,16 +11,9 @@
 #include "train/learner.hpp"
 #include "train/options.hpp"
 #include "train/source.hpp"
+#include "train/times.hpp"
 
 namespace paragrad::train {
-
-/// Seconds of one worker (wall-clock or virtual) by what it did, as in Table 4 of the BMUF slides.
-struct PhaseTimes {
-  double optimise_s = 0;   ///< minibatches
-  double aggregate_s = 0;  ///< agreeing with the others, waiting for them included
-  double validate_s = 0;
-  double data_s = 0;  ///< waiting for samples, between the blocks
-};
 
 struct Result {
   bool timing_only = false;       ///< the device does not compute: times and counts, no scores and no model
@@ -35,17 +28,23 @@ struct Result {
   std::vector<std::pair<std::string, double>> strategy;  ///< what the strategy says of the run, before it and after it
 };
 
-/// Where worker 0 reports to; all may be null.
+/// Where a training reports to: worker 0, and every worker its state.
 struct Output {
-  metrics::RunFolder* folder = nullptr;
-  metrics::Progress* progress = nullptr;
+  metrics::RunFolder* folder = nullptr;   ///< may be null
+  metrics::Progress* progress = nullptr;  ///< may be null
+  std::string state_folder{};             ///< for what is needed to take the run up again; "": nowhere
+  std::size_t state_every_blocks = 0;     ///< besides at the end of each sweep; 0: never, there neither
+  bool resume = false;                    ///< go on from what is in state_folder, if there is anything
 };
 
-/// Trains on this worker, together with its peers: the same call on each of them. `output` is used by worker 0 only.
+/// Trains on this worker, together with its peers: the same call on each of them.
 /// Returns the same scores on every worker. The checkpoint in the output folder ends as the final model.
 /// On a device that does not compute the same calls and messages take the same virtual time, and nothing else happens.
 /// Throws ConfigError when the loss is no longer finite (the checkpoint is then that of the last good sweep).
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output);
+
+/// Whether a training that was interrupted left its state there.
+bool can_resume(const std::string& state_folder);
 
 /// Scores a model, the samples divided among the workers.
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,

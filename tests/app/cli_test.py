@@ -177,7 +177,7 @@ class Mistakes(CliTest):
             (["--model", "zoo:resnet50"], ["zoo:resnet50", "--device meta"]),
             (["--model", "zoo:resnet"], ["'resnet'", "resnet50"]),
             (["--model", "784-10"], ["784 inputs", "8 features"]),
-            (["--optimiser", "rprop"], ["rprop"]),
+            (["--optimiser", "rprop"], ["rprop", "adamw"]),
             (["--schedule", "cosine"], ["cosine"]),
             (["--momentum", "1.5"], ["momentum 1.5"]),
             (["--block-momentum", "lots", "--strategy", "bmuf"], ["lots"]),

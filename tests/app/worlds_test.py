@@ -53,6 +53,19 @@ class Worlds(CliTest):
                         real = run("train", *self.task, *options, ranks=workers)
                         self.assertEqual(weights(self.simulate(workers, *options)), weights(real))
 
+    def test_compressed_gradients_end_in_the_same_weights_in_both_worlds(self):
+        for compression in ("bits:1", "bits:8", "fp16"):
+            for more in ([], ["--buffered", "true"], ["--bucket-bytes", "300"], ["--quantise-threshold", "mean"],
+                         ["--error-feedback", "false"], ["--auto-minibatch", "true", "--minibatch-search-samples", "100"]):
+                with self.subTest(compression=compression, more=more):
+                    options = ["--strategy", "data_parallel", "--compression", compression, *more]
+                    self.assertEqual(weights(self.simulate(3, *options)), weights(run("train", *self.task, *options, ranks=3)))
+
+    def test_gradients_of_32_bits_are_uncompressed(self):
+        options = ["--strategy", "data_parallel"]
+        self.assertEqual(weights(self.simulate(3, *options, "--gradient-bits", "32")), weights(self.simulate(3, *options)))
+        self.assertNotEqual(weights(self.simulate(3, *options, "--gradient-bits", "1")), weights(self.simulate(3, *options)))
+
     def test_buckets_and_overlap_end_in_the_same_weights_in_both_worlds(self):
         for workers, collective in ((2, "ring"), (3, "tree"), (4, "halving_doubling")):
             for bucket in ("100", "333", "100000000"):
@@ -98,7 +111,7 @@ class Worlds(CliTest):
     def test_local_optimisers_and_losses_end_in_the_same_weights_in_both_worlds(self):
         for options in (["--optimiser", "nesterov"], ["--optimiser", "adam"],
                         ["--optimiser", "adamw", "--l2", "0.01"], ["--optimiser", "sgd", "--l2", "0.001"],
-                        ["--loss", "squared_error", "--schedule", "exponential"], ["--warm-start-sweeps", "1"],
+                        ["--loss", "squared_error", "--schedule", "exponential"], ["--parallel-start-sweep", "2"],
                         ["--schedule", "newbob", "--newbob-restore", "true", "--reset-local-momentum", "false"]):
             for strategy in ("data_parallel", "bmuf"):
                 with self.subTest(options=options, strategy=strategy):

@@ -19,6 +19,7 @@ constexpr std::size_t length = 37;  // no multiple of any number of workers
 struct Seat {
   std::vector<float> parameters = std::vector<float>(length);
   std::vector<core::Matrix> layout{{0, {length, 1}}};
+  std::vector<core::Range> stages{{20, length}, {3, 20}, {0, 3}};
   std::unique_ptr<optim::LocalOptimiser> optimiser;
   std::unique_ptr<dist::Strategy> strategy;
   std::unique_ptr<dist::Replica> replica;
@@ -28,7 +29,7 @@ struct Seat {
     strategy = dist::make_strategy(name, options);
     optimiser = optim::make_optimiser(rule, worker.device(), layout, strategy->exchanges_gradients(worker.size()));
     std::iota(parameters.begin(), parameters.end(), start);
-    replica.reset(new dist::Replica{parameters, layout, *optimiser, {.momentum = 0.5f}});
+    replica.reset(new dist::Replica{parameters, layout, stages, *optimiser, {.momentum = 0.5f}});
     strategy->start(worker, *replica);
   }
 

@@ -11,11 +11,12 @@
 using namespace paragrad;
 using namespace paragrad::test;
 using metrics::RunFolder;
+using Existing = metrics::RunFolder::Existing;
 namespace fs = std::filesystem;
 
 TEST_CASE("a run folder is made with the folders above it", "[metrics]") {
   const TemporaryFolder folder;
-  const RunFolder run(folder.file("a/b/run"), false);
+  const RunFolder run(folder.file("a/b/run"), Existing::refuse);
   CHECK(fs::is_directory(folder.file("a/b/run")));
   CHECK(run.file("x") == folder.file("a/b/run/x"));
 }
@@ -24,19 +25,19 @@ TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "
   const TemporaryFolder folder;
   const std::string path = folder.file("run");
   {
-    RunFolder run(path, false);
+    RunFolder run(path, Existing::refuse);
     run.write("config.toml", "first = 1\n");
     run.record({{"sweep", 1}});
     write_text(path + "/checkpoint.h5", "weights");
     write_text(path + "/notes.txt", "mine");
   }
-  REQUIRE_THROWS_AS(RunFolder(path, false), core::ConfigError);
-  REQUIRE_THROWS_WITH(RunFolder(path, false), contains_text(path) && contains_text("--overwrite"));
+  REQUIRE_THROWS_AS(RunFolder(path, Existing::refuse), core::ConfigError);
+  REQUIRE_THROWS_WITH(RunFolder(path, Existing::refuse), contains_text(path) && contains_text("--overwrite"));
   CHECK(read_text(path + "/config.toml") == "first = 1\n");  // the refusal has touched nothing
   CHECK(read_text(path + "/metrics.jsonl") == "{\"sweep\":1}\n");
   CHECK(read_text(path + "/checkpoint.h5") == "weights");
 
-  const RunFolder again(path, true);
+  const RunFolder again(path, Existing::replace);
   CHECK_FALSE(fs::exists(path + "/config.toml"));
   CHECK_FALSE(fs::exists(path + "/checkpoint.h5"));
   CHECK(read_text(path + "/metrics.jsonl").empty());
@@ -46,15 +47,15 @@ TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "
 TEST_CASE("a folder that cannot be made is the user's to mend", "[metrics]") {
   const TemporaryFolder folder;
   write_text(folder.file("file"), "in the way");
-  CHECK_THROWS_AS(RunFolder(folder.file("file"), false), core::ConfigError);
-  CHECK_THROWS_AS(RunFolder(folder.file("file/below"), false), core::ConfigError);
-  CHECK_THROWS_AS(RunFolder("/proc/paragrad-run", false), core::ConfigError);
+  CHECK_THROWS_AS(RunFolder(folder.file("file"), Existing::refuse), core::ConfigError);
+  CHECK_THROWS_AS(RunFolder(folder.file("file/below"), Existing::refuse), core::ConfigError);
+  CHECK_THROWS_AS(RunFolder("/proc/paragrad-run", Existing::refuse), core::ConfigError);
   CHECK(read_text(folder.file("file")) == "in the way");
 }
 
 TEST_CASE("a file is written whole or not at all", "[metrics]") {
   const TemporaryFolder folder;
-  const RunFolder run(folder.file("run"), false);
+  const RunFolder run(folder.file("run"), Existing::refuse);
   run.write("manifest.json", "old");
   run.write("manifest.json", "new");
   CHECK(read_text(run.file("manifest.json")) == "new");
@@ -78,7 +79,7 @@ TEST_CASE("a file is written whole or not at all", "[metrics]") {
 
 TEST_CASE("records are lines of valid JSON, there as soon as they are written", "[metrics]") {
   const TemporaryFolder folder;
-  RunFolder run(folder.file("run"), false);
+  RunFolder run(folder.file("run"), Existing::refuse);
   run.record({{"sweep", 1}, {"loss", 0.1 + 0.2}, {"text", "quote \" newline \n"}});
   run.record({{"loss", std::numeric_limits<double>::quiet_NaN()}});  // JSON has no NaN: null
   run.record({{"path", "not UTF-8: \xff"}});
@@ -99,6 +100,6 @@ TEST_CASE("a record that does not fit on the disk is told", "[metrics]") {
   const TemporaryFolder folder;
   fs::create_directories(folder.file("run"));
   fs::create_symlink("/dev/full", folder.file("run/metrics.jsonl"));
-  RunFolder run(folder.file("run"), false);
+  RunFolder run(folder.file("run"), Existing::refuse);
   CHECK_THROWS_AS(run.record({{"sweep", 1}}), core::ConfigError);
 }

@@ -147,7 +147,7 @@ TEST_CASE("Adam taken up again from its state goes on with the same bits", "[opt
       first->describe_state(from);
       second->describe_state(to);
       for (std::size_t i = 0; i < from.arrays.size(); ++i) to.arrays[i].values[0] = from.arrays[i].values[0];
-      for (std::size_t i = 0; i < from.numbers.size(); ++i) *to.numbers[i].value = *from.numbers[i].value;
+      for (std::size_t i = 0; i < from.numbers.size(); ++i) to.numbers[i].set(from.numbers[i].get());
       other = w;
     }
     first->gradients()[0] = second->gradients()[0] = static_cast<float>(step + 1);
@@ -176,10 +176,10 @@ TEST_CASE("a rule shows what it remembers, and forgets it", "[optim]") {
       elements += array.values.size();
       array.values[3] = 7;
     }
-    for (const auto& number : state.numbers) *number.value = 7;
+    for (const auto& number : state.numbers) number.set(7);
     optimiser->forget(*device);
     for (const auto& array : state.arrays) CHECK(array.values[3] == 0);
-    for (const auto& number : state.numbers) CHECK(*number.value == 0);
+    for (const auto& number : state.numbers) CHECK(number.get() == 0);
     return elements;
   };
   CHECK(remembered({.name = "sgd"}, false) == 0);

@@ -49,7 +49,7 @@ TEST_CASE("a timing run with a warm start, another minibatch or optimiser takes 
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   task.options.optimiser.name = GENERATE("sgd", "nesterov");
-  task.options.warm_start_sweeps = GENERATE(0, 1);
+  task.options.parallel_start_sweep = GENERATE(1, 2);
   task.options.minibatch = GENERATE(0u, 7u);
   task.options.l2 = 1e-4;
   const train::Result computed = task.simulate(3, cluster(3));
@@ -61,7 +61,7 @@ TEST_CASE("a timing run with a warm start, another minibatch or optimiser takes 
 TEST_CASE("a timing run has no scores, no weights and no checkpoint", "[train]") {
   test::SmallTask task;
   task.options.strategy = "data_parallel";
-  metrics::RunFolder folder(task.file("timed"), false);
+  metrics::RunFolder folder(task.file("timed"), metrics::RunFolder::Existing::refuse);
   const train::Result result = task.simulate(2, cluster(2), {.device = "meta"}, {&folder, nullptr});
   CHECK(result.timing_only);
   CHECK(result.parameters_sha256.empty());

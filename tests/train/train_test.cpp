@@ -151,7 +151,7 @@ TEST_CASE("a loss that is no number stops the training and names sweep and worke
 
 TEST_CASE("training goes on from a checkpoint, and refuses that of another model", "[train]") {
   test::SmallTask task;
-  metrics::RunFolder folder(task.file("run"), false);
+  metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
   const train::Result first = task.simulate(1, sim::free_platform(1), {}, {&folder, nullptr});
   const train::Checkpoint checkpoint = train::read_checkpoint(folder.file("checkpoint.h5"));
   CHECK(train::parameters_sha256(checkpoint.parameters) == first.parameters_sha256);
@@ -164,16 +164,25 @@ TEST_CASE("training goes on from a checkpoint, and refuses that of another model
   CHECK_THROWS_WITH(task.simulate(1), contains_text("holds the model '8-12-6:sigmoid', not '8-13-6:sigmoid'"));
 }
 
-TEST_CASE("a warm start is worker 0's training alone", "[train]") {
+TEST_CASE("sweeps before the parallel start are the training of one worker", "[train]") {
   test::SmallTask task;
   task.options.splits = 2;
-  task.options.warm_start_sweeps = 2;
-  task.options.strategy = "model_averaging";
-  const train::Result warm = task.simulate(2);
-  task.options.warm_start_sweeps = 0;
-  const train::Result cold = task.simulate(2);
-  CHECK(warm.train.loss < cold.train.loss);
-  CHECK(warm.samples == cold.samples);
+  task.options.parallel_start_sweep = task.options.sweeps + 1;
+  task.options.optimiser.name = GENERATE("momentum", "nesterov");
+  const std::string one = task.simulate(1).parameters_sha256;
+  task.options.strategy = GENERATE("model_averaging", "bmuf");
+  CHECK(task.simulate(2).parameters_sha256 == one);
+}
+
+TEST_CASE("data-parallel workers that start late go on as the lone worker does, momentum included", "[train]") {
+  test::SmallTask task;
+  task.options.splits = 1;
+  const train::Result one = task.simulate(1);
+  task.options.strategy = "data_parallel";
+  task.options.parallel_start_sweep = 2;
+  const train::Result late = task.simulate(3);
+  CHECK(late.train.loss == Approx(one.train.loss).epsilon(1e-5));
+  CHECK(late.samples == one.samples);
 }
 
 TEST_CASE("newbob with restore ends with the model of its best sweep, in the checkpoint too", "[train]") {
@@ -181,7 +190,7 @@ TEST_CASE("newbob with restore ends with the model of its best sweep, in the che
   task.options.schedule = {"newbob", 3.0, 0.5, 1, 0.005, true};
   task.options.sweeps = 8;
   task.options.strategy = "bmuf";
-  metrics::RunFolder folder(task.file("newbob"), false);
+  metrics::RunFolder folder(task.file("newbob"), metrics::RunFolder::Existing::refuse);
   const train::Result result = task.simulate(2, sim::free_platform(2), {}, {&folder, nullptr});
   std::ifstream lines(folder.file("metrics.jsonl"));
   double rate = 3, best = INFINITY;

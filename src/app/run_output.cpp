@@ -1,0 +1,87 @@
+#include "app/run_output.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace fs = std::filesystem;
+namespace {
+
+/// Options that change nothing of what is computed.
+const std::set<std::string> free_to_change{"checkpoint-every", "config",   "host-threads",   "out", "quiet",
+                                           "sync-stats",       "timeline", "timeline-events"};
+
+std::map<std::string, std::string> options_in(std::istream& config) {
+  std::map<std::string, std::string> options;
+  for (std::string line; std::getline(config, line);) {
+    const auto equals = line.find('=');
+    if (line.empty() || line.front() == '#' || equals == std::string::npos) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
+    if (!free_to_change.contains(key)) options[key] = line.substr(equals + 1);
+  }
+  return options;
+}
+
+void check_same_options(const std::string& path, const std::string& config) {
+  std::ifstream before_file(path);
+  std::istringstream now_text(config);
+  const auto before = options_in(before_file), now = options_in(now_text);
+  const auto value = [](const auto& options, const std::string& key) {
+    const auto found = options.find(key);
+    return found == options.end() ? std::string("nothing") : found->second;
+  };
+  for (const auto& options : {before, now})
+    for (const auto& [key, _] : options)
+      if (value(before, key) != value(now, key))
+        throw core::ConfigError(
+            core::format("cannot resume: the run in '{}' has {}={}, not {}; give the same options, or "
+                         "another --out",
+                         fs::path(path).parent_path().string(), key, value(before, key), value(now, key)));
+}
+
+std::string state_folder(const TrainingArguments& arguments) {
+  return arguments.out.empty() ? "" : arguments.out + "/state";
+}
+
+}  // namespace
+
+bool is_complete(const TrainingArguments& arguments) {
+  if (!arguments.resume) return false;
+  std::ifstream in(arguments.out + "/manifest.json");
+  const core::Json manifest = core::Json::parse(in, nullptr, false);
+  return !manifest.is_discarded() && manifest.contains("finished");
+}
+
+int say_complete(const TrainingArguments& arguments) {
+  fmt::print("the run in {} is complete: nothing to resume\n", arguments.out);
+  return success;
+}
+
+std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config) {
+  using Existing = metrics::RunFolder::Existing;
+  if (arguments.out.empty()) return std::nullopt;
+  Existing existing = arguments.overwrite ? Existing::replace : Existing::refuse;
+  if (const std::string before = arguments.out + "/config.toml"; arguments.resume && fs::exists(before)) {
+    check_same_options(before, config);
+    existing = train::can_resume(state_folder(arguments)) ? Existing::continue_it : Existing::replace;
+  }
+  std::optional<metrics::RunFolder> folder(std::in_place, arguments.out, existing);
+  folder->write("config.toml", config);
+  return folder;
+}
+
+train::Output output_of(const TrainingArguments& arguments, metrics::RunFolder* folder, metrics::Progress* progress) {
+  return {.folder = folder,
+          .progress = progress,
+          .state_folder = state_folder(arguments),
+          .state_every_blocks = arguments.checkpoint_every,
+          .resume = arguments.resume};
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/training.hpp"
+#include "metrics/run_folder.hpp"
+
+namespace paragrad::app {
+
+/// Whether --resume was given and the run in --out is complete: then there is nothing left to do.
+bool is_complete(const TrainingArguments& arguments);
+
+int say_complete(const TrainingArguments& arguments);
+
+/// The run's folder, with config.toml written; nothing without --out. With --resume a run that was interrupted is continued,
+/// if it has the same options. Throws ConfigError that names the first option that differs.
+std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config);
+
+/// Where the training reports to, and keeps its state.
+train::Output output_of(const TrainingArguments& arguments, metrics::RunFolder* folder, metrics::Progress* progress);
+
+}  // namespace paragrad::app

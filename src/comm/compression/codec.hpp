@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "backend/kernels.hpp"
+#include "comm/compression/gradient_sum.hpp"
+
+namespace paragrad::comm::compression {
+
+/// A stretch of the gradient that one worker adds up for all.
+struct Stripe {
+  core::Range range;                   ///< of the gradient
+  std::vector<core::Matrix> matrices;  ///< that it consists of, whole columns; positions relative to range.begin
+};
+
+/// A lossy way to write a stripe in few bytes, the same number every time. Calls kernels and nothing else, so that it may
+/// run under Communicator::run_kernels.
+class Codec {
+ public:
+  virtual ~Codec() = default;
+
+  virtual Grain grain() const = 0;
+
+  virtual std::size_t bytes(const Stripe& stripe) const = 0;  ///< a multiple of 4
+
+  /// u = x + residual; packed = code of u; residual = u - what it decodes to. An empty residual: u = x, and the error is
+  /// forgotten.
+  virtual void encode(backend::Device& device, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
+                      std::span<std::byte> packed) const = 0;
+
+  /// x = keep·x + what packed decodes to; keep is 0 or 1.
+  virtual void decode(backend::Device& device, const Stripe& stripe, std::span<const std::byte> packed, float keep,
+                      std::span<float> x) const = 0;
+};
+
+}  // namespace paragrad::comm::compression

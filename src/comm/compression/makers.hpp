@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "comm/compression/gradient_sum.hpp"
+
+// What compression/catalogue.def promises: make_<name>(parameter, options), one per file. The parameter is what follows the
+// colon, "" where there is none.
+namespace paragrad::comm::compression {
+
+#define COMPRESSION(name, syntax, description) \
+  std::unique_ptr<GradientSum> make_##name(std::string_view parameter, const CompressionOptions& options);
+#include "comm/compression/catalogue.def"
+#undef COMPRESSION
+
+/// The whole text as a number. Throws ConfigError that quotes it.
+double parse_parameter(std::string_view name, std::string_view text);
+
+}  // namespace paragrad::comm::compression

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "comm/compression/codec.hpp"
+#include "core/arena.hpp"
+
+namespace paragrad::comm::compression {
+
+/// The exchange of 1-bit SGD (Seide, Fu, Droppo, Li & Yu, Interspeech 2014), for any codec. Every worker owns one stripe of
+/// each bucket: 1. all encode their gradients, each adding what it left out last time; 2. stripe k goes to worker k, who
+/// decodes and adds them in rank order, his own as it would have been sent; 3. he adds what he left out of the last sum,
+/// encodes the sum and sends it to all; 4. everyone, the owner too, decodes what was sent, so that replicas stay equal.
+///
+/// Steps     2, each of n-1 messages: in step k to the worker k places on, from the one k places back.
+/// Bytes     every worker sends and receives 2 (n-1)/n of the encoded bucket.
+/// Order     rank order: ((x0 + x1) + x2) + …
+/// Stripes are cut between columns, nearly equal whatever matrix they lie in: vectors burden nobody in particular.
+class Striped : public GradientSum {
+ public:
+  Striped(std::unique_ptr<Codec> codec, bool error_feedback) : codec_(std::move(codec)), error_feedback_(error_feedback) {}
+
+  Grain grain() const override { return codec_->grain(); }
+  void start(Communicator& comm, std::span<const core::Matrix> layout, std::span<const core::Range> buckets) override;
+  void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) override;
+  void describe_state(core::State& state) override;
+
+ private:
+  /// How a bucket is cut.
+  struct Plan {
+    std::vector<Stripe> stripes;       // [workers]
+    std::vector<std::size_t> offsets;  // [workers + 1] of the encoded stripes, in bytes
+    core::Range mine;                  // where the residual of this worker's stripe lies in sum_residual_
+  };
+
+  Plan plan(std::span<const core::Matrix> layout, core::Range bucket, std::size_t workers) const;
+  std::span<std::byte> encoded(const Plan& plan, std::size_t stripe);
+  std::span<std::byte> received(const Plan& plan, std::size_t rank, std::size_t from);
+  std::span<float> residual(core::Range range) { return error_feedback_ ? range.of(residual_.span()) : std::span<float>{}; }
+  void encode_all(Communicator& comm, const Plan& plan, std::span<const float> gradient);
+  void add_up_mine(Communicator& comm, const Plan& plan, std::span<float> gradient);
+  void encode_mine(Communicator& comm, const Plan& plan, std::span<const float> gradient);
+  void spread(Communicator& comm, const Plan& plan);
+  void decode_all(Communicator& comm, const Plan& plan, std::span<float> gradient);
+
+  std::unique_ptr<Codec> codec_;
+  bool error_feedback_;
+  std::map<std::size_t, Plan> plans_;  // by the beginning of the bucket
+  core::Arena residual_;               // [parameters] what this worker left out of its gradients
+  core::Arena sum_residual_;           // and of the sums of its stripes, bucket after bucket
+  core::Arena encoded_;                // the stripes of the bucket in hand
+  core::Arena received_;               // this worker's stripe from every other one
+};
+
+}  // namespace paragrad::comm::compression

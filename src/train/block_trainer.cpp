@@ -1,0 +1,121 @@
+#include "train/block_trainer.hpp"
+
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "train/phase.hpp"
+
+namespace paragrad::train {
+
+void Sums::describe_state(core::State& state) {
+  state.add("loss", loss);
+  state.add("errors", errors);
+  state.add("samples", samples);
+}
+
+BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const Source& source, std::size_t largest_minibatch,
+                           PhaseTimes& times)
+    : worker_(worker),
+      options_(options),
+      source_(source),
+      times_(times),
+      strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
+      step_sizes_(options),
+      learner_(worker.device(), source.network, options, largest_minibatch, strategy_->exchanges_gradients(worker.size())),
+      stages_(learner_.stages(strategy_->stage_elements())),
+      replica_{learner_.parameters(), learner_.layout(), {}, learner_.optimiser(), {}} {
+  for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
+  replica_.stages = stage_elements_;
+  if (worker.device().computes())
+    cost_ = std::make_unique<LearnerCost>(worker.device(), source.network, options, largest_minibatch,
+                                          strategy_->exchanges_gradients(worker.size()));
+}
+
+void BlockTrainer::begin_sweep(const SweepSetting& setting) {
+  setting_ = setting;
+  replica_.learning_rate = setting.rate;
+  if (!setting.alone) strategy_->begin_sweep(worker_, replica_, setting.sweep);
+}
+
+BlockPlan BlockTrainer::plan(std::size_t block) const {
+  if (setting_.alone)
+    return plan_block(*source_.partition, block, dist::Share::minibatch, setting_.minibatch, 0, 1, options_.max_steps);
+  return plan_block(*source_.partition, block, strategy_->share(), setting_.minibatch, worker_.rank(), worker_.size(),
+                    options_.max_steps);
+}
+
+void BlockTrainer::train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums) {
+  position_ = position;
+  const double aggregate_before_s = times_.aggregate_s;
+  double block_s = 0;
+  {
+    const Phase block(worker_, core::Activity::block, block_s);
+    train_minibatches(plan, next, sums);
+    if (!setting_.alone) synchronise(plan.samples);
+  }
+  times_.optimise_s += block_s - (times_.aggregate_s - aggregate_before_s);
+}
+
+void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& next, Sums& sums) {
+  const auto minibatches = [&] {
+    for (minibatch_ = 0; minibatch_ < plan.mine.size(); ++minibatch_) {
+      const std::size_t mine = plan.mine[minibatch_], together = plan.together[minibatch_];
+      replica_.step =
+          exchanging() ? step_sizes_.of(setting_.rate, together) : step_sizes_.of_part(setting_.rate, mine, together);
+      train_minibatch(mine, next, sums);
+    }
+  };
+  // Nobody to wait for until the end of the block: then its minibatches are one computation.
+  if (exchanging())
+    minibatches();
+  else
+    worker_.compute(expected_work(plan), minibatches);
+}
+
+void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
+  if (exchanging()) return exchange_minibatch(mine, next, sums);
+  take_in(learner_.descend(mine, next, replica_.step), mine, sums);
+}
+
+void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
+  const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+    worker_.compute(costs[stage], [&] {
+      const backend::LossSum part = learner_.gradient(stages_[stage], mine, next, replica_.step);
+      if (stage == 0) take_in(part, mine, sums);
+    });
+    strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
+  }
+  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
+  strategy_->step(worker_, replica_);
+}
+
+void BlockTrainer::synchronise(std::size_t samples) {
+  if (exchanging()) return strategy_->synchronise(worker_, replica_, samples);  // each minibatch was a synchronisation
+  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
+  strategy_->synchronise(worker_, replica_, samples);
+}
+
+void BlockTrainer::take_in(backend::LossSum loss, std::size_t samples, Sums& sums) const {
+  if (!std::isfinite(loss.loss) && !setting_.trial)
+    throw core::ConfigError(core::format(
+        "the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds "
+        "the last complete sweep)",
+        loss.loss, worker_.rank(), setting_.sweep, position_ + 1, minibatch_ + 1));
+  sums.loss += loss.loss;
+  sums.errors += static_cast<double>(loss.errors);
+  sums.samples += static_cast<double>(samples);
+}
+
+backend::WorkMeter BlockTrainer::expected_work(const BlockPlan& plan) {
+  backend::WorkMeter work;
+  if (!cost_) return work;
+  std::size_t repeated = 0;  // minibatches like the first: all but the last, as a rule
+  while (repeated < plan.mine.size() && plan.mine[repeated] == plan.mine[0]) ++repeated;
+  if (repeated > 0) work += cost_->descend(plan.mine[0]) * repeated;
+  for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_->descend(plan.mine[i]);
+  return work;
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/worker.hpp"
+#include "dist/strategy.hpp"
+#include "train/learner.hpp"
+#include "train/plan.hpp"
+#include "train/source.hpp"
+#include "train/step_sizes.hpp"
+#include "train/times.hpp"
+
+namespace paragrad::train {
+
+/// Sums over samples.
+struct Sums {
+  double loss = 0;
+  double errors = 0;
+  double samples = 0;
+
+  void describe_state(core::State& state);
+};
+
+/// Who trains, and how.
+struct SweepSetting {
+  int sweep = 1;
+  double rate = 0;            ///< the schedule's
+  std::size_t minibatch = 0;  ///< see plan_block
+  bool alone = false;         ///< worker 0 trains as if there were nobody else, the others do nothing
+  bool trial = false;         ///< a loss that is no number is not an error but a result
+};
+
+/// One worker's replica and its part in the strategy: trains a block together with the peers, who make the same calls.
+class BlockTrainer {
+ public:
+  /// largest_minibatch: of all sweeps, for one worker. times: where the seconds are added.
+  BlockTrainer(comm::Worker& worker, const Options& options, const Source& source, std::size_t largest_minibatch,
+               PhaseTimes& times);
+
+  Learner& learner() { return learner_; }
+  LearnerCost* cost() { return cost_.get(); }
+  dist::Strategy& strategy() { return *strategy_; }
+  dist::Replica& replica() { return replica_; }
+  const StepSizes& step_sizes() const { return step_sizes_; }
+
+  void start_strategy() { strategy_->start(worker_, replica_); }
+  void begin_sweep(const SweepSetting& setting);
+
+  /// This worker's part of a block.
+  BlockPlan plan(std::size_t block) const;
+
+  /// All minibatches of a block and the agreement at its end. next hands out the samples in the order of the plan; position:
+  /// of the block in the sweep, for error messages. Adds to `sums`. Throws ConfigError when the loss is no longer finite.
+  void train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums);
+
+  bool idle() const { return setting_.alone && worker_.rank() != 0; }
+
+ private:
+  bool exchanging() const { return !setting_.alone && strategy_->exchanges_gradients(worker_.size()); }
+  void train_minibatches(const BlockPlan& plan, const NextBatch& next, Sums& sums);
+  void train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
+  void exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
+  void synchronise(std::size_t samples);
+  void take_in(backend::LossSum loss, std::size_t samples, Sums& sums) const;
+  backend::WorkMeter expected_work(const BlockPlan& plan);
+
+  comm::Worker& worker_;
+  const Options& options_;
+  const Source& source_;
+  PhaseTimes& times_;
+  std::unique_ptr<dist::Strategy> strategy_;
+  StepSizes step_sizes_;
+  Learner learner_;
+  std::vector<Learner::Stage> stages_;  // of an exchanged gradient
+  std::vector<core::Range> stage_elements_;
+  std::unique_ptr<LearnerCost> cost_;  // null where nothing is computed: then the work is counted as it comes
+  dist::Replica replica_;
+
+  SweepSetting setting_;
+  std::size_t position_ = 0;   // of the block
+  std::size_t minibatch_ = 0;  // in the block
+};
+
+}  // namespace paragrad::train

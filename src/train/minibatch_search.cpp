@@ -1,0 +1,43 @@
+#include "train/minibatch_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::train {
+
+void check(const MinibatchSearchOptions& options) {
+  if (options.frequency < 1)
+    throw core::ConfigError("the minibatch size can be tuned every sweep at most: --minibatch-tuning-frequency 1");
+  if (!(options.margin_percent >= 0))
+    throw core::ConfigError(
+        core::format("--minibatch-error-margin {}: a margin is 0 percent or more", options.margin_percent));
+}
+
+bool search_before(const MinibatchSearchOptions& options, int sweep) {
+  return options.enabled && sweep > 1 && (sweep - 1) % options.frequency == 0;
+}
+
+std::vector<std::size_t> sizes_to_try(const MinibatchSearchOptions& options, std::size_t configured, std::size_t present) {
+  const std::size_t smallest = std::max(configured, present / 2);
+  const std::size_t largest = std::max(smallest, std::min(options.largest, 2 * present));
+  std::vector<std::size_t> sizes{smallest};
+  for (double size = static_cast<double>(smallest) * std::sqrt(2.0); sizes.back() < largest; size *= std::sqrt(2.0)) {
+    const double grain = size < 256 ? 8 : 64;
+    const auto rounded = static_cast<std::size_t>(grain * std::round(size / grain));
+    if (std::min(rounded, largest) > sizes.back()) sizes.push_back(std::min(rounded, largest));
+  }
+  return sizes;
+}
+
+std::size_t search_minibatch(const MinibatchSearchOptions& options, const std::vector<std::size_t>& sizes,
+                             const std::function<double(std::size_t)>& loss) {
+  const double most = loss(sizes.front()) * (1 + options.margin_percent / 100);
+  std::size_t best = sizes.front();
+  for (std::size_t i = 1; i < sizes.size() && loss(sizes[i]) <= most; ++i) best = sizes[i];  // NaN is not <= anything
+  return best;
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,93 @@
+#include "train/saved_state.hpp"
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/sha256.hpp"
+#include "data/hdf5_file.hpp"
+
+namespace paragrad::train {
+namespace {
+
+constexpr const char* format_name = "paragrad-state";
+constexpr std::uint64_t format_version = 1;
+
+}  // namespace
+
+SavedState::SavedState(const core::State& state, const backend::Device& device) {
+  if (device.computes())
+    for (const auto& array : state.arrays) arrays_[array.name].assign(array.values.begin(), array.values.end());
+  for (const auto& number : state.numbers) numbers_[number.name] = number.get();
+}
+
+void SavedState::restore(const core::State& state, const backend::Device& device) const {
+  if (device.computes())
+    for (const auto& array : state.arrays) {
+      const auto saved = arrays_.find(array.name);
+      if (saved == arrays_.end() || saved->second.size() != array.values.size())
+        throw core::ConfigError(
+            core::format("the saved state has no array '{}' of {} elements", array.name, array.values.size()));
+      std::ranges::copy(saved->second, array.values.begin());
+    }
+  for (const auto& number : state.numbers) number.set(this->number(number.name));
+}
+
+double SavedState::number(const std::string& name) const {
+  const auto saved = numbers_.find(name);
+  if (saved == numbers_.end()) throw core::ConfigError(core::format("the saved state has no number '{}'", name));
+  return saved->second;
+}
+
+std::string SavedState::checksum() const {
+  core::Sha256 hash;
+  for (const auto& [name, values] : arrays_) {
+    hash.update(std::as_bytes(std::span(name)));
+    hash.update(std::as_bytes(std::span(values)));
+  }
+  for (const auto& [name, value] : numbers_) {
+    hash.update(std::as_bytes(std::span(name)));
+    hash.update(std::as_bytes(std::span(&value, 1)));
+  }
+  return hash.finish();
+}
+
+void SavedState::write(const std::string& path) const {
+  auto file = data::Hdf5File::create(path);
+  file.set_text("/", "format", format_name);
+  file.set_count("/", "version", format_version);
+  file.set_text("/", "sha256", checksum());
+  file.create_group("/numbers");
+  std::vector<std::string> array_names, number_names;
+  for (const auto& [name, values] : arrays_) {
+    file.write("/arrays/" + std::to_string(array_names.size()), std::span<const float>(values));
+    array_names.push_back(name);
+  }
+  for (const auto& [name, value] : numbers_) {
+    file.set_number("/numbers", std::to_string(number_names.size()), value);
+    number_names.push_back(name);
+  }
+  file.set_texts("/", "array_names", array_names);
+  file.set_texts("/", "number_names", number_names);
+  file.finish();
+}
+
+SavedState SavedState::read(const std::string& path) {
+  const auto file = data::Hdf5File::open(path);
+  if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
+    throw core::ConfigError(core::format("'{}' is an HDF5 file but not the state of a run", path));
+  if (const auto version = file.count("/", "version"); version != format_version)
+    throw core::ConfigError(
+        core::format("state '{}' has format version {}; this program reads version {}", path, version, format_version));
+  SavedState state;
+  const auto array_names = file.texts("/", "array_names"), number_names = file.texts("/", "number_names");
+  for (std::size_t i = 0; i < array_names.size(); ++i)
+    state.arrays_[array_names[i]] = file.read<float>("/arrays/" + std::to_string(i));
+  for (std::size_t i = 0; i < number_names.size(); ++i)
+    state.numbers_[number_names[i]] = file.number("/numbers", std::to_string(i));
+  if (state.checksum() != file.text("/", "sha256"))
+    throw core::ConfigError(core::format("state '{}' is damaged: it does not match its checksum", path));
+  return state;
+}
+
+}  // namespace paragrad::train

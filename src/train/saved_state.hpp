@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/kernels.hpp"
+#include "core/state.hpp"
+
+namespace paragrad::train {
+
+/// A copy, in host memory, of what parts of a training remember: to try something and come back, or on its way to a file.
+class SavedState {
+ public:
+  SavedState() = default;
+
+  /// On a device that does not compute arrays have no content, and only numbers are copied.
+  SavedState(const core::State& state, const backend::Device& device);
+
+  /// Puts all of it back. Throws ConfigError that names what is missing or has another length.
+  void restore(const core::State& state, const backend::Device& device) const;
+
+  bool has(const std::string& name) const { return arrays_.contains(name); }
+  std::size_t length(const std::string& name) const { return arrays_.at(name).size(); }
+  double number(const std::string& name) const;  ///< Throws ConfigError if there is none.
+
+  /// HDF5, written beside and renamed. Throws ConfigError.
+  void write(const std::string& path) const;
+
+  /// Throws ConfigError: missing, foreign or damaged file (the stored checksum is checked).
+  static SavedState read(const std::string& path);
+
+ private:
+  std::string checksum() const;
+
+  std::map<std::string, std::vector<float>> arrays_;
+  std::map<std::string, double> numbers_;
+};
+
+}  // namespace paragrad::train

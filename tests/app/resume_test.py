@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""A run that is killed and taken up again ends in the weights of the run that was not."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
+
+
+class Resume(CliTest):
+    @property
+    def options(self) -> list[str]:
+        return ["--data", self.data, "--model", "8-64-64-6:sigmoid", "--learning-rate", "0.1", "--sweeps", "40", "--blocks", "6",
+                "--minibatch", "16", "--quiet", "--strategy", "data_parallel", "--gradient-bits", "1", "--buffered", "true",
+                "--parallel-start-sweep", "2"]
+
+    def command(self, world: str, out: str, *more: str) -> list[str]:
+        launcher = [MPIEXEC, "-n", "2", PROGRAM, "train"] if world == "mpi" else \
+            [PROGRAM, "simulate", "--workers", "2", "--platform", PLATFORM]
+        return [*launcher, *self.options, "--out", out, "--checkpoint-every", "2", "--resume", *more]
+
+    def kill_after_another_state(self, command: list[str], out: str) -> bool:
+        """Starts it and kills all its processes when it has written a new state; False if it ended before."""
+        pointer = os.path.join(out, "state", "latest.json")
+        before = open(pointer).read() if os.path.exists(pointer) else ""
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            for _ in range(30000):
+                if process.poll() is not None:
+                    return False
+                try:
+                    if open(pointer).read() != before:
+                        return True
+                except OSError:
+                    pass
+                time.sleep(0.001)
+            self.fail("no state was written in 30 s")
+        finally:
+            for rank in self.processes_with(out):
+                os.kill(rank, signal.SIGKILL)
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+    @staticmethod
+    def processes_with(argument: str) -> list[int]:
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                arguments = open(f"/proc/{entry}/cmdline").read().split("\0")
+                if argument in arguments and os.path.samefile(f"/proc/{entry}/exe", PROGRAM):
+                    found.append(int(entry))
+            except OSError:
+                pass  # it has ended meanwhile
+        return found
+
+    def test_a_killed_run_is_taken_up_in_either_world(self):
+        whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
+        for world in ("simulation", "mpi"):
+            with self.subTest(world=world):
+                out = str(self.folder / world)
+                kills = sum(self.kill_after_another_state(self.command(world, out), out) for _ in range(3))
+                self.assertGreater(kills, 0)
+                result = subprocess.run(self.command(world, out), capture_output=True, text=True, timeout=120)
+                self.assertEqual(weights(result), whole)
+                records = [json.loads(line) for line in open(os.path.join(out, "metrics.jsonl"))]
+                self.assertEqual([record["sweep"] for record in records[:-1]], list(range(1, 41)))
+                self.assertTrue(records[-1]["end"])
+                self.assertFalse(os.path.exists(os.path.join(out, "state")))
+
+    def test_a_complete_run_has_nothing_to_resume(self):
+        out = str(self.folder / "complete")
+        first = run(*self.command("simulation", out)[1:])
+        again = run(*self.command("simulation", out)[1:])
+        self.assertEqual((again.returncode, again.stdout), (0, f"the run in {out} is complete: nothing to resume\n"))
+        self.assertTrue(weights(first))
+
+    def test_what_does_not_fit_is_refused_and_nothing_is_lost(self):
+        out = str(self.folder / "partial")
+        self.assertTrue(self.kill_after_another_state(self.command("simulation", out), out))
+        self.assert_refused(run(*self.command("simulation", out, "--l2", "0.1")[1:]), "cannot resume", "l2")
+        others = self.command("simulation", out)
+        others[others.index("--workers") + 1] = "3"
+        self.assert_refused(run(*others[1:]), "cannot resume", "workers")
+        copy = str(self.folder / "copy")
+        shutil.copytree(out, copy)
+        for folder, _, files in os.walk(os.path.join(copy, "state")):
+            for name in files:
+                if name == "worker-00001.h5":
+                    with open(os.path.join(folder, name), "r+b") as file:
+                        file.seek(-9, os.SEEK_END)
+                        byte = file.read(1)
+                        file.seek(-9, os.SEEK_END)
+                        file.write(bytes([byte[0] ^ 1]))
+        self.assert_refused(run(*self.command("simulation", copy)[1:]), "worker-00001.h5")
+        whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
+        self.assertEqual(weights(run(*self.command("simulation", out)[1:])), whole)
+
+    def test_options_that_make_no_sense_are_refused(self):
+        task = [*self.options, "--workers", "2", "--platform", PLATFORM]
+        self.assert_refused(run("simulate", *task, "--resume"), "--out")
+        self.assert_refused(run("simulate", *task, "--checkpoint-every", "1"), "--out")
+        self.assert_refused(run("simulate", *task, "--resume", "--overwrite", "--out", str(self.folder / "x")), "--overwrite")
+        self.assert_refused(run("simulate", *task, "--device", "meta", "--resume", "--out", str(self.folder / "x")), "timing")
+
+
+if __name__ == "__main__":
+    unittest.main()

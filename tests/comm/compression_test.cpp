@@ -1,0 +1,190 @@
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "catch.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/compression/gradient_sum.hpp"
+#include "comm/compression/striped.hpp"
+#include "comm/counting.hpp"
+#include "core/errors.hpp"
+#include "core/philox.hpp"
+#include "thread_communicator.hpp"
+
+using namespace paragrad;
+using comm::Communicator;
+using comm::GradientSum;
+using comm::Grain;
+
+namespace {
+
+const std::vector<core::Matrix> layout{{0, {33, 7}}, {231, {33, 1}}, {264, {5, 33}}, {429, {5, 1}}, {434, {64, 3}}};
+constexpr std::size_t length = 434 + 192;
+const std::vector<core::Range> buckets{{429, length}, {0, 429}};  // last layer first
+
+const std::vector<std::string> lossy{"bits:1", "bits:2", "bits:4", "bits:8", "bits:16", "fp16", "bf16"};
+
+float gradient_of(int step, int worker, std::size_t i) {
+  const core::RandomStream random(7, core::Purpose::generator, static_cast<std::uint32_t>(100 * step + worker));
+  return static_cast<float>(random.normal(i) * (i % 33 == 0 ? 5 : 0.1) + (i % 7 == 0 ? 0.05 : 0));
+}
+
+/// What came of a few steps of some workers.
+struct Outcome {
+  std::vector<std::vector<float>> sums;  // [workers] of the last step
+  std::vector<double> delivered;         // [length] all sums of all steps, of worker 0
+  std::vector<double> wanted;            // [length] and what they stand for
+  double kept = 0;                       // all that is left out in the end
+  std::vector<std::uint64_t> bytes;      // [workers] sent
+};
+
+Outcome sum_up(int workers, int steps, const std::function<std::unique_ptr<GradientSum>()>& make) {
+  Outcome outcome;
+  outcome.sums.resize(static_cast<std::size_t>(workers));
+  outcome.bytes.resize(static_cast<std::size_t>(workers));
+  outcome.delivered.assign(length, 0);
+  outcome.wanted.assign(length, 0);
+  for (int step = 0; step < steps; ++step)
+    for (int worker = 0; worker < workers; ++worker)
+      for (std::size_t i = 0; i < length; ++i) outcome.wanted[i] += gradient_of(step, worker, i);
+  std::mutex mutex;
+  comm::testing::run_threads(workers, [&](Communicator& threads) {
+    comm::CountingCommunicator comm(threads);
+    const auto sum = make();
+    sum->start(comm, layout, buckets);
+    std::vector<float> gradient(length);
+    for (int step = 0; step < steps; ++step) {
+      for (std::size_t i = 0; i < length; ++i) gradient[i] = gradient_of(step, comm.rank(), i);
+      for (const core::Range bucket : buckets) (*sum)(comm, bucket, gradient);
+      if (comm.rank() == 0)
+        for (std::size_t i = 0; i < length; ++i) outcome.delivered[i] += gradient[i];
+    }
+    core::State state;
+    sum->describe_state(state);
+    const std::lock_guard lock(mutex);
+    outcome.sums[static_cast<std::size_t>(comm.rank())] = gradient;
+    outcome.bytes[static_cast<std::size_t>(comm.rank())] = comm.bytes();
+    for (const auto& array : state.arrays)
+      if (array.name.ends_with("residual"))
+        for (const float value : array.values) outcome.kept += value;
+  });
+  return outcome;
+}
+
+Outcome sum_up(int workers, int steps, const comm::CompressionOptions& options) {
+  return sum_up(workers, steps, [&] { return comm::make_gradient_sum(options); });
+}
+
+double total(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.); }
+
+/// Writes floats as they are: what is left is the order of the sums.
+class Verbatim : public comm::compression::Codec {
+ public:
+  Grain grain() const override { return Grain::column; }
+  std::size_t bytes(const comm::compression::Stripe& stripe) const override { return stripe.range.size() * sizeof(float); }
+  void encode(backend::Device&, const comm::compression::Stripe&, std::span<const float> x, std::span<float>,
+              std::span<std::byte> packed) const override {
+    std::memcpy(packed.data(), x.data(), packed.size());
+  }
+  void decode(backend::Device& device, const comm::compression::Stripe&, std::span<const std::byte> packed, float keep,
+              std::span<float> x) const override {
+    std::vector<float> values(x.size());
+    std::memcpy(values.data(), packed.data(), packed.size());
+    if (keep == 0) device.fill(0, x);
+    device.add(values, x);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what is sent and what is kept is all there was", "[comm][compression]") {
+  const std::string name = GENERATE(from_range(lossy));
+  const bool at_mean = name == "bits:1" ? GENERATE(false, true) : false;
+  const int workers = GENERATE(1, 2, 5);
+  CAPTURE(name, at_mean, workers);
+  const Outcome outcome = sum_up(workers, 12, {.name = name, .threshold_at_mean = at_mean});
+  CHECK(total(outcome.delivered) + outcome.kept == Approx(total(outcome.wanted)).margin(2e-3));
+}
+
+TEST_CASE("without error feedback nothing is kept, and much is lost", "[comm][compression]") {
+  const Outcome with = sum_up(3, 60, {.name = "bits:1"});
+  const Outcome without = sum_up(3, 60, {.name = "bits:1", .error_feedback = false});
+  CHECK(without.kept == 0);
+  const auto lost = [](const Outcome& outcome) {
+    double sum = 0;
+    for (std::size_t i = 0; i < length; ++i) sum += std::abs(outcome.delivered[i] - outcome.wanted[i]);
+    return sum;
+  };
+  CHECK(lost(with) < 0.5 * lost(without));
+}
+
+TEST_CASE("all workers end with the same bits, whoever is slow", "[comm][compression]") {
+  const std::string name = GENERATE(from_range(lossy));
+  const int workers = GENERATE(2, 3, 8);
+  CAPTURE(name, workers);
+  const Outcome outcome = sum_up(workers, 3, {.name = name});
+  for (const auto& sum : outcome.sums) CHECK(sum == outcome.sums.front());
+}
+
+TEST_CASE("stripes are summed in rank order", "[comm][compression]") {
+  const int workers = GENERATE(1, 2, 3, 7);
+  const Outcome stripes =
+      sum_up(workers, 1, [] { return std::make_unique<comm::compression::Striped>(std::make_unique<Verbatim>(), false); });
+  const Outcome server = sum_up(workers, 1, {.collective = "parameter_server"});
+  CHECK(stripes.sums == server.sums);
+}
+
+TEST_CASE("32 bits are the gradients as they are", "[comm][compression]") {
+  const std::string collective = GENERATE("ring", "butterfly");
+  CHECK(sum_up(3, 2, {.name = "bits:32", .collective = collective}).sums ==
+        sum_up(3, 2, {.name = "none", .collective = collective}).sums);
+}
+
+TEST_CASE("with one bit a thirtieth of the bytes is sent of columns of 512, with no hot spot for a vector",
+          "[comm][compression]") {
+  const int workers = 4;
+  const std::size_t rows = GENERATE(512u, 2048u);
+  const std::vector<core::Matrix> layout{{0, {rows, 64}}, {rows * 64, {rows, 1}}};
+  const std::size_t length = rows * 65;
+  std::vector<std::uint64_t> bytes(workers);
+  comm::testing::run_threads(workers, [&](Communicator& threads) {
+    comm::CountingCommunicator comm(threads);
+    const auto sum = comm::make_gradient_sum({.name = "bits:1"});
+    const std::vector<core::Range> all{{0, length}};
+    sum->start(comm, layout, all);
+    std::vector<float> gradient(length, 1);
+    (*sum)(comm, all.front(), gradient);
+    bytes[static_cast<std::size_t>(comm.rank())] = comm.bytes();
+  });
+  const double as_floats = 2. * (workers - 1) / workers * static_cast<double>(length * sizeof(float));
+  for (const std::uint64_t sent : bytes) CHECK(static_cast<double>(sent) <= as_floats / 30 * 1.05);
+  CHECK(static_cast<double>(std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0})) <= workers * as_floats / 30);
+}
+
+TEST_CASE("a gradient is cut between columns or matrices", "[comm][compression]") {
+  CHECK(comm::cut_below(layout, Grain::element, 40) == 40);
+  CHECK(comm::cut_below(layout, Grain::column, 40) == 33);
+  CHECK(comm::cut_below(layout, Grain::column, 66) == 66);
+  CHECK(comm::cut_below(layout, Grain::column, 240) == 231);
+  CHECK(comm::cut_below(layout, Grain::column, 271) == 269);
+  CHECK(comm::cut_below(layout, Grain::matrix, 271) == 264);
+  CHECK(comm::cut_below(layout, Grain::matrix, length) == length);
+  for (std::size_t begin = 0; begin < length; ++begin) {
+    const std::size_t from = comm::cut_below(layout, Grain::column, begin),
+                      to = comm::cut_below(layout, Grain::column, length / 2 + begin / 2);
+    std::size_t covered = 0;
+    for (const core::Matrix& part : comm::columns_within(layout, {from, to})) {
+      CHECK(part.begin == covered);
+      covered += part.shape.size();
+    }
+    CHECK(covered == to - from);
+  }
+}
+
+TEST_CASE("compression names what it does not know", "[comm][compression]") {
+  CHECK_THROWS_WITH(comm::make_gradient_sum({.name = "zip"}), contains_text("zip") && contains_text("bits:K"));
+  CHECK_THROWS_WITH(comm::make_gradient_sum({.name = "bits"}), contains_text("write bits:K"));
+  CHECK_THROWS_WITH(comm::make_gradient_sum({.name = "fp16:2"}), contains_text("write fp16"));
+  for (const std::string bits : {"0", "3", "-1", "1.5", "64", "nan", "one"})
+    CHECK_THROWS_AS(comm::make_gradient_sum({.name = "bits:" + bits}), core::ConfigError);
+}

@@ -1,0 +1,76 @@
+#include <filesystem>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "support.hpp"
+#include "train/state_store.hpp"
+
+using namespace paragrad;
+
+namespace {
+
+/// Nodes on which computing and talking take time, so that one can die on the way.
+sim::Platform cluster(int nodes) {
+  sim::Platform platform = sim::free_platform(nodes);
+  platform.device = {1e9, 1e9, 1, 1, 1e-6};
+  return platform;
+}
+
+struct Case {
+  std::string strategy;
+  std::string compression = "none";
+  bool buffered = false;
+  std::string optimiser = "momentum";
+  bool reset = true;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.strategy << " " << c.compression << " " << c.optimiser;
+}
+
+void configure(train::Options& options, const Case& c) {
+  options.strategy = c.strategy;
+  options.strategy_options.compression.name = c.compression;
+  options.strategy_options.buffered = c.buffered;
+  options.strategy_options.reset_local_momentum = c.reset;
+  options.optimiser.name = c.optimiser;
+  options.sweeps = 3;
+  options.schedule = {"newbob", 0.2, 0.5, 1, 0.2, true};
+}
+
+/// Worker 1 dies at this time; says whether the training ended because of it.
+bool dies(const test::SmallTask& task, double at_s, const train::Output& output) {
+  sim::Platform platform = cluster(3);
+  platform.faults.push_back({.at_s = at_s, .kind = sim::Platform::Fault::Kind::worker, .id = 1});
+  try {
+    task.simulate(3, platform, {}, output);
+  } catch (const comm::Failure&) {
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a training that dies on the way is taken up again to the same bits, whenever and however often", "[train]") {
+  const Case c =
+      GENERATE(Case{"data_parallel", "bits:1"}, Case{"data_parallel", "bits:4", true},
+               Case{"data_parallel", "none", true, "nesterov"}, Case{"bmuf"}, Case{"bmuf", "none", false, "nesterov", false},
+               Case{"model_averaging", "none", false, "momentum", false}, Case{"post_local_sgd", "bits:1"});
+  CAPTURE(c);
+  test::SmallTask task;
+  configure(task.options, c);
+  const train::Result whole = task.simulate(3, cluster(3));
+  const std::size_t every = GENERATE(1u, 3u);
+  metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
+  const train::Output output{
+      .folder = &folder, .state_folder = task.file("run/state"), .state_every_blocks = every, .resume = true};
+  for (const double share : {0.35, 0.3, 0.2}) CHECK(dies(task, share * whole.training_s, output));
+  if (every == 1) CHECK(train::can_resume(output.state_folder));
+  const train::Result resumed = task.simulate(3, cluster(3), {}, output);
+  CHECK(resumed.parameters_sha256 == whole.parameters_sha256);
+  CHECK(resumed.samples == whole.samples);
+  CHECK(resumed.valid.loss == whole.valid.loss);
+  CHECK(folder.records() == 3);
+  CHECK_FALSE(std::filesystem::exists(output.state_folder));
+}
