@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/philox.hpp"
 #include "sim/calibration/timing.hpp"
 
 namespace paragrad::sim::calibration {
@@ -41,6 +42,7 @@ class Parameters {
 struct Bench {
   Parameters parameters;
   core::Arena activations;  // three arrays
+  core::Arena gradient;     // random numbers, where a kernel's time depends on them
   std::vector<std::int32_t> labels;
 
   std::span<float> activation(std::size_t which, std::size_t count) {
@@ -77,22 +79,32 @@ Call product_call(Bench& bench, Kernel kernel, std::size_t batch, std::size_t in
 }
 
 /// Gradients of 1 bit in columns of about 512. Packed they are what is sent, or has just arrived.
-Call coding_call(Bench& bench, Kernel kernel, std::size_t count) {
+Call quantising_call(Bench& bench, Kernel kernel, std::size_t count) {
   const backend::Quantiser quantiser;
   const std::size_t columns = std::max<std::size_t>(1, (count + 256) / 512), rows = count / columns;
   const std::size_t packed_bytes = columns * quantiser.column_bytes(rows);
   const auto packed = std::as_writable_bytes(bench.activation(0, packed_bytes / sizeof(float)));
   const auto moving = [&bench, elements = columns * rows] { return bench.parameters.next(elements); };
   if (kernel == Kernel::quantise)
-    return [=](Device& device) {
-      const auto gradient = moving();
+    return [=, gradient = bench.gradient.span().first(columns * rows)](Device& device) {
       device.quantise(quantiser, rows, columns, gradient, moving(), packed);
     };
   return [=](Device& device) { device.dequantise(quantiser, rows, columns, packed, 0, moving()); };
 }
 
-/// Arrays of the stream's length; those of parameters move on with each call.
-Call streaming_call(Bench& bench, Kernel kernel, std::size_t count) {
+/// The largest hundredth of a gradient. Packed it is what is sent, or has just arrived.
+Call selecting_call(Device& device, Bench& bench, Kernel kernel, std::size_t count) {
+  const std::size_t keep = count / 100;
+  const auto packed = std::as_writable_bytes(bench.activation(0, 2 * keep));
+  const auto gradient = bench.gradient.span().first(count);
+  if (kernel == Kernel::select_largest)
+    return [=, &bench](Device& on) { on.select_largest(keep, gradient, bench.parameters.next(count), packed); };
+  device.select_largest(keep, gradient, {}, packed);
+  return [=, &bench](Device& on) { on.scatter_add(packed, 0, bench.parameters.next(count)); };
+}
+
+/// Arrays of the stream's length; those of parameters move on with each call. `device` prepares what they hold.
+Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t count) {
   constexpr std::size_t classes = 10;
   const std::size_t rows = std::max<std::size_t>(1, count / classes);
   const auto y = [&] { return bench.activation(0, count); };
@@ -156,7 +168,17 @@ Call streaming_call(Bench& bench, Kernel kernel, std::size_t count) {
       };
     case Kernel::quantise:
     case Kernel::dequantise:
-      return coding_call(bench, kernel, count);
+      return quantising_call(bench, kernel, count);
+    case Kernel::select_largest:
+    case Kernel::scatter_add:
+      return selecting_call(device, bench, kernel, count);
+    case Kernel::orthonormalise: {
+      constexpr std::size_t rank = 4;
+      const std::size_t length = std::max<std::size_t>(1, count / rank);
+      return [=, &bench](Device& on) { on.orthonormalise(length, rank, bench.parameters.next(length * rank)); };
+    }
+    case Kernel::squared_norm:
+      return [=](Device& on) { on.squared_norm(moving()); };
     default:
       throw std::logic_error("no kernel that streams");
   }
@@ -176,9 +198,10 @@ KernelTable blank(Kernel kernel, const KernelGrid& grid) {
 std::uint64_t bytes_per_element(Kernel kernel) {
   constexpr std::size_t count = 5120;  // whole rows of every kernel: of 10 classes, of 512 columns
   const auto meta = backend::make_device("meta");
-  Bench bench{Parameters(*meta, count), meta->allocate(3 * count), std::vector<std::int32_t>(count)};
+  Bench bench{Parameters(*meta, count), meta->allocate(3 * count), meta->allocate(count), std::vector<std::int32_t>(count)};
+  const Call call = streaming_call(*meta, bench, kernel, count);
   const std::uint64_t before = meta->meter().of(backend::KernelKind::streaming).bytes;
-  streaming_call(bench, kernel, count)(*meta);
+  call(*meta);
   return (meta->meter().of(backend::KernelKind::streaming).bytes - before) / count;
 }
 
@@ -190,9 +213,14 @@ class Measurement {
     const auto activation = static_cast<std::size_t>(std::max(largest_product, largest_stream));
     const auto largest = static_cast<std::size_t>(std::max(grid.width.back() * grid.width.back(), largest_stream));
     Device& device = worker.device();
-    bench_ = std::make_unique<Bench>(
-        Bench{Parameters(device, largest), device.allocate(3 * activation), std::vector<std::int32_t>(activation)});
+    bench_ = std::make_unique<Bench>(Bench{Parameters(device, largest), device.allocate(3 * activation),
+                                           device.allocate(static_cast<std::size_t>(largest_stream)),
+                                           std::vector<std::int32_t>(activation)});
     device.fill(0.5f, bench_->activations.span());
+    if (!device.computes()) return;
+    const core::RandomStream random(1, core::Purpose::generator);
+    for (std::size_t i = 0; i < bench_->gradient.size(); ++i)
+      bench_->gradient.span()[i] = static_cast<float>(2 * random.uniform(i) - 1);
   }
 
   /// One pass over all points of a table, keeping the least.
@@ -201,7 +229,7 @@ class Measurement {
     const std::uint64_t width = bytes_per_element(kernel);
     for (std::size_t i = 0; i < table.sizes[0].size(); ++i) {
       const auto elements = std::max<std::size_t>(1, static_cast<std::size_t>(table.sizes[0][i]) / width);
-      take(table.time_s[i], streaming_call(*bench_, kernel, elements));
+      take(table.time_s[i], streaming_call(worker_.device(), *bench_, kernel, elements));
     }
   }
 

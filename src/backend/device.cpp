@@ -8,6 +8,9 @@ namespace paragrad::backend {
 
 namespace {
 
+constexpr std::size_t pair_bytes = 8;  // of a selected element: index and value
+constexpr std::uint64_t pair_indices = std::uint64_t{1} << 32;
+
 void expect_size(const char* kernel, const char* argument, std::size_t size, std::size_t wanted) {
   if (size != wanted)
     throw std::logic_error(core::format("{}: {} has {} elements where {} are wanted", kernel, argument, size, wanted));
@@ -235,6 +238,39 @@ void Device::dequantise(const Quantiser& quantiser, std::size_t rows, std::size_
   if (keep != 0 && keep != 1) throw std::logic_error("dequantise: keep is neither 0 nor 1");
   count_coding(Kernel::dequantise, x.size(), keep == 0 ? 1 : 2, keep == 0 ? 1 : 2, packed.size());
   do_dequantise(quantiser, rows, columns, packed.data(), keep, x.data());
+}
+
+void Device::select_largest(std::size_t keep, std::span<const float> x, std::span<float> residual,
+                            std::span<std::byte> packed) {
+  if (keep > x.size() || x.size() > pair_indices)
+    throw std::logic_error(core::format("select_largest: {} of {} elements", keep, x.size()));
+  if (!residual.empty()) expect_size("select_largest", "residual", residual.size(), x.size());
+  expect_size("select_largest", "packed", packed.size(), pair_bytes * keep);
+  const std::uint64_t flops = residual.empty() ? 1 : 2, accesses = residual.empty() ? 1 : 3;
+  count_coding(Kernel::select_largest, x.size(), flops, accesses, packed.size());
+  do_select_largest(keep, x.size(), x.data(), residual.empty() ? nullptr : residual.data(), packed.data());
+}
+
+void Device::scatter_add(std::span<const std::byte> packed, float keep, std::span<float> x) {
+  if (packed.size() % pair_bytes != 0) throw std::logic_error("scatter_add: packed ends within a pair");
+  if (keep != 0 && keep != 1) throw std::logic_error("scatter_add: keep is neither 0 nor 1");
+  const std::uint64_t pairs = packed.size() / pair_bytes, overwritten = keep == 0 ? x.size() : 0;
+  WorkMeter work;  // each pair reads and writes its element
+  work.add(KernelKind::streaming, pairs, sizeof(float) * (overwritten + 2 * pairs) + packed.size());
+  count(Kernel::scatter_add, {work.of(KernelKind::streaming).bytes, 1, 1}, work);
+  do_scatter_add(pairs, packed.data(), keep, x.size(), x.data());
+}
+
+void Device::orthonormalise(std::size_t rows, std::size_t rank, std::span<float> matrix) {
+  expect_size("orthonormalise", "matrix", matrix.size(), rows * rank);
+  // rank (rank - 1) / 2 pairs of columns twice, a product and a subtraction each; norm and division
+  count_streaming(Kernel::orthonormalise, matrix.size(), 4 * rank, 2);
+  do_orthonormalise(rows, rank, matrix.data());
+}
+
+double Device::squared_norm(std::span<const float> x) {
+  count_streaming(Kernel::squared_norm, x.size(), 2, 1);
+  return do_squared_norm(x.size(), x.data());
 }
 
 }  // namespace paragrad::backend

@@ -146,6 +146,22 @@ class Device {
   void dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const std::byte> packed,
                   float keep, std::span<float> x);
 
+  /// u = x + residual; packed = the `keep` elements of u with the largest |u|, the first of equal ones, NaN before all
+  /// others, as pairs {uint32 index, float value} with ascending indices; residual = u with those set to 0. An empty
+  /// residual: u = x, and what is not kept is forgotten. packed has 8·keep bytes.
+  void select_largest(std::size_t keep, std::span<const float> x, std::span<float> residual, std::span<std::byte> packed);
+
+  /// x = keep·x, keep being 0 (x is not looked at) or 1; then x[index] += value for each pair of packed, in their order.
+  void scatter_add(std::span<const std::byte> packed, float keep, std::span<float> x);
+
+  /// Makes the columns of a matrix [rows][rank] orthonormal, in place: modified Gram-Schmidt, each column freed twice of
+  /// those before it (once leaves errors where columns are nearly parallel; L. Giraud et al., Comput. Math. Appl. 50(7),
+  /// 2005). A column of which less than 1e-5 is left by that becomes 0.
+  void orthonormalise(std::size_t rows, std::size_t rank, std::span<float> matrix);
+
+  /// Σ x², added up in double in an order that depends on the length alone. 0 where there is no arithmetic.
+  double squared_norm(std::span<const float> x);
+
   /// Counts a call of `kernel` that is not made: of a layer that is known by its costs alone. flops and bytes are given, as
   /// a convolution is a product that reads its input less often. A logic_error on a device that computes.
   void imagine(Kernel kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
@@ -184,6 +200,11 @@ class Device {
                            std::byte* packed) = 0;  // no residual: nullptr
   virtual void do_dequantise(const Quantiser&, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
                              float* x) = 0;
+  virtual void do_select_largest(std::size_t keep, std::size_t count, const float* x, float* residual,
+                                 std::byte* packed) = 0;  // no residual: nullptr
+  virtual void do_scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) = 0;
+  virtual void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) = 0;
+  virtual double do_squared_norm(std::size_t count, const float* x) = 0;
 
   void count(Kernel kernel, const CallSize& size, const WorkMeter& work);
   void count_product(Kernel kernel, std::uint64_t batch, std::uint64_t inputs, std::uint64_t outputs);

@@ -51,6 +51,11 @@ void run_every_kernel(Device& device) {
   const auto packed = std::as_writable_bytes(take(10).first(5 * quantiser.column_bytes(10) / sizeof(float)));
   for (const bool remember : {false, true}) device.quantise(quantiser, 10, 5, a, remember ? b : b.first(0), packed);
   for (const float keep : {0.f, 1.f}) device.dequantise(quantiser, 10, 5, packed, keep, c);
+  const auto pairs = std::as_writable_bytes(take(10));
+  for (const bool remember : {false, true}) device.select_largest(5, a, remember ? b : b.first(0), pairs);
+  for (const float keep : {0.f, 1.f}) device.scatter_add(pairs, keep, c);
+  device.orthonormalise(10, 5, c);
+  device.squared_norm(c);
 }
 
 }  // namespace
@@ -100,7 +105,9 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
     const auto kernel = static_cast<Kernel>(k);
     CAPTURE(kernel_name(kernel));
     CHECK(find_kernel(kernel_name(kernel)) == kernel);
-    const bool has_option = kernel == Kernel::descend || kernel == Kernel::quantise || kernel == Kernel::dequantise;
+    const auto with_option = {Kernel::descend, Kernel::quantise, Kernel::dequantise, Kernel::select_largest,
+                              Kernel::scatter_add};
+    const bool has_option = std::find(with_option.begin(), with_option.end(), kernel) != with_option.end();
     const std::uint64_t more = kernel == Kernel::momentum_update ? 3 : has_option ? 1 : 0;
     if (kernel != Kernel::affine_descend) CHECK(times->calls[k] == 1 + more);
     charged_ps += times->calls[k] * (1 + k);

@@ -1,6 +1,6 @@
-// Throughput of gradient quantisation on one core of the device cpu: quantise, which keeps the error in a residual, and
-// dequantise, in GB of float32 per second that both together take. Beside them a plain copy of as many floats (read and
-// written), measured in the same run.
+// Throughput of gradient compression on one core of the device cpu: quantise, which keeps the error in a residual, and
+// dequantise, in GB of float32 per second that both together take; selection and the other kernels. Beside them a plain copy
+// of as many floats (read and written), measured in the same run.
 //
 //   bench_quantisation [rounds]
 #include <time.h>
@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
 
   // Round after round over all cases: a neighbour on a shared machine disturbs some rounds only.
   double copy_s = std::numeric_limits<double>::infinity();
+  double select_s = copy_s, scatter_s = copy_s, orthonormalise_s = copy_s, norm_s = copy_s;
   std::vector<std::byte> packed(4 * elements);
   for (int round = 0; round < rounds; ++round) {
     keep_least(copy_s, [&] { device->copy(x.span(), y.span()); });
@@ -76,6 +77,12 @@ int main(int argc, char** argv) {
       keep_least(c.quantise_s, [&] { device->quantise(c.quantiser, c.rows, columns, x.span(), residual.span(), to); });
       keep_least(c.dequantise_s, [&] { device->dequantise(c.quantiser, c.rows, columns, to, 0, y.span()); });
     }
+    const std::span<std::byte> pairs = std::span(packed).first(8 * (elements / 100));
+    keep_least(select_s, [&] { device->select_largest(elements / 100, x.span(), residual.span(), pairs); });
+    keep_least(scatter_s, [&] { device->scatter_add(pairs, 0, y.span()); });
+    keep_least(norm_s, [&] { device->squared_norm(x.span()); });
+    device->copy(x.span(), y.span());
+    keep_least(orthonormalise_s, [&] { device->orthonormalise(elements / 4, 4, y.span()); });
   }
 
   const double copy_gbps = gigabytes / copy_s;
@@ -85,5 +92,8 @@ int main(int argc, char** argv) {
     fmt::print("{:<28}  columns of {:>4}: quantise {:5.1f}, dequantise {:5.1f}, both {:5.1f} GB/s, {:.2f} of the copy\n",
                c.name, c.rows, gigabytes / c.quantise_s, gigabytes / c.dequantise_s, both_gbps, both_gbps / copy_gbps);
   }
+  fmt::print("{:<28}  select_largest {:.1f}, scatter_add {:.1f}, squared_norm {:.1f}, orthonormalise, rank 4, {:.2f} GB/s\n",
+             "others (1 % selected)", gigabytes / select_s, gigabytes / scatter_s, gigabytes / norm_s,
+             gigabytes / orthonormalise_s);
   return 0;
 }

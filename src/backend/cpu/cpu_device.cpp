@@ -8,9 +8,12 @@
 #include "backend/cpu/losses.hpp"
 #include "backend/cpu/product.hpp"
 #include "backend/cpu/quantise.hpp"
+#include "backend/cpu/select.hpp"
+#include "backend/cpu/sums.hpp"
 #include "backend/cpu/vector.hpp"
 #include "backend/kernels.hpp"
 #include "backend/reference/loops.hpp"
+#include "backend/reference/select.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::backend {
@@ -115,6 +118,22 @@ class CpuDevice final : public Device {
                      float* x) override {
     const cpu::FlushDenormals flush;
     cpu::dequantise(quantiser, rows, columns, packed, keep, x);
+  }
+  void do_select_largest(std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed) override {
+    const cpu::FlushDenormals flush;
+    cpu::select_largest(keep, count, x, residual, packed);
+  }
+  void do_scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) override {
+    const cpu::FlushDenormals flush;
+    reference::scatter_add(pairs, packed, keep, count, x);
+  }
+  void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) override {
+    const cpu::FlushDenormals flush;
+    cpu::orthonormalise(rows, rank, matrix);
+  }
+  double do_squared_norm(std::size_t count, const float* x) override {
+    const cpu::FlushDenormals flush;
+    return cpu::dot(count, x, x);
   }
 
   cpu::PackBuffer buffer_;

@@ -102,6 +102,21 @@ inline std::uint32_t bits_at_least(Vector u, Vector threshold) {
 #endif
 }
 
+/// Bit l says whether a[l] >= b[l].
+inline std::uint32_t bits_at_least(Integers a, Integers b) {
+#if defined(__AVX512F__)
+  return _mm512_cmpge_epi32_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b));
+#elif defined(__AVX__)
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<Vector>(a >= b)));
+#elif defined(__SSE__)
+  return static_cast<std::uint32_t>(_mm_movemask_ps(reinterpret_cast<Vector>(a >= b)));
+#else
+  std::uint32_t bits = 0;
+  for (std::size_t l = 0; l < lanes; ++l) bits |= static_cast<std::uint32_t>(a[l] >= b[l]) << l;
+  return bits;
+#endif
+}
+
 /// Lane l is one[l] where bit l is set, zero[l] elsewhere; higher bits are not looked at.
 inline Vector choose(std::uint32_t bits, Vector zero, Vector one) {
 #if defined(__AVX512F__)

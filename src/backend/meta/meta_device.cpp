@@ -40,6 +40,10 @@ class MetaDevice final : public Device {
   void do_moment_filter(double, double, bool, std::size_t, float*, float*) override {}
   void do_quantise(const Quantiser&, std::size_t, std::size_t, const float*, float*, std::byte*) override {}
   void do_dequantise(const Quantiser&, std::size_t, std::size_t, const std::byte*, float, float*) override {}
+  void do_select_largest(std::size_t, std::size_t, const float*, float*, std::byte*) override {}
+  void do_scatter_add(std::size_t, const std::byte*, float, std::size_t, float*) override {}
+  void do_orthonormalise(std::size_t, std::size_t, float*) override {}
+  double do_squared_norm(std::size_t, const float*) override { return 0; }
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 #include "backend/kernels.hpp"
 
@@ -211,6 +212,53 @@ void moment_filter(double past, double keep, bool of_squares, std::size_t count,
     base[i] = kept * base[i] + gain * (estimate < least ? least : estimate);
     moment[i] = base[i];
   }
+}
+
+/// In double, as long sums are.
+template <class Real>
+double dot(std::size_t count, const Real* a, const Real* b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+/// What is left of a column of length `before`, and of length `after` without the columns before it, is divided by this.
+/// Infinite where too little is left; NaN stays NaN.
+inline double length_to_divide_by(double before, double after) {
+  const double least = std::max(1e-5 * before, static_cast<double>(std::numeric_limits<float>::min()));
+  return after <= least ? std::numeric_limits<double>::infinity() : after;
+}
+
+/// On columns one after the other, [rank][rows]. product(a, b), subtract(factor, from, to) and scale(factor, to) work on
+/// `rows` numbers.
+template <class Real, class Product, class Subtract, class Scale>
+void orthonormalise_columns(std::size_t rows, std::size_t rank, Real* columns, const Product& product,
+                            const Subtract& subtract, const Scale& scale) {
+  for (std::size_t j = 0; j < rank; ++j) {
+    Real* column = columns + j * rows;
+    const double before = std::sqrt(product(column, column));
+    for (int time = 0; time < 2; ++time)
+      for (std::size_t i = 0; i < j; ++i)
+        subtract(static_cast<Real>(product(columns + i * rows, column)), columns + i * rows, column);
+    scale(static_cast<Real>(1 / length_to_divide_by(before, std::sqrt(product(column, column)))), column);
+  }
+}
+
+template <class Real>
+void orthonormalise(std::size_t rows, std::size_t rank, Real* matrix) {
+  std::vector<Real> columns(rows * rank);
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t j = 0; j < rank; ++j) columns[j * rows + r] = matrix[r * rank + j];
+  orthonormalise_columns(
+      rows, rank, columns.data(), [&](const Real* a, const Real* b) { return dot(rows, a, b); },
+      [&](Real factor, const Real* from, Real* to) {
+        for (std::size_t r = 0; r < rows; ++r) to[r] -= factor * from[r];
+      },
+      [&](Real factor, Real* to) {
+        for (std::size_t r = 0; r < rows; ++r) to[r] *= factor;
+      });
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t j = 0; j < rank; ++j) matrix[r * rank + j] = columns[j * rows + r];
 }
 
 }  // namespace paragrad::backend::reference

@@ -3,6 +3,7 @@
 #include "backend/kernels.hpp"
 #include "backend/reference/loops.hpp"
 #include "backend/reference/quantise.hpp"
+#include "backend/reference/select.hpp"
 
 namespace paragrad::backend {
 
@@ -79,6 +80,16 @@ class ReferenceDevice final : public Device {
                      float* x) override {
     reference::dequantise(quantiser, rows, columns, packed, keep, x);
   }
+  void do_select_largest(std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed) override {
+    reference::select_largest(keep, count, x, residual, packed);
+  }
+  void do_scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) override {
+    reference::scatter_add(pairs, packed, keep, count, x);
+  }
+  void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) override {
+    reference::orthonormalise(rows, rank, matrix);
+  }
+  double do_squared_norm(std::size_t count, const float* x) override { return reference::dot(count, x, x); }
 };
 
 }  // namespace

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+
+namespace paragrad::backend::cpu {
+
+/// Σ a·b in double. The order of the additions depends on `count` alone, also on other instruction sets.
+double dot(std::size_t count, const float* a, const float* b);
+
+/// backend::Device::orthonormalise, on a copy whose columns are contiguous.
+void orthonormalise(std::size_t rows, std::size_t rank, float* matrix);
+
+}  // namespace paragrad::backend::cpu
