@@ -142,6 +142,8 @@ void add_minibatch_options(CLI::App& parser, train::Options& options) {
 void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   train::Options& options = arguments.options;
   parser.add_option("--optimiser", options.optimiser.name, list(optim::optimiser_names()))->group("Local optimiser");
+  parser.add_option("--lars-trust", options.optimiser.lars_trust, "lars: share of a matrix's norm that it moves at rate 1")
+      ->group("Local optimiser");
   parser.add_option("--adam-beta1", options.optimiser.adam_beta1, "adam, adamw: share of the mean gradient that is kept")
       ->group("Local optimiser");
   parser.add_option("--adam-beta2", options.optimiser.adam_beta2, "adam, adamw: share of the mean square that is kept")

@@ -1,5 +1,6 @@
 #include "dist/bmuf.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "core/errors.hpp"
@@ -65,7 +66,7 @@ Remarks Bmuf::explain(const Extent& extent) const {
 void Bmuf::start(comm::Worker& worker, Replica& replica) {
   const auto [momentum, rate] = coefficients(worker.size(), 1);
   filters_ = worker.size() > 1 || momentum != 0 || rate != 1;
-  look_ahead_ = blocks_ = pending_ = 0;
+  look_ahead_ = momentum_ = blocks_ = pending_ = 0;
   if (!filters_) return;
   owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
   model_ = worker.device().allocate(owned_.size());
@@ -93,6 +94,7 @@ void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients b
     if (kind_ == Kind::nbm_cntk) device.copy(average, model_.span());
   });
   if (kind_ == Kind::nbm) look_ahead_ = block.momentum;  // the others keep the starting point itself
+  momentum_ = block.momentum;
   blocks_ += 1;
   pending_ = block.momentum * (pending_ + 1);
 }
@@ -101,16 +103,25 @@ void Bmuf::describe_state(core::State& state) {
   state.add("block_model", model_.span());
   state.add("block_update", delta_.span());
   state.add("block_look_ahead", look_ahead_);
+  state.add("block_momentum", momentum_);
   state.add("filtered_blocks", blocks_);
   state.add("pending_updates", pending_);
 }
 
-Remarks Bmuf::report(comm::Worker&) {
+Remarks Bmuf::report(comm::Worker& worker) {
   if (blocks_ == 0 || pending_ == 0) return {};
-  const double share = pending_ / blocks_;
-  return {{core::format("block momentum still holds {:.3g} blocks' updates, {:.3g} % of all {:.0f}", pending_, 100 * share,
-                        blocks_)},
-          {{"pending_updates", pending_}, {"pending_share", share}}};
+  std::array<double, 2> squares{};  // of Δ and of W
+  worker.run_kernels([&](backend::Device& device) {
+    squares = {device.squared_norm(delta_.span()), device.squared_norm(model_.span())};
+  });
+  comm::sum_in_rank_order(worker.comm(), squares);  // where all own everything, both are as many times too large
+  const double gain = momentum_ / (1 - momentum_) * (kind_ == Kind::nbm_cntk ? 1 + momentum_ : 1);
+  const double part = squares[1] > 0 ? gain * std::sqrt(squares[0] / squares[1]) : 0, share = pending_ / blocks_;
+  return {
+      {core::format("block momentum still holds {:.3g} blocks' updates, {:.3g} % of all {:.0f}; they would move the model "
+                    "by {:.3g} % of its norm",
+                    pending_, 100 * share, blocks_, 100 * part)},
+      {{"pending_updates", pending_}, {"pending_share", share}, {"pending_norm", part}}};
 }
 
 void Bmuf::show_model(comm::Worker& worker, Replica& replica) {

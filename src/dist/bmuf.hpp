@@ -35,7 +35,9 @@ class Bmuf : public Strategy {
   void describe_state(core::State& state) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;
 
-  /// What of the updates so far has not reached the model. Of an update, η^(k+1) is still to come k blocks later.
+  /// What of the updates so far has not reached the model. Of an update, η^(k+1) is still to come k blocks later; together
+  /// that is U = η/(1-η) Δ ((1+η) times it for nbm_cntk), whose norm is told in parts of W's: no copy of the first model is
+  /// held to compare with.
   Remarks report(comm::Worker& worker) override;
 
  protected:
@@ -68,6 +70,7 @@ class Bmuf : public Strategy {
   core::Arena model_;      // W, [owned]
   core::Arena delta_;      // Δ, [owned]
   double look_ahead_ = 0;  // nbm only
+  double momentum_ = 0;    // η of the last block
   double blocks_ = 0;      // with samples, so far
   double pending_ = 0;     // what is still to come of all their updates, one update being 1
 };

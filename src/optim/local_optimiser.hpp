@@ -78,6 +78,7 @@ struct OptimiserOptions {
   bool has_momentum = true;       ///< Step::momentum will be above 0 at times
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.999;
+  double lars_trust = 0.001;   ///< share of a matrix's norm that it moves at rate 1
   double adam_epsilon = 1e-8;  ///< beside the root mean square of the mean gradient
 };
 
@@ -86,6 +87,7 @@ struct OptimiserOptions {
 ///   momentum  v = μv + g, w -= rate·v            (classical momentum)
 ///   nesterov  v = μv + g, w -= rate·(g + μv)     (Sutskever et al., ICML 2013, in the form of Bengio et al.)
 ///   adam, adamw                                  (see adam.hpp)
+///   lars                                         (see lars.hpp)
 /// with μ and rate of the step in hand (Step).
 ///
 /// bare_gradient: backward must deliver the gradient by itself, because it is exchanged before it is used; costs one more

@@ -156,7 +156,7 @@ void Trainer::check() {
 
 void Trainer::explain() {
   take_down(blocks_.strategy().explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
-                                static_cast<double>(source_.partition->blocks())}));
+                                        static_cast<double>(source_.partition->blocks())}));
   if (output_.progress == nullptr) return;
   if (const std::string text = blocks_.step_sizes().describe(); !text.empty() && learner().computes())
     output_.progress->say(text);

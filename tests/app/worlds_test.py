@@ -109,8 +109,8 @@ class Worlds(CliTest):
             self.assertEqual(weights(run("train", *self.task, *options, ranks=1)), reference)
 
     def test_local_optimisers_and_losses_end_in_the_same_weights_in_both_worlds(self):
-        for options in (["--optimiser", "nesterov"], ["--optimiser", "adam"],
-                        ["--optimiser", "adamw", "--l2", "0.01"], ["--optimiser", "sgd", "--l2", "0.001"],
+        for options in (["--optimiser", "nesterov"], ["--optimiser", "adam"], ["--optimiser", "adamw", "--l2", "0.01"],
+                        ["--optimiser", "lars", "--lars-trust", "0.02"], ["--optimiser", "sgd", "--l2", "0.001"],
                         ["--loss", "squared_error", "--schedule", "exponential"], ["--parallel-start-sweep", "2"],
                         ["--schedule", "newbob", "--newbob-restore", "true", "--reset-local-momentum", "false"]):
             for strategy in ("data_parallel", "bmuf"):

@@ -155,6 +155,7 @@ TEST_CASE("what block momentum holds at the end is what idle blocks would still 
   dist::StrategyOptions options;
   options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
   options.block_momentum = 0.75;
+  options.collective = GENERATE("ring", "butterfly");
   const int blocks = 6;
   after(2, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
     const auto model = [&] {
@@ -174,6 +175,9 @@ TEST_CASE("what block momentum holds at the end is what idle blocks would still 
     CHECK(numbers.at(0).first == "pending_updates");
     CHECK(numbers.at(0).second == Approx(blocks * (1 - delivered / all)).epsilon(1e-4));
     CHECK(numbers.at(1).second == Approx(1 - delivered / all).epsilon(1e-4));
+    double norm = 0;  // of the model before: parameter i is i + delivered
+    for (std::size_t i = 0; i < length; ++i) norm += std::pow(static_cast<double>(i) + delivered, 2);
+    CHECK(numbers.at(2).second == Approx((all - delivered) * std::sqrt(length / norm)).epsilon(1e-4));
   });
 }
 

@@ -38,7 +38,10 @@ std::vector<float> descend(const std::string& name, float momentum, bool bare_gr
       const auto fresh = static_cast<float>(gradient_of(step, i));
       g[i] = optimiser->keep(s) == 0 ? fresh : optimiser->keep(s) * g[i] + fresh;
     }
-    for (const core::Range range : {core::Range{20, count}, core::Range{0, 20}}) optimiser->update(*device, range, s, w);
+    if (optimiser->needs_all())
+      optimiser->update(*device, {0, count}, s, w);
+    else
+      for (const core::Range range : {core::Range{20, count}, core::Range{0, 20}}) optimiser->update(*device, range, s, w);
   }
   return w;
 }
@@ -58,10 +61,31 @@ double adam(double w, std::size_t i, double decay, bool decoupled) {
   return w;
 }
 
+// LARS in the paper's terms: mean gradient, learning rate of the minibatch, a local rate for the one real matrix.
+std::vector<double> lars(std::vector<double> w, double momentum, double decay) {
+  const double trust = 0.001, lambda = decay / samples;
+  const auto norm = [&](const std::vector<double>& x) {
+    double sum = 0;
+    for (const double value : std::span(x).first(34)) sum += value * value;
+    return std::sqrt(sum);
+  };
+  std::vector<double> mean(count), v(count);
+  for (int step = 0; step < steps; ++step) {
+    for (std::size_t i = 0; i < count; ++i) mean[i] = gradient_of(step, i) / samples;
+    const double local_rate = trust * norm(w) / (norm(mean) + lambda * norm(w));
+    for (std::size_t i = 0; i < count; ++i) {
+      v[i] = momentum * v[i] + (i < 34 ? local_rate : 1) * (mean[i] + lambda * w[i]);
+      w[i] -= samples * step_of(step).rate * v[i];
+    }
+  }
+  return w;
+}
+
 // The formulas, in double.
 std::vector<double> formula(const std::string& name, double momentum, double decay) {
   std::vector<double> w(count), v(count);
   for (std::size_t i = 0; i < count; ++i) w[i] = static_cast<double>(i) / 10;
+  if (name == "lars") return lars(w, momentum, decay);
   if (name.starts_with("adam")) {
     for (std::size_t i = 0; i < count; ++i) w[i] = adam(w[i], i, decay, name == "adamw");
     return w;
@@ -135,6 +159,36 @@ TEST_CASE("Adam moves by its learning rate when gradients agree, however many sa
   }
 }
 
+TEST_CASE("a matrix under LARS moves by a share of its norm whatever its gradient's size; its bias does not", "[optim]") {
+  const auto device = backend::make_device("cpu");
+  const float size = GENERATE(1e-6f, 1.f, 1e6f), n = GENERATE(1.f, 32.f);
+  const std::vector<core::Matrix> two{{0, {2, 2}}, {4, {2, 1}}};
+  const auto optimiser = make_optimiser({.name = "lars", .lars_trust = 0.01}, *device, two, false);
+  std::vector<float> w{3, 0, 0, -4, 1, 1};  // norm 5
+  const std::vector<float> direction{0, 0.6f, 0.8f, 0, 1, 0};
+  for (std::size_t i = 0; i < 6; ++i) optimiser->gradients()[i] = n * size * direction[i];
+  optimiser->update(*device, {0, 6}, {.rate = 0.5f / n, .samples = n}, w);
+  CHECK(w[1] == Approx(-0.5 * 0.01 * 5 * 0.6));
+  CHECK(w[2] == Approx(-0.5 * 0.01 * 5 * 0.8));
+  CHECK(w[4] == Approx(1 - 0.5 * size));
+  CHECK_THROWS_AS(optimiser->update(*device, {0, 4}, {}, w), std::logic_error);
+  CHECK_THROWS_WITH(make_optimiser({.name = "lars", .lars_trust = 0}, *device, two, false),
+                    contains_text("trust coefficient 0"));
+}
+
+TEST_CASE("LARS is momentum where a matrix or its gradient is zero", "[optim]") {
+  const auto device = backend::make_device("cpu");
+  const std::vector<core::Matrix> one{{0, {2, 2}}};
+  const auto optimiser = make_optimiser({.name = "lars"}, *device, one, false);
+  std::vector<float> w(4);
+  for (float& g : optimiser->gradients()) g = 1;
+  optimiser->update(*device, {0, 4}, {.rate = 0.5f, .momentum = 0.5f}, w);
+  CHECK(w == std::vector<float>(4, -0.5f));
+  for (float& g : optimiser->gradients()) g = 0;
+  optimiser->update(*device, {0, 4}, {.rate = 0.5f, .momentum = 0.5f}, w);
+  CHECK(w == std::vector<float>(4, -0.75f));
+}
+
 TEST_CASE("Adam taken up again from its state goes on with the same bits", "[optim]") {
   const auto device = backend::make_device("cpu");
   const std::vector<core::Matrix> one{{0, {1, 1}}};
@@ -187,6 +241,7 @@ TEST_CASE("a rule shows what it remembers, and forgets it", "[optim]") {
   for (const bool bare : {false, true}) CHECK(remembered({.name = "momentum"}, bare) == count);
   CHECK(remembered({.name = "nesterov"}, true) == count);
   CHECK(remembered({.name = "adam"}, false) == 2 * count);
+  CHECK(remembered({.name = "lars"}, false) == count);
 }
 
 TEST_CASE("exchanged gradients do not hold the velocity, and change places with another arena", "[optim]") {

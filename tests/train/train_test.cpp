@@ -65,6 +65,19 @@ TEST_CASE("data-parallel Adam is Adam of one worker, up to the order of addition
   CHECK(many.valid.loss == Approx(one.valid.loss).epsilon(1e-4));
 }
 
+TEST_CASE("data-parallel LARS is LARS of one worker, up to the order of additions", "[train]") {
+  test::SmallTask task;
+  task.options.splits = 3;
+  task.options.optimiser.name = "lars";
+  task.options.optimiser.lars_trust = 0.02;
+  task.options.l2 = 0.001;
+  const train::Result one = task.simulate(1);
+  task.options.strategy = "data_parallel";
+  const train::Result many = task.simulate(GENERATE(2, 3));
+  CHECK(many.train.loss == Approx(one.train.loss).epsilon(1e-4));
+  CHECK(many.valid.loss == Approx(one.valid.loss).epsilon(1e-4));
+}
+
 TEST_CASE("result and virtual times do not depend on host threads and repeat exactly", "[train]") {
   const std::string strategy = GENERATE("data_parallel", "model_averaging", "bmuf");
   const std::string collective = GENERATE("ring", "tree", "parameter_server");
