@@ -8,7 +8,7 @@ import operator
 import statistics
 from typing import Any
 
-from config import ROOT, UserError
+from config import ROOT, UserError, any_of
 from runner import Runner
 
 OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
@@ -123,6 +123,8 @@ def check_metric(entry: dict[str, Any], results: Results, expected: dict[str, An
     checked, worst, wrong = 0, 0.0, []
     for data, runs in results.items():
         for run, seeds in runs.items():
+            if not any_of(entry.get("runs", ["*"]), run):
+                continue
             for seed, result in seeds.items():
                 want = expected[data].get(run, {}).get(str(seed), {}).get(metric)
                 if want is None:
