@@ -85,6 +85,8 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
                   "model_averaging, 120000 for bmuf)")
       ->group("Distribution");
   parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
+  parser.add_option("--balance", options.balance, "give fast workers more samples, by the speeds measured block by block")
+      ->group("Distribution");
   parser
       .add_option("--local-start-sweep", strategy.local_start_sweep,
                   "post_local_sgd: the first sweep whose gradients are not exchanged")

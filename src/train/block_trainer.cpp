@@ -24,7 +24,8 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const S
       step_sizes_(options),
       learner_(worker.device(), source.network, options, largest_minibatch, strategy_->exchanges_gradients(worker.size())),
       stages_(learner_.stages(strategy_->stage_elements())),
-      replica_{learner_.parameters(), learner_.layout(), {}, learner_.optimiser(), {}} {
+      replica_{learner_.parameters(), learner_.layout(), {}, learner_.optimiser(), {}},
+      balance_(worker.size(), options.balance) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
   if (worker.device().computes())
@@ -38,11 +39,13 @@ void BlockTrainer::begin_sweep(const SweepSetting& setting) {
   if (!setting.alone) strategy_->begin_sweep(worker_, replica_, setting.sweep);
 }
 
-BlockPlan BlockTrainer::plan(std::size_t block) const {
+BlockPlan BlockTrainer::plan(std::size_t block, bool ahead) const {
   if (setting_.alone)
     return plan_block(*source_.partition, block, dist::Share::minibatch, setting_.minibatch, 0, 1, options_.max_steps);
+  PartOf part_of;
+  if (options_.balance) part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
   return plan_block(*source_.partition, block, strategy_->share(), setting_.minibatch, worker_.rank(), worker_.size(),
-                    options_.max_steps);
+                    options_.max_steps, part_of);
 }
 
 void BlockTrainer::train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums) {
@@ -54,7 +57,9 @@ void BlockTrainer::train(const BlockPlan& plan, std::size_t position, const Next
     train_minibatches(plan, next, sums);
     if (!setting_.alone) synchronise(plan.samples);
   }
-  times_.optimise_s += block_s - (times_.aggregate_s - aggregate_before_s);
+  const double optimise_s = block_s - (times_.aggregate_s - aggregate_before_s);
+  times_.optimise_s += optimise_s;
+  if (!setting_.alone) balance_.measured(worker_.comm(), static_cast<double>(plan.samples), optimise_s);
 }
 
 void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& next, Sums& sums) {

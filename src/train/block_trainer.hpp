@@ -5,6 +5,7 @@
 
 #include "comm/worker.hpp"
 #include "dist/strategy.hpp"
+#include "train/balance.hpp"
 #include "train/learner.hpp"
 #include "train/plan.hpp"
 #include "train/source.hpp"
@@ -47,12 +48,14 @@ class BlockTrainer {
   void start_strategy() { strategy_->start(worker_, replica_); }
   void begin_sweep(const SweepSetting& setting);
 
-  /// This worker's part of a block.
-  BlockPlan plan(std::size_t block) const;
+  /// This worker's part of a block: of the one that is trained next or, ahead, of the one behind it.
+  BlockPlan plan(std::size_t block, bool ahead) const;
 
   /// All minibatches of a block and the agreement at its end. next hands out the samples in the order of the plan; position:
   /// of the block in the sweep, for error messages. Adds to `sums`. Throws ConfigError when the loss is no longer finite.
   void train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums);
+
+  void describe_state(core::State& state) { balance_.describe_state(state); }
 
   bool idle() const { return setting_.alone && worker_.rank() != 0; }
 
@@ -77,6 +80,7 @@ class BlockTrainer {
   std::unique_ptr<LearnerCost> cost_;  // null where nothing is computed: then the work is counted as it comes
   dist::Replica replica_;
 
+  Balance balance_;
   SweepSetting setting_;
   std::size_t position_ = 0;   // of the block
   std::size_t minibatch_ = 0;  // in the block

@@ -34,6 +34,7 @@ struct Options {
   std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
   std::size_t blocks = 30;      ///< M
   std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; not 0: M follows from it
+  bool balance = false;         ///< shares of the data by the measured speed of the workers, see Balance
   std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks
 
   std::string init;  ///< checkpoint to start from

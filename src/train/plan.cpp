@@ -8,18 +8,23 @@
 namespace paragrad::train {
 
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
-                     int workers, std::size_t max_steps) {
+                     int workers, std::size_t max_steps, const PartOf& part_of) {
   const bool shared = share == dist::Share::minibatch;
-  const core::Range all =
-      shared ? partition.block_range(block) : partition.split_range(block, static_cast<std::size_t>(rank));
+  const core::Range whole = partition.block_range(block);
+  core::Range all = shared ? whole : partition.split_range(block, static_cast<std::size_t>(rank));
+  if (!shared && part_of) {
+    const core::Range part = part_of(whole.size());
+    all = {whole.begin + part.begin, whole.begin + part.end};
+  }
   const std::size_t size = minibatch == 0 ? all.size() : minibatch;
   BlockPlan plan;
   for (std::size_t begin = all.begin; begin < all.end; begin += size) {
     if (max_steps > 0 && plan.mine.size() == max_steps) break;
     const std::size_t together = std::min(size, all.end - begin);
-    const core::Range part = shared
-                                 ? core::part_of(together, static_cast<std::size_t>(workers), static_cast<std::size_t>(rank))
-                                 : core::Range{0, together};
+    core::Range part{0, together};
+    if (shared)
+      part = part_of ? part_of(together)
+                     : core::part_of(together, static_cast<std::size_t>(workers), static_cast<std::size_t>(rank));
     if (partition.has_rows()) {
       const auto rows = partition.rows({begin + part.begin, begin + part.end});
       plan.rows.insert(plan.rows.end(), rows.begin(), rows.end());

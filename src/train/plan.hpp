@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "data/partition.hpp"
@@ -20,8 +21,12 @@ struct BlockPlan {
 /// Share::minibatch: the block's samples, in stored order, cut into minibatches; each worker takes a contiguous part of
 /// each, so any number of workers walks through the same minibatches. Share::block: worker k takes split k, in minibatches
 /// of its own. minibatch = 0: one minibatch for the whole block (or split). max_steps: only the first minibatches; 0: all.
+///
+/// part_of(length): this worker's part of `length` samples, of a minibatch or of a block; nothing: equal parts, and the
+/// splits as they were drawn.
+using PartOf = std::function<core::Range(std::size_t)>;
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
-                     int workers, std::size_t max_steps = 0);
+                     int workers, std::size_t max_steps = 0, const PartOf& part_of = {});
 
 /// The order in which sweep `sweep` (from 1) takes the blocks: random, the same for every strategy and number of workers.
 std::vector<std::uint32_t> block_order(std::uint64_t seed, int sweep, std::size_t blocks);

@@ -44,7 +44,7 @@ void SweepWalk::run(const SweepSetting& setting, const Extent& extent, Sums& sum
   std::size_t left = extent.samples == 0 ? source_.partition->samples() : extent.samples;
   const auto next_plan = [&](std::size_t position) {
     if (position == order.size() || left == 0) return BlockPlan{};
-    BlockPlan plan = blocks_.plan(order[position]);
+    BlockPlan plan = blocks_.plan(order[position], position > extent.first_block);
     const std::size_t samples = samples_of(order[position]);
     if (left < samples) shorten(plan, static_cast<double>(left) / static_cast<double>(samples));
     left -= std::min(left, samples);

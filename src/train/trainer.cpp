@@ -26,7 +26,7 @@ std::size_t largest_minibatch(const comm::Worker& worker, const Options& options
   const bool shared = dist::make_strategy(options.strategy, options.strategy_options)->share() == dist::Share::minibatch;
   const std::size_t together = options.minibatch == 0 ? all : options.minibatch;
   const auto workers = static_cast<std::size_t>(worker.size());
-  return shared && options.parallel_start_sweep <= 1 ? (together + workers - 1) / workers : together;
+  return shared && options.parallel_start_sweep <= 1 && !options.balance ? (together + workers - 1) / workers : together;
 }
 
 /// Where a training stands; numbers as a State knows them.
@@ -358,6 +358,7 @@ core::State Trainer::describe_state() {
   all.add("parameters", learner().parameters());
   add("optimiser", of(learner().optimiser()));
   if (strategy_started_) add("strategy", of(blocks_.strategy()));
+  add("balance", of(blocks_));
   add("schedule", of(*schedule_));
   add("sums", of(sums_));
   add("times", of(times_));

@@ -22,6 +22,7 @@ struct Case {
   bool buffered = false;
   std::string optimiser = "momentum";
   bool reset = true;
+  bool balance = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
@@ -33,6 +34,7 @@ void configure(train::Options& options, const Case& c) {
   options.strategy_options.compression.name = c.compression;
   options.strategy_options.buffered = c.buffered;
   options.strategy_options.reset_local_momentum = c.reset;
+  options.balance = c.balance;
   options.optimiser.name = c.optimiser;
   options.sweeps = 3;
   options.schedule = {"newbob", 0.2, 0.5, 1, 0.2, true};
@@ -56,7 +58,9 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   const Case c =
       GENERATE(Case{"data_parallel", "bits:1"}, Case{"data_parallel", "bits:4", true},
                Case{"data_parallel", "none", true, "nesterov"}, Case{"bmuf"}, Case{"bmuf", "none", false, "nesterov", false},
-               Case{"model_averaging", "none", false, "momentum", false}, Case{"post_local_sgd", "bits:1"});
+               Case{"model_averaging", "none", false, "momentum", false}, Case{"post_local_sgd", "bits:1"}, Case{"slowmo"},
+               Case{"diloco"}, Case{"bmuf_adam", "none", false, "adam"}, Case{"data_parallel", "none", false, "adamw"},
+               Case{"bmuf", "none", false, "momentum", true, true});
   CAPTURE(c);
   test::SmallTask task;
   configure(task.options, c);
