@@ -54,7 +54,7 @@ class Worlds(CliTest):
                         self.assertEqual(weights(self.simulate(workers, *options)), weights(real))
 
     def test_compressed_gradients_end_in_the_same_weights_in_both_worlds(self):
-        for compression in ("bits:1", "bits:8", "fp16"):
+        for compression in ("bits:1", "bits:8", "fp16", "top_k:0.1", "power_sgd:2"):
             for more in ([], ["--buffered", "true"], ["--bucket-bytes", "300"], ["--quantise-threshold", "mean"],
                          ["--error-feedback", "false"], ["--auto-minibatch", "true", "--minibatch-search-samples", "100"]):
                 with self.subTest(compression=compression, more=more):

@@ -22,7 +22,8 @@ const std::vector<core::Matrix> layout{{0, {33, 7}}, {231, {33, 1}}, {264, {5, 3
 constexpr std::size_t length = 434 + 192;
 const std::vector<core::Range> buckets{{429, length}, {0, 429}};  // last layer first
 
-const std::vector<std::string> lossy{"bits:1", "bits:2", "bits:4", "bits:8", "bits:16", "fp16", "bf16"};
+const std::vector<std::string> lossy{"bits:1", "bits:2", "bits:4",     "bits:8",     "bits:16",
+                                     "fp16",   "bf16",   "top_k:0.05", "power_sgd:2"};
 
 float gradient_of(int step, int worker, std::size_t i) {
   const core::RandomStream random(7, core::Purpose::generator, static_cast<std::uint32_t>(100 * step + worker));
@@ -181,10 +182,39 @@ TEST_CASE("a gradient is cut between columns or matrices", "[comm][compression]"
   }
 }
 
+TEST_CASE("with all elements or a full rank nothing is left out", "[comm][compression]") {
+  const std::string name = GENERATE("top_k:1", "power_sgd:33");
+  const Outcome exact = sum_up(3, 2, {.name = "none"}), outcome = sum_up(3, 2, {.name = name});
+  for (std::size_t i = 0; i < length; ++i)
+    CHECK(outcome.sums.front()[i] == Approx(exact.sums.front()[i]).epsilon(1e-5).margin(1e-5));
+}
+
+TEST_CASE("a gradient of rank one arrives whole at rank one", "[comm][compression]") {
+  const std::vector<core::Matrix> layout{{0, {40, 30}}};
+  const std::vector<core::Range> all{{0, 1200}};
+  comm::testing::run_threads(3, [&](Communicator& comm) {
+    const auto sum = comm::make_gradient_sum({.name = "power_sgd:1"});
+    sum->start(comm, layout, all);
+    std::vector<float> gradient(1200);
+    for (std::size_t column = 0; column < 30; ++column)
+      for (std::size_t row = 0; row < 40; ++row)
+        gradient[column * 40 + row] = static_cast<float>(comm.rank() + 1) * std::sin(0.3f * static_cast<float>(column)) *
+                                      std::cos(0.7f * static_cast<float>(row));
+    const std::vector<float> mine = gradient;
+    (*sum)(comm, all.front(), gradient);
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      if (gradient[i] != Approx(6 / static_cast<float>(comm.rank() + 1) * mine[i]).margin(1e-4))
+        throw std::logic_error("a gradient of rank one was not summed");
+  });
+}
+
 TEST_CASE("compression names what it does not know", "[comm][compression]") {
   CHECK_THROWS_WITH(comm::make_gradient_sum({.name = "zip"}), contains_text("zip") && contains_text("bits:K"));
   CHECK_THROWS_WITH(comm::make_gradient_sum({.name = "bits"}), contains_text("write bits:K"));
   CHECK_THROWS_WITH(comm::make_gradient_sum({.name = "fp16:2"}), contains_text("write fp16"));
   for (const std::string bits : {"0", "3", "-1", "1.5", "64", "nan", "one"})
     CHECK_THROWS_AS(comm::make_gradient_sum({.name = "bits:" + bits}), core::ConfigError);
+  for (const std::string text :
+       {"top_k:0", "top_k:1.1", "top_k:-1", "top_k:few", "power_sgd:0", "power_sgd:1.5", "power_sgd:"})
+    CHECK_THROWS_AS(comm::make_gradient_sum({.name = text}), core::ConfigError);
 }

@@ -58,7 +58,8 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   const Case c =
       GENERATE(Case{"data_parallel", "bits:1"}, Case{"data_parallel", "bits:4", true},
                Case{"data_parallel", "none", true, "nesterov"}, Case{"bmuf"}, Case{"bmuf", "none", false, "nesterov", false},
-               Case{"model_averaging", "none", false, "momentum", false}, Case{"post_local_sgd", "bits:1"}, Case{"slowmo"},
+               Case{"model_averaging", "none", false, "momentum", false}, Case{"post_local_sgd", "bits:1"},
+               Case{"data_parallel", "top_k:0.1", true}, Case{"data_parallel", "power_sgd:1"}, Case{"slowmo"},
                Case{"diloco"}, Case{"bmuf_adam", "none", false, "adam"}, Case{"data_parallel", "none", false, "adamw"},
                Case{"bmuf", "none", false, "momentum", true, true});
   CAPTURE(c);

@@ -1,0 +1,156 @@
+#include <map>
+
+#include "comm/allreduce.hpp"
+#include "comm/compression/makers.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/philox.hpp"
+
+namespace paragrad::comm::compression {
+namespace {
+
+/// Low-rank gradients (Vogels, Karimireddy & Jaggi, NeurIPS 2019, Algorithms 1 and 2). Of a matrix u[columns][rows],
+/// gradient and residual, one step of subspace iteration: P = Σ u Q, orthonormalised; q = uᵀP; sent is P qᵀ, kept is u - P
+/// qᵀ, and the sum over the workers is P (Σ q)ᵀ. Q is the Σ q of the minibatch before. Matrices too small to gain, and
+/// vectors, are summed as they are.
+///
+/// Bytes     those of allreduces of rank·(rows + columns) elements per matrix.
+/// Order     the allreduce's.
+class PowerSgd : public GradientSum {
+ public:
+  PowerSgd(std::size_t rank, const CompressionOptions& options)
+      : rank_(rank),
+        seed_(options.seed),
+        error_feedback_(options.error_feedback),
+        allreduce_(make_allreduce(options.collective)) {}
+
+  Grain grain() const override { return Grain::matrix; }
+
+  void start(Communicator& comm, std::span<const core::Matrix> layout, std::span<const core::Range> buckets) override {
+    plans_.clear();
+    std::size_t parameters = 0, guesses = 0, most = 0;
+    for (const core::Range bucket : buckets) {
+      Plan plan;
+      for (core::Matrix matrix : columns_within(layout, bucket)) {
+        matrix.begin += bucket.begin;
+        add(plan, matrix, guesses);
+      }
+      parameters += bucket.size();
+      most = std::max(most, plan.projected);
+      plans_.emplace(bucket.begin, std::move(plan));
+    }
+    backend::Device& device = comm.device();
+    residual_ = device.allocate(error_feedback_ ? parameters : 0);
+    projected_ = device.allocate(most);
+    guess_ = device.allocate(guesses);
+    if (device.computes()) draw_guesses();
+  }
+
+  void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) override {
+    const Plan& plan = plans_.at(bucket.begin);
+    comm.run_kernels([&](backend::Device& device) { project(device, plan, gradient); });
+    (*allreduce_)(comm, projected_.span().first(plan.projected));
+    comm.run_kernels([&](backend::Device& device) { project_back(device, plan, gradient); });
+    (*allreduce_)(comm, plan.guess.of(guess_.span()));
+    comm.run_kernels([&](backend::Device& device) { restore(device, plan, gradient); });
+  }
+
+  void describe_state(core::State& state) override {
+    state.add("residual", residual_.span());
+    state.add("guess", guess_.span());
+  }
+
+ private:
+  /// A matrix of low rank, or one that is summed as it is.
+  struct Part {
+    core::Matrix matrix;
+    core::Range projected;  // P [columns][rank] within projected_, or the matrix itself
+    core::Range guess;      // Q [rows][rank] within guess_; empty: summed as it is
+  };
+  struct Plan {
+    std::vector<Part> parts;
+    std::size_t projected = 0;
+    core::Range guess;
+  };
+
+  void add(Plan& plan, const core::Matrix& matrix, std::size_t& guesses) const {
+    const auto [rows, columns] = matrix.shape;
+    const bool small = rank_ * (rows + columns) >= rows * columns;
+    Part part{matrix, {}, {guesses, guesses + (small ? 0 : rows * rank_)}};
+    part.projected = {plan.projected, plan.projected + (small ? rows * columns : columns * rank_)};
+    plan.projected = part.projected.end;
+    if (plan.parts.empty()) plan.guess.begin = guesses;
+    plan.guess.end = guesses = part.guess.end;
+    plan.parts.push_back(part);
+  }
+
+  void draw_guesses() {
+    const core::RandomStream random(seed_, core::Purpose::compression);
+    for (std::size_t i = 0; i < guess_.size(); ++i) guess_.span()[i] = static_cast<float>(random.normal(i));
+  }
+
+  // u, in place of the gradient, and P of this worker.
+  void project(backend::Device& device, const Plan& plan, std::span<float> gradient) {
+    using enum backend::Transpose;
+    for (const Part& part : plan.parts) {
+      const auto u = part.matrix.range().of(gradient), p = part.projected.of(projected_.span());
+      if (part.guess.empty()) {
+        device.copy(u, p);
+        continue;
+      }
+      if (error_feedback_) device.add(part.matrix.range().of(residual_.span()), u);
+      device.gemm(no, no, part.matrix.shape.columns, rank_, part.matrix.shape.rows, u, part.guess.of(guess_.span()), 0, p);
+    }
+  }
+
+  // q of this worker, and what it keeps.
+  void project_back(backend::Device& device, const Plan& plan, std::span<float> gradient) {
+    using enum backend::Transpose;
+    for (const Part& part : plan.parts) {
+      if (part.guess.empty()) continue;
+      const auto [rows, columns] = part.matrix.shape;
+      const auto u = part.matrix.range().of(gradient), p = part.projected.of(projected_.span()),
+                 q = part.guess.of(guess_.span());
+      device.orthonormalise(columns, rank_, p);
+      device.gemm(yes, no, rows, rank_, columns, u, p, 0, q);
+      if (!error_feedback_) continue;
+      const auto kept = part.matrix.range().of(residual_.span());
+      device.gemm(no, yes, columns, rows, rank_, p, q, 0, kept);
+      device.scale(-1, kept);
+      device.add(u, kept);
+    }
+  }
+
+  void restore(backend::Device& device, const Plan& plan, std::span<float> gradient) {
+    using enum backend::Transpose;
+    for (const Part& part : plan.parts) {
+      const auto sum = part.matrix.range().of(gradient), p = part.projected.of(projected_.span());
+      if (part.guess.empty())
+        device.copy(p, sum);
+      else
+        device.gemm(no, yes, part.matrix.shape.columns, part.matrix.shape.rows, rank_, p, part.guess.of(guess_.span()), 0,
+                    sum);
+    }
+  }
+
+  std::size_t rank_;
+  std::uint64_t seed_;
+  bool error_feedback_;
+  std::unique_ptr<Allreduce> allreduce_;
+  std::map<std::size_t, Plan> plans_;  // by the beginning of the bucket
+  core::Arena residual_;               // [parameters]
+  core::Arena projected_;              // P of the bucket in hand
+  core::Arena guess_;                  // Q of all buckets
+};
+
+}  // namespace
+
+std::unique_ptr<GradientSum> make_power_sgd(std::string_view parameter, const CompressionOptions& options) {
+  const double rank = parse_parameter("power_sgd", parameter);
+  if (!(rank >= 1 && rank <= 1024 && rank == static_cast<int>(rank)))
+    throw core::ConfigError(
+        core::format("compression 'power_sgd:{}': the rank is no whole number from 1 to 1024", parameter));
+  return std::make_unique<PowerSgd>(static_cast<std::size_t>(rank), options);
+}
+
+}  // namespace paragrad::comm::compression

@@ -1,0 +1,47 @@
+#include <cmath>
+
+#include "comm/compression/makers.hpp"
+#include "comm/compression/striped.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::comm::compression {
+namespace {
+
+/// The elements of largest magnitude with their places, eight bytes each (Aji and Heafield, EMNLP 2017). They are chosen in
+/// every stripe by itself, so that all codes of a stripe have one length; of the sum, again the largest are sent
+/// (DoubleSqueeze: Tang, Lian, Yu, Zhang & Liu, ICML 2019).
+class TopK : public Codec {
+ public:
+  explicit TopK(double share) : share_(share) {}
+
+  Grain grain() const override { return Grain::element; }
+  std::size_t bytes(const Stripe& stripe) const override { return 8 * kept(stripe.range.size()); }
+
+  void encode(backend::Device& device, const Stripe&, std::span<const float> x, std::span<float> residual,
+              std::span<std::byte> packed) const override {
+    device.select_largest(kept(x.size()), x, residual, packed);
+  }
+  void decode(backend::Device& device, const Stripe&, std::span<const std::byte> packed, float keep,
+              std::span<float> x) const override {
+    device.scatter_add(packed, keep, x);
+  }
+
+ private:
+  std::size_t kept(std::size_t elements) const {
+    return static_cast<std::size_t>(std::ceil(share_ * static_cast<double>(elements)));
+  }
+
+  double share_;
+};
+
+}  // namespace
+
+std::unique_ptr<GradientSum> make_top_k(std::string_view parameter, const CompressionOptions& options) {
+  const double share = parse_parameter("top_k", parameter);
+  if (!(share > 0 && share <= 1))
+    throw core::ConfigError(core::format("compression 'top_k:{}': the share is outside (0, 1]", parameter));
+  return std::make_unique<Striped>(std::make_unique<TopK>(share), options.error_feedback);
+}
+
+}  // namespace paragrad::comm::compression
