@@ -86,6 +86,27 @@ TEST_CASE("overlap hides the shorter of a bucket's reduction and the computing b
   CHECK(after.times.aggregate_s - beside.times.aggregate_s == Approx(hidden_s).margin(minibatches * 3e-12));
 }
 
+TEST_CASE("double buffering hides the shorter of an exchange and the minibatch that it accompanies", "[train]") {
+  const double flops_per_s = GENERATE(1e6, 1e8, 1e9, 1e12);
+  const double bandwidth = GENERATE(1e5, 1e8, 1e12);
+  const auto result = [&](bool buffered) {
+    BucketTask task(0, true, 640);
+    task.options.model = "8-12-6:sigmoid";
+    task.options.sweeps = 1;
+    task.options.strategy_options.buffered = buffered;
+    return task.simulate(2, hand_sized(flops_per_s, bandwidth));
+  };
+  constexpr double minibatches = 40, parameters = (8 + 1) * 12 + (12 + 1) * 6;
+  const train::Result late = result(true), at_once = result(false);
+  const double update_s = 4 * parameters / flops_per_s;  // of momentum
+  const double computing_s = at_once.times.optimise_s / minibatches;
+  const double exchange_s = at_once.times.aggregate_s / minibatches - update_s;
+  // The first travels beside the second minibatch alone, the last of the sweep beside the update before it.
+  const double hidden_s = std::min(exchange_s, computing_s) +
+                          (minibatches - 2) * std::min(exchange_s, computing_s + update_s) + std::min(exchange_s, update_s);
+  CHECK(at_once.training_s - late.training_s == Approx(hidden_s).epsilon(1e-6).margin(minibatches * 3e-12));
+}
+
 TEST_CASE("overlap is never slower, whatever platform, collective and buckets", "[train]") {
   const int seed = GENERATE(range(0, 24));
   const core::RandomStream random(7, core::Purpose::generator, static_cast<std::uint32_t>(seed));
