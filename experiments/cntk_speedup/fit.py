@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The fitted constant of this experiment, the spread of computing times, from the row of four GPUs in published.csv.
+"""The two fitted constants of this experiment, each from a row of four GPUs in published.csv: the spread of computing times from
+that of block momentum, and with it the minibatch of 1-bit SGD from the other.
 
-Prints it; it stands in platform.toml. Usage: python3 experiments/cntk_speedup/fit.py [PROGRAM]
+Prints them; they stand in platform.toml and config.toml. Usage: python3 experiments/cntk_speedup/fit.py [PROGRAM]
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
-from config import ROOT, load  # noqa: E402
+from config import ROOT, Options, load  # noqa: E402
 from fitting import bisect, simulate  # noqa: E402
 from published import read_rows  # noqa: E402
 
@@ -27,8 +28,19 @@ def main() -> None:
         times = [simulate(program, options, HERE / "platform.toml", step_sigma=sigma)["training_s"] for options in (one, four)]
         return times[1] / times[0]
 
-    speed_up = read_rows(HERE / "published.csv", "run", "speed_up_average")["bmuf-4"]
-    print(f"step_sigma  {bisect(slow_down, 1 / speed_up, 0, 0.5):.4f}")
+    published = read_rows(HERE / "published.csv", "run", "speed_up_average")
+    sigma = round(bisect(slow_down, 1 / published["bmuf-4"], 0, 0.5), 3)
+    print(f"step_sigma  {sigma}")
+
+    one_bit = {key: value for key, value in experiment.run("onebit-4").options.items() if key != "platform"}
+
+    def rate(options: Options) -> float:
+        result = simulate(program, options, HERE / "platform.toml", step_sigma=sigma)
+        return result["samples"] / result["training_s"]
+
+    alone = rate(one)
+    minibatch = bisect(lambda frames: rate(one_bit | {"minibatch": round(frames)}) / alone, published["onebit-4"], 64, 2048)
+    print(f"minibatch   {round(minibatch)}")
 
 
 if __name__ == "__main__":
