@@ -201,6 +201,10 @@ void CntkImporter::block_momentum() {
   if (one == nullptr) return;  // 1 - 1/N, as here
   const bool per_sync = same_key(one->key, "blockMomentumPerSync");
   set(per_sync ? "block-momentum" : "block-momentum-time-constant", toml(block_.number(*one)));
+  if (!per_sync)
+    block_.note(one->line,
+                "blockMomentumAsTimeConstant is taken per worker, as CNTK's page defines it; its program divides "
+                "it by the number of workers");
 }
 
 void CntkImporter::gradient_bits() {

@@ -1,0 +1,104 @@
+#include "train/minibatch_search.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using train::MinibatchSearchOptions;
+
+namespace {
+
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+
+/// What is chosen where sizes above `harmless` lose as much as `bad`.
+std::size_t chosen(std::size_t harmless, double bad, double margin_percent = 1) {
+  const MinibatchSearchOptions options{.enabled = true, .margin_percent = margin_percent};
+  return train::search_minibatch(options, {64, 128, 192, 256},
+                                 [&](std::size_t size) { return size > harmless ? bad : 2.0; });
+}
+
+}  // namespace
+
+TEST_CASE("the largest size that does no harm is chosen", "[train]") {
+  for (const std::size_t harmless : {64u, 128u, 192u, 256u}) CHECK(chosen(harmless, 2.03) == harmless);
+  CHECK(chosen(64, 2.01) == 256);  // within the margin of 1 %
+  CHECK(chosen(64, 2.01, 0) == 64);
+}
+
+TEST_CASE("a loss that is no number is a harm", "[train]") {
+  CHECK(chosen(128, no_number) == 128);
+  CHECK(chosen(0, no_number) == 64);
+  CHECK(chosen(128, std::numeric_limits<double>::infinity()) == 128);
+}
+
+TEST_CASE("nothing is tried behind the first harm", "[train]") {
+  std::vector<std::size_t> tried;
+  train::search_minibatch({.enabled = true}, {8, 16, 32, 64}, [&](std::size_t size) {
+    tried.push_back(size);
+    return size == 16 ? 3. : 1.;
+  });
+  CHECK(tried == std::vector<std::size_t>{8, 16});
+}
+
+TEST_CASE("sizes rise by the root of two from half to twice the present size", "[train]") {
+  CHECK(train::sizes_to_try({}, 64, 64) == std::vector<std::size_t>{64, 88, 128});
+  CHECK(train::sizes_to_try({}, 64, 512) == std::vector<std::size_t>{256, 384, 512, 704, 1024});
+  CHECK(train::sizes_to_try({.largest = 600}, 64, 512) == std::vector<std::size_t>{256, 384, 512, 600});
+  CHECK(train::sizes_to_try({.largest = 32}, 64, 64) == std::vector<std::size_t>{64});
+  CHECK(train::sizes_to_try({}, 1, 1) == std::vector<std::size_t>{1, 2});
+}
+
+TEST_CASE("sizes are tuned before every so many sweeps, never before the first", "[train]") {
+  const MinibatchSearchOptions options{.enabled = true, .frequency = 3};
+  std::vector<int> sweeps;
+  for (int sweep = 1; sweep <= 10; ++sweep)
+    if (train::search_before(options, sweep)) sweeps.push_back(sweep);
+  CHECK(sweeps == std::vector<int>{4, 7, 10});
+  CHECK_FALSE(train::search_before({.enabled = false}, 4));
+}
+
+TEST_CASE("a search that keeps the size leaves no trace in the weights", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = GENERATE("data_parallel", "bmuf", "model_averaging");
+  task.options.strategy_options.compression.name = GENERATE("none", "bits:1");
+  task.options.strategy_options.buffered = GENERATE(false, true);
+  task.options.sweeps = 3;
+  task.options.momentum_time_constant = 150;  // as a momentum per minibatch is understood where sizes are tuned
+  const std::string plain = task.simulate(3).parameters_sha256;
+  task.options.minibatch_search = {.enabled = true, .largest = task.options.minibatch, .samples = 200};
+  CHECK(task.simulate(3).parameters_sha256 == plain);
+  task.options.minibatch_search.largest = 1000;
+  task.options.minibatch_search.margin_percent = 1000;
+  CHECK(task.simulate(3).parameters_sha256 != plain);
+}
+
+TEST_CASE("sizes that let the training explode are not chosen", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = "data_parallel";
+  task.options.model = "8-12-6:relu";
+  task.options.sweeps = 4;
+  task.options.rate_per = "sample";
+  task.options.schedule.initial_rate = 0.02;
+  task.options.momentum = 0;
+  task.options.minibatch_search = {.enabled = true, .largest = 613, .margin_percent = 5, .samples = 613};
+  const train::Result tuned = task.simulate(2);
+  CHECK(std::isfinite(tuned.train.loss));
+  CHECK(tuned.train.loss < 1.5);
+}
+
+TEST_CASE("a period in samples decides how many blocks a sweep has", "[train]") {
+  test::SmallTask task(600);
+  const auto blocks = [&](std::size_t period, int workers) {
+    task.options.sync_period = period;
+    return train::open_source(task.options, workers).partition->blocks();
+  };
+  const std::size_t samples = train::open_source(task.options, 1).partition->samples();
+  CHECK(blocks(0, 2) == task.options.blocks);
+  CHECK(blocks(50, 2) == (samples + 50) / 100);
+  CHECK(blocks(50, 4) == (samples + 100) / 200);
+  CHECK(blocks(40000, 4) == 1);
+}
