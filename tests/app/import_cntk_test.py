@@ -7,7 +7,7 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from paragrad_cli import CliTest, FolderTest, run, weights
+from paragrad_cli import PLATFORM, CliTest, FolderTest, run, weights
 
 EXAMPLES = Path(__file__).parent / "cntk"
 # Of a block that says nothing else: a minibatch of 256 samples, momentum 0.9 per minibatch.
@@ -87,7 +87,7 @@ class Examples(ImportTest):
             "sync-period": 20000, "bmuf-kind": "cbm", "reset-local-momentum": False, "block-momentum-time-constant": 480000,
             "block-learning-rate": 1.5, "block-learning-rate-form": "cntk"}, "--workers", 4)
         self.assert_said(said, (23, "dropoutRate = 0.0*4:0.2"), (28, "unknown key learningRateMultiplier = 2"),
-                         (29, "$unset$"), (44, "autoAdjustLR = adjustAfterEpoch"), (45, "reduceLearnRateIfImproveLessThan"))
+                         (29, "$unset$"), (39, "taken per worker"), (44, "autoAdjustLR = adjustAfterEpoch"), (45, "reduceLearnRateIfImproveLessThan"))
 
 
 class Keys(ImportTest):
@@ -188,6 +188,16 @@ class Training(CliTest):
         by_hand = run(*task, "--learning-rate", 0.2, "--schedule", "table", "--schedule-rates", "0.2,0.1", "--minibatch", 16,
                       "--optimiser", "nesterov", "--momentum", 0.5, "--unit-gain-momentum", "true", "--sweeps", 2, "--l2", 1e-5)
         self.assertEqual(weights(run(*task, "--config", imported)), weights(by_hand))
+
+    def test_every_example_can_be_run(self):
+        platform = ["--workers", 2, "--platform", PLATFORM]
+        for example in sorted(EXAMPLES.glob("*.cntk")):
+            with self.subTest(example=example.name):
+                imported = self.folder / "example.toml"
+                self.assertEqual(run("import-cntk", example, "--workers", 2, "--out", imported).returncode, 0)
+                rate = [] if "learning-rate =" in imported.read_text() else ["--lr-per-sample", 0.001]
+                task = ["--data", self.data, "--model", "8-12-6:sigmoid", "--sweeps", 2, "--quiet"]
+                self.assertTrue(weights(run("simulate", *platform, *task, "--config", imported, *rate)))
 
 
 class Program(ImportTest):
