@@ -51,7 +51,7 @@ bench: build ## measure training, allreduce and emulation on this machine
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict trainings, run them, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"
 
-# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated
+# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated, generated-200k
 data-%: program
 	@data/$*.sh
 
