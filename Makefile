@@ -31,7 +31,7 @@ $(BUILD)/CMakeCache.txt:
 
 test: setup ## set up, build, run every test
 	@$(MAKE) --no-print-directory build
-	@ctest --test-dir $(BUILD) --output-on-failure -LE bench
+	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $(JOBS)
 
 demo: setup ## the main job in small: emulated workers, the table, real workers beside it
 	@$(MAKE) --no-print-directory data-fashion-mnist

@@ -4,6 +4,7 @@
 #include "app/rank.hpp"
 #include "app/run_output.hpp"
 #include "app/training.hpp"
+#include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
@@ -58,6 +59,7 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
 }
 
 int train_alone(const TrainingArguments& arguments, const std::string& config) {
+  if (is_complete(arguments)) return say_complete(arguments);
   const auto device = backend::make_device(arguments.device);
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
@@ -69,6 +71,12 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
   return run_as_rank(arguments.device, [&](comm::Worker& worker) {
     if (arguments.workers_per_node > 0) worker.comm().set_workers_per_node(arguments.workers_per_node);
+    double complete = worker.rank() == 0 && is_complete(arguments) ? 1 : 0;
+    comm::sum_in_rank_order(worker.comm(), {&complete, 1});
+    if (complete != 0) {
+      if (worker.rank() == 0) say_complete(arguments);
+      return;
+    }
     std::optional<Prepared> prepared;
     agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker.rank(), worker.size()); });
     train_prepared(worker, arguments, *prepared);
@@ -89,7 +97,6 @@ int train_command(std::span<char*> argv) {
         "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
         arguments.device));
   require_learning_rate(arguments.options);
-  if (is_complete(arguments)) return say_complete(arguments);
   const std::string config = parser->config_to_str(true);
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
 }

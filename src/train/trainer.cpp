@@ -325,6 +325,7 @@ void Trainer::report(double rate) {
     output_.folder->record({{"sweep", sweep_},
                             {"samples", result_.samples},
                             {"learning_rate", rate},
+                            {"minibatch", minibatch_},
                             {"train_loss", result_.train.loss},
                             {"train_error", result_.train.error},
                             {"valid_loss", result_.valid.loss},

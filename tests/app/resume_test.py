@@ -74,11 +74,12 @@ class Resume(CliTest):
                 self.assertFalse(os.path.exists(os.path.join(out, "state")))
 
     def test_a_complete_run_has_nothing_to_resume(self):
-        out = str(self.folder / "complete")
-        first = run(*self.command("simulation", out)[1:])
-        again = run(*self.command("simulation", out)[1:])
-        self.assertEqual((again.returncode, again.stdout), (0, f"the run in {out} is complete: nothing to resume\n"))
-        self.assertTrue(weights(first))
+        for world in ("simulation", "mpi"):
+            with self.subTest(world=world):
+                out = str(self.folder / f"complete-{world}")
+                first, again = (subprocess.run(self.command(world, out), capture_output=True, text=True, timeout=60) for _ in range(2))
+                self.assertTrue(weights(first))
+                self.assertEqual((again.returncode, again.stdout), (0, f"the run in {out} is complete: nothing to resume\n"))
 
     def test_what_does_not_fit_is_refused_and_nothing_is_lost(self):
         out = str(self.folder / "partial")
