@@ -98,6 +98,9 @@ void check_mode(const train::Options& options, bool computes) {
         "--max-blocks and --max-steps leave out a part of the training: that can only be timed "
         "(--device meta)");
   if (imaginary && !options.data.empty()) throw core::ConfigError("give either --data or --train-samples, not both");
+  if (!computes && options.minibatch_search.enabled)
+    throw core::ConfigError(
+        "--auto-minibatch follows the loss, which a timing run does not know: give a size with --minibatch");
   if (!computes && options.schedule.name == "newbob")
     throw core::ConfigError(
         "the schedule 'newbob' follows the validation loss, which a timing run does not know: choose "
