@@ -127,6 +127,7 @@ Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& sou
 Result Trainer::run() {
   start();
   explain();
+  if (parallel()) become_parallel();  // making ready is no part of the training
   start_s_ = worker_.comm().now_s();
   if (output_.resume && can_resume(output_.state_folder)) resume();
   for (; sweep_ <= options_.sweeps; ++sweep_) {
