@@ -133,7 +133,7 @@ void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns,
       if (residual) residual[j * rows + r] = u[r] - decode(quantiser.code, scale.header, coded);
     }
     std::byte* column = packed + j * quantiser.column_bytes(rows);
-    std::memcpy(column, &scale.header, header);
+    if (header > 0) std::memcpy(column, &scale.header, header);
     if (rows > 0) std::memcpy(column + header, words.data(), 4 * words.size());
   }
 }
@@ -144,7 +144,7 @@ void dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t column
   for (std::size_t j = 0; j < columns; ++j) {
     const std::byte* column = packed + j * quantiser.column_bytes(rows);
     std::uint32_t header = 0;
-    std::memcpy(&header, column, header_size);
+    if (header_size > 0) std::memcpy(&header, column, header_size);
     for (std::size_t r = 0; r < rows; ++r) {
       std::uint32_t word;
       std::memcpy(&word, column + header_size + 4 * (r * bits / 32), 4);
