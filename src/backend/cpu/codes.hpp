@@ -349,8 +349,8 @@ class ShortFloat {
       u = u > 65504.f ? broadcast(65504.f) : u;
       return halves(u < -65504.f ? broadcast(-65504.f) : u);
     }
-    const Integers word = reinterpret_cast<Integers>(u);
-    const Integers rounded = word + 0x7FFF + (word >> 16 & 1), quiet = word | 0x400000;
+    const Words word = reinterpret_cast<Words>(u);
+    const Words rounded = word + 0x7FFF + (word >> 16 & 1), quiet = word | 0x400000;
     return __builtin_convertvector((u != u ? quiet : rounded) >> 16, Shorts);
   }
   static Vector widened(Shorts codes) {

@@ -26,6 +26,7 @@ namespace paragrad::backend::cpu {
 inline constexpr std::size_t lanes = PARAGRAD_VECTOR_BYTES / sizeof(float);
 using Vector = float __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
 using Integers = std::int32_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
+using Words = std::uint32_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
 using Shorts = std::int16_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 2)));  // as many lanes
 using Bytes = std::int8_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 4)));
 
