@@ -3,7 +3,8 @@
 #include "core/errors.hpp"
 #include "sim/compute/measured_times.hpp"
 #include "sim/simulation.hpp"
-#include "train/learner.hpp"
+#include "train/learner_cost.hpp"
+#include "train/network_learner.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -22,8 +23,8 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   const std::size_t samples = samples_of_worker(options, workers);
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));
-  train::LearnerCost cost(*device, std::make_shared<const nn::Network>(nn::make_layers(options.model)), options, samples,
-                          false);
+  const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
+  train::LearnerCost cost(*device, train::network_learners(network, options), samples, false);
   const double roofline_s = sim::compute_time_s(platform, cost.descend(samples));
   const auto count = static_cast<double>(samples);
   return {samples_per_s, count / roofline_s, count / samples_per_s / roofline_s};

@@ -14,22 +14,22 @@ void Sums::describe_state(core::State& state) {
   state.add("samples", samples);
 }
 
-BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const Source& source, std::size_t largest_minibatch,
-                           PhaseTimes& times)
+BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const Source& source,
+                           const MakeLearner& make_learner, std::size_t largest_minibatch, PhaseTimes& times)
     : worker_(worker),
       options_(options),
       source_(source),
       times_(times),
       strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
       step_sizes_(options),
-      learner_(worker.device(), source.network, options, largest_minibatch, strategy_->exchanges_gradients(worker.size())),
-      stages_(learner_.stages(strategy_->stage_elements())),
-      replica_{learner_.parameters(), learner_.layout(), {}, learner_.optimiser(), {}},
+      learner_(make_learner(worker.device(), largest_minibatch, strategy_->exchanges_gradients(worker.size()))),
+      stages_(learner_->stages(strategy_->stage_elements())),
+      replica_{learner_->parameters(), learner_->layout(), {}, learner_->optimiser(), {}},
       balance_(worker.size(), options.balance) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
   if (worker.device().computes())
-    cost_ = std::make_unique<LearnerCost>(worker.device(), source.network, options, largest_minibatch,
+    cost_ = std::make_unique<LearnerCost>(worker.device(), make_learner, largest_minibatch,
                                           strategy_->exchanges_gradients(worker.size()));
 }
 
@@ -80,14 +80,14 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
 
 void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   if (exchanging()) return exchange_minibatch(mine, next, sums);
-  take_in(learner_.descend(mine, next, replica_.step), mine, sums);
+  take_in(learner_->descend(mine, next, replica_.step), mine, sums);
 }
 
 void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     worker_.compute(costs[stage], [&] {
-      const backend::LossSum part = learner_.gradient(stages_[stage], mine, next, replica_.step);
+      const backend::LossSum part = learner_->gradient(stages_[stage], mine, next, replica_.step);
       if (stage == 0) take_in(part, mine, sums);
     });
     strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);

@@ -6,7 +6,7 @@
 #include "comm/worker.hpp"
 #include "dist/strategy.hpp"
 #include "train/balance.hpp"
-#include "train/learner.hpp"
+#include "train/learner_cost.hpp"
 #include "train/plan.hpp"
 #include "train/source.hpp"
 #include "train/step_sizes.hpp"
@@ -36,10 +36,10 @@ struct SweepSetting {
 class BlockTrainer {
  public:
   /// largest_minibatch: of all sweeps, for one worker. times: where the seconds are added.
-  BlockTrainer(comm::Worker& worker, const Options& options, const Source& source, std::size_t largest_minibatch,
-               PhaseTimes& times);
+  BlockTrainer(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
+               std::size_t largest_minibatch, PhaseTimes& times);
 
-  Learner& learner() { return learner_; }
+  Learner& learner() { return *learner_; }
   LearnerCost* cost() { return cost_.get(); }
   dist::Strategy& strategy() { return *strategy_; }
   dist::Replica& replica() { return replica_; }
@@ -74,7 +74,7 @@ class BlockTrainer {
   PhaseTimes& times_;
   std::unique_ptr<dist::Strategy> strategy_;
   StepSizes step_sizes_;
-  Learner learner_;
+  std::unique_ptr<Learner> learner_;
   std::vector<Learner::Stage> stages_;  // of an exchanged gradient
   std::vector<core::Range> stage_elements_;
   std::unique_ptr<LearnerCost> cost_;  // null where nothing is computed: then the work is counted as it comes

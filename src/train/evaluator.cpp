@@ -4,6 +4,7 @@
 
 #include "comm/allreduce.hpp"
 #include "core/range.hpp"
+#include "train/network_learner.hpp"
 
 namespace paragrad::train {
 
@@ -12,7 +13,7 @@ Score Evaluator::score(data::Subset subset) {
   if (samples == 0) return learner_.score(0, 0, 0);
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
-  Feed feed(source_, subset, worker_, options_, learner_.model().max_batch());
+  Feed feed(source_, subset, worker_, options_, learner_.largest_batch());
   feed.prefetch(part);
   feed.advance();
   backend::LossSum loss;
@@ -25,10 +26,11 @@ Score Evaluator::score(data::Subset subset) {
 
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
                data::Subset subset) {
-  Learner learner(worker.device(), source.network, options, options.minibatch, false);
-  LearnerCost cost(worker.device(), source.network, options, options.minibatch, false);
-  learner.restore(parameters);
-  return Evaluator(worker, options, learner, &cost, source).score(subset);
+  const MakeLearner make = network_learners(source.network, options);
+  const auto learner = make(worker.device(), options.minibatch, false);
+  LearnerCost cost(worker.device(), make, options.minibatch, false);
+  learner->restore(parameters);
+  return Evaluator(worker, options, *learner, &cost, source).score(subset);
 }
 
 }  // namespace paragrad::train

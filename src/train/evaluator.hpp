@@ -1,7 +1,7 @@
 #pragma once
 
 #include "comm/worker.hpp"
-#include "train/learner.hpp"
+#include "train/learner_cost.hpp"
 #include "train/trainer.hpp"
 
 namespace paragrad::train {

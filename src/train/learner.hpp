@@ -7,10 +7,8 @@
 
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
-#include "nn/model.hpp"
+#include "data/loader.hpp"
 #include "optim/local_optimiser.hpp"
-#include "train/feed.hpp"
-#include "train/options.hpp"
 
 namespace paragrad::train {
 
@@ -23,15 +21,15 @@ struct Score {
 /// Hands out the next samples, at most as many as asked for.
 using NextBatch = std::function<data::Batch(std::size_t)>;
 
-/// One worker's replica: model, parameters, local optimiser.
+/// One worker's replica of what is trained: flat parameters, their update rule, and a way from samples to a gradient.
 class Learner {
  public:
-  /// minibatch: the largest that this worker will see. bare_gradient: see optim::make_optimiser.
-  Learner(backend::Device& device, std::shared_ptr<const nn::Network> network, const Options& options, std::size_t minibatch,
-          bool bare_gradient);
+  virtual ~Learner() = default;
 
-  nn::Model& model() { return model_; }
-  std::span<const core::Matrix> layout() const { return network_->layout; }
+  virtual std::size_t inputs() const = 0;         ///< of a sample
+  virtual std::size_t largest_batch() const = 0;  ///< that NextBatch is asked for
+
+  std::span<const core::Matrix> layout() const { return layout_; }
   std::span<float> parameters() { return parameters_.span(); }
   optim::LocalOptimiser& optimiser() { return *optimiser_; }
 
@@ -54,51 +52,38 @@ class Learner {
 
   /// Cuts the backward pass into stages that complete `elements` of the gradient each, or a little more; the last what is
   /// left.
-  std::vector<Stage> stages(std::size_t elements) const;
+  virtual std::vector<Stage> stages(std::size_t elements) const = 0;
 
   /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero); to be called for all stages
-  /// in their order. A minibatch larger than the model's buffers is processed in pieces whose gradients add up, all but the
-  /// last piece in the first stage. Returns the loss in the first stage, nothing in the others.
-  backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step);
+  /// in their order. Returns the loss in the first stage, nothing in the others.
+  virtual backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next,
+                                    const optim::Step& step) = 0;
 
   /// Forward, loss, backward and the local update.
-  backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step);
+  virtual backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step) = 0;
 
   /// Loss of `samples` samples.
-  backend::LossSum evaluate(std::size_t samples, const NextBatch& next);
+  virtual backend::LossSum evaluate(std::size_t samples, const NextBatch& next) = 0;
+
+ protected:
+  /// layout: of the parameters; must outlive the learner.
+  Learner(backend::Device& device, std::span<const core::Matrix> layout, const optim::OptimiserOptions& rule,
+          bool bare_gradient);
+  backend::Device& device() { return device_; }
 
  private:
-  backend::LossSum pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep);
-  nn::GradientSink sink_of_last_piece(std::size_t samples, float keep);
+  /// Fills host memory; the numbers depend on the seed alone.
+  virtual void do_initialise(std::uint64_t seed, std::span<float> parameters) const = 0;
 
   backend::Device& device_;
-  std::shared_ptr<const nn::Network> network_;
-  nn::Model model_;
-  nn::Loss loss_;
+  std::span<const core::Matrix> layout_;
   core::Arena parameters_;
-  data::Batch last_piece_;  // of the minibatch in hand
   std::unique_ptr<optim::LocalOptimiser> optimiser_;
 };
 
-/// What a learner's work costs on `device`, found out on one that only counts. The simulator needs to know beforehand how
-/// long a worker will be busy.
-class LearnerCost {
- public:
-  LearnerCost(const backend::Device& device, std::shared_ptr<const nn::Network> network, const Options& options,
-              std::size_t minibatch, bool bare_gradient);
-
-  /// Of each stage of a gradient.
-  std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);
-  backend::WorkMeter descend(std::size_t samples);
-  backend::WorkMeter evaluate(std::size_t samples);
-
- private:
-  backend::WorkMeter count(const std::function<void()>& work);
-
-  std::unique_ptr<backend::Device> meta_;
-  Learner learner_;
-  ImaginaryBatches batches_;
-  NextBatch next_;
-};
+/// Makes replicas of one kind: a worker's own, and one on a device that counts, to ask what work costs.
+/// minibatch: the largest that will be seen. bare_gradient: see optim::make_optimiser.
+using MakeLearner =
+    std::function<std::unique_ptr<Learner>(backend::Device& device, std::size_t minibatch, bool bare_gradient)>;
 
 }  // namespace paragrad::train

@@ -72,4 +72,10 @@ std::string StepSizes::describe() const {
   return text;
 }
 
+optim::OptimiserOptions update_rule(const Options& options) {
+  optim::OptimiserOptions rule = options.optimiser;
+  rule.has_momentum = options.momentum > 0 || options.momentum_time_constant > 0;
+  return rule;
+}
+
 }  // namespace paragrad::train

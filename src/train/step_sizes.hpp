@@ -27,8 +27,6 @@ class StepSizes {
   /// as the step on all of them would be.
   optim::Step of_part(double rate, std::size_t mine, std::size_t together) const;
 
-  bool has_momentum() const { return momentum_ > 0 || time_constant_ > 0; }
-
   /// The units side by side, for the user.
   std::string describe() const;
 
@@ -44,5 +42,8 @@ class StepSizes {
   bool unit_gain_;
   double l2_;
 };
+
+/// The local update rule that the options ask for, which needs no velocity where they give no momentum.
+optim::OptimiserOptions update_rule(const Options& options);
 
 }  // namespace paragrad::train

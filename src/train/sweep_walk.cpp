@@ -27,7 +27,7 @@ SweepWalk::SweepWalk(comm::Worker& worker, const Options& options, const Source&
       source_(source),
       blocks_(blocks),
       times_(times),
-      feed_(source, data::Subset::train, worker, options, blocks.learner().model().max_batch()),
+      feed_(source, data::Subset::train, worker, options, blocks.learner().largest_batch()),
       next_([this](std::size_t n) { return feed_.next(n); }) {}
 
 std::vector<std::uint32_t> SweepWalk::order(int sweep) const {

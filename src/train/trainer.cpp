@@ -12,7 +12,9 @@
 #include "train/block_trainer.hpp"
 #include "train/checkpoint.hpp"
 #include "train/evaluator.hpp"
+#include "train/network_learner.hpp"
 #include "train/phase.hpp"
+#include "train/place.hpp"
 #include "train/state_store.hpp"
 #include "train/sweep_walk.hpp"
 
@@ -29,34 +31,10 @@ std::size_t largest_minibatch(const comm::Worker& worker, const Options& options
   return shared && options.parallel_start_sweep <= 1 && !options.balance ? (together + workers - 1) / workers : together;
 }
 
-/// Where a training stands; numbers as a State knows them.
-struct Place {
-  double sweep = 1;
-  double block = 0;  // of the sweep, the next to be trained
-  double minibatch = 0;
-  double started = 0;  // the strategy: 0 or 1
-  double samples = 0;
-  double elapsed_s = 0;
-  double best_loss = 0;
-  double best_error = 0;
-  double records = 0;  // in the run's folder
-
-  void describe_state(core::State& state) {
-    state.add("place/sweep", sweep);
-    state.add("place/block", block);
-    state.add("place/minibatch", minibatch);
-    state.add("place/started", started);
-    state.add("place/samples", samples);
-    state.add("place/elapsed_s", elapsed_s);
-    state.add("place/best_loss", best_loss);
-    state.add("place/best_error", best_error);
-    state.add("place/records", records);
-  }
-};
-
 class Trainer {
  public:
-  Trainer(comm::Worker& worker, const Options& options, const Source& source, const Output& output);
+  Trainer(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
+          const Output& output);
   Result run();
 
  private:
@@ -109,14 +87,15 @@ class Trainer {
   Score best_score_{std::numeric_limits<double>::infinity(), 1};
 };
 
-Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& source, const Output& output)
+Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
+                 const Output& output)
     : worker_(worker),
       options_(options),
       source_(source),
       output_(output),
       store_(worker, output.state_folder),
       schedule_(optim::make_schedule(options.schedule)),
-      blocks_(worker, options, source, largest_minibatch(worker, options, source), times_),
+      blocks_(worker, options, source, make_learner, largest_minibatch(worker, options, source), times_),
       walk_(worker, options, source, blocks_, times_),
       evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source),
       minibatch_(options.minibatch) {
@@ -173,7 +152,7 @@ void Trainer::take_down(const dist::Remarks& remarks) {
 void Trainer::explain_collective() {
   if (worker_.size() == 1) return;
   const dist::StrategyOptions& strategy = options_.strategy_options;
-  std::size_t length = learner().model().parameter_count();
+  std::size_t length = learner().parameters().size();
   if (blocks_.strategy().exchanges_gradients(worker_.size()) && strategy.bucket_bytes > 0)
     length = std::min(length, strategy.bucket_bytes / sizeof(float));
   const std::string text = comm::make_allreduce(strategy.collective)->explain(worker_.comm(), length);
@@ -415,7 +394,12 @@ void Trainer::resume() {
 bool can_resume(const std::string& state_folder) { return StateStore::exists(state_folder); }
 
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
-  Trainer trainer(worker, options, source, output);
+  return train(worker, options, source, network_learners(source.network, options), output);
+}
+
+Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
+             const Output& output) {
+  Trainer trainer(worker, options, source, make_learner, output);
   const comm::TaskGuard guard(worker);
   return trainer.run();
 }

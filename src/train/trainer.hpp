@@ -43,6 +43,10 @@ struct Output {
 /// Throws ConfigError when the loss is no longer finite (the checkpoint is then that of the last good sweep).
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output);
 
+/// The same for whatever make_learner makes.
+Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
+             const Output& output);
+
 /// Whether a training that was interrupted left its state there.
 bool can_resume(const std::string& state_folder);
 

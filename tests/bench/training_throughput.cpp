@@ -1,7 +1,7 @@
 // Throughput of training on one core of the device cpu, as a fraction of the rate of large matrix products (OpenBLAS)
 // measured in the same run. Counted are needed multiplications only: 2 flops per weight and sample forward, 2 for its
 // gradient, 2 for the gradient of its input except in the first layer. What is timed is the training loop's own step
-// (train::Learner: forward, loss, backward, momentum update), without reading data.
+// (train::NetworkLearner: forward, loss, backward, momentum update), without reading data.
 //
 //   bench_training [seconds per net]
 #include <time.h>
@@ -15,7 +15,7 @@
 #include "backend/backend_info.hpp"
 #include "core/format.hpp"
 #include "core/philox.hpp"
-#include "train/learner.hpp"
+#include "train/network_learner.hpp"
 
 using namespace paragrad;
 
@@ -66,12 +66,12 @@ double best_step_s(backend::Device& device, const Net& net, double seconds) {
   train::Options options;
   options.model = net.model;
   const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
-  train::Learner learner(device, network, options, net.batch, false);
-  learner.model().initialise(1, learner.parameters());
-  core::Arena features = device.allocate(net.batch * learner.model().inputs());
+  train::NetworkLearner learner(device, network, options, net.batch, false);
+  learner.initialise(1);
+  core::Arena features = device.allocate(net.batch * learner.inputs());
   randomise(features.span(), 3);
   std::vector<std::int32_t> labels(net.batch);
-  for (std::size_t s = 0; s < net.batch; ++s) labels[s] = static_cast<std::int32_t>(s % learner.model().outputs());
+  for (std::size_t s = 0; s < net.batch; ++s) labels[s] = static_cast<std::int32_t>(s % learner.outputs());
   const optim::Step step{0.01f / static_cast<float>(net.batch), 0};
   const auto train = [&] {
     learner.descend(

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "train/feed.hpp"
+#include "train/learner.hpp"
+
+namespace paragrad::train {
+
+/// What a learner's work costs on `device`, found out on one that only counts. The simulator needs to know beforehand how
+/// long a worker will be busy.
+class LearnerCost {
+ public:
+  LearnerCost(const backend::Device& device, const MakeLearner& make, std::size_t minibatch, bool bare_gradient);
+
+  /// Of each stage of a gradient.
+  std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);
+  backend::WorkMeter descend(std::size_t samples);
+  backend::WorkMeter evaluate(std::size_t samples);
+
+ private:
+  backend::WorkMeter count(const std::function<void()>& work);
+
+  std::unique_ptr<backend::Device> meta_;
+  std::unique_ptr<Learner> learner_;
+  ImaginaryBatches batches_;
+  NextBatch next_;
+};
+
+}  // namespace paragrad::train
