@@ -82,7 +82,7 @@ Call product_call(Bench& bench, Kernel kernel, std::size_t batch, std::size_t in
 Call quantising_call(Bench& bench, Kernel kernel, std::size_t count) {
   const backend::Quantiser quantiser;
   const std::size_t columns = std::max<std::size_t>(1, (count + 256) / 512), rows = count / columns;
-  const std::size_t packed_bytes = columns * quantiser.column_bytes(rows);
+  const std::size_t packed_bytes = quantiser.packed_bytes(rows, columns);
   const auto packed = std::as_writable_bytes(bench.activation(0, packed_bytes / sizeof(float)));
   const auto moving = [&bench, elements = columns * rows] { return bench.parameters.next(elements); };
   if (kernel == Kernel::quantise)

@@ -225,7 +225,7 @@ void Device::quantise(const Quantiser& quantiser, std::size_t rows, std::size_t 
                       std::span<float> residual, std::span<std::byte> packed) {
   expect_size("quantise", "x", x.size(), rows * columns);
   if (!residual.empty()) expect_size("quantise", "residual", residual.size(), x.size());
-  expect_size("quantise", "packed", packed.size(), columns * quantiser.column_bytes(rows));
+  expect_size("quantise", "packed", packed.size(), quantiser.packed_bytes(rows, columns));
   const std::uint64_t flops = residual.empty() ? 2 : 4, accesses = residual.empty() ? 1 : 3;
   count_coding(Kernel::quantise, x.size(), flops, accesses, packed.size());
   do_quantise(quantiser, rows, columns, x.data(), residual.empty() ? nullptr : residual.data(), packed.data());
@@ -233,7 +233,7 @@ void Device::quantise(const Quantiser& quantiser, std::size_t rows, std::size_t 
 
 void Device::dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const std::byte> packed,
                         float keep, std::span<float> x) {
-  expect_size("dequantise", "packed", packed.size(), columns * quantiser.column_bytes(rows));
+  expect_size("dequantise", "packed", packed.size(), quantiser.packed_bytes(rows, columns));
   expect_size("dequantise", "x", x.size(), rows * columns);
   if (keep != 0 && keep != 1) throw std::logic_error("dequantise: keep is neither 0 nor 1");
   count_coding(Kernel::dequantise, x.size(), keep == 0 ? 1 : 2, keep == 0 ? 1 : 2, packed.size());

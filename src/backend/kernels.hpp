@@ -138,7 +138,8 @@ class Device {
   void moment_filter(double past, double keep, bool of_squares, std::span<float> moment, std::span<float> base);
 
   /// u = x + residual; packed = code(u), column by column; residual = u - decoded(packed). An empty residual: u = x, and the
-  /// error is forgotten. x is [columns][rows], a column being one run; packed is [columns][column_bytes(rows)].
+  /// error is forgotten. x is [columns][rows], a column being one run; packed is [packed_bytes(rows, columns)], laid out as
+  /// backend/quantiser.hpp says.
   void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, std::span<const float> x,
                 std::span<float> residual, std::span<std::byte> packed);
 

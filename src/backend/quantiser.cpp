@@ -5,7 +5,7 @@
 
 namespace paragrad::backend {
 
-static_assert(std::endian::native == std::endian::little, "packed columns are written as the machine lays out its words");
+static_assert(std::endian::native == std::endian::little, "packed matrices are written as the machine lays out its words");
 
 std::size_t bits_of(Code code) {
   switch (code) {
@@ -27,8 +27,8 @@ std::size_t bits_of(Code code) {
 
 std::size_t header_bytes(Code code) { return code == Code::fp16 || code == Code::bf16 ? 0 : 4; }
 
-std::size_t Quantiser::column_bytes(std::size_t rows) const {
-  return header_bytes(code) + 4 * ((rows * bits_of(code) + 31) / 32);
+std::size_t Quantiser::packed_bytes(std::size_t rows, std::size_t columns) const {
+  return columns * header_bytes(code) + 4 * ((rows * columns * bits_of(code) + 31) / 32);
 }
 
 }  // namespace paragrad::backend

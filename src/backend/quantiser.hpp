@@ -8,8 +8,14 @@ namespace paragrad::backend {
 /// multiples of their column's step. fp16, bf16: the short floating-point formats.
 enum class Code { bits1, bits2, bits4, bits8, bits16, fp16, bf16 };
 
-/// Quantises matrices column by column, as 1-bit SGD (Seide et al., Interspeech 2014) does. A packed column is a header and
-/// ceil(rows·bits/32) words, little-endian: row r is in word r·bits/32, lower bits first; unused bits are 0.
+/// Quantises matrices column by column, as 1-bit SGD (Seide et al., Interspeech 2014) does. A packed matrix is
+///
+///   headers  [columns] of header_bytes each
+///   codes    [columns][rows] of `bits` bits each, one stream without gaps: that of element i = column·rows + row begins at
+///            bit i·bits. A sequence of 32-bit words, little-endian, lower bits first; unused bits of the last word are 0.
+///
+/// In 1 bit, a matrix of 512 rows or more and 16 columns or more takes less than 1/30 of its float32; with fewer columns the
+/// unused bits of the last word can be too many.
 ///
 /// bits1   Header: the two levels as bfloat16, level 0 in the low half. bit = (u >= threshold), so 0 becomes 1; a level is
 ///         the mean of the elements that have its bit, 0 where there are none. CNTK takes the column's mean -+ its mean
@@ -25,7 +31,7 @@ struct Quantiser {
   Code code = Code::bits1;
   bool threshold_at_mean = false;  ///< of bits1: the threshold is the mean of the column, and otherwise 0
 
-  std::size_t column_bytes(std::size_t rows) const;  ///< of one packed column; a multiple of 4
+  std::size_t packed_bytes(std::size_t rows, std::size_t columns) const;  ///< headers and codes; a multiple of 4
 
   bool operator==(const Quantiser&) const = default;
 };

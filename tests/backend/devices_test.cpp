@@ -48,7 +48,7 @@ void run_every_kernel(Device& device) {
   device.look_ahead(0.9f, a, b, c);
   device.moment_filter(0.9, 0.8, true, a, b);
   const Quantiser quantiser;
-  const auto packed = std::as_writable_bytes(take(10).first(5 * quantiser.column_bytes(10) / sizeof(float)));
+  const auto packed = std::as_writable_bytes(take(10).first(quantiser.packed_bytes(10, 5) / sizeof(float)));
   for (const bool remember : {false, true}) device.quantise(quantiser, 10, 5, a, remember ? b : b.first(0), packed);
   for (const float keep : {0.f, 1.f}) device.dequantise(quantiser, 10, 5, packed, keep, c);
   const auto pairs = std::as_writable_bytes(take(10));

@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
     keep_least(copy_s, [&] { device->copy(x.span(), y.span()); });
     for (Case& c : cases) {
       const std::size_t columns = elements / c.rows;
-      const std::span<std::byte> to = std::span(packed).first(columns * c.quantiser.column_bytes(c.rows));
+      const std::span<std::byte> to = std::span(packed).first(c.quantiser.packed_bytes(c.rows, columns));
       keep_least(c.quantise_s, [&] { device->quantise(c.quantiser, c.rows, columns, x.span(), residual.span(), to); });
       keep_least(c.dequantise_s, [&] { device->dequantise(c.quantiser, c.rows, columns, to, 0, y.span()); });
     }

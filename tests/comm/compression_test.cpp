@@ -144,7 +144,7 @@ TEST_CASE("32 bits are the gradients as they are", "[comm][compression]") {
 TEST_CASE("with one bit a thirtieth of the bytes is sent of columns of 512, with no hot spot for a vector",
           "[comm][compression]") {
   const int workers = 4;
-  const std::size_t rows = GENERATE(512u, 2048u);
+  const std::size_t rows = GENERATE(512u, 513u, 545u, 960u, 2048u);
   const std::vector<core::Matrix> layout{{0, {rows, 64}}, {rows * 64, {rows, 1}}};
   const std::size_t length = rows * 65;
   std::vector<std::uint64_t> bytes(workers);

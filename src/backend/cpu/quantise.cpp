@@ -1,7 +1,8 @@
 #include "backend/cpu/quantise.hpp"
 
-#include <cstring>
+#include <array>
 
+#include "backend/cpu/bit_stream.hpp"
 #include "backend/cpu/codes.hpp"
 
 namespace paragrad::backend::cpu {
@@ -11,26 +12,39 @@ namespace {
 constexpr std::size_t rows_in_nearest_cache = 4096;  // two columns with their residuals: 64 kB
 constexpr std::size_t bytes_in_cache = 4'000'000;    // what is larger is gone before it is looked at again
 
-/// Of the words of `count` <= 32 rows. Those of a short last group pass through a buffer, as coders know whole ones.
-template <class Coder>
-constexpr std::size_t word_bytes(std::size_t count) {
-  return 4 * ((count * Coder::bits + 31) / 32);
+/// Where a column stands in a packed matrix.
+template <class Byte>
+struct Place {
+  Byte* header;       // the column's
+  Byte* codes;        // all columns'
+  std::size_t begin;  // of this column's codes, in bits
+};
+
+template <class Byte, class Coder>
+Place<Byte> place_of(Byte* packed, std::size_t rows, std::size_t columns, std::size_t j) {
+  return {packed + j * Coder::header, packed + columns * Coder::header, j * rows * Coder::bits};
 }
 
+/// A coder knows whole groups in whole words. Those that stand so in the stream are written and read in their place, others
+/// by way of a buffer.
+bool is_in_place(std::size_t bit, std::size_t count) { return count == group_rows && bit % 32 == 0; }
+
+template <class Coder>
+using GroupBuffer = std::array<std::byte, 4 * Coder::bits>;
+
 template <class Coder, bool remembers>
-void quantise_column(const Column<remembers>& column, bool threshold_at_mean, std::byte* packed) {
-  const Coder coder(column, threshold_at_mean, packed);
-  std::byte* words = packed + Coder::header;
+void quantise_column(const Column<remembers>& column, bool threshold_at_mean, const Place<std::byte>& place) {
+  const Coder coder(column, threshold_at_mean, place.header);
   const bool next_is_near = column.rows <= rows_in_nearest_cache;  // the column to be read from memory next
   over_groups(0, column.rows, [&](std::size_t r, std::size_t count) {
     Group u = column.at(r, count);
-    std::byte* to = words + r / group_rows * word_bytes<Coder>(group_rows);
-    if (count == group_rows) {
-      coder.encode(u, count, to);
+    const std::size_t bit = place.begin + r * Coder::bits;
+    if (is_in_place(bit, count)) {
+      coder.encode(u, count, place.codes + bit / 8);
     } else {
-      std::byte whole[word_bytes<Coder>(group_rows)];
-      coder.encode(u, count, whole);
-      std::memcpy(to, whole, word_bytes<Coder>(count));
+      GroupBuffer<Coder> words;
+      coder.encode(u, count, words.data());
+      put_bits(place.codes, bit, words.data(), count * Coder::bits);
     }
     if constexpr (remembers) store_group(u, column.residual + r, count);
     if (next_is_near) column.prefetch(column.rows + r);
@@ -41,14 +55,18 @@ void quantise_column(const Column<remembers>& column, bool threshold_at_mean, st
 enum class Store { plain, past_cache, sum };
 
 template <class Coder, Store how>
-void dequantise_column(std::size_t rows, const std::byte* packed, float* x) {
-  const Coder coder(packed);
-  const std::byte* words = packed + Coder::header;
+void dequantise_column(std::size_t rows, const Place<const std::byte>& place, float* x) {
+  const Coder coder(place.header);
   over_groups(0, rows, [&](std::size_t r, std::size_t count) {
-    const std::byte* from = words + r / group_rows * word_bytes<Coder>(group_rows);
-    std::byte whole[word_bytes<Coder>(group_rows)] = {};
-    if (count < group_rows) from = static_cast<std::byte*>(std::memcpy(whole, from, word_bytes<Coder>(count)));
-    Group decoded = coder.decode(from);
+    const std::size_t bit = place.begin + r * Coder::bits;
+    Group decoded;
+    if (is_in_place(bit, count)) {
+      decoded = coder.decode(place.codes + bit / 8);
+    } else {
+      GroupBuffer<Coder> words = {};
+      get_bits(place.codes, bit, words.data(), count * Coder::bits);
+      decoded = coder.decode(words.data());
+    }
     if constexpr (how == Store::sum) {
       const Group before = load_group(x + r, count);
       for (std::size_t p = 0; p < parts; ++p) decoded.part[p] += before.part[p];
@@ -85,10 +103,9 @@ void with_coder(Code code, const Body& body) {
 
 void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
               std::byte* packed) {
-  const std::size_t column_bytes = quantiser.column_bytes(rows);
   with_coder(quantiser.code, [&]<class Coder>() {
     for (std::size_t j = 0; j < columns; ++j) {
-      std::byte* to = packed + j * column_bytes;
+      const auto to = place_of<std::byte, Coder>(packed, rows, columns, j);
       if (residual)
         quantise_column<Coder>(Column<true>{rows, x + j * rows, residual + j * rows}, quantiser.threshold_at_mean, to);
       else
@@ -99,11 +116,10 @@ void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns,
 
 void dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
                 float* x) {
-  const std::size_t column_bytes = quantiser.column_bytes(rows);
   const bool large = sizeof(float) * rows * columns > bytes_in_cache;
   with_coder(quantiser.code, [&]<class Coder>() {
     for (std::size_t j = 0; j < columns; ++j) {
-      const std::byte* from = packed + j * column_bytes;
+      const auto from = place_of<const std::byte, Coder>(packed, rows, columns, j);
       float* to = x + j * rows;
       if (keep != 0)
         dequantise_column<Coder, Store::sum>(rows, from, to);

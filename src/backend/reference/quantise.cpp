@@ -122,36 +122,30 @@ void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns,
               std::byte* packed) {
   const std::size_t bits = bits_of(quantiser.code), header = header_bytes(quantiser.code);
   std::vector<float> u(rows);
-  std::vector<std::uint32_t> words((rows * bits + 31) / 32);
+  std::vector<std::uint32_t> words((rows * columns * bits + 31) / 32);
   for (std::size_t j = 0; j < columns; ++j) {
     for (std::size_t r = 0; r < rows; ++r) u[r] = residual ? x[j * rows + r] + residual[j * rows + r] : x[j * rows + r];
     const Scale scale = scale_of(quantiser, u);
-    std::fill(words.begin(), words.end(), 0);
     for (std::size_t r = 0; r < rows; ++r) {
       const std::uint32_t coded = encode(quantiser.code, scale, u[r]);
-      words[r * bits / 32] |= coded << (r * bits % 32);
+      const std::size_t bit = (j * rows + r) * bits;
+      words[bit / 32] |= coded << (bit % 32);
       if (residual) residual[j * rows + r] = u[r] - decode(quantiser.code, scale.header, coded);
     }
-    std::byte* column = packed + j * quantiser.column_bytes(rows);
-    if (header > 0) std::memcpy(column, &scale.header, header);
-    if (rows > 0) std::memcpy(column + header, words.data(), 4 * words.size());
+    if (header > 0) std::memcpy(packed + j * header, &scale.header, header);
   }
+  if (!words.empty()) std::memcpy(packed + columns * header, words.data(), 4 * words.size());
 }
 
 void dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
                 float* x) {
   const std::size_t bits = bits_of(quantiser.code), header_size = header_bytes(quantiser.code);
-  for (std::size_t j = 0; j < columns; ++j) {
-    const std::byte* column = packed + j * quantiser.column_bytes(rows);
-    std::uint32_t header = 0;
-    if (header_size > 0) std::memcpy(&header, column, header_size);
-    for (std::size_t r = 0; r < rows; ++r) {
-      std::uint32_t word;
-      std::memcpy(&word, column + header_size + 4 * (r * bits / 32), 4);
-      const std::uint32_t coded = word >> (r * bits % 32) & ((1u << bits) - 1);
-      float& value = x[j * rows + r];
-      value = accumulate(decode(quantiser.code, header, coded), keep, value);
-    }
+  for (std::size_t i = 0; i < rows * columns; ++i) {
+    std::uint32_t header = 0, word;
+    if (header_size > 0) std::memcpy(&header, packed + i / rows * header_size, header_size);
+    std::memcpy(&word, packed + columns * header_size + 4 * (i * bits / 32), 4);
+    const std::uint32_t coded = word >> (i * bits % 32) & ((1u << bits) - 1);
+    x[i] = accumulate(decode(quantiser.code, header, coded), keep, x[i]);
   }
 }
 

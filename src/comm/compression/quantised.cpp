@@ -42,7 +42,7 @@ class Quantised : public Codec {
 
  private:
   std::size_t bytes_of(const core::Matrix& matrix) const {
-    return matrix.shape.columns * quantiser_.column_bytes(matrix.shape.rows);
+    return quantiser_.packed_bytes(matrix.shape.rows, matrix.shape.columns);
   }
 
   backend::Quantiser quantiser_;
