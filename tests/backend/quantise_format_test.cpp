@@ -1,0 +1,128 @@
+// Quantised gradients: what is written, against hand-written bytes, and how much.
+#include <cstring>
+#include <limits>
+
+#include "catch.hpp"
+#include "tests/backend/quantise_support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::backend;
+using namespace paragrad::backend::testing;
+
+TEST_CASE("a column of 1 bit is two bfloat16 levels and a bit for each row, low bits first", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  std::vector<float> x(33, -1);
+  for (const std::size_t r : {1u, 2u, 31u, 32u}) x[r] = 3;
+  const Coded coded = code(*device, {Code::bits1}, 33, x);
+  REQUIRE(coded.packed.size() == 12);
+  CHECK(word(coded.packed, 0) == 0x4040BF80);  // 3 above, -1 below
+  CHECK(word(coded.packed, 1) == 0x80000006);
+  CHECK(word(coded.packed, 2) == 1);
+  CHECK(coded.decoded == x);
+}
+
+TEST_CASE("a packed matrix is the headers of all columns and then their codes without a gap", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  std::vector<float> x(3 * 33, -1);
+  for (const std::size_t i : {1u, 32u, 33u, 65u, 98u}) x[i] = 3;
+  const Coded one = code(*device, {Code::bits1}, 33, x);
+  REQUIRE(one.packed.size() == 28);
+  for (const std::size_t j : {0u, 1u, 2u}) CHECK(word(one.packed, j) == 0x4040BF80);
+  CHECK(word(one.packed, 3) == 0x00000002);  // elements 0 to 31
+  CHECK(word(one.packed, 4) == 0x00000003);
+  CHECK(word(one.packed, 5) == 0x00000002);
+  CHECK(word(one.packed, 6) == 0x00000004);  // 96 to 98
+  CHECK(one.decoded == x);
+
+  const Coded sixteen = code(*device, {Code::bits16}, 3, {-32767, 2, 3, 32767, -1, 5});
+  REQUIRE(sixteen.packed.size() == 20);
+  CHECK(word(sixteen.packed, 2) == 0x00028001);
+  CHECK(word(sixteen.packed, 3) == 0x7FFF0003);
+  CHECK(word(sixteen.packed, 4) == 0x0005FFFF);
+}
+
+TEST_CASE("zero is above the threshold 0, and a side without elements has level 0", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const Coded zeros = code(*device, {Code::bits1}, 3, {0, 0, 0});
+  CHECK(word(zeros.packed, 0) == 0);
+  CHECK(word(zeros.packed, 1) == 7);
+  const Coded negative = code(*device, {Code::bits1}, 2, {-1, -2});
+  CHECK(word(negative.packed, 0) == 0x0000BFC0);
+  CHECK(word(negative.packed, 1) == 0);
+  CHECK(negative.decoded == std::vector<float>{-1.5f, -1.5f});
+}
+
+TEST_CASE("a threshold at the mean separates a column that has one sign", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::vector<float> x = {1, 1, 1, 5};
+  CHECK(code(*device, {Code::bits1, true}, 4, x).decoded == x);
+  CHECK(code(*device, {Code::bits1, false}, 4, x).decoded == std::vector<float>(4, 2));
+}
+
+TEST_CASE("whole multiples are packed in two's complement behind their step", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const Coded coded = code(*device, {Code::bits16}, 3, {-32767, 2, 32767});
+  REQUIRE(coded.packed.size() == 12);
+  CHECK(word(coded.packed, 0) == bits(1));
+  CHECK(word(coded.packed, 1) == 0x00028001);
+  CHECK(word(coded.packed, 2) == 0x00007FFF);
+
+  std::vector<float> x(9, 0);  // rms 1 where nine elements hold squares that sum up to 9
+  x[0] = -3;
+  const Coded four = code(*device, {Code::bits4}, 9, x);
+  REQUIRE(four.packed.size() == 12);
+  CHECK(word(four.packed, 0) == bits(step_per_deviation(4)));
+  CHECK(word(four.packed, 1) == 0x00000009);  // -3 is beyond -7 steps
+  CHECK(word(four.packed, 2) == 0);
+  CHECK(code(*device, {Code::bits2}, 9, x).packed[4] == std::byte{0x03});
+  CHECK(word(code(*device, {Code::bits8}, 9, x).packed, 1) == 0x9F);  // -97 steps
+}
+
+TEST_CASE("half precision rounds to even, keeps small numbers and saturates, on every device", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> x = {1,        1 + 0x1p-11f, 1 + 0x3p-11f,        -65504,     65519, 1e6f, -infinity, 0x1p-24f,
+                                0x1p-25f, 0x3p-25f,     0x1p-14f - 0x1p-25f, 0x3FFp-24f, 1e-9f, -0.f};
+  const std::vector<std::uint16_t> wanted = {0x3C00, 0x3C00, 0x3C02, 0xFBFF, 0x7BFF, 0x7BFF, 0xFBFF,
+                                             0x0001, 0x0000, 0x0002, 0x0400, 0x03FF, 0x0000, 0x8000};
+  const Coded coded = code(*device, {Code::fp16}, x.size(), x);
+  std::vector<std::uint16_t> halves(x.size());
+  std::memcpy(halves.data(), coded.packed.data(), 2 * halves.size());
+  CHECK(halves == wanted);
+  CHECK(coded.decoded[7] == 0x1p-24f);
+}
+
+TEST_CASE("a matrix of 1 bit takes less than 1/30 of its float32 from 512 rows on", "[backend]") {
+  CHECK(Quantiser{}.packed_bytes(512, 1) == 68);
+  for (std::size_t rows = 512; rows < 5000; ++rows)
+    for (const std::size_t columns : {16u, 100u, 1001u})
+      REQUIRE(30 * Quantiser{}.packed_bytes(rows, columns) < 4 * rows * columns);
+}
+
+TEST_CASE("a packed matrix takes the headers of its columns and whole words", "[backend]") {
+  CHECK(Quantiser{Code::bits1}.packed_bytes(33, 3) == 3 * 4 + 4 * 4);
+  CHECK(Quantiser{Code::fp16}.packed_bytes(3, 3) == 5 * 4);
+  CHECK(Quantiser{Code::bits1}.packed_bytes(1, 1) == 8);
+  CHECK(Quantiser{Code::bits2}.packed_bytes(17, 1) == 12);
+  CHECK(Quantiser{Code::bits4}.packed_bytes(8, 1) == 8);
+  CHECK(Quantiser{Code::bits8}.packed_bytes(5, 1) == 12);
+  CHECK(Quantiser{Code::bits16}.packed_bytes(3, 1) == 12);
+  CHECK(Quantiser{Code::fp16}.packed_bytes(3, 1) == 8);
+  CHECK(Quantiser{Code::bf16}.packed_bytes(4, 1) == 8);
+  CHECK(Quantiser{Code::bits1}.packed_bytes(0, 1) == 4);
+}
+
+TEST_CASE("bits of the last word that stand for no element are 0", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const float value = GENERATE(-1.f, std::numeric_limits<float>::quiet_NaN());
+  const std::size_t columns = GENERATE(1u, 3u);
+  for (const Quantiser& quantiser : quantisers) {
+    const std::size_t width = bits_of(quantiser.code);
+    for (const std::size_t rows : {1u, 3u, 17u, 31u, 33u}) {
+      const Coded coded = code(*device, quantiser, rows, std::vector<float>(rows * columns, value));
+      const std::size_t used = rows * columns * width % 32;
+      const std::uint32_t last = word(coded.packed, coded.packed.size() / 4 - 1);
+      if (used > 0) CHECK((last >> used) == 0);
+    }
+  }
+}
