@@ -132,6 +132,13 @@ Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
         const auto from = moving();
         device.copy(from, moving());
       };
+    case Kernel::copy_columns: {
+      const std::size_t wide = std::min<std::size_t>(count, 512), batch = count / wide;
+      return [=](Device& device) {
+        const auto from = moving().first(batch * wide);
+        device.copy_columns(batch, wide, wide, from, wide, moving().first(batch * wide));
+      };
+    }
     case Kernel::scale:
       return [=](Device& device) { device.scale(1, moving()); };
     case Kernel::add:  // what a reduction adds has just arrived

@@ -1,4 +1,5 @@
 // What every device has in common: shapes are checked, work is counted, the body is called.
+#include <algorithm>
 #include <stdexcept>
 
 #include "backend/kernels.hpp"
@@ -163,6 +164,17 @@ void Device::copy(std::span<const float> from, std::span<float> to) {
   expect_size("copy", "from", from.size(), to.size());
   count_streaming(Kernel::copy, to.size(), 0, 2);
   do_copy(to.size(), from.data(), to.data());
+}
+
+void Device::copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, std::span<const float> from,
+                          std::size_t to_width, std::span<float> to) {
+  const std::size_t steps = std::max<std::size_t>(rows, 1) - 1, last = rows == 0 ? 0 : columns;
+  if (rows > 1 && (columns > from_width || columns > to_width))
+    throw std::logic_error(core::format("copy_columns: {} columns of {} into {}", columns, from_width, to_width));
+  expect_size("copy_columns", "from", from.size(), steps * from_width + last);
+  expect_size("copy_columns", "to", to.size(), steps * to_width + last);
+  count_streaming(Kernel::copy_columns, rows * columns, 0, 2);
+  do_copy_columns(rows, columns, from_width, from.data(), to_width, to.data());
 }
 
 void Device::scale(float factor, std::span<float> x) {

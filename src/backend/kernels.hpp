@@ -106,6 +106,12 @@ class Device {
 
   void fill(float value, std::span<float> x);
   void copy(std::span<const float> from, std::span<float> to);
+
+  /// to[r][c] = from[r][c] for `columns` columns, where the rows of the two matrices may be longer: from_width and to_width
+  /// elements. What lies between is left as it is.
+  void copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, std::span<const float> from,
+                    std::size_t to_width, std::span<float> to);
+
   void scale(float factor, std::span<float> x);                ///< x *= factor
   void add(std::span<const float> from, std::span<float> to);  ///< to += from
 
@@ -186,6 +192,8 @@ class Device {
   virtual LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) = 0;
   virtual void do_fill(float value, std::size_t count, float* x) = 0;
   virtual void do_copy(std::size_t count, const float* from, float* to) = 0;
+  virtual void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
+                               std::size_t to_width, float* to) = 0;
   virtual void do_scale(float factor, std::size_t count, float* x) = 0;
   virtual void do_add(std::size_t count, const float* from, float* to) = 0;
   virtual void do_descend(float rate, float decay, std::size_t count, float* d, float* w) = 0;

@@ -37,6 +37,7 @@ void run_every_kernel(Device& device) {
   device.squared_error(batch, out, labels, y);
   device.fill(1, a);
   device.copy(a, b);
+  device.copy_columns(2, 1, 2, std::span<const float>(a).first(3), 1, std::span<float>(b).first(2));
   device.scale(2, a);
   device.add(a, b);
   for (const float decay : {0.f, 0.1f}) {

@@ -174,6 +174,20 @@ TEST_CASE("cpu bias_gradient agrees with the reference and overwrites NaN where 
   CHECK(distance(dbias, expected) < sum_tolerance(batch));
 }
 
+TEST_CASE("copy_columns moves a part of each row and leaves the rest as it is", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::vector<float> part = {1, 2, 3, 4};
+  std::vector<float> whole = {9, 9, 9, 9, 9, 9};
+  device->copy_columns(2, 2, 2, part, 3, std::span<float>(whole).subspan(1));
+  CHECK(whole == std::vector<float>{9, 1, 2, 9, 3, 4});
+  std::vector<float> back(4);
+  device->copy_columns(2, 2, 3, std::span<const float>(whole).subspan(1), 2, back);
+  CHECK(back == part);
+  device->copy_columns(0, 2, 3, {}, 2, {});
+  CHECK_THROWS_AS(device->copy_columns(2, 3, 2, part, 3, whole), std::logic_error);
+  CHECK_THROWS_AS(device->copy_columns(2, 2, 2, part, 3, whole), std::logic_error);
+}
+
 TEST_CASE("activation_backward multiplies by the slope", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const std::vector<float> y = {-0.5f, 0, 0.25f, 0.5f};

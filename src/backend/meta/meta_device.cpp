@@ -30,6 +30,7 @@ class MetaDevice final : public Device {
   LossSum do_squared_error(std::size_t, std::size_t, const std::int32_t*, float*) override { return {}; }
   void do_fill(float, std::size_t, float*) override {}
   void do_copy(std::size_t, const float*, float*) override {}
+  void do_copy_columns(std::size_t, std::size_t, std::size_t, const float*, std::size_t, float*) override {}
   void do_scale(float, std::size_t, float*) override {}
   void do_add(std::size_t, const float*, float*) override {}
   void do_descend(float, float, std::size_t, float*, float*) override {}

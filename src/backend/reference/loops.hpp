@@ -121,6 +121,12 @@ bool is_error(std::size_t classes, std::size_t label, const Real* row) {
 }
 
 template <class Real>
+void copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const Real* from, std::size_t to_width,
+                  Real* to) {
+  for (std::size_t r = 0; r < rows; ++r) std::copy_n(from + r * from_width, columns, to + r * to_width);
+}
+
+template <class Real>
 LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, Real* logits) {
   LossSum total;
   for (std::size_t s = 0; s < batch; ++s) {

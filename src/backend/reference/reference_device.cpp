@@ -46,6 +46,10 @@ class ReferenceDevice final : public Device {
   }
   void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
   void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
+  void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
+                       std::size_t to_width, float* to) override {
+    reference::copy_columns(rows, columns, from_width, from, to_width, to);
+  }
   void do_scale(float factor, std::size_t count, float* x) override {
     for (std::size_t i = 0; i < count; ++i) x[i] *= factor;
   }

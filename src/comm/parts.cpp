@@ -1,0 +1,53 @@
+#include "comm/parts.hpp"
+
+#include <vector>
+
+#include "comm/tags.hpp"
+
+namespace paragrad::comm {
+namespace {
+
+/// The worker that stands `back` places before this one.
+std::size_t before(const Communicator& comm, int back) {
+  return static_cast<std::size_t>((comm.rank() + comm.size() - back) % comm.size());
+}
+
+/// In each of n-1 steps one message out and one in, all started at once; done(step) when that of the step has come in.
+template <class Outgoing, class Incoming, class Done>
+void talk_to_all(Communicator& comm, Outgoing outgoing, Incoming incoming, Done done) {
+  std::vector<Request> receives, sends;
+  for (int step = 1; step < comm.size(); ++step) {
+    const std::size_t from = before(comm, step);
+    receives.push_back(comm.start_receive(static_cast<int>(from), parts_tag, incoming(from, step)));
+  }
+  for (int step = 1; step < comm.size(); ++step) {
+    const std::size_t to = before(comm, comm.size() - step);
+    sends.push_back(comm.start_send(static_cast<int>(to), parts_tag, outgoing(to)));
+  }
+  for (int step = 1; step < comm.size(); ++step) {
+    comm.wait(receives[static_cast<std::size_t>(step - 1)]);
+    done(step);
+  }
+  for (const Request send : sends) comm.wait(send);
+}
+
+}  // namespace
+
+void gather_parts(Communicator& comm, std::span<const core::Range> parts, std::span<float> array) {
+  const std::span<const float> mine = parts[before(comm, 0)].of(array);
+  talk_to_all(
+      comm, [&](std::size_t) { return mine; }, [&](std::size_t from, int) { return parts[from].of(array); }, [](int) {});
+}
+
+void sum_parts(Communicator& comm, std::span<const core::Range> parts, std::span<float> array) {
+  const std::span<float> mine = parts[before(comm, 0)].of(array);
+  const std::span<float> arrived = comm.scratch(mine.size() * (static_cast<std::size_t>(comm.size()) - 1));
+  const auto addend = [&](int step) {
+    return arrived.subspan(mine.size() * static_cast<std::size_t>(step - 1), mine.size());
+  };
+  talk_to_all(
+      comm, [&](std::size_t to) { return std::span<const float>(parts[to].of(array)); },
+      [&](std::size_t, int step) { return addend(step); }, [&](int step) { comm.add(addend(step), mine); });
+}
+
+}  // namespace paragrad::comm
