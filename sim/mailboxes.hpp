@@ -53,6 +53,7 @@ struct Send {
   Time visible_at = never;   // to receives from any source: arrival of an eager message or of word of another one
   Time released_at = never;  // the sender may use its memory again
   Fiber* waiter = nullptr;
+  Time deadline = never;  // of the waiter: what is later does not wake it
   Id next_in_channel = no_id;
   Neighbours neighbours{};
 };
@@ -67,6 +68,7 @@ struct Receive {
   int source = 0;
   std::size_t bytes = 0;
   Fiber* waiter = nullptr;
+  Time deadline = never;
   Id next_in_channel = no_id;
   Neighbours neighbours{};
 };

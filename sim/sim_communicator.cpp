@@ -30,6 +30,12 @@ comm::Received SimCommunicator::wait(comm::Request request) {
   return received;
 }
 
+std::optional<comm::Received> SimCommunicator::wait_for(comm::Request request, double limit_s) {
+  const auto received = world_.transport.wait_for(request, limit_s);
+  stop_if_dead();
+  return received;
+}
+
 // A program that reads the clock until some time has passed must come to an end: who reads it again and again pays for it.
 double SimCommunicator::now_s() {
   constexpr int free_readings = 1000;

@@ -30,6 +30,7 @@ class SimCommunicator : public comm::Communicator {
   comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
   comm::Received wait(comm::Request request) override;
+  std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
   double now_s() override;
   double observed_s() override { return to_seconds(world_.engine.own_time()); }
   void add(std::span<const float> from, std::span<float> to) override;

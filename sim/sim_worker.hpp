@@ -16,6 +16,7 @@ class SimWorker : public comm::Worker {
       : Worker(communicator),
         communicator_(communicator),
         tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of"),
+        service_(communicator.world(), communicator.rank(), communicator.device().name(), "the service of"),
         reader_(communicator.world(), communicator.rank(), communicator.device().name(), "the data of") {}
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
@@ -38,8 +39,17 @@ class SimWorker : public comm::Worker {
     tasks_.launch(std::move(task));
   }
   void join() override { tasks_.join(); }
+  void serve(Task task) override {
+    if (computing_) throw std::logic_error("a service was begun from within a computation");
+    if (service_.occupied()) throw std::logic_error("a worker has one service at a time");
+    communicator_.world().gathering.disable();
+    service_.launch(std::move(task));
+  }
+  void join_service() override { service_.join(); }
+  bool serves_beside() const override { return true; }
   void abandon_tasks() noexcept override {
     tasks_.abandon();
+    service_.abandon();
     reader_.abandon();
   }
 
@@ -52,6 +62,7 @@ class SimWorker : public comm::Worker {
 
   void finish() {  ///< the last call
     tasks_.finish();
+    service_.finish();
     reader_.finish();
   }
 
@@ -64,6 +75,7 @@ class SimWorker : public comm::Worker {
 
   SimCommunicator& communicator_;
   TaskFiber tasks_;
+  TaskFiber service_;
   TaskFiber reader_;
   bool computing_ = false;
 };

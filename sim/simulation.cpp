@@ -63,6 +63,7 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   try {
     world.engine.run();
   } catch (const Deadlock& deadlock) {
+    if (world.untold) std::rethrow_exception(world.untold);  // why somebody waits in vain
     const auto dead = casualties(platform, to_seconds(world.engine.now()));
     if (dead.empty()) throw;
     throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));

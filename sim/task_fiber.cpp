@@ -9,14 +9,16 @@
 namespace paragrad::sim {
 
 struct TaskFiber::State {
-  State(World& world, int rank_, std::string_view device_name)
-      : engine(world.engine),
+  State(World& world_, int rank_, std::string_view device_name)
+      : world(world_),
+        engine(world.engine),
         rank(rank_),
         device(backend::make_device(device_name)),
         communicator(world, rank_, *device, 1) {
     device->charge_by(world.call_times);
   }
 
+  World& world;
   Engine& engine;
   int rank;
   std::unique_ptr<backend::Device> device;
@@ -50,7 +52,8 @@ struct TaskFiber::State {
     try {
       task(communicator);
     } catch (const std::exception&) {  // and not what unwinds an abandoned fiber
-      error = std::current_exception();
+      if (!error) error = std::current_exception();
+      if (!world.untold) world.untold = error;
       tasks.clear();
     }
     engine.settle();
@@ -76,7 +79,14 @@ void TaskFiber::join() {
     state_->joining = &world_.engine.current();
     world_.engine.block({purpose_, rank_});
   }
-  if (const std::exception_ptr error = std::exchange(state_->error, nullptr)) std::rethrow_exception(error);
+  if (const std::exception_ptr error = std::exchange(state_->error, nullptr)) {
+    if (world_.untold == error) world_.untold = nullptr;
+    std::rethrow_exception(error);
+  }
+}
+
+bool TaskFiber::occupied() const {
+  return state_ != nullptr && (state_->busy || !state_->tasks.empty() || state_->error != nullptr);
 }
 
 void TaskFiber::abandon() noexcept {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "backend/meta/meta_memory.hpp"
 #include "sim/engine/fiber.hpp"
@@ -37,7 +39,8 @@ Transport::Transport(Engine& engine, Network& network, int workers, const Platfo
       send_overhead_(from_seconds(costs.send_overhead_s)),
       receive_overhead_(from_seconds(costs.receive_overhead_s)),
       handshake_(costs.handshake),
-      boxes_(workers) {
+      boxes_(workers),
+      alarms_(engine, [this](std::uint64_t request) { give_up(request); }) {
   if (costs.copy_bytes_per_s > 0) copy_ = InverseBandwidth(costs.copy_bytes_per_s);
 }
 
@@ -132,7 +135,7 @@ void Transport::sent(std::uint64_t message, Time at) {
   Send& send = boxes_.sends[static_cast<Id>(message)];
   if (send.eager) return;  // the copy is out; the sender has gone on
   send.released_at = at;
-  if (send.waiter != nullptr) engine_.wake_at(*send.waiter, at);
+  if (send.waiter != nullptr && at <= send.deadline) engine_.wake_at(*std::exchange(send.waiter, nullptr), at);
 }
 
 void Transport::arrives(std::uint64_t message, Time at) {
@@ -151,8 +154,10 @@ void Transport::deliver(Id id) {
   Receive& receive = boxes_.receives[send.receive];
   receive.arrives_at = send.visible_at;
   receive.unexpected = send.eager && receive.arrives_at < receive.posted_at;
-  if (receive.waiter != nullptr)
-    engine_.wake_at(*receive.waiter, end_of(receive, std::max(engine_.now(), receive.waiter->own_time())));
+  if (receive.waiter != nullptr && receive.arrives_at <= receive.deadline) {
+    Fiber& waiter = *std::exchange(receive.waiter, nullptr);
+    engine_.wake_at(waiter, end_of(receive, std::max(engine_.now(), waiter.own_time())));
+  }
   send.delivered = true;
   remove_if_over(id);
 }
@@ -170,35 +175,58 @@ Time Transport::end_of(const Receive& receive, Time waiting_since) const {
          (receive.unexpected ? copy_.time_of(static_cast<std::int64_t>(receive.bytes)) : 0);
 }
 
-comm::Received Transport::wait(comm::Request request) {
-  if (request.id >= of_receive) return wait_for_receive(static_cast<Id>(request.id - of_receive));
-  wait_for_send(static_cast<Id>(request.id));
-  return {};
+comm::Received Transport::wait(comm::Request request) { return *wait_for(request, std::numeric_limits<double>::infinity()); }
+
+std::optional<comm::Received> Transport::wait_for(comm::Request request, double limit_s) {
+  const Time deadline = later(engine_.own_time(), limit_s);
+  if (request.id >= of_receive) return wait_for_receive(static_cast<Id>(request.id - of_receive), deadline);
+  if (!wait_for_send(static_cast<Id>(request.id), deadline)) return std::nullopt;
+  return comm::Received{};
 }
 
-void Transport::wait_for_send(Id id) {
-  Send& send = boxes_.sends[id];
-  if (send.released_at == never) {
-    send.waiter = &engine_.current();
-    engine_.block({"the receive of", send.to});
+bool Transport::wait_for_send(Id id, Time deadline) {
+  const Time known = boxes_.sends[id].released_at;
+  if (known == never || known > deadline) {
+    Send& send = boxes_.sends[id];
+    block({"the receive of", send.to}, send.waiter, send.deadline, deadline, id);
   } else {
-    engine_.pass_until(send.released_at);
+    engine_.pass_until(known);
   }
+  if (boxes_.sends[id].released_at > deadline) return false;
   boxes_.sends[id].waited_for = true;
   remove_if_over(id);
+  return true;
 }
 
-comm::Received Transport::wait_for_receive(Id id) {
-  Receive& receive = boxes_.receives[id];
-  if (receive.arrives_at == never) {
-    receive.waiter = &engine_.current();
-    engine_.block({"a message from", receive.from});
+std::optional<comm::Received> Transport::wait_for_receive(Id id, Time deadline) {
+  const Time known = boxes_.receives[id].arrives_at;
+  if (known == never || known > deadline) {
+    Receive& receive = boxes_.receives[id];
+    block({"a message from", receive.from}, receive.waiter, receive.deadline, deadline, of_receive | id);
   } else {
-    engine_.pass_until(end_of(receive, engine_.own_time()));
+    engine_.pass_until(end_of(boxes_.receives[id], engine_.own_time()));
   }
+  if (boxes_.receives[id].arrives_at > deadline) return std::nullopt;
   const comm::Received result{boxes_.receives[id].source, boxes_.receives[id].bytes};
   boxes_.receives.remove(id);
   return result;
+}
+
+/// Until the transfer wakes the running fiber, which it does at the deadline at the latest.
+void Transport::block(Wait reason, Fiber*& waiter, Time& its_deadline, Time deadline, std::uint64_t request) {
+  waiter = &engine_.current();
+  its_deadline = deadline;
+  if (deadline == never) return engine_.block(reason);
+  alarms_.set(deadline, request);
+  engine_.block(reason);
+  alarms_.clear();
+}
+
+/// The limit of a wait is over.
+void Transport::give_up(std::uint64_t request) {
+  Fiber*& waiter = request >= of_receive ? boxes_.receives[static_cast<Id>(request - of_receive)].waiter
+                                         : boxes_.sends[static_cast<Id>(request)].waiter;
+  engine_.wake(*std::exchange(waiter, nullptr));
 }
 
 }  // namespace paragrad::sim

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "comm/communicator.hpp"
+#include "sim/alarms.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/mailboxes.hpp"
 #include "sim/network/network.hpp"
@@ -34,6 +36,9 @@ class Transport : private Delivery, private EventHandler {
   comm::Request start_receive(int rank, int from, int tag, std::span<std::byte> data);
   comm::Received wait(comm::Request request);
 
+  /// What arrives, or is released, within the limit counts, even in its last instant.
+  std::optional<comm::Received> wait_for(comm::Request request, double limit_s);
+
   /// Nothing is on its way, nobody waits for a message.
   bool idle() const { return under_way_ == 0 && boxes_.empty(); }
 
@@ -58,8 +63,10 @@ class Transport : private Delivery, private EventHandler {
   void remove_if_over(Id send);
   void match_at_end_of(Time instant, int rank);
   Time end_of(const Receive& receive, Time waiting_since) const;
-  void wait_for_send(Id id);
-  comm::Received wait_for_receive(Id id);
+  bool wait_for_send(Id id, Time deadline);
+  std::optional<comm::Received> wait_for_receive(Id id, Time deadline);
+  void block(Wait reason, Fiber*& waiter, Time& its_deadline, Time deadline, std::uint64_t request);
+  void give_up(std::uint64_t request);
 
   Engine& engine_;
   Network& network_;
@@ -69,6 +76,7 @@ class Transport : private Delivery, private EventHandler {
   bool handshake_;
   InverseBandwidth copy_;
   Mailboxes boxes_;
+  Alarms alarms_;
   Gathering* gathering_ = nullptr;
   std::uint64_t under_way_ = 0;  // messages that are matched or eager, and of which it is not known when they arrive
   std::uint64_t messages_sent_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <unordered_map>
 
@@ -25,6 +26,8 @@ inline std::unique_ptr<Network> make_watched_network(const Options& options, Eng
 
 /// What all workers of one simulation share.
 struct World {
+  static constexpr std::size_t fibers_per_worker = 4;  // itself, its tasks, its service, its reading
+
   const Platform& platform;
   Engine engine;
   std::unique_ptr<Network> network;
@@ -39,10 +42,11 @@ struct World {
   int workers_per_node;
   std::unordered_map<std::uint32_t, Time> sum_times;  // that were asked for; looked up only
   Gathering gathering;
+  std::exception_ptr untold;  // the first error of a task or service that nobody has joined
 
   World(const Platform& platform_, int workers_, const Options& options)
       : platform(platform_),
-        engine(3 * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
+        engine(fibers_per_worker * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
         network(make_watched_network(options, engine, platform, workers_)),
         transport(engine, *network, workers_, platform.message),
         storage(engine, platform, workers_),

@@ -114,7 +114,12 @@ comm::Received Recorder::wait(comm::Request request) {
   return {};
 }
 
-// The clock and the transport's own routine: nothing that can be told beforehand.
+// Limits, the clock and the transport's own routine: nothing that can be told beforehand.
+std::optional<comm::Received> Recorder::wait_for(comm::Request, double) {
+  possible_ = false;
+  return comm::Received{};
+}
+
 double Recorder::now_s() {
   possible_ = false;
   return 0;

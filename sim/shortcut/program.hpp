@@ -103,6 +103,7 @@ class Recorder : public comm::Communicator {
   comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
   comm::Received wait(comm::Request request) override;
+  std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float>) override;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -53,6 +54,10 @@ class Communicator {
   /// `from` may be any_source. The message must not be longer than `data`.
   virtual Request start_receive(int from, int tag, std::span<std::byte> data) = 0;
   virtual Received wait(Request request) = 0;
+
+  /// wait, but for `limit_s` seconds at most: of real time under MPI, of virtual time in the simulator. What has arrived by
+  /// then counts. Nothing: the transfer goes on, and its request is still to be waited for. 0 asks, infinity waits.
+  virtual std::optional<Received> wait_for(Request request, double limit_s) = 0;
 
   /// Seconds since the start of the run: wall-clock time under MPI, virtual time in the simulator.
   virtual double now_s() = 0;

@@ -22,6 +22,7 @@ class CountingCommunicator : public Communicator {
     return inner_.start_receive(from, tag, data);
   }
   Received wait(Request request) override { return inner_.wait(request); }
+  std::optional<Received> wait_for(Request request, double limit_s) override { return inner_.wait_for(request, limit_s); }
   double now_s() override { return inner_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override {
     added_bytes_ += from.size_bytes();

@@ -21,14 +21,16 @@ class GroupCommunicator : public Communicator {
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
     return all_.start_send(first_ + to * stride_, tag, data);
   }
-  /// From a named member only: what others send to `all` could not be told apart.
+  /// From any source only with a tag with which nobody but members sends to this worker: a message of another is a
+  /// logic_error.
   Request start_receive(int from, int tag, std::span<std::byte> data) override {
-    if (from == any_source) throw std::logic_error("a group of workers cannot receive from any source");
-    return all_.start_receive(first_ + from * stride_, tag, data);
+    return all_.start_receive(from == any_source ? any_source : first_ + from * stride_, tag, data);
   }
-  Received wait(Request request) override {
-    const Received received = all_.wait(request);
-    return {(received.source - first_) / stride_, received.bytes};
+  Received wait(Request request) override { return from_member(all_.wait(request)); }
+  std::optional<Received> wait_for(Request request, double limit_s) override {
+    const auto received = all_.wait_for(request, limit_s);
+    if (!received) return std::nullopt;
+    return from_member(*received);
   }
   double now_s() override { return all_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
@@ -40,6 +42,14 @@ class GroupCommunicator : public Communicator {
   std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
 
  private:
+  Received from_member(const Received& received) const {
+    if (received.source == any_source) return received;  // a send
+    const int member = (received.source - first_) / stride_;
+    if (member < 0 || member >= count_ || first_ + member * stride_ != received.source)
+      throw std::logic_error("a message from outside came to a group of workers");
+    return {member, received.bytes};
+  }
+
   Communicator& all_;
   int first_;
   int stride_;

@@ -29,19 +29,24 @@ class GroupWorker : private GroupSeat, public Worker {
     all_.compute(expected, task);
   }
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
-  void launch(Task task) override {
-    all_.launch([first = first_, stride = stride_, count = count_, task = std::move(task)](Communicator& comm) {
-      GroupCommunicator group(comm, first, stride, count);
-      task(group);
-    });
-  }
+  void launch(Task task) override { all_.launch(in_group(std::move(task))); }
   void join() override { all_.join(); }
+  void serve(Task task) override { all_.serve(in_group(std::move(task))); }
+  void join_service() override { all_.join_service(); }
+  bool serves_beside() const override { return all_.serves_beside(); }
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
   void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
   void finish_read() override { all_.finish_read(); }
   core::ActivityRecorder* recorder() override { return all_.recorder(); }
 
  private:
+  Task in_group(Task task) const {
+    return [first = first_, stride = stride_, count = count_, task = std::move(task)](Communicator& comm) {
+      GroupCommunicator group(comm, first, stride, count);
+      task(group);
+    };
+  }
+
   Worker& all_;
   int first_;
   int stride_;

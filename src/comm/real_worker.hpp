@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -16,12 +17,28 @@ class RealWorker : public Worker {
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { kernels(device()); }
   void launch(Task task) override { launched_.push_back(std::move(task)); }
   void join() override {
-    for (const Task& task : std::exchange(launched_, {})) task(comm());
+    for (const Task& task : std::exchange(launched_, {})) task(task_comm());
   }
-  void abandon_tasks() noexcept override { launched_.clear(); }
+  void serve(Task task) override {
+    if (service_) throw std::logic_error("a worker has one service at a time");
+    service_ = std::move(task);
+  }
+  void join_service() override {
+    if (const Task service = std::exchange(service_, nullptr)) service(task_comm());
+  }
+  bool serves_beside() const override { return false; }
+  void abandon_tasks() noexcept override {
+    launched_.clear();
+    service_ = nullptr;
+  }
+
+ protected:
+  /// Of the tasks that run when they are joined.
+  virtual Communicator& task_comm() { return comm(); }
 
  private:
   std::vector<Task> launched_;
+  Task service_;
 };
 
 }  // namespace paragrad::comm

@@ -26,6 +26,10 @@ class RecordingCommunicator : public Communicator {
     const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
     return inner_.wait(request);
   }
+  std::optional<Received> wait_for(Request request, double limit_s) override {
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
+    return inner_.wait_for(request, limit_s);
+  }
   double now_s() override { return inner_.now_s(); }
   double observed_s() override { return inner_.observed_s(); }
   void add(std::span<const float> from, std::span<float> to) override {
@@ -76,6 +80,13 @@ class RecordingWorker : private RecordingSeat, public Worker {
     const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
     inner_.join();
   }
+  /// Runs unrecorded: a service waits nearly always.
+  void serve(Task task) override { inner_.serve(std::move(task)); }
+  void join_service() override {
+    const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
+    inner_.join_service();
+  }
+  bool serves_beside() const override { return inner_.serves_beside(); }
   void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
   void start_read(std::uint64_t bytes) override { inner_.start_read(bytes); }
   void finish_read() override { inner_.finish_read(); }

@@ -47,8 +47,24 @@ class Worker {
   /// Returns when all launched tasks have ended. Rethrows the first error of one; the tasks behind it are dropped.
   virtual void join() = 0;
 
-  /// For a worker that is about to end with an error: drops the tasks not begun, makes the waits of the one under way fail
-  /// and returns when its memory is no longer touched. No task can be launched after it.
+  /// Runs `task` on a second lane, beside this worker's computing and talking and beside its launched tasks. It talks over
+  /// the channel of the launched tasks, those of all workers and of its own, so its messages and theirs are told apart by
+  /// tags: some that only services receive, others that only tasks receive. Receives from any source are fine.
+  ///
+  /// Not collective: any worker may serve, one task at a time, which ends by returning. A service that fails ends its
+  /// worker: join_service() rethrows the error; other waits of the worker fail under MPI, and in the simulator the error is
+  /// told instead of the deadlock that comes of it. Not from within compute().
+  virtual void serve(Task task) = 0;
+
+  /// Returns when the service has ended, at once if there is none. Rethrows its error.
+  virtual void join_service() = 0;
+
+  /// Whether a service really runs beside. Where a second thread may not communicate it waits for join_service() and runs
+  /// there: enough for a worker that does nothing else.
+  virtual bool serves_beside() const = 0;
+
+  /// For a worker that is about to end with an error: drops the tasks not begun, makes the waits of the one under way and of
+  /// a service fail and returns when their memory is no longer touched. No task can be launched after it.
   virtual void abandon_tasks() noexcept = 0;
 
   /// Starts to read `bytes` of this worker's data from where they are kept, beside everything else that it does; and waits

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -62,12 +63,17 @@ class Exchange {
   }
 
   void wait(const Handle& transfer) {
+    if (!wait_for(transfer, give_up_s_)) throw Failure("nobody came");
+  }
+
+  bool wait_for(const Handle& transfer, double limit_s) {
     std::unique_lock lock(mutex_);
-    const auto patience = std::chrono::duration<double>(give_up_s_);
-    if (!changed_.wait_for(lock, patience, [&] { return transfer->done; })) throw Failure("nobody came");
+    const auto patience = std::chrono::duration<double>(limit_s);
+    if (!changed_.wait_for(lock, patience, [&] { return transfer->done; })) return false;
     if (!transfer->sent.empty() && std::memcmp(transfer->sent.data(), transfer->data, transfer->bytes) != 0) {
       throw std::logic_error("memory changed while it was being sent");
     }
+    return true;
   }
 
   bool all_delivered() const { return sends_.empty() && receives_.empty(); }
@@ -127,6 +133,15 @@ class ThreadCommunicator : public Communicator {
     const auto transfer = std::exchange(requests_.at(request.id), nullptr);
     if (transfer == nullptr) throw std::logic_error("a request was waited for twice");
     exchange_.wait(transfer);
+    return transfer->received;
+  }
+
+  std::optional<Received> wait_for(Request request, double limit_s) override {
+    delay();
+    const auto transfer = requests_.at(request.id);
+    if (transfer == nullptr) throw std::logic_error("a request was waited for twice");
+    if (!exchange_.wait_for(transfer, limit_s)) return std::nullopt;
+    requests_[request.id] = nullptr;
     return transfer->received;
   }
 

@@ -102,6 +102,88 @@ void clocks_agree(comm::Worker& worker) {
   require(before_s <= of_task_s && of_task_s <= worker.comm().now_s(), "a task reads its worker's clock");
 }
 
+constexpr int request_tag = 1;
+constexpr int reply_tag = 2;
+
+std::span<float> one(float& value) { return {&value, 1}; }
+std::span<const float> one(const float& value) { return {&value, 1}; }
+
+/// Only the last worker serves; all workers' tasks ask it, while all threads talk over comm() too.
+void a_service_answers_the_tasks_of_all_workers(comm::Worker& worker) {
+  const int workers = worker.size(), server = workers - 1;
+  constexpr int rounds = 50;
+  require(worker.serves_beside(), "services run beside");
+  std::vector<int> asked(static_cast<std::size_t>(workers));
+  if (worker.rank() == server)
+    worker.serve([&](Communicator& comm) {
+      for (int i = 0; i < rounds * workers; ++i) {
+        float request = 0;
+        const int client = comm.receive(comm::any_source, request_tag, one(request)).source;
+        ++asked[static_cast<std::size_t>(client)];
+        request *= 2;
+        comm.send(client, reply_tag, one(static_cast<const float&>(request)));
+      }
+    });
+  std::vector<float> replies;
+  for (int i = 0; i < rounds; ++i) {
+    worker.launch([&, i](Communicator& comm) {
+      const float request = static_cast<float>(100 * comm.rank() + i);
+      float reply = 0;
+      comm.send(server, request_tag, one(request));
+      comm.receive(server, reply_tag, one(reply));
+      replies.push_back(reply);
+    });
+    if (i % 10 == 0) comm::barrier(worker.comm());
+  }
+  worker.join();
+  worker.join_service();
+  for (int i = 0; i < rounds; ++i)
+    require(replies.at(static_cast<std::size_t>(i)) == static_cast<float>(2 * (100 * worker.rank() + i)),
+            "each gets its own reply");
+  if (worker.rank() == server) require(asked == std::vector<int>(asked.size(), rounds), "all requests were served");
+}
+
+void a_wait_with_a_limit_comes_back_without_the_message(comm::Worker& worker) {
+  Communicator& comm = worker.comm();
+  if (comm.rank() > 1) return;
+  float value = 0;
+  if (comm.rank() == 0) {
+    const auto request = comm.start_receive(1, 7, one(value));
+    const double begin_s = comm.now_s();
+    require(!comm.wait_for(request, 0), "a limit of nothing only asks");
+    require(!comm.wait_for(request, 0.02), "nothing has come");
+    require(comm.now_s() - begin_s >= 0.02, "the limit is waited for");
+    comm.send(1, 7, std::span<const float>{});
+    const auto received = comm.wait_for(request, 30);
+    require(received && received->source == 1 && received->bytes == 4 && value == 5, "the message comes within the limit");
+  } else {
+    comm.receive(0, 7, std::span<float>{});
+    const float five = 5;
+    const auto request = comm.start_send(0, 7, one(five));
+    require(comm.wait_for(request, 30).has_value(), "a send ends within the limit");
+  }
+}
+
+/// Last, as its worker's waits fail from then on.
+void a_service_that_fails_lets_its_worker_fail(comm::Worker& worker) {
+  if (worker.rank() != 0) return;
+  worker.serve([](Communicator&) -> void { throw std::invalid_argument("the log cannot be written"); });
+  worker.launch([](Communicator& comm) { comm.receive(0, reply_tag, std::span<float>{}); });
+  const auto told = [&](const auto& wait) -> std::string {
+    try {
+      wait();
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  require(told([&] { worker.join(); }) == "the log cannot be written", "join tells why the task failed");
+  require(
+      told([&] { worker.comm().receive(1, 9, std::span<float>{}); }).find("the log cannot be written") != std::string::npos,
+      "a wait of the worker fails and says why");
+  require(told([&] { worker.join_service(); }) == "the log cannot be written", "join_service rethrows");
+}
+
 }  // namespace
 
 int main() {
@@ -117,7 +199,13 @@ int main() {
     tasks_run_beside_the_worker_in_order(worker);
     the_first_error_of_a_task_is_joined_and_the_rest_dropped(worker);
     clocks_agree(worker);
+    a_service_answers_the_tasks_of_all_workers(worker);
+    a_wait_with_a_limit_comes_back_without_the_message(worker);
     worker.launch([](Communicator& second) { comm::barrier(second); });  // left to the destructor
+    worker.serve([](Communicator& second) { second.now_s(); });
+    comm::MpiCommunicator another(*device, 30);
+    comm::MpiWorker failing(another);
+    a_service_that_fails_lets_its_worker_fail(failing);
     if (comm.rank() == 0) std::printf("all of it holds over %d ranks\n", comm.size());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "worker %d: %s\n", session.rank(), error.what());

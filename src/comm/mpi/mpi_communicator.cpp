@@ -8,6 +8,7 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,10 +73,32 @@ struct Transfer {
   }
 };
 
+/// Says to all threads of a channel that its worker ends early. The first reason stays.
+class Abandonment {
+ public:
+  void declare(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    if (declared_) return;
+    reason_ = reason;
+    declared_ = true;
+  }
+  bool declared() const { return declared_; }
+  std::string reason() const {
+    const std::lock_guard lock(mutex_);
+    return reason_.empty() ? "" : ": " + reason_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<bool> declared_ = false;
+  std::string reason_;
+};
+
 }  // namespace
 
 struct MpiCommunicator::State {
   MPI_Comm comm = MPI_COMM_NULL;
+  bool owns_comm = true;
   int rank = 0;
   int size = 1;
   double stall_s = 0;
@@ -83,7 +106,7 @@ struct MpiCommunicator::State {
   Clock::time_point start;
   std::vector<Transfer> transfers;
   std::vector<std::uint32_t> free_slots;
-  std::atomic<bool> abandoned = false;
+  std::shared_ptr<Abandonment> abandonment = std::make_shared<Abandonment>();
 
   void check(int code, const char* doing) const {
     if (code != MPI_SUCCESS) throw_mpi_failure(rank, doing, code);
@@ -125,33 +148,39 @@ struct MpiCommunicator::State {
     return {std::uint64_t{transfer.generation} << 32 | slot};
   }
 
-  Transfer take(Request request) {
+  Transfer& find(Request request) {
     const auto slot = static_cast<std::uint32_t>(request.id);
     if (slot >= transfers.size() || !transfers[slot].active || transfers[slot].generation != request.id >> 32) {
       throw std::logic_error("a request was waited for twice, or belongs to another communicator");
     }
-    transfers[slot].active = false;
-    free_slots.push_back(slot);
     return transfers[slot];
   }
 
-  /// Polls until the transfer has ended. MPICH makes all transfers of the process progress in each poll.
-  MPI_Status finish(Transfer& transfer) const {
+  void release(Transfer& transfer) {
+    transfer.active = false;
+    free_slots.push_back(static_cast<std::uint32_t>(&transfer - transfers.data()));
+  }
+
+  /// Polls until the transfer has ended, or the limit is over. MPICH makes all transfers of the process progress in each
+  /// poll.
+  bool finish(Transfer& transfer, double limit_s, MPI_Status& status) const {
     constexpr int polls_without_pause = 2000;  // some 100 us
     constexpr double sleep_after_s = 5e-3;
     constexpr auto sleep = std::chrono::microseconds(50);
-    MPI_Status status;
     int done = 0;
     const auto poll = [&] {
       const int code = MPI_Test(&transfer.handle, &done, &status);
       if (code != MPI_SUCCESS) throw_mpi_failure(rank, transfer.text(), code);
     };
-    for (int i = 0; i < polls_without_pause && !done; ++i) poll();
-    if (done) return status;
+    const bool has_limit = limit_s < stall_s;
+    for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
+    if (done) return true;
     const auto begin = Clock::now();
     for (poll(); !done; poll()) {
-      if (abandoned) throw Failure(core::format("worker {} gives up its {}", rank, transfer.text()));
+      if (abandonment->declared())
+        throw Failure(core::format("worker {} gives up its {}{}", rank, transfer.text(), abandonment->reason()));
       const double waited_s = seconds_since(begin);
+      if (waited_s >= limit_s) return false;
       if (waited_s > stall_s) {
         throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, transfer.text()));
       }
@@ -161,7 +190,18 @@ struct MpiCommunicator::State {
         std::this_thread::sleep_for(sleep);
       }
     }
-    return status;
+    return true;
+  }
+
+  std::optional<Received> wait_for(Request request, double limit_s) {
+    Transfer& transfer = find(request);
+    MPI_Status status;
+    if (!finish(transfer, limit_s, status)) return std::nullopt;
+    release(transfer);
+    if (transfer.sending) return Received{transfer.peer, transfer.bytes};
+    MPI_Count bytes = 0;
+    check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+    return Received{status.MPI_SOURCE, static_cast<std::size_t>(bytes)};
   }
 };
 
@@ -181,7 +221,21 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& d
   state_->start = main.state_->start;
 }
 
+MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& device, Seat)
+    : Communicator(device), state_(std::make_unique<State>()) {
+  const State& theirs = *other.state_;
+  state_->comm = theirs.comm;
+  state_->owns_comm = false;
+  state_->rank = theirs.rank;
+  state_->size = theirs.size;
+  state_->stall_s = theirs.stall_s;
+  state_->start = theirs.start;
+  state_->abandonment = theirs.abandonment;
+  set_workers_per_node(other.workers_per_node());
+}
+
 MpiCommunicator::~MpiCommunicator() {
+  if (!state_->owns_comm) return;
   // Collective: while an exception unwinds the other workers do not take part, and the session is about to abort anyway.
   if (std::uncaught_exceptions() == state_->exceptions_at_start) MPI_Comm_free(&state_->comm);
 }
@@ -208,12 +262,11 @@ Request MpiCommunicator::start_receive(int from, int tag, std::span<std::byte> d
 }
 
 Received MpiCommunicator::wait(Request request) {
-  Transfer transfer = state_->take(request);
-  MPI_Status status = state_->finish(transfer);
-  if (transfer.sending) return {transfer.peer, transfer.bytes};
-  MPI_Count bytes = 0;
-  state_->check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
-  return {status.MPI_SOURCE, static_cast<std::size_t>(bytes)};
+  return *state_->wait_for(request, std::numeric_limits<double>::infinity());
+}
+
+std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_s) {
+  return state_->wait_for(request, limit_s);
 }
 
 bool MpiCommunicator::allows_threads() const {
@@ -222,7 +275,7 @@ bool MpiCommunicator::allows_threads() const {
   return provided == MPI_THREAD_MULTIPLE;
 }
 
-void MpiCommunicator::abandon() { state_->abandoned = true; }
+void MpiCommunicator::abandon(const std::string& reason) { state_->abandonment->declare(reason); }
 
 void MpiCommunicator::add(std::span<const float> from, std::span<float> to) { device().add(from, to); }
 

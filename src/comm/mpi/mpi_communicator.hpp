@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "comm/communicator.hpp"
 
@@ -22,6 +24,11 @@ class MpiCommunicator : public Communicator {
   /// A second one beside `main`, with the same clock and patience; messages of the two never meet. `device` serves the
   /// thread that will use it.
   MpiCommunicator(const MpiCommunicator& main, backend::Device& device);
+
+  /// Another thread's seat at the channel of `other`, which has to outlive it; not collective. The two are told apart by
+  /// their tags alone, and abandoned together.
+  enum class Seat { same_channel };
+  MpiCommunicator(const MpiCommunicator& other, backend::Device& device, Seat);
   ~MpiCommunicator() override;
 
   int rank() const override;
@@ -29,6 +36,7 @@ class MpiCommunicator : public Communicator {
   Request start_send(int to, int tag, std::span<const std::byte> data) override;
   Request start_receive(int from, int tag, std::span<std::byte> data) override;
   Received wait(Request request) override;
+  std::optional<Received> wait_for(Request request, double limit_s) override;
   double now_s() override;  ///< since construction
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float> data) override;
@@ -36,8 +44,9 @@ class MpiCommunicator : public Communicator {
   /// Whether several threads may communicate at the same time (MPI_THREAD_MULTIPLE), each through a communicator of its own.
   bool allows_threads() const;
 
-  /// From any thread: waits under way, and to come, throw Failure. For a worker that ends early.
-  void abandon();
+  /// From any thread: waits under way, and to come, throw Failure, which says why if a reason is given. For a worker that
+  /// ends early.
+  void abandon(const std::string& reason = {});
 
  private:
   struct State;

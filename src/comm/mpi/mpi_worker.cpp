@@ -4,17 +4,23 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 namespace paragrad::comm {
 
-/// The thread beside: a queue of tasks, and a communicator and a device that it alone uses.
-class MpiWorker::Beside {
+/// A thread beside: a queue of tasks, a device and a seat at the channel that it alone uses.
+class MpiWorker::Lane {
  public:
-  explicit Beside(const MpiCommunicator& main, std::string_view device_name)
-      : device_(backend::make_device(device_name)), communicator_(main, *device_), thread_([this] { work(); }) {}
+  using OnError = std::function<void(const std::string& what)>;
 
-  ~Beside() {
+  Lane(const MpiCommunicator& channel, std::string_view device_name, OnError on_error = nullptr)
+      : on_error_(std::move(on_error)),
+        device_(backend::make_device(device_name)),
+        communicator_(channel, *device_, MpiCommunicator::Seat::same_channel),
+        thread_([this] { work(); }) {}
+
+  ~Lane() {
     if (std::uncaught_exceptions() > exceptions_at_start_) abandon();
     {
       const std::lock_guard lock(mutex_);
@@ -38,6 +44,17 @@ class MpiWorker::Beside {
     if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
   }
 
+  /// Whether there is something that join() would wait for or throw.
+  bool occupied() {
+    const std::lock_guard lock(mutex_);
+    return busy_ || !tasks_.empty() || error_ != nullptr;
+  }
+
+  void rethrow_error() {
+    const std::lock_guard lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
+
   void abandon() {
     std::unique_lock lock(mutex_);
     tasks_.clear();
@@ -56,21 +73,27 @@ class MpiWorker::Beside {
       busy_ = true;
       lock.unlock();
       std::exception_ptr error;
+      std::string what;
       try {
         task(communicator_);
+      } catch (const std::exception& caught) {
+        error = std::current_exception();
+        what = caught.what();
       } catch (...) {
         error = std::current_exception();
       }
       lock.lock();
       busy_ = false;
       if (error) {
-        error_ = error;
+        if (!error_) error_ = error;
         tasks_.clear();
+        if (on_error_) on_error_(what);
       }
       changed_.notify_all();
     }
   }
 
+  OnError on_error_;  // called when join() would tell of it
   int exceptions_at_start_ = std::uncaught_exceptions();
   std::unique_ptr<backend::Device> device_;  // a device serves one thread at a time
   MpiCommunicator communicator_;
@@ -83,23 +106,54 @@ class MpiWorker::Beside {
   std::thread thread_;  // last: it uses all of the above
 };
 
-MpiWorker::MpiWorker(MpiCommunicator& communicator) : RealWorker(communicator), communicator_(communicator) {}
+MpiWorker::MpiWorker(MpiCommunicator& communicator)
+    : RealWorker(communicator), communicator_(communicator), channel_(communicator, communicator.device()) {}
+
 MpiWorker::~MpiWorker() = default;
+
+/// With what comm() has been told by now.
+MpiCommunicator& MpiWorker::channel() {
+  channel_.set_workers_per_node(communicator_.workers_per_node());
+  return channel_;
+}
 
 void MpiWorker::launch(Task task) {
   if (!communicator_.allows_threads()) return RealWorker::launch(std::move(task));
-  if (beside_ == nullptr) beside_ = std::make_unique<Beside>(communicator_, device().name());
-  beside_->launch(std::move(task));
+  if (tasks_ == nullptr) tasks_ = std::make_unique<Lane>(channel(), device().name());
+  tasks_->launch(std::move(task));
 }
 
 void MpiWorker::join() {
   RealWorker::join();
-  if (beside_ != nullptr) beside_->join();
+  if (tasks_ == nullptr) return;
+  try {
+    tasks_->join();
+  } catch (const Failure&) {
+    if (service_ != nullptr) service_->rethrow_error();  // which is why the task failed
+    throw;
+  }
+}
+
+void MpiWorker::serve(Task task) {
+  if (!communicator_.allows_threads()) return RealWorker::serve(std::move(task));
+  if (service_ == nullptr)
+    service_ = std::make_unique<Lane>(channel(), device().name(), [this](const std::string& what) {
+      channel_.abandon(what);
+      communicator_.abandon(what);
+    });
+  if (service_->occupied()) throw std::logic_error("a worker has one service at a time");
+  service_->launch(std::move(task));
+}
+
+void MpiWorker::join_service() {
+  RealWorker::join_service();
+  if (service_ != nullptr) service_->join();
 }
 
 void MpiWorker::abandon_tasks() noexcept {
   RealWorker::abandon_tasks();
-  if (beside_ != nullptr) beside_->abandon();
+  if (tasks_ != nullptr) tasks_->abandon();
+  if (service_ != nullptr) service_->abandon();
 }
 
 }  // namespace paragrad::comm

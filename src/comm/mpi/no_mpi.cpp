@@ -26,23 +26,31 @@ void MpiSession::abort(int) { refuse(); }
 struct MpiCommunicator::State {};
 MpiCommunicator::MpiCommunicator(backend::Device& device, double) : Communicator(device) { refuse(); }
 MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device) : Communicator(device) { refuse(); }
+MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device, Seat) : Communicator(device) { refuse(); }
 MpiCommunicator::~MpiCommunicator() = default;
 int MpiCommunicator::rank() const { refuse(); }
 int MpiCommunicator::size() const { refuse(); }
 Request MpiCommunicator::start_send(int, int, std::span<const std::byte>) { refuse(); }
 Request MpiCommunicator::start_receive(int, int, std::span<std::byte>) { refuse(); }
 Received MpiCommunicator::wait(Request) { refuse(); }
+std::optional<Received> MpiCommunicator::wait_for(Request, double) { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
 void MpiCommunicator::library_allreduce(std::span<float>) { refuse(); }
 bool MpiCommunicator::allows_threads() const { refuse(); }
-void MpiCommunicator::abandon() { refuse(); }
+void MpiCommunicator::abandon(const std::string&) { refuse(); }
 
-class MpiWorker::Beside {};
-MpiWorker::MpiWorker(MpiCommunicator& communicator) : RealWorker(communicator), communicator_(communicator) { refuse(); }
+class MpiWorker::Lane {};
+MpiWorker::MpiWorker(MpiCommunicator& communicator)
+    : RealWorker(communicator), communicator_(communicator), channel_(communicator, communicator.device()) {
+  refuse();
+}
 MpiWorker::~MpiWorker() = default;
 void MpiWorker::launch(Task) { refuse(); }
 void MpiWorker::join() { refuse(); }
+void MpiWorker::serve(Task) { refuse(); }
+void MpiWorker::join_service() { refuse(); }
+bool MpiWorker::serves_beside() const { refuse(); }
 void MpiWorker::abandon_tasks() noexcept {}
 
 }  // namespace paragrad::comm
