@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/arena.hpp"
-#include "dist/strategy.hpp"
+#include "dist/outer_optimiser.hpp"
 
 namespace paragrad::dist {
 
@@ -14,24 +13,18 @@ namespace paragrad::dist {
 /// Held is s = -αγu, which makes it BMUF's filter with another momentum: s(t) = β γ(t)/γ(t-1) s(t-1) + α (x_avg(t) -
 /// x(t-1)), x(t) = x(t-1) + s(t). Only the ratio of rates counts, not their unit.
 ///
-/// x and s are held once for all workers together, as in BMUF. A lone worker is filtered, too: with β = 0 that is Lookahead
-/// (Zhang et al., NeurIPS 2019).
-class SlowMo : public Strategy {
+/// One worker with β = 0 is Lookahead (Zhang et al., NeurIPS 2019).
+class SlowMo : public OuterOptimiser {
  public:
   explicit SlowMo(const StrategyOptions& options);
 
-  Share share() const override { return Share::block; }
   void start(comm::Worker& worker, Replica& replica) override;
-  void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void describe_state(core::State& state) override;
 
  private:
-  StrategyOptions options_;
-  std::unique_ptr<comm::Allreduce> allreduce_;
-  core::Range owned_;
-  core::Arena model_;   // x, [owned]
-  core::Arena update_;  // s, [owned]
-  double rate_ = 0;     // γ of the block before; 0: there was none
+  void outer_step(comm::Worker& worker, const Part& part, double local_rate) override;
+
+  double rate_ = 0;  // γ of the block before; 0: there was none
 };
 
 }  // namespace paragrad::dist
