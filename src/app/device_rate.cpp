@@ -20,6 +20,9 @@ std::size_t samples_of_worker(const train::Options& options, int workers) {
 DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::Options& options, int workers) {
   if (samples_per_s == 0) return {};
   if (options.minibatch == 0) throw core::ConfigError("--device-rate needs --minibatch: the rate of a device depends on it");
+  if (options.model_parallel > 1)
+    throw core::ConfigError(
+        "--device-rate is that of a device which trains a whole replica: time --model-parallel by the roofline");
   const std::size_t samples = samples_of_worker(options, workers);
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));

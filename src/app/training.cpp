@@ -85,6 +85,11 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
                   "model_averaging, 120000 for bmuf)")
       ->group("Distribution");
   parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
+  parser
+      .add_option("--model-parallel", options.model_parallel,
+                  "workers that hold one replica together, each some outputs of every layer (1: every worker has its own)")
+      ->check(CLI::Range(1, 1000000))
+      ->group("Distribution");
   parser.add_option("--balance", options.balance, "give fast workers more samples, by the speeds measured block by block")
       ->group("Distribution");
   parser
@@ -253,6 +258,9 @@ void resolve(TrainingArguments& arguments) {
       throw core::ConfigError("give either --gradient-bits or --compression, not both");
     strategy.compression.name = core::format("bits:{}", arguments.gradient_bits);
   }
+  if (options.balance && options.model_parallel > 1)
+    throw core::ConfigError(
+        "--balance gives each worker a share of its own, and those of a --model-parallel group need one");
   if (arguments.out.empty() && (arguments.resume || arguments.checkpoint_every > 0))
     throw core::ConfigError("--resume and --checkpoint-every need the folder of the run: --out");
   if (arguments.resume && arguments.overwrite)

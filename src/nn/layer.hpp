@@ -54,6 +54,10 @@ class Layer {
   /// False for a layer that is a table of costs: it runs on a device that does not compute, and nowhere else.
   virtual bool computable() const { return true; }
 
+  /// A layer of its own that computes some of the outputs: of each matrix it has those rows. Nothing where a layer cannot be
+  /// cut like that.
+  virtual std::unique_ptr<Layer> part(core::Range /*outputs*/) const { return nullptr; }
+
   /// Fills host memory [parameter_count()]; the numbers depend on the stream and the position alone.
   virtual void initialise(const core::RandomStream& random, std::span<float> parameters) const = 0;
 

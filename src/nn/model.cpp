@@ -22,6 +22,16 @@ Network::Network(Layers chain) : layers(std::move(chain)) {
     }
 }
 
+void initialise(const Layers& layers, std::uint64_t seed, std::span<float> parameters) {
+  std::size_t begin = 0;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const std::size_t count = layers[l]->parameter_count();
+    layers[l]->initialise(core::RandomStream(seed, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
+                          parameters.subspan(begin, count));
+    begin += count;
+  }
+}
+
 Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std::size_t max_batch)
     : device_(device), layers_(std::move(shared)), max_batch_(max_batch) {
   starts_.reserve(layers().size() + 1);
@@ -40,12 +50,6 @@ Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std:
   }
   activations_ = device_.allocate(activation_starts_.back());
   for (core::Arena& delta : deltas_) delta = device_.allocate(max_batch * widest);
-}
-
-void Model::initialise(std::uint64_t seed, std::span<float> parameters) const {
-  for (std::size_t l = 0; l < layers().size(); ++l)
-    layers()[l]->initialise(core::RandomStream(seed, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
-                            range_of(l).of(parameters));
 }
 
 std::span<const float> Model::input_of(std::size_t layer, const data::Batch& batch) {

@@ -24,9 +24,14 @@ Loss parse_loss(std::string_view name);
 struct Network {
   explicit Network(Layers chain);
 
+  std::size_t parameter_count() const { return layout.empty() ? 0 : layout.back().range().end; }
+
   Layers layers;
   std::vector<core::Matrix> layout;
 };
+
+/// Initial parameters, layer after layer, in host memory: a function of the seed alone.
+void initialise(const Layers& layers, std::uint64_t seed, std::span<float> parameters);
 
 /// A chain of layers over flat arenas. The model owns its activations, [max_batch][outputs] of each layer, and no
 /// parameters: those of a replica are one span [parameter_count()], layer after layer, and gradients mirror it.
@@ -44,8 +49,7 @@ class Model {
   std::size_t outputs() const { return layers().back()->outputs(); }
   std::size_t max_batch() const { return max_batch_; }
 
-  /// Initial parameters in host memory, a function of the seed alone.
-  void initialise(std::uint64_t seed, std::span<float> parameters) const;
+  void initialise(std::uint64_t seed, std::span<float> parameters) const { nn::initialise(layers(), seed, parameters); }
 
   /// Computes the outputs of a minibatch of at most max_batch samples. The batch's features are used again by backward().
   void forward(std::span<const float> parameters, const data::Batch& batch);

@@ -28,7 +28,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const S
       balance_(worker.size(), options.balance) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
-  if (worker.device().computes())
+  if (worker.device().computes() && !learner_->talks())
     cost_ = std::make_unique<LearnerCost>(worker.device(), make_learner, largest_minibatch,
                                           strategy_->exchanges_gradients(worker.size()));
 }
@@ -75,7 +75,7 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
   if (exchanging())
     minibatches();
   else
-    worker_.compute(expected_work(plan), minibatches);
+    compute(worker_, *learner_, expected_work(plan), minibatches);
 }
 
 void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
@@ -86,7 +86,7 @@ void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums
 void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-    worker_.compute(costs[stage], [&] {
+    compute(worker_, *learner_, costs[stage], [&] {
       const backend::LossSum part = learner_->gradient(stages_[stage], mine, next, replica_.step);
       if (stage == 0) take_in(part, mine, sums);
     });

@@ -17,8 +17,8 @@ Score Evaluator::score(data::Subset subset) {
   feed.prefetch(part);
   feed.advance();
   backend::LossSum loss;
-  worker_.compute(cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
-                  [&] { loss = learner_.evaluate(part.size(), [&](std::size_t n) { return feed.next(n); }); });
+  compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
+          [&] { loss = learner_.evaluate(part.size(), [&](std::size_t n) { return feed.next(n); }); });
   std::array<double, 2> sums{loss.loss, static_cast<double>(loss.errors)};
   comm::sum_in_rank_order(worker_.comm(), sums);
   return learner_.score(sums[0], sums[1], static_cast<double>(samples));

@@ -15,21 +15,22 @@ Learner::Learner(backend::Device& device, std::span<const core::Matrix> layout, 
       optimiser_(optim::make_optimiser(rule, device, layout, bare_gradient)) {}
 
 void Learner::initialise(std::uint64_t seed) {
-  if (computes()) do_initialise(seed, parameters());
+  if (!computes()) return;
+  std::vector<float> model(model_size());
+  do_initialise(seed, model);
+  restore(model);
 }
 
-void Learner::restore(std::span<const float> parameters) {
-  if (computes()) std::copy(parameters.begin(), parameters.end(), parameters_.span().begin());
+void Learner::restore(std::span<const float> model) {
+  if (computes()) std::ranges::copy(model, parameters().begin());
 }
 
-std::vector<float> Learner::snapshot() const {
-  const std::span<const float> parameters = parameters_.span();
-  return computes() ? std::vector<float>(parameters.begin(), parameters.end()) : std::vector<float>{};
+std::vector<float> Learner::snapshot() {
+  if (!computes()) return {};
+  return {parameters().begin(), parameters().end()};
 }
 
-std::string Learner::parameters_sha256() const {
-  return computes() ? train::parameters_sha256(parameters_.span()) : std::string{};
-}
+std::string Learner::model_sha256() { return computes() ? parameters_sha256(snapshot()) : std::string{}; }
 
 Score Learner::score(double loss, double errors, double samples) const {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();

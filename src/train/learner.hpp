@@ -36,12 +36,17 @@ class Learner {
   // The host's only ways to the parameters; on a device that does not compute there is nothing to be had or changed.
   bool computes() const { return device_.computes(); }
   void initialise(std::uint64_t seed);
-  void restore(std::span<const float> parameters);
-  std::vector<float> snapshot() const;    ///< empty on a device that does not compute
-  std::string parameters_sha256() const;  ///< likewise
+  virtual std::size_t model_size() const { return parameters_.size(); }  ///< of what restore() takes and snapshot() gives
+  virtual void restore(std::span<const float> model);                    ///< nothing: does nothing
+  virtual std::vector<float> snapshot();                                 ///< empty on a device that does not compute
+  std::string model_sha256();                                            ///< of the snapshot; likewise
 
   /// Means of sums over `samples` samples: NaN if there are none, or nothing was computed.
   Score score(double loss, double errors, double samples) const;
+
+  /// Whether the replica is one of several workers', who talk to each other while they compute, and call everything
+  /// together: snapshot() too. What follows is then no computation of a Worker's, but makes them.
+  virtual bool talks() const { return false; }
 
   /// A stage of computing a gradient: the backward pass of neighbouring layers, and what of the gradient they complete. The
   /// first stage, that of the last layers, begins with the forward pass.
@@ -72,8 +77,8 @@ class Learner {
   backend::Device& device() { return device_; }
 
  private:
-  /// Fills host memory; the numbers depend on the seed alone.
-  virtual void do_initialise(std::uint64_t seed, std::span<float> parameters) const = 0;
+  /// Fills host memory of model_size(); the numbers depend on the seed alone.
+  virtual void do_initialise(std::uint64_t seed, std::span<float> model) const = 0;
 
   backend::Device& device_;
   std::span<const core::Matrix> layout_;

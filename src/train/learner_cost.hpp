@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/worker.hpp"
 #include "train/feed.hpp"
 #include "train/learner.hpp"
 
@@ -28,5 +29,13 @@ class LearnerCost {
   ImaginaryBatches batches_;
   NextBatch next_;
 };
+
+/// Runs a task of the learner's, whose work is `expected` at least, as a computation of the worker's; as it is, where the
+/// learner sees to that itself.
+inline void compute(comm::Worker& worker, const Learner& learner, const backend::WorkMeter& expected,
+                    const std::function<void()>& task) {
+  if (learner.talks()) return task();
+  worker.compute(expected, task);
+}
 
 }  // namespace paragrad::train

@@ -1,8 +1,16 @@
 #include "train/options.hpp"
 
 #include "core/errors.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::train {
+
+int replicas(const Options& options, int workers) {
+  if (options.model_parallel < 1 || workers % options.model_parallel != 0)
+    throw core::ConfigError(core::format("--model-parallel {}: {} workers cannot be put into groups of so many",
+                                         options.model_parallel, workers));
+  return workers / options.model_parallel;
+}
 
 Io parse_io(std::string_view name) {
   if (name == "none") return Io::none;

@@ -28,6 +28,7 @@ struct Options {
   optim::ScheduleOptions schedule;
   double l2 = 0;  ///< λ of λ/2·|w|² per sample
 
+  int model_parallel = 1;      ///< workers that hold one replica together, see SplitLearner
   std::size_t minibatch = 64;  ///< samples; of all workers together where they share minibatches. 0: all of a block
   MinibatchSearchOptions minibatch_search;
   int sweeps = 10;
@@ -49,6 +50,9 @@ struct Options {
   std::size_t max_blocks = 0;  ///< of each sweep; 0: all. For timing runs: a part of a sweep often tells enough
   std::size_t max_steps = 0;   ///< minibatches of each block; 0: all
 };
+
+/// How many replicas so many workers hold. Throws ConfigError unless they come out even.
+int replicas(const Options& options, int workers);
 
 /// none: data are there. blocking: a split is read when it is wanted. prefetch: while the split before is processed, "next
 /// split will be loaded to memory when current split is being processed" (Chen and Huo, ICASSP 2016).

@@ -4,7 +4,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "nn/model.hpp"
+#include "nn/split.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -27,6 +27,11 @@ void check_fit(const Options& options, const Source& source) {
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {} classes",
                                          options.model, inputs, outputs, source.info.path, source.info.dim,
                                          source.info.classes));
+}
+
+/// What can be known to be wrong with a split before anybody trains.
+void check_split(const Options& options, const std::shared_ptr<const nn::Network>& network) {
+  if (options.model_parallel > 1) nn::SplitNetwork(network, static_cast<std::size_t>(options.model_parallel), 0);
 }
 
 /// With a period: as many blocks as make the splits nearly as long.
@@ -65,9 +70,11 @@ Source open_evaluation(const Options& options) {
 }
 
 Source open_source(const Options& options, int workers) {
+  const int own = replicas(options, workers);
   Source source = open_evaluation(options);
-  const std::size_t splits = splits_per_block(options, workers);
-  const std::size_t blocks = blocks_of(options, source.info.samples[0], workers);
+  check_split(options, source.network);
+  const std::size_t splits = splits_per_block(options, own);
+  const std::size_t blocks = blocks_of(options, source.info.samples[0], own);
   auto partition = data::Partition::find(*source.dataset, splits, blocks, options.seed);
   if (!partition) partition = data::Partition::random(source.info.samples[0], splits, blocks, options.seed);
   source.partition = std::make_shared<const data::Partition>(std::move(*partition));
@@ -75,14 +82,16 @@ Source open_source(const Options& options, int workers) {
 }
 
 Source imagine_source(const Options& options, int workers) {
+  const int own = replicas(options, workers);
   Source source;
   source.network = network_of(options);
+  check_split(options, source.network);
   source.info =
       options.data.empty() ? imaginary_info(options, source.network->layers) : data::Dataset::open(options.data)->info();
   check_fit(options, source);
   source.partition = std::make_shared<const data::Partition>(
-      data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, workers),
-                                blocks_of(options, source.info.samples[0], workers), options.seed));
+      data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, own),
+                                blocks_of(options, source.info.samples[0], own), options.seed));
   return source;
 }
 

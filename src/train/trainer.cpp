@@ -7,6 +7,7 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/broadcast.hpp"
+#include "comm/group_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/block_trainer.hpp"
@@ -15,6 +16,7 @@
 #include "train/network_learner.hpp"
 #include "train/phase.hpp"
 #include "train/place.hpp"
+#include "train/split_learner.hpp"
 #include "train/state_store.hpp"
 #include "train/sweep_walk.hpp"
 
@@ -33,8 +35,9 @@ std::size_t largest_minibatch(const comm::Worker& worker, const Options& options
 
 class Trainer {
  public:
-  Trainer(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
-          const Output& output);
+  /// worker: among those it agrees with. everybody: among all of the run.
+  Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
+          const MakeLearner& make_learner, const Output& output);
   Result run();
 
  private:
@@ -65,6 +68,7 @@ class Trainer {
   bool parallel() const { return sweep_ >= options_.parallel_start_sweep; }
 
   comm::Worker& worker_;
+  comm::Worker& everybody_;
   const Options& options_;
   const Source& source_;
   Output output_;
@@ -80,6 +84,7 @@ class Trainer {
   std::size_t block_ = 0;  // of the sweep, the next to be trained
   std::size_t minibatch_;  // of the sweep
   bool strategy_started_ = false;
+  bool shows_model_ = false;  // to worker 0's folder, if there is one: its own, or its part of it
   Sums sums_;
   Result result_;
   double start_s_ = 0;
@@ -87,20 +92,22 @@ class Trainer {
   Score best_score_{std::numeric_limits<double>::infinity(), 1};
 };
 
-Trainer::Trainer(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
-                 const Output& output)
+Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
+                 const MakeLearner& make_learner, const Output& output)
     : worker_(worker),
+      everybody_(everybody),
       options_(options),
       source_(source),
       output_(output),
-      store_(worker, output.state_folder),
+      store_(everybody, output.state_folder),
       schedule_(optim::make_schedule(options.schedule)),
       blocks_(worker, options, source, make_learner, largest_minibatch(worker, options, source), times_),
       walk_(worker, options, source, blocks_, times_),
       evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source),
       minibatch_(options.minibatch) {
-  if (!leads()) output_.folder = nullptr;
-  if (!leads()) output_.progress = nullptr;
+  if (everybody.rank() == 0) return;
+  output_.folder = nullptr;
+  output_.progress = nullptr;
 }
 
 Result Trainer::run() {
@@ -121,7 +128,7 @@ Result Trainer::run() {
   result_.data_wait_s = walk_.data_wait_s();
   result_.timing_only = !learner().computes();
   if (strategy_started_) take_down(blocks_.strategy().report(worker_));
-  if (leads()) result_.parameters_sha256 = learner().parameters_sha256();
+  if (leads()) result_.parameters_sha256 = learner().model_sha256();
   if (!output_.state_folder.empty()) store_.clear();
   return result_;
 }
@@ -168,6 +175,12 @@ void Trainer::start() {
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   }
+  shows_model_ = output_.folder != nullptr;
+  if (learner().talks()) {
+    double wanted = shows_model_ ? 1 : 0;
+    comm::sum_in_rank_order(everybody_.comm(), {&wanted, 1});
+    shows_model_ = wanted != 0 && leads();
+  }
   broadcast_parameters();  // whatever there is: while nobody talks, the simulator works it out at once
   if (const std::string first = comm::first_error(worker_.comm(), mistake); !first.empty()) throw core::ConfigError(first);
 }
@@ -175,7 +188,7 @@ void Trainer::start() {
 void Trainer::load_initial_model() {
   if (options_.init.empty()) return learner().initialise(options_.seed);
   const Checkpoint checkpoint = read_checkpoint(options_.init);
-  if (checkpoint.parameters.size() != learner().parameters().size() || checkpoint.model != options_.model)
+  if (checkpoint.parameters.size() != learner().model_size() || checkpoint.model != options_.model)
     throw core::ConfigError(
         core::format("checkpoint '{}' holds the model '{}', not '{}'", options_.init, checkpoint.model, options_.model));
   learner().restore(checkpoint.parameters);
@@ -294,9 +307,11 @@ void Trainer::go_back_to_best() {
 }
 
 void Trainer::write_model() {
+  if (!shows_model_) return;
+  const std::vector<float> model = learner().snapshot();
   if (output_.folder == nullptr || !learner().computes()) return;
   write_checkpoint(output_.folder->file("checkpoint.h5"),
-                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweep_), learner().snapshot()});
+                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweep_), model});
 }
 
 void Trainer::report(double rate) {
@@ -394,12 +409,18 @@ void Trainer::resume() {
 bool can_resume(const std::string& state_folder) { return StateStore::exists(state_folder); }
 
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
-  return train(worker, options, source, network_learners(source.network, options), output);
+  const int holders = options.model_parallel;
+  if (holders == 1) return train(worker, options, source, network_learners(source.network, options), output);
+  comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
+  comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
+  Trainer trainer(others, worker, options, source, split_learners(peers, source.network, options), output);
+  const comm::TaskGuard guard(worker);
+  return trainer.run();
 }
 
 Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
              const Output& output) {
-  Trainer trainer(worker, options, source, make_learner, output);
+  Trainer trainer(worker, worker, options, source, make_learner, output);
   const comm::TaskGuard guard(worker);
   return trainer.run();
 }

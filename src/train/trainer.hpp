@@ -38,12 +38,14 @@ struct Output {
 };
 
 /// Trains on this worker, together with its peers: the same call on each of them.
+/// With model_parallel = p the workers k·p … k·p+p-1 hold replica k together, and the strategy is among those that hold the
+/// same part (p groups side by side).
 /// Returns the same scores on every worker. The checkpoint in the output folder ends as the final model.
 /// On a device that does not compute the same calls and messages take the same virtual time, and nothing else happens.
 /// Throws ConfigError when the loss is no longer finite (the checkpoint is then that of the last good sweep).
 Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output);
 
-/// The same for whatever make_learner makes.
+/// The same for whatever make_learner makes, one replica to a worker.
 Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
              const Output& output);
 

@@ -61,6 +61,14 @@ class Worlds(CliTest):
                     options = ["--strategy", "data_parallel", "--compression", compression, *more]
                     self.assertEqual(weights(self.simulate(3, *options)), weights(run("train", *self.task, *options, ranks=3)))
 
+    def test_split_replicas_end_in_the_same_weights_in_both_worlds(self):
+        for workers, more in ((2, []), (4, ["--strategy", "data_parallel", "--bucket-bytes", "300"]),
+                              (4, ["--strategy", "bmuf"]), (4, ["--strategy", "data_parallel", "--gradient-bits", "1"])):
+            with self.subTest(workers=workers, more=more):
+                options = ["--model-parallel", "2", *more]
+                self.assertEqual(weights(self.simulate(workers, *options)),
+                                 weights(run("train", *self.task, *options, ranks=workers)))
+
     def test_gradients_of_32_bits_are_uncompressed(self):
         options = ["--strategy", "data_parallel"]
         self.assertEqual(weights(self.simulate(3, *options, "--gradient-bits", "32")), weights(self.simulate(3, *options)))

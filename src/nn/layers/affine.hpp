@@ -17,6 +17,9 @@ class Affine : public Layer {
   std::vector<core::MatrixShape> matrices() const override { return {{outputs_, inputs_}, {outputs_, 1}}; }
   backend::Activation activation() const override { return f_; }
 
+  std::unique_ptr<Layer> part(core::Range outputs) const override {
+    return std::make_unique<Affine>(inputs_, outputs.size(), f_);
+  }
   void initialise(const core::RandomStream& random, std::span<float> parameters) const override;
   void forward(backend::Device& device, std::size_t batch, std::span<const float> parameters, std::span<const float> x,
                std::span<float> y) const override;

@@ -1,0 +1,76 @@
+#include "train/pass_learner.hpp"
+
+#include <algorithm>
+
+namespace paragrad::train {
+
+std::size_t PassLearner::piece(std::size_t minibatch) {
+  constexpr std::size_t largest = 1024;
+  return std::clamp<std::size_t>(minibatch, 1, largest);
+}
+
+std::vector<Learner::Stage> PassLearner::stages(std::size_t elements) const {
+  std::vector<Stage> result;
+  for (std::size_t end = layer_count(), begin = end; begin > 0;) {
+    --begin;
+    const core::Range done{range_of(begin).begin, range_of(end - 1).end};
+    if (begin > 0 && done.size() < elements) continue;
+    result.push_back({{begin, end}, done});
+    end = begin;
+  }
+  return result;
+}
+
+backend::LossSum PassLearner::gradient(const Stage& stage, std::size_t samples, const NextBatch& next,
+                                       const optim::Step& step) {
+  const float keep = optimiser().keep(step);
+  backend::LossSum sum;
+  if (stage.layers.end == layer_count()) {
+    if (samples == 0) run_kernels([&](backend::Device& device) { device.scale(keep, optimiser().gradients()); });
+    sum = pass_until_last_loss(samples, next, keep);
+  }
+  const nn::GradientSink sink = sink_of_last_piece(samples, keep);
+  for (std::size_t layer = stage.layers.end; samples > 0 && layer-- > stage.layers.begin;)
+    do_backward(layer, last_piece_, sink, [](core::Range) {});
+  return sum;
+}
+
+backend::LossSum PassLearner::pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep) {
+  backend::LossSum sum;
+  nn::GradientSink sink{optimiser().gradients(), keep};
+  for (std::size_t done = 0; done < samples;) {
+    if (done > 0) {
+      backward(sink, [](core::Range) {});
+      sink.keep = 1;
+    }
+    last_piece_ = next(std::min(samples - done, largest_batch()));
+    done += last_piece_.size();
+    const backend::LossSum part = do_pass(last_piece_);
+    sum.loss += part.loss;
+    sum.errors += part.errors;
+  }
+  return sum;
+}
+
+nn::GradientSink PassLearner::sink_of_last_piece(std::size_t samples, float keep) {
+  const bool only_piece = samples == last_piece_.size();
+  return {optimiser().gradients(), only_piece ? keep : 1.f};
+}
+
+void PassLearner::backward(nn::GradientSink sink, const nn::GradientReady& ready) {
+  for (std::size_t layer = layer_count(); layer-- > 0;) do_backward(layer, last_piece_, sink, ready);
+}
+
+backend::LossSum PassLearner::evaluate(std::size_t samples, const NextBatch& next) {
+  backend::LossSum sum;
+  for (std::size_t done = 0; done < samples;) {
+    const data::Batch batch = next(std::min(samples - done, largest_batch()));
+    done += batch.size();
+    const backend::LossSum part = do_pass(batch);
+    sum.loss += part.loss;
+    sum.errors += part.errors;
+  }
+  return sum;
+}
+
+}  // namespace paragrad::train
