@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Options that change nothing of what is computed.
-const std::set<std::string> free_to_change{"checkpoint-every", "config",   "host-threads",   "out", "quiet",
+const std::set<std::string> free_to_change{"checkpoint-every", "config",   "host-threads",   "out", "quiet", "record",
                                            "sync-stats",       "timeline", "timeline-events"};
 
 std::map<std::string, std::string> options_in(std::istream& config) {

@@ -6,6 +6,7 @@
 
 #include "app/device_rate.hpp"
 #include "app/run_output.hpp"
+#include "app/server_arguments.hpp"
 #include "app/training.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -134,6 +135,9 @@ int run(SimulationArguments& arguments, const std::string& config) {
   const train::Source source = computes ? train::open_source(training.options, arguments.workers)
                                         : train::imagine_source(training.options, arguments.workers);
 
+  training.options = with_servers(training, source, arguments.workers);
+  const int ranks = arguments.workers + training.options.strategy_options.server.servers;
+
   const DeviceRate rate = device_rate(arguments.device_rate, platform, training.options, arguments.workers);
 
   core::Json record = manifest(training, source, "simulation", arguments.workers);
@@ -146,8 +150,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   std::optional<metrics::Progress> progress(std::in_place, samples, training.quiet);
 
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Instruments instruments(training.instruments, arguments.workers, arguments.workers,
-                          [&](const std::string& line) { progress->say(line); });
+  Instruments instruments(training.instruments, ranks, ranks, [&](const std::string& line) { progress->say(line); });
   const sim::Options options{.host_threads = arguments.host_threads == 0 ? cores : arguments.host_threads,
                              .device = training.device,
                              .network = arguments.network,
@@ -158,10 +161,12 @@ int run(SimulationArguments& arguments, const std::string& config) {
                              .shortcuts = arguments.fast_collectives == "auto"};
   const train::Output output = output_of(training, folder ? &*folder : nullptr, &*progress);
   train::Result result;
-  const sim::Report report = sim::run(platform, arguments.workers, options, [&](comm::Worker& worker) {
+  const sim::Report report = sim::run(platform, ranks, options, [&](comm::Worker& worker) {
     instruments.watch(worker, [&](comm::Worker& watched) {
-      train::Result mine = train::train(watched, training.options, source, output);
-      if (watched.rank() == 0) result = std::move(mine);
+      take_seat(watched, arguments.workers, training.options, [&](comm::Worker& seat) {
+        train::Result mine = train::train(seat, training.options, source, output);
+        if (seat.rank() == 0) result = std::move(mine);
+      });
     });
   });
   progress.reset();

@@ -3,6 +3,7 @@
 
 #include "app/rank.hpp"
 #include "app/run_output.hpp"
+#include "app/server_arguments.hpp"
 #include "app/training.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_session.hpp"
@@ -19,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 /// Everything that can go wrong through the user's fault before the first minibatch.
 struct Prepared {
   train::Source source;
+  train::Options options;
   std::optional<metrics::RunFolder> folder;
   std::optional<metrics::Progress> progress;
   core::Json manifest;
@@ -26,9 +28,11 @@ struct Prepared {
 
 Prepared prepare(const TrainingArguments& arguments, const std::string& config, const std::string& world, int rank,
                  int size) {
-  Prepared prepared{train::open_source(arguments.options, size), std::nullopt, std::nullopt, {}};
+  const int workers = workers_of(arguments.options, size);
+  Prepared prepared{train::open_source(arguments.options, workers), {}, std::nullopt, std::nullopt, {}};
+  prepared.options = with_servers(arguments, prepared.source, workers);
   if (rank != 0) return prepared;
-  prepared.manifest = manifest(arguments, prepared.source, world, size);
+  prepared.manifest = manifest(arguments, prepared.source, world, workers);
   const auto samples = prepared.source.partition->samples() * static_cast<std::uint64_t>(arguments.options.sweeps);
   prepared.progress.emplace(samples, arguments.quiet);
   if (arguments.out.empty()) return prepared;
@@ -45,8 +49,10 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
     if (prepared.progress) prepared.progress->say(line);
   });
   train::Result result;
-  instruments.watch(
-      worker, [&](comm::Worker& watched) { result = train::train(watched, arguments.options, prepared.source, output); });
+  instruments.watch(worker, [&](comm::Worker& watched) {
+    take_seat(watched, workers_of(prepared.options, worker.size()), prepared.options,
+              [&](comm::Worker& seat) { result = train::train(seat, prepared.options, prepared.source, output); });
+  });
   if (worker.rank() != 0) return;
   prepared.progress.reset();
   if (prepared.folder) {
@@ -97,6 +103,8 @@ int train_command(std::span<char*> argv) {
         "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
         arguments.device));
   require_learning_rate(arguments.options);
+  if (!arguments.replay.empty())
+    throw core::ConfigError("--replay keeps an order, which only emulated workers can: paragrad simulate");
   const std::string config = parser->config_to_str(true);
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/environment.hpp"
+#include "app/server_arguments.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -217,6 +218,7 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   accept_config_file(parser);
   add_model_options(parser, arguments.options);
   add_strategy_options(parser, arguments);
+  add_server_options(parser, arguments);
   add_optimiser_options(parser, arguments);
   parser.add_option("--device", arguments.device, list(backend::device_names()))->group("Run");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
@@ -268,8 +270,10 @@ void resolve(TrainingArguments& arguments) {
   if (arguments.instruments.timeline && arguments.out.empty())
     throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
   comm::make_gradient_sum(strategy.compression);
+  strategy.server.queue = arguments.work == "queue";
   // Every value is checked, whether this run uses it or not.
   for (const auto& entry : dist::strategy_catalogue()) dist::make_strategy(entry.name, strategy);
+  check_server_arguments(arguments);
 }
 
 void require_learning_rate(const train::Options& options) {
@@ -289,6 +293,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::Source& sou
       {"run",
        {{"world", world},
         {"workers", workers},
+        {"servers", arguments.options.strategy_options.server.servers},
         {"strategy", arguments.options.strategy},
         {"bmuf_kind", arguments.options.strategy_options.bmuf_kind},
         {"splits", source.partition->workers()},

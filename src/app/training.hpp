@@ -23,6 +23,9 @@ struct TrainingArguments {
   bool quiet = false;
   std::size_t checkpoint_every = 0;
   bool resume = false;
+  std::string work = "queue";  // or "own"
+  std::string record;          // "": in the run folder; "none": nowhere
+  std::string replay;
   InstrumentArguments instruments;
 };
 

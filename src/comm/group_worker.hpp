@@ -37,6 +37,7 @@ class GroupWorker : private GroupSeat, public Worker {
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
   void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
   void finish_read() override { all_.finish_read(); }
+  Worker& everyone() override { return all_.everyone(); }
   core::ActivityRecorder* recorder() override { return all_.recorder(); }
 
  private:

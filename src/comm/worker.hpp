@@ -73,6 +73,9 @@ class Worker {
   virtual void start_read(std::uint64_t /*bytes*/) {}
   virtual void finish_read() {}
 
+  /// The same seat among all that were started, where this is one in a group of them.
+  virtual Worker& everyone() { return *this; }
+
   /// Who is to be told what this worker does; as a rule nobody.
   virtual core::ActivityRecorder* recorder() { return nullptr; }
 

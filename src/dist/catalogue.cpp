@@ -1,12 +1,18 @@
 #include "core/errors.hpp"
+#include "dist/async_sgd.hpp"
+#include "dist/backup_workers.hpp"
 #include "dist/bmuf.hpp"
 #include "dist/bmuf_adam.hpp"
+#include "dist/bounded_staleness.hpp"
 #include "dist/data_parallel.hpp"
 #include "dist/diloco.hpp"
+#include "dist/easgd.hpp"
+#include "dist/lazy_sgd.hpp"
 #include "dist/model_averaging.hpp"
 #include "dist/post_local_sgd.hpp"
 #include "dist/sgd.hpp"
 #include "dist/slowmo.hpp"
+#include "dist/staleness_scaled.hpp"
 #include "dist/strategy.hpp"
 
 namespace paragrad::dist {

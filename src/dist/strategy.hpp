@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "core/layout.hpp"
 #include "core/range.hpp"
 #include "core/state.hpp"
+#include "dist/parameter_server/options.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::dist {
@@ -45,7 +47,8 @@ struct Remarks {
 /// What the workers divide among themselves.
 enum class Share {
   minibatch,  ///< each minibatch: together they compute what one worker would compute
-  block       ///< each block: a split for everyone, minibatches of its own
+  block,      ///< each block: a split for everyone, minibatches of its own
+  sweep       ///< each sweep: its splits, block after block, each for the worker that is free next (Strategy::take)
 };
 
 /// How workers agree: a distributed optimiser. One object per worker; all workers make the same calls in the same order, and
@@ -68,6 +71,10 @@ class Strategy {
   /// worker then steps on its part. Before the first sweep: are they ever?
   virtual bool exchanges_gradients(int /*workers*/) const { return false; }
 
+  /// Whether workers meet at the end of each block, so that what they are can be written down there; if not, they do at the
+  /// end of each sweep, in show_model.
+  virtual bool meets_at_blocks() const { return true; }
+
   /// What its options amount to in a training of this size; before it starts.
   virtual Remarks explain(const Extent&) const { return {}; }
 
@@ -82,8 +89,22 @@ class Strategy {
   /// exchanges_gradients() is asked again after it.
   virtual void begin_sweep(comm::Worker&, Replica&, int /*sweep*/) {}
 
+  /// Share::sweep: the number of the next split for this worker, of those of the sweep.
+  virtual std::size_t take(comm::Worker&) { throw std::logic_error("this strategy gives out no splits"); }
+
   /// What this worker's part of the strategy remembers from block to block.
   virtual void describe_state(core::State&) {}
+
+  /// For strategies that keep something elsewhere. All workers call them: before a state is described that is to be kept,
+  /// and after one was put back.
+  virtual void collect_state(comm::Worker&, Replica&) {}
+  virtual void spread_state(comm::Worker&, Replica&) {}
+
+  /// Whether ranks behind those of the workers may serve: ServerOptions::servers.
+  virtual bool has_servers() const { return false; }
+
+  /// On such a rank, instead of training: returns when the training of the workers, ranks 0 to workers - 1, has ended.
+  virtual void serve(comm::Worker& /*everyone*/, int /*workers*/) { throw std::logic_error("this strategy has no servers"); }
 
   /// Exchanging strategies: elements of the gradient that a stage of the backward pass shall complete at least.
   virtual std::size_t stage_elements() const { return std::numeric_limits<std::size_t>::max(); }
@@ -122,6 +143,7 @@ struct StrategyOptions {
   bool buffered = false;                           ///< apply a gradient one minibatch late, so that it may travel meanwhile
   bool overlap = true;                             ///< exchange a bucket while the backward pass goes on
   int local_start_sweep = 2;                       ///< post_local_sgd: the first whose gradients are not exchanged
+  ServerOptions server;                            ///< of strategies with servers
 };
 
 /// From dist/catalogue.def. Throws ConfigError for unknown names and values out of range.

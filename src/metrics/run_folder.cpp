@@ -14,7 +14,8 @@ RunFolder::RunFolder(std::string path, Existing existing) : path_(std::move(path
   if (existing != Existing::continue_it && fs::exists(file("config.toml"))) {
     if (existing == Existing::refuse)
       throw core::ConfigError(core::format("'{}' holds a run already; choose another --out or add --overwrite", path_));
-    for (const char* name : {"config.toml", "manifest.json", "metrics.jsonl", "checkpoint.h5", "timeline.json", "state"})
+    for (const char* name :
+         {"config.toml", "manifest.json", "metrics.jsonl", "checkpoint.h5", "timeline.json", "order.txt", "state"})
       fs::remove_all(file(name));
   }
   std::error_code error;

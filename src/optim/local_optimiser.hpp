@@ -79,7 +79,7 @@ struct OptimiserOptions {
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.999;
   double lars_trust = 0.001;   ///< share of a matrix's norm that it moves at rate 1
-  double adam_epsilon = 1e-8;  ///< beside the root mean square of the mean gradient
+  double adam_epsilon = 1e-8;  ///< beside the root mean square of the mean gradient; adagrad: beside the root of the sum
 };
 
 /// From optim/catalogue.def:
@@ -87,6 +87,7 @@ struct OptimiserOptions {
 ///   momentum  v = μv + g, w -= rate·v            (classical momentum)
 ///   nesterov  v = μv + g, w -= rate·(g + μv)     (Sutskever et al., ICML 2013, in the form of Bengio et al.)
 ///   adam, adamw                                  (see adam.hpp)
+///   adagrad                                      (see adagrad.cpp)
 ///   lars                                         (see lars.hpp)
 /// with μ and rate of the step in hand (Step).
 ///

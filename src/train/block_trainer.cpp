@@ -20,7 +20,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const S
       options_(options),
       source_(source),
       times_(times),
-      strategy_(dist::make_strategy(options.strategy, options.strategy_options)),
+      strategy_(make_strategy(options)),
       step_sizes_(options),
       learner_(make_learner(worker.device(), largest_minibatch, strategy_->exchanges_gradients(worker.size()))),
       stages_(learner_->stages(strategy_->stage_elements())),
@@ -46,6 +46,11 @@ BlockPlan BlockTrainer::plan(std::size_t block, bool ahead) const {
   if (options_.balance) part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
   return plan_block(*source_.partition, block, strategy_->share(), setting_.minibatch, worker_.rank(), worker_.size(),
                     options_.max_steps, part_of);
+}
+
+BlockPlan BlockTrainer::plan_split(std::size_t block, std::size_t split) const {
+  return plan_block(*source_.partition, block, dist::Share::block, setting_.minibatch, static_cast<int>(split),
+                    worker_.size(), options_.max_steps);
 }
 
 void BlockTrainer::train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums) {

@@ -51,6 +51,11 @@ class BlockTrainer {
   /// This worker's part of a block: of the one that is trained next or, ahead, of the one behind it.
   BlockPlan plan(std::size_t block, bool ahead) const;
 
+  /// Share::sweep: whether splits are taken one by one; the number of the next; and what there is to do.
+  bool takes_splits() const { return !setting_.alone && strategy_->share() == dist::Share::sweep; }
+  std::size_t take_split() { return strategy_->take(worker_); }
+  BlockPlan plan_split(std::size_t block, std::size_t split) const;
+
   /// All minibatches of a block and the agreement at its end. next hands out the samples in the order of the plan; position:
   /// of the block in the sweep, for error messages. Adds to `sums`. Throws ConfigError when the loss is no longer finite.
   void train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums);

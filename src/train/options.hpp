@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,9 @@ struct Options {
 
 /// How many replicas so many workers hold. Throws ConfigError unless they come out even.
 int replicas(const Options& options, int workers);
+
+/// The run's strategy; servers that it may have apply gradients by the run's rule.
+std::unique_ptr<dist::Strategy> make_strategy(const Options& options);
 
 /// none: data are there. blocking: a split is read when it is wanted. prefetch: while the split before is processed, "next
 /// split will be loaded to memory when current split is being processed" (Chen and Huo, ICASSP 2016).

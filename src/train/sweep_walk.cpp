@@ -40,6 +40,7 @@ void SweepWalk::run(const SweepSetting& setting, const Extent& extent, Sums& sum
                     const std::function<void(const Progress&)>& after_block) {
   blocks_.begin_sweep(setting);
   if (blocks_.idle()) return;
+  if (blocks_.takes_splits()) return take_splits(setting, sums, after_block);
   const auto order = this->order(setting.sweep);
   std::size_t left = extent.samples == 0 ? source_.partition->samples() : extent.samples;
   const auto next_plan = [&](std::size_t position) {
@@ -61,6 +62,39 @@ void SweepWalk::run(const SweepSetting& setting, const Extent& extent, Sums& sum
     after_block({position + 1, order.size(), samples_of(order[position])});
     plan = std::move(following);
   }
+}
+
+// What is told of the sweep's progress is what the numbers of this worker's splits say of those of all.
+void SweepWalk::take_splits(const SweepSetting& setting, Sums& sums,
+                            const std::function<void(const Progress&)>& after_block) {
+  const auto order = this->order(setting.sweep);
+  const std::size_t splits = source_.partition->workers(), all = order.size() * splits;
+  const std::size_t samples = source_.partition->samples() * order.size() / source_.partition->blocks();
+  struct Taken {
+    std::size_t number;
+    BlockPlan plan;
+  };
+  const auto take = [&] {
+    Taken taken{std::min(all, blocks_.take_split()), {}};
+    if (taken.number == all) return taken;
+    taken.plan = blocks_.plan_split(order[taken.number / splits], taken.number % splits);
+    feed_.prefetch(taken.plan.samples, taken.plan.rows);
+    return taken;
+  };
+  std::size_t told = 0;
+  const auto tell = [&](std::size_t done) {
+    const core::Range part{samples * told / all, samples * done / all};
+    told = done;
+    after_block({done / splits, order.size(), part.size()});
+  };
+  for (Taken taken = take(); taken.number < all;) {
+    await_data();
+    Taken following = take();
+    blocks_.train(taken.plan, taken.number / splits, next_, sums);
+    tell(taken.number + 1);
+    taken = std::move(following);
+  }
+  if (told < all) tell(all);
 }
 
 void SweepWalk::await_data() {

@@ -33,6 +33,7 @@ class SweepWalk {
  private:
   std::vector<std::uint32_t> order(int sweep) const;
   std::size_t samples_of(std::size_t block) const { return source_.partition->block_range(block).size(); }
+  void take_splits(const SweepSetting& setting, Sums& sums, const std::function<void(const Progress&)>& after_block);
   void await_data();
 
   comm::Worker& worker_;

@@ -27,7 +27,7 @@ std::size_t largest_minibatch(const comm::Worker& worker, const Options& options
   const MinibatchSearchOptions& search = options.minibatch_search;
   const std::size_t all = source.samples(data::Subset::train);
   if (search.enabled) return std::min(all, std::max(search.largest, options.minibatch));
-  const bool shared = dist::make_strategy(options.strategy, options.strategy_options)->share() == dist::Share::minibatch;
+  const bool shared = make_strategy(options)->share() == dist::Share::minibatch;
   const std::size_t together = options.minibatch == 0 ? all : options.minibatch;
   const auto workers = static_cast<std::size_t>(worker.size());
   return shared && options.parallel_start_sweep <= 1 && !options.balance ? (together + workers - 1) / workers : together;
@@ -247,7 +247,8 @@ void Trainer::train_sweep() {
     if (output_.progress != nullptr)
       output_.progress->advance(at.samples,
                                 core::format("sweep {}/{} block {}/{}", sweep_, options_.sweeps, at.done, at.blocks));
-    if (output_.state_every_blocks > 0 && parallel() && at.done < at.blocks && at.done % output_.state_every_blocks == 0)
+    if (output_.state_every_blocks > 0 && parallel() && blocks_.strategy().meets_at_blocks() && at.done < at.blocks &&
+        at.done % output_.state_every_blocks == 0)
       save_state();
   });
   block_ = 0;
@@ -364,6 +365,7 @@ core::State Trainer::describe_state() {
 
 void Trainer::save_state() {
   worker_.join();  // what travels has then arrived
+  if (strategy_started_) blocks_.strategy().collect_state(worker_, blocks_.replica());
   Place place{.sweep = static_cast<double>(sweep_),
               .block = static_cast<double>(block_),
               .minibatch = static_cast<double>(minibatch_),
@@ -393,12 +395,16 @@ void Trainer::resume() {
   result_.samples = static_cast<std::uint64_t>(place.samples);
   start_s_ = worker_.comm().now_s() - place.elapsed_s;
   best_score_ = {place.best_loss, place.best_error};
-  if (place.started != 0) blocks_.start_strategy();
   strategy_started_ = place.started != 0;
+  if (strategy_started_) {
+    blocks_.start_strategy();
+    blocks_.strategy().collect_state(worker_, blocks_.replica());
+  }
   if (saved.has("best")) best_.resize(saved.length("best"));
   core::State state = describe_state();
   state.add("best", best_);
   saved.restore(state, worker_.device());
+  if (strategy_started_) blocks_.strategy().spread_state(worker_, blocks_.replica());
   if (output_.folder != nullptr) output_.folder->keep_records(static_cast<std::size_t>(place.records));
   if (output_.progress != nullptr)
     output_.progress->say(core::format("taken up in sweep {}, {} blocks of which are done", sweep_, block_));

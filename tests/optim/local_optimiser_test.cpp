@@ -61,6 +61,16 @@ double adam(double w, std::size_t i, double decay, bool decoupled) {
   return w;
 }
 
+double adagrad(double w, std::size_t i, double decay) {
+  double squares = 0;
+  for (int step = 0; step < steps; ++step) {
+    const double mean = (gradient_of(step, i) + decay * w) / samples;
+    squares += mean * mean;
+    w -= samples * step_of(step).rate * mean / (std::sqrt(squares) + 1e-8);
+  }
+  return w;
+}
+
 // LARS in the paper's terms: mean gradient, learning rate of the minibatch, a local rate for the one real matrix.
 std::vector<double> lars(std::vector<double> w, double momentum, double decay) {
   const double trust = 0.001, lambda = decay / samples;
@@ -88,6 +98,10 @@ std::vector<double> formula(const std::string& name, double momentum, double dec
   if (name == "lars") return lars(w, momentum, decay);
   if (name.starts_with("adam")) {
     for (std::size_t i = 0; i < count; ++i) w[i] = adam(w[i], i, decay, name == "adamw");
+    return w;
+  }
+  if (name == "adagrad") {
+    for (std::size_t i = 0; i < count; ++i) w[i] = adagrad(w[i], i, decay);
     return w;
   }
   for (int step = 0; step < steps; ++step)

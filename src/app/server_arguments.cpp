@@ -1,0 +1,138 @@
+#include "app/server_arguments.hpp"
+
+#include "comm/group_worker.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+constexpr const char* group = "Parameter server";
+
+bool has_servers(const train::Options& options) {
+  return dist::make_strategy(options.strategy, options.strategy_options)->has_servers();
+}
+
+dist::RunShape shape_of(const train::Options& options, const train::Source& source, int workers) {
+  const dist::ServerOptions& server = options.strategy_options.server;
+  const auto text = [](auto value) { return core::format("{}", value); };
+  return {{"strategy", options.strategy},
+          {"workers", text(workers)},
+          {"servers", text(server.servers)},
+          {"sweeps", text(options.sweeps)},
+          {"training samples", text(source.samples(data::Subset::train))},
+          {"splits", text(source.partition->workers())},
+          {"blocks", text(source.partition->blocks())},
+          {"minibatch", text(options.minibatch)},
+          {"work", server.queue ? "queue" : "own"},
+          {"push-every", text(server.push_every)},
+          {"fetch-every", text(server.fetch_every)},
+          {"prefetch", text(server.prefetch)}};
+}
+
+std::string record_path(const TrainingArguments& arguments) {
+  const bool resumed = arguments.resume && train::can_resume(arguments.out + "/state");
+  if (resumed || arguments.record == "none") return "";
+  if (!arguments.record.empty()) return arguments.record;
+  return arguments.out.empty() ? "" : arguments.out + "/order.txt";
+}
+
+}  // namespace
+
+void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
+  dist::ServerOptions& server = arguments.options.strategy_options.server;
+  parser
+      .add_option("--servers", server.servers,
+                  "ranks behind the workers that hold the parameters (0: each worker's rank holds a part)")
+      ->check(CLI::Range(0, 100000))
+      ->group(group);
+  parser.add_option("--push-every", server.push_every, "minibatches whose gradients go together; easgd: its period")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+      ->group(group);
+  parser.add_option("--fetch-every", server.fetch_every, "minibatches between two fetches of the parameters")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+      ->group(group);
+  parser.add_option("--prefetch", server.prefetch, "the next parameters travel while a minibatch is computed")->group(group);
+  parser
+      .add_option("--work", arguments.work,
+                  "queue: splits go to whoever is free next; own: each worker has its split of every block")
+      ->check(CLI::IsMember({"queue", "own"}))
+      ->group(group);
+  parser.add_option("--staleness-bound", server.staleness_bound, "bounded_staleness: updates ahead of the slowest worker")
+      ->group(group);
+  parser
+      .add_option("--lazy-threshold", server.lazy_threshold,
+                  "lazy_sgd: a step is pushed that is so large beside the parameters")
+      ->group(group);
+  parser.add_option("--lazy-minibatches", server.lazy_minibatches, "lazy_sgd: that are kept back at most")->group(group);
+  parser.add_option("--elastic-rate", server.elastic_rate, "easgd: alpha (0: 0.9 over the number of workers)")->group(group);
+  parser.add_option("--backup-workers", server.backup_workers, "backup_workers: that no update waits for")->group(group);
+  parser
+      .add_option("--worker-timeout", server.worker_timeout_s,
+                  "seconds after which a worker that all others wait for is left out")
+      ->group(group);
+  parser
+      .add_option("--record", arguments.record,
+                  "file for the order in which servers served (none: not at all; default: order.txt in the run folder)")
+      ->group(group);
+  parser.add_option("--replay", arguments.replay, "simulate only: serve in the order of this file")->group(group);
+}
+
+void check_server_arguments(const TrainingArguments& arguments) {
+  const train::Options& options = arguments.options;
+  const dist::StrategyOptions& strategy = options.strategy_options;
+  if (!has_servers(options)) {
+    if (strategy.server.servers > 0)
+      throw core::ConfigError(
+          core::format("the strategy '{}' has no servers: leave out --servers, or choose async_sgd", options.strategy));
+    if (!arguments.replay.empty())
+      throw core::ConfigError(
+          core::format("--replay repeats the order of asynchronous workers, and those of '{}' have no other than their own",
+                       options.strategy));
+    return;
+  }
+  const auto refuse = [&](bool given, const char* option, const char* why) {
+    if (given)
+      throw core::ConfigError(core::format("{} is not for '{}', whose {}: leave it out", option, options.strategy, why));
+  };
+  refuse(strategy.compression.name != "none", "--compression (or --gradient-bits)", "gradients go to servers as they are");
+  refuse(strategy.buffered, "--buffered", "messages travel beside the computing with --prefetch");
+  refuse(options.model_parallel > 1, "--model-parallel", "workers go their own ways, and those of one replica cannot");
+  refuse(options.balance, "--balance", "workers take work when they are free");
+  refuse(options.minibatch_search.enabled, "--auto-minibatch", "servers cannot go back to what they were before a try");
+  refuse(options.parallel_start_sweep > options.sweeps, "--parallel-start-sweep beyond the last sweep",
+         "servers would have nothing to do");
+  refuse(arguments.instruments.sync_stats > 0, "--sync-stats", "workers do not synchronise at the same time");
+  refuse(!arguments.replay.empty() && arguments.resume, "--replay with --resume", "order is that of a whole run");
+}
+
+train::Options with_servers(const TrainingArguments& arguments, const train::Source& source, int workers) {
+  train::Options options = arguments.options;
+  if (!has_servers(options)) return options;
+  dist::ServerOptions& server = options.strategy_options.server;
+  server.shape = shape_of(options, source, workers);
+  server.record = record_path(arguments);
+  if (arguments.replay.empty()) return options;
+  auto orders = std::make_shared<const dist::Orders>(dist::read_orders(arguments.replay));
+  dist::check_same_shape(arguments.replay, orders->shape, server.shape);
+  server.replay = std::move(orders);
+  return options;
+}
+
+int workers_of(const train::Options& options, int ranks) {
+  const int servers = options.strategy_options.server.servers;
+  if (servers >= ranks)
+    throw core::ConfigError(
+        core::format("{} servers of {} ranks leave no worker: start more ranks, or give fewer --servers", servers, ranks));
+  return ranks - servers;
+}
+
+void take_seat(comm::Worker& everyone, int workers, const train::Options& options,
+               const std::function<void(comm::Worker&)>& train) {
+  if (everyone.rank() >= workers) return train::make_strategy(options)->serve(everyone, workers);
+  if (workers == everyone.size()) return train(everyone);
+  comm::GroupWorker group(everyone, 0, 1, workers);
+  train(group);
+}
+
+}  // namespace paragrad::app

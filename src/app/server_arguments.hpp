@@ -1,0 +1,24 @@
+#pragma once
+
+#include "app/training.hpp"
+
+namespace paragrad::app {
+
+/// Of strategies with a parameter server.
+void add_server_options(CLI::App& parser, TrainingArguments& arguments);
+
+/// Throws ConfigError: options that the strategy cannot heed.
+void check_server_arguments(const TrainingArguments& arguments);
+
+/// The run's options, complete with what servers have to know of the run: where their order is recorded, or the one to be
+/// kept. Throws ConfigError where that is the order of another run.
+train::Options with_servers(const TrainingArguments& arguments, const train::Source& source, int workers);
+
+/// How many of `ranks` train: all but the servers. Throws ConfigError if that leaves nobody.
+int workers_of(const train::Options& options, int ranks);
+
+/// Of all ranks the first `workers` train, among themselves, and those behind them serve until that has ended.
+void take_seat(comm::Worker& everyone, int workers, const train::Options& options,
+               const std::function<void(comm::Worker&)>& train);
+
+}  // namespace paragrad::app

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "dist/parameter_server/link.hpp"
+#include "dist/parameter_server/messages.hpp"
+
+namespace paragrad::dist {
+
+/// Over messages: shard i lies at rank first_server + i, where a Service runs.
+class MessageLink : public Link {
+ public:
+  MessageLink(int worker, int first_server, std::vector<core::Range> shards)
+      : worker_(worker), first_server_(first_server), shards_(std::move(shards)) {}
+
+  void start(comm::Communicator& comm, std::span<const core::Matrix> layout, std::span<const float> parameters) override;
+  void push(comm::Communicator& comm, const Versions& versions, const optim::Step& step,
+            std::span<const float> gradient) override;
+  void fetch(comm::Communicator& comm, Versions& versions, std::span<float> parameters) override;
+  std::uint64_t take(comm::Communicator& comm, std::uint64_t done) override;
+  void meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) override;
+  void get_state(comm::Communicator& comm, std::size_t index, Shard& copy) override;
+  void set_state(comm::Communicator& comm, std::size_t index, Shard& copy) override;
+  Statistics report(comm::Communicator& comm, std::vector<std::vector<Event>>& orders) override;
+  void leave(comm::Communicator& comm) override;
+
+ private:
+  int server(std::size_t shard) const { return first_server_ + static_cast<int>(shard); }
+  Request request(Request::Kind kind, std::uint64_t number = 0) const {
+    return {.kind = kind, .worker = worker_, .number = number};
+  }
+  void ask(comm::Communicator& comm, Request::Kind kind, Versions& versions, std::span<float> parameters);
+  void send(comm::Communicator& comm, std::size_t shard, const Request& request);
+  Reply receive_reply(comm::Communicator& comm, std::size_t shard);
+
+  std::int32_t worker_;
+  int first_server_;
+  std::vector<core::Range> shards_;
+};
+
+}  // namespace paragrad::dist

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace paragrad::dist {
+
+/// Something that a server did for a worker, as far as the order matters.
+struct Event {
+  enum class Kind : std::int32_t {
+    push = 'p',   ///< took a gradient into its shard; version: that the worker had fetched before it computed it
+    fetch = 'f',  ///< sent its parameters; version: theirs
+    take = 't',   ///< gave out the next split; version: its number in the sweep
+    meet = 'm',   ///< noted that the worker has come to the end of the sweep
+    lose = 'x'    ///< left the worker out
+  };
+  Kind kind = Kind::push;
+  std::int32_t worker = 0;
+  std::uint64_t version = 0;
+
+  bool operator==(const Event&) const = default;
+};
+
+/// What must be the same of two runs, so that one can go in the order of the other: names and values.
+using RunShape = std::vector<std::pair<std::string, std::string>>;
+
+/// What all servers of a run did: enough to do it again, bit for bit.
+struct Orders {
+  RunShape shape;
+  std::vector<std::vector<Event>> servers;
+};
+
+/// Text: one line of JSON with the shape, then the events of server after server, "p0@12". Throws ConfigError.
+void write_orders(const std::string& path, const Orders& orders);
+
+/// Throws ConfigError: missing, foreign or damaged file; one of a run that lost a worker.
+Orders read_orders(const std::string& path);
+
+/// Throws ConfigError that names the first thing in which the two differ.
+void check_same_shape(const std::string& path, const RunShape& recorded, const RunShape& now);
+
+/// The order of one server: takes it down and, where one is given, sees to it that it is kept.
+class Order {
+ public:
+  Order() = default;
+  explicit Order(const std::vector<Event>* given) : given_(given) {}
+
+  bool prescribed() const { return given_ != nullptr; }
+
+  /// Whether this may be done next. Throws ConfigError where it can never come to what is next: the worker asks for
+  /// something else.
+  bool admits(Event::Kind kind, int worker) const;
+
+  void note(const Event& event);
+
+  const std::vector<Event>& events() const { return events_; }
+
+ private:
+  const std::vector<Event>* given_ = nullptr;
+  std::vector<Event> events_;
+};
+
+}  // namespace paragrad::dist

@@ -1,0 +1,147 @@
+#include "dist/parameter_server/server_strategy.hpp"
+
+#include "comm/allreduce.hpp"
+#include "comm/compression/gradient_sum.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "dist/parameter_server/local_link.hpp"
+#include "dist/parameter_server/message_link.hpp"
+
+namespace paragrad::dist {
+namespace {
+
+void check_options(const ServerOptions& options) {
+  if (options.servers < 0) throw core::ConfigError(core::format("{} servers are too few: give 0 or more", options.servers));
+  if (options.push_every < 1 || options.fetch_every < 1)
+    throw core::ConfigError("gradients are pushed, and parameters fetched, every minibatch at most: give 1 or more");
+  if (!(options.worker_timeout_s > 0))
+    throw core::ConfigError(
+        core::format("the time after which a silent worker is left out, {} s, must be above 0", options.worker_timeout_s));
+}
+
+}  // namespace
+
+ServerStrategy::ServerStrategy(const StrategyOptions& options) : options_(options.server) { check_options(options_); }
+ServerStrategy::~ServerStrategy() = default;
+
+Remarks ServerStrategy::explain(const Extent& extent) const {
+  const std::size_t count = shards(extent.workers);
+  Remarks remarks;
+  remarks.numbers = {{"servers", static_cast<double>(options_.servers)}, {"shards", static_cast<double>(count)}};
+  if (extent.workers == 1 && options_.servers == 0) return remarks;
+  remarks.lines = {core::format("the parameters lie in {} part{}, {}", count, count == 1 ? "" : "s",
+                                options_.servers > 0 ? "on ranks that do nothing else" : "on the workers' ranks")};
+  return remarks;
+}
+
+const std::vector<Event>* ServerStrategy::given_order(std::size_t server) const {
+  return options_.replay ? &options_.replay->servers.at(server) : nullptr;
+}
+
+std::unique_ptr<Server> ServerStrategy::make_server(int workers, std::size_t index) const {
+  return std::make_unique<Server>(workers, make_policy(workers), rule(), given_order(index));
+}
+
+void ServerStrategy::start(comm::Worker& worker, Replica& replica) {
+  check(worker.size());
+  if (link_ == nullptr) connect(worker, replica);
+  if (worker.rank() == 0)
+    talk(worker, [&](comm::Communicator& comm) { link_->start(comm, replica.layout, replica.parameters); });
+  comm::barrier(worker.comm());  // nobody asks a server before its shard is there
+  versions_.assign(shards_.size(), 0);
+  done_ = 0;
+}
+
+void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
+  const std::size_t count = shards(worker.size());
+  if (replica.optimiser.needs_all() && count > 1)
+    throw core::ConfigError(
+        core::format("the rule '{}' looks at whole matrices, and {} servers would hold parts of them: give --servers 1 or "
+                     "another --optimiser",
+                     options_.rule.name, count));
+  const bool shared = options_.servers == 0, alone = shared && worker.size() == 1;
+  if (shared && !alone && !worker.everyone().serves_beside())
+    throw core::ConfigError(
+        "this MPI lets only one thread of a rank communicate, so that a worker's rank cannot serve as well: give ranks of "
+        "their own to servers (--servers)");
+  shards_ = cut_into_shards(replica.layout, replica.parameters.size(), count);
+  const auto mine = static_cast<std::size_t>(worker.rank());
+  if (shared && mine < count) server_ = make_server(worker.size(), mine);
+  if (alone) {
+    link_ = std::make_unique<LocalLink>(*server_);
+    return;
+  }
+  link_ = std::make_unique<MessageLink>(worker.rank(), shared ? 0 : worker.size(), shards_);
+  if (server_ == nullptr) return;
+  service_ = std::make_unique<Service>(*server_, options_.worker_timeout_s);
+  worker.everyone().serve([this](comm::Communicator& comm) { service_->run(comm); });
+}
+
+void ServerStrategy::serve(comm::Worker& everyone, int workers) {
+  check(workers);
+  server_ = make_server(workers, static_cast<std::size_t>(everyone.rank() - workers));
+  service_ = std::make_unique<Service>(*server_, options_.worker_timeout_s);
+  const comm::TaskGuard guard(everyone);
+  everyone.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers' channel is that of tasks
+  everyone.join();
+}
+
+std::size_t ServerStrategy::take(comm::Worker& worker) {
+  std::uint64_t split = 0;
+  talk(worker, [&](comm::Communicator& comm) { split = link_->take(comm, done_); });
+  return split;
+}
+
+void ServerStrategy::synchronise(comm::Worker&, Replica&, std::size_t) { ++done_; }
+
+void ServerStrategy::meet(comm::Worker& worker, std::span<float> parameters) {
+  talk(worker, [&](comm::Communicator& comm) { link_->meet(comm, versions_, parameters); });
+  done_ = 0;
+}
+
+Remarks ServerStrategy::report(comm::Worker& worker) {
+  Statistics statistics;
+  Orders orders{options_.shape, {}};
+  talk(worker, [&](comm::Communicator& comm) {
+    if (worker.rank() == 0) statistics = link_->report(comm, orders.servers);
+    link_->leave(comm);
+  });
+  if (service_ != nullptr) worker.everyone().join_service();
+  if (worker.rank() != 0) return {};
+  if (!options_.record.empty()) write_orders(options_.record, orders);
+  return remarks_of(statistics);
+}
+
+void ServerStrategy::describe_state(core::State& state) {
+  for (const auto& [index, copy] : copies_) {
+    core::State part;
+    copy->describe_state(part);
+    const std::string prefix = core::format("shard{}/", index);
+    for (auto& array : part.arrays) state.arrays.push_back({prefix + array.name, array.values});
+    for (auto& number : part.numbers) state.numbers.push_back({prefix + number.name, number.value});
+  }
+  for (std::size_t i = 0; i < kept_versions_.size(); ++i) state.add(core::format("version{}", i), kept_versions_[i]);
+}
+
+// Worker k keeps the state of shards k, k + N, …
+void ServerStrategy::collect_state(comm::Worker& worker, Replica& replica) {
+  copies_.clear();
+  const auto workers = static_cast<std::size_t>(worker.size());
+  for (std::size_t i = static_cast<std::size_t>(worker.rank()); i < shards_.size(); i += workers)
+    copies_.emplace_back(i, std::make_unique<Shard>(worker.device(), rule(),
+                                                    comm::columns_within(replica.layout, shards_[i]), shards_[i].size()));
+  kept_versions_.assign(versions_.begin(), versions_.end());
+  talk(worker, [&](comm::Communicator& comm) {
+    for (const auto& [index, copy] : copies_) link_->get_state(comm, index, *copy);
+  });
+}
+
+void ServerStrategy::spread_state(comm::Worker& worker, Replica&) {
+  talk(worker, [&](comm::Communicator& comm) {
+    for (const auto& [index, copy] : copies_) link_->set_state(comm, index, *copy);
+  });
+  for (std::size_t i = 0; i < versions_.size(); ++i) versions_[i] = static_cast<std::uint64_t>(kept_versions_[i]);
+  comm::barrier(worker.comm());  // nobody asks a server before its shard is as it was
+}
+
+}  // namespace paragrad::dist

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "optim/ingredients.hpp"
+
+namespace paragrad::optim {
+namespace {
+
+/// AdaGrad (Duchi, Hazan and Singer, JMLR 12, 2011), as a parameter server applies it in DistBelief (Dean et al., NIPS
+/// 2012), on the minibatch's mean gradient g/n, with n its samples:
+///
+///   d = g/n + λw;  s = s + d²;  w -= α d / (√s + ε),  α = n·rate
+///
+/// The arena holds the mean of the squares of the k steps so far, s/k, so that the kernel of Adam does it, with β1 = 0 and
+/// β2 = 1 - 1/k.
+class AdaGrad : public LocalOptimiser {
+ public:
+  explicit AdaGrad(const Ingredients& from)
+      : epsilon_(from.options.adam_epsilon),
+        gradients_(from.device.allocate(from.parameters)),
+        direction_(from.device.allocate(from.parameters)),
+        mean_square_(from.device.allocate(from.parameters)) {
+    if (!(epsilon_ > 0)) throw core::ConfigError(core::format("AdaGrad's epsilon {} must be above 0", epsilon_));
+  }
+
+  std::span<float> gradients() override { return gradients_.span(); }
+  float keep(const Step&) const override { return 0; }
+  bool descends() const override { return false; }
+  void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
+
+  void describe_state(core::State& state) override {
+    state.add("mean_square", mean_square_.span());
+    state.add("steps", steps_);
+  }
+  void forget(backend::Device& device) override {
+    device.fill(0, mean_square_.span());
+    steps_ = 0;
+  }
+
+  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {
+    if (range.empty()) return;
+    // Where its minibatch begins; a device that only counts is asked beforehand what this will cost, and that is no step.
+    if (range.end == parameters.size() && device.computes()) steps_ += 1;
+    const double samples = step.samples, count = std::max(1., steps_);
+    device.adam_update({.rate = samples * step.rate,
+                        .beta1 = 0,
+                        .beta2 = 1 - 1 / count,
+                        .unbias = count,
+                        .epsilon = epsilon_,
+                        .gradient_scale = 1 / samples,
+                        .decay = step.decay / samples},
+                       range.of(gradients_.span()), range.of(direction_.span()), range.of(mean_square_.span()),
+                       range.of(parameters));
+  }
+
+ private:
+  double epsilon_;
+  core::Arena gradients_;
+  core::Arena direction_;    // d of the step in hand
+  core::Arena mean_square_;  // s/k
+  double steps_ = 0;         // k
+};
+
+}  // namespace
+
+std::unique_ptr<LocalOptimiser> make_adagrad(const Ingredients& from) { return std::make_unique<AdaGrad>(from); }
+
+}  // namespace paragrad::optim

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Asynchronous training from the command line: recorded under MPI, repeated in the simulator, refused where it means nothing."""
+
+import json
+import unittest
+
+from paragrad_cli import PLATFORM, CliTest, run, weights
+
+RUNS = {
+    "async_sgd": (3, 0, []),
+    "async_sgd, prefetch and push-every": (3, 0, ["--prefetch", "true", "--push-every", "2"]),
+    "async_sgd, fetch-every, a server": (3, 1, ["--fetch-every", "2"]),
+    "async_sgd, two servers": (4, 2, ["--prefetch", "true", "--optimiser", "adagrad"]),
+    "async_sgd, own splits": (3, 0, ["--work", "own", "--schedule", "newbob", "--newbob-restore", "true"]),
+    "bounded_staleness": (3, 0, ["--staleness-bound", "1"]),
+    "staleness_scaled": (3, 1, []),
+    "lazy_sgd": (3, 0, ["--lazy-threshold", "0.02"]),
+    "easgd": (3, 1, ["--push-every", "3"]),
+    "backup_workers": (4, 1, []),
+}
+
+
+class Async(CliTest):
+    @property
+    def options(self) -> list[str]:
+        return [*self.task, "--momentum", "0.5"]
+
+    def record(self, name: str, out: str) -> tuple[int, list[str], str]:
+        ranks, servers, more = RUNS[name]
+        options = [*self.options, "--strategy", name.split(",")[0], "--servers", str(servers), *more]
+        real = run("train", *options, "--out", self.folder / out, ranks=ranks)
+        return ranks - servers, options, weights(real)
+
+    def replay(self, workers: int, options: list[str], out: str, *more: str):
+        return run("simulate", "--workers", workers, "--platform", PLATFORM, *options, "--replay", self.folder / out / "order.txt", *more)
+
+    def test_a_recorded_run_is_repeated_to_the_same_bits(self):
+        for i, name in enumerate(RUNS):
+            for repetition in range(3 if i < 2 else 1):
+                with self.subTest(run=name, repetition=repetition):
+                    out = f"run{i}-{repetition}"
+                    workers, options, recorded = self.record(name, out)
+                    self.assertEqual(weights(self.replay(workers, options, out)), recorded)
+
+    def test_a_repeated_run_writes_the_order_that_it_kept(self):
+        workers, options, recorded = self.record("async_sgd", "first")
+        weights(self.replay(workers, options, "first", "--out", self.folder / "second"))
+        self.assertEqual((self.folder / "first/order.txt").read_text(), (self.folder / "second/order.txt").read_text())
+        self.assertEqual(weights(self.replay(workers, options, "second")), recorded)
+        manifest = json.loads((self.folder / "second/manifest.json").read_text())
+        self.assertIn("staleness_mean", manifest["result"]["strategy"])
+
+    def test_the_same_order_with_another_rate_is_another_model(self):
+        workers, options, recorded = self.record("async_sgd", "rate")
+        options[options.index("--learning-rate") + 1] = "0.05"
+        self.assertNotEqual(weights(self.replay(workers, options, "rate")), recorded)
+
+    def test_an_order_of_another_run_is_refused(self):
+        workers, options, _ = self.record("async_sgd", "other")
+        self.assert_refused(self.replay(2, options, "other"), "workers 3, not 2")
+        self.assert_refused(self.replay(3, ["20" if a == "16" else a for a in options], "other"), "minibatch 16, not 20")
+        self.assert_refused(run("train", *options, "--replay", self.folder / "other/order.txt"), "paragrad simulate")
+        self.assert_refused(run("simulate", "--workers", 3, "--platform", PLATFORM, *options, "--replay", self.folder / "none"), "cannot read")
+
+    def test_what_means_nothing_is_refused(self):
+        asynchronous = [*self.options, "--strategy", "async_sgd"]
+        simulate = ["simulate", "--workers", 2, "--platform", PLATFORM]
+        for more, parts in ((["--gradient-bits", "1"], ["--compression"]), (["--buffered", "true"], ["--buffered"]),
+                            (["--balance", "true"], ["--balance"]), (["--model-parallel", "2"], ["--model-parallel"]), (["--auto-minibatch", "true"], ["--auto-minibatch"]),
+                            (["--sync-stats", "1"], ["--sync-stats"]), (["--parallel-start-sweep", "9"], ["--parallel-start-sweep"]),
+                            (["--optimiser", "lars"], ["'lars'", "--servers 1"])):
+            self.assert_refused(run(*simulate, *asynchronous, *more), *parts)
+        self.assert_refused(run(*simulate, *self.options, "--strategy", "bmuf", "--servers", "1"), "no servers")
+        self.assert_refused(run("train", *asynchronous, "--servers", "2", ranks=2), "2 servers of 2 ranks")
+        self.assert_refused(run("train", *asynchronous, "--servers", "1"), "1 servers of 1 ranks")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,339 @@
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "dist/parameter_server/shard.hpp"
+#include "tests/dist/server_support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::dist;
+using namespace paragrad::dist::testing;
+
+TEST_CASE("shards cover the parameters in their order and tear no column apart", "[dist]") {
+  const std::size_t count = GENERATE(1u, 2u, 3u, 7u, 40u);
+  const std::vector<core::Matrix> layout{{0, {5, 4}}, {20, {5, 1}}, {25, {3, 5}}, {40, {3, 1}}};
+  const auto shards = cut_into_shards(layout, 43, count);
+  REQUIRE(shards.size() == count);
+  std::size_t end = 0;
+  for (const core::Range shard : shards) {
+    CHECK(shard.begin == end);
+    end = shard.end;
+    if (end < 20) CHECK(end % 5 == 0);
+    if (end > 25 && end < 40) CHECK((end - 25) % 3 == 0);
+  }
+  CHECK(end == 43);
+}
+
+TEST_CASE("every gradient moves the model once, and all end with the same model", "[dist]") {
+  const std::string name = GENERATE("async_sgd", "bounded_staleness", "lazy_sgd");
+  const int servers = GENERATE(0, 1, 2);
+  const bool prefetch = GENERATE(false, true);
+  const std::size_t push_every = GENERATE(1u, 3u), fetch_every = GENERATE(1u, 2u);
+  CAPTURE(name, servers, prefetch, push_every, fetch_every);
+  ServerRun run;
+  run.strategy = name;
+  run.options.server.servers = servers;
+  run.options.server.prefetch = prefetch;
+  run.options.server.push_every = push_every;
+  run.options.server.fetch_every = fetch_every;
+  const int sweeps = 2, minibatches = 7;
+  float sum = 0;  // whole numbers: exact in any order
+  for (int worker = 0; worker < run.workers; ++worker)
+    for (int i = 0; i < sweeps * (minibatches + worker); ++i) sum += static_cast<float>(1 << (i % 4 + worker));
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (int sweep = 0, i = 0; sweep < sweeps; ++sweep) {
+      for (int minibatch = 0; minibatch < minibatches + worker.rank(); ++minibatch, ++i) {
+        compute(worker, static_cast<std::uint64_t>(i), 5);
+        step(worker, seat, static_cast<float>(1 << (i % 4 + worker.rank())));
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+    }
+  });
+  for (const auto& parameters : run.parameters)
+    for (std::size_t i = 0; i < length; ++i) REQUIRE(parameters[i] == static_cast<float>(i) - sum);
+}
+
+TEST_CASE("parameters that come are those of the version that is told, and staleness is counted from there", "[dist]") {
+  ServerRun run;
+  run.options.server.servers = 1;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      compute(worker, i, 2);
+      step(worker, seat, 1);  // the model is then start - version
+    }
+  });
+  std::uint64_t version = 0, sum = 0, most = 0;
+  std::map<int, std::uint64_t> held;
+  for (const Event& event : run.orders[0]) {
+    if (event.kind == Event::Kind::push) {
+      CHECK(event.version == held[event.worker]);
+      sum += version - event.version;
+      most = std::max(most, version - event.version);
+      ++version;
+    } else if (event.kind == Event::Kind::fetch) {
+      CHECK(event.version == version);
+      held[event.worker] = version;
+    }
+  }
+  CHECK(version == 60);
+  CHECK(most > 0);
+  CHECK(run.numbers.at("pushes") == 60);
+  CHECK(run.numbers.at("staleness_max") == static_cast<double>(most));
+  CHECK(run.numbers.at("staleness_mean") == Approx(static_cast<double>(sum) / 60));
+}
+
+TEST_CASE("under bounded staleness nobody who fetches is further ahead of the slowest than the bound", "[dist]") {
+  const std::size_t bound = GENERATE(0u, 1u, 3u);
+  const int servers = GENERATE(0, 2);
+  const std::uint64_t seed = GENERATE(range(1, 6));
+  ServerRun run;
+  run.strategy = "bounded_staleness";
+  run.workers = 4;
+  run.options.server.servers = servers;
+  run.options.server.staleness_bound = bound;
+  run.options.server.prefetch = seed % 2 == 0;
+  const std::uint64_t minibatches = 12;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < minibatches - static_cast<std::uint64_t>(worker.rank()); ++i) {  // of unequal length
+      compute(worker, i, seed);
+      if (worker.rank() == 2) compute(worker, i + 100, seed);
+      step(worker, seat, 1);
+    }
+  });
+  bool reached = false;
+  for (const auto& events : run.orders) {
+    std::map<int, std::size_t> pushes{{0, 0}, {1, 0}, {2, 0}, {3, 0}};
+    for (const Event& event : events) {
+      if (event.kind == Event::Kind::push) ++pushes[event.worker];
+      if (event.kind == Event::Kind::meet) pushes.erase(event.worker);
+      if (event.kind != Event::Kind::fetch) continue;
+      for (const auto& [worker, count] : pushes) {
+        CHECK(pushes[event.worker] <= count + bound);
+        reached |= pushes[event.worker] == count + bound;
+      }
+    }
+  }
+  CHECK(reached);
+}
+
+TEST_CASE("a gradient's rate is divided by its staleness, where that is above one", "[dist]") {
+  ServerRun run;
+  run.strategy = "staleness_scaled";
+  run.options.server.servers = 1;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < 15; ++i) {
+      compute(worker, i, 3);
+      step(worker, seat, 1);
+    }
+  });
+  double moved = 0, version = 0;
+  for (const Event& event : run.orders[0])
+    if (event.kind == Event::Kind::push) moved += 1 / std::max(1., version++ - static_cast<double>(event.version));
+  CHECK(moved < 45);
+  CHECK(run.parameters[1][0] == Approx(-moved).epsilon(1e-5));
+}
+
+TEST_CASE("lazy workers push what is significant, and the rest in the end", "[dist]") {
+  const auto pushes = [](double threshold, std::size_t most) {
+    ServerRun run;
+    run.strategy = "lazy_sgd";
+    run.options.server.lazy_threshold = threshold;
+    run.options.server.lazy_minibatches = most;
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      for (std::uint64_t i = 0; i < 24; ++i) step(worker, seat, 1.f / 64);
+    });
+    CHECK(run.parameters[0][0] == Approx(-72. / 64));
+    return run.numbers.at("pushes") / 3 / 3;  // per shard and worker
+  };
+  CHECK(pushes(0, 8) == 24);
+  CHECK(pushes(1e9, 8) == 3);
+  CHECK(pushes(1e9, 5) == 5);             // four times five, and what is left
+  const double some = pushes(0.001, 24);  // |w| is about 126, a step sqrt(37)/64
+  CHECK(some < 24);
+  CHECK(some > 1);
+}
+
+TEST_CASE("an update waits for all but the backup workers, and what comes later is dropped", "[dist]") {
+  const int backup = GENERATE(0, 1, 2), servers = GENERATE(0, 1);
+  const std::uint64_t seed = GENERATE(range(1, 6));
+  CAPTURE(backup, servers, seed);
+  ServerRun run;
+  run.strategy = "backup_workers";
+  run.workers = 4;
+  run.options.server.servers = servers;
+  run.options.server.backup_workers = backup;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      compute(worker, i, seed);
+      step(worker, seat, 1);
+    }
+  });
+  std::uint64_t version = 0;
+  int taken = 0, dropped = 0, all = 0, left = 4;
+  const auto update = [&] {
+    if (taken > 0 && taken >= std::min(4 - backup, left)) taken = 0, ++version;
+  };
+  for (const Event& event : run.orders[0]) {
+    if (event.kind == Event::Kind::fetch) CHECK(event.version == version);
+    if (event.kind == Event::Kind::push) {
+      CHECK(event.version <= version);
+      event.version == version ? ++taken, ++all : ++dropped;
+    }
+    if (event.kind == Event::Kind::meet) --left;
+    update();
+  }
+  CHECK(all + dropped == 40);
+  CHECK((backup == 0) == (dropped == 0));
+  CHECK(run.numbers.at("pushes") == all);
+  CHECK(run.numbers.at("staleness_max") == 0);
+  for (const auto& parameters : run.parameters) CHECK(parameters[5] == static_cast<float>(5 - all));
+}
+
+TEST_CASE("worker and centre pull at each other as published", "[dist]") {
+  const std::size_t period = GENERATE(1u, 3u);
+  const int servers = GENERATE(0, 1), workers = 2;
+  ServerRun run;
+  run.strategy = "easgd";
+  run.workers = workers;
+  run.options.server.servers = servers;
+  run.options.server.push_every = period;
+  run.options.server.elastic_rate = 0.25;
+  std::array<double, 2> own{};
+  double centre = 0;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (worker.rank() == 1) compute(worker, i, 1), compute(worker, i, 2), compute(worker, i, 3);
+      step(worker, seat, static_cast<float>(worker.rank() + 1));
+    }
+    seat.strategy->show_model(worker, *seat.replica);
+    const float shown = seat.parameters[0];
+    seat.strategy->resume_work(worker, *seat.replica);
+    own[static_cast<std::size_t>(worker.rank())] = seat.parameters[0];
+    if (worker.rank() == 0) centre = shown;
+  });
+  std::array<double, 2> x{}, fetched{};
+  double c = 0;
+  std::array<std::size_t, 2> steps{};
+  for (const Event& event : run.orders[0]) {
+    const auto k = static_cast<std::size_t>(event.worker);
+    if (event.kind == Event::Kind::fetch) {
+      fetched[k] = c;
+      x[k] -= static_cast<double>(period) * static_cast<double>(k + 1);
+      steps[k] += period;
+    }
+    if (event.kind == Event::Kind::push) {
+      const double pull = 0.25 * (x[k] - fetched[k]);
+      x[k] -= pull;
+      c += pull;
+    }
+  }
+  CHECK(steps[0] == 6);
+  CHECK(centre == Approx(c).epsilon(1e-5));
+  CHECK(run.parameters[0][0] == Approx(c).epsilon(1e-5));
+  for (std::size_t k = 0; k < 2; ++k) CHECK(own[k] == Approx(x[k]).epsilon(1e-5));
+}
+
+TEST_CASE("splits are given out once each, and from the first again in the next sweep", "[dist]") {
+  ServerRun run;
+  run.options.server.servers = GENERATE(0, 1);
+  std::map<std::size_t, int> taken;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (int sweep = 0; sweep < 2; ++sweep) {
+      for (std::uint64_t i = 0; i < 5; ++i) {
+        ++taken[seat.strategy->take(worker)];
+        compute(worker, i, 4);
+        seat.strategy->synchronise(worker, *seat.replica, 1);
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+    }
+  });
+  CHECK(taken.size() == 15);
+  for (const auto& [number, times] : taken) {
+    CHECK(number < 15);
+    CHECK(times == 2);
+  }
+}
+
+TEST_CASE("what servers do depends neither on host threads, nor on the order of starting, nor on buffering", "[dist]") {
+  const std::string name =
+      GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
+  const int servers = GENERATE(0, 1);
+  const auto train = [&](const sim::Options& world, std::int64_t eager_bytes) {
+    ServerRun run;
+    run.strategy = name;
+    run.workers = 4;
+    run.options.server.servers = servers;
+    run.world = world;
+    run.eager_bytes = eager_bytes;
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      for (std::uint64_t i = 0; i < 8; ++i) {
+        compute(worker, i, 9);
+        step(worker, seat, std::sin(static_cast<float>(i) + static_cast<float>(worker.rank())));
+      }
+    });
+    return std::pair(run.parameters, run.orders);
+  };
+  const auto one = train({}, 64);
+  sim::Options other;
+  other.host_threads = 3;
+  other.start_order = 7;
+  CHECK(train(other, 64) == one);
+  CHECK_NOTHROW(train(other, 0));
+  CHECK_NOTHROW(train(other, 1 << 20));
+}
+
+TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds", "[dist]") {
+  const std::string name = GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "easgd", "backup_workers");
+  const int servers = GENERATE(0, 1);
+  const bool more = GENERATE(false, true);
+  CAPTURE(name, servers, more);
+  const auto train = [&](std::uint64_t seed, std::shared_ptr<const Orders> replay) {
+    ServerRun run;
+    run.strategy = name;
+    run.options.server.servers = servers;
+    run.options.server.replay = std::move(replay);
+    if (more && name != "backup_workers") {
+      run.options.server.prefetch = name != "easgd";
+      run.options.server.push_every = 2;
+    }
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      for (int sweep = 0; sweep < 2; ++sweep) {
+        for (std::size_t i = 0; (i = seat.strategy->take(worker)) < 12;) {
+          compute(worker, i, seed);
+          step(worker, seat, std::sin(static_cast<float>(i)));
+          seat.strategy->synchronise(worker, *seat.replica, 1);
+        }
+        seat.strategy->show_model(worker, *seat.replica);
+        seat.strategy->resume_work(worker, *seat.replica);
+      }
+    });
+    return std::pair(run.parameters, run.orders);
+  };
+  const auto recorded = train(1, nullptr), other = train(2, nullptr);
+  CHECK(recorded.second != other.second);
+  const auto orders = std::make_shared<const Orders>(Orders{{}, recorded.second});
+  CHECK(train(2, orders) == recorded);
+  CHECK(train(3, orders) == recorded);
+}
+
+TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence", "[dist]") {
+  const auto fails = [](const std::string& name, int workers, const ServerOptions& server,
+                        const optim::OptimiserOptions& rule = {.name = "sgd"}) {
+    StrategyOptions options;
+    options.server = server;
+    options.server.rule = rule;
+    sim::run(workers, [&](comm::Worker& worker) { Seat seat(worker, name, options, rule); });
+  };
+  CHECK_THROWS_WITH(fails("async_sgd", 2, {}, {.name = "lars"}), contains_text("'lars' looks at whole matrices"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {.backup_workers = 2}), contains_text("2 backup workers of 2"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {.prefetch = true}), contains_text("leave out --prefetch"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {.servers = 2}), contains_text("give --servers 1"));
+  CHECK_THROWS_WITH(fails("easgd", 2, {.fetch_every = 2}), contains_text("leave out --prefetch and --fetch-every"));
+  CHECK_THROWS_WITH(fails("easgd", 2, {.elastic_rate = 1}), contains_text("elastic rate 1 is outside [0, 1)"));
+  CHECK_THROWS_WITH(fails("lazy_sgd", 2, {.lazy_threshold = -1}), contains_text("threshold -1"));
+  CHECK_THROWS_AS(fails("async_sgd", 2, {.push_every = 0}), core::ConfigError);
+  CHECK_THROWS_AS(fails("async_sgd", 2, {.worker_timeout_s = 0}), core::ConfigError);
+  CHECK_THROWS_AS(fails("backup_workers", 2, {.backup_workers = -1}), core::ConfigError);
+}

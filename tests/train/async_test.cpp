@@ -1,0 +1,193 @@
+// Training with a parameter server, whole runs on emulated workers.
+#include <cmath>
+
+#include "catch.hpp"
+#include "comm/group_worker.hpp"
+#include "core/errors.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+
+namespace {
+
+struct AsyncTask : test::SmallTask {
+  AsyncTask() {
+    options.strategy = "async_sgd";
+    options.momentum = 0.5;
+  }
+
+  /// Nodes where computing and talking take time.
+  static sim::Platform cluster(int nodes) {
+    sim::Platform platform = sim::free_platform(nodes);
+    platform.device = {1e9, 1e9, 1, 1, 1e-6};
+    platform.leaf = {{2e-6, 1e9}, 1};
+    platform.noise.rank_sigma = 0.1;
+    platform.noise.step_sigma = 0.3;
+    return platform;
+  }
+
+  int servers() const { return options.strategy_options.server.servers; }
+
+  train::Result run(int workers, const sim::Platform& platform, const sim::Options& how = {},
+                    train::Output output = {}) const {
+    const bool computes = backend::make_device(how.device)->computes();
+    const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
+    train::Result result;
+    sim::run(platform, workers + servers(), how, [&](comm::Worker& everyone) {
+      if (everyone.rank() >= workers) return train::make_strategy(options)->serve(everyone, workers);
+      comm::GroupWorker worker(everyone, 0, 1, workers);
+      const train::Result mine = train::train(worker, options, source, output);
+      if (worker.rank() == 0) result = mine;
+    });
+    return result;
+  }
+  train::Result run(int workers) const { return run(workers, cluster(workers + servers())); }
+
+  /// From now on runs keep the order of that of `workers` on `platform`.
+  train::Result record(int workers, const sim::Platform& platform) {
+    dist::ServerOptions& server = options.strategy_options.server;
+    server.record = file("order.txt");
+    const train::Result result = run(workers, platform);
+    server.replay = std::make_shared<const dist::Orders>(dist::read_orders(server.record));
+    server.record.clear();
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("one asynchronous worker is sgd, bit for bit, where its server has the same rule", "[train]") {
+  AsyncTask task;
+  task.options.optimiser.name = GENERATE("sgd", "nesterov", "adam", "adagrad", "lars");
+  task.options.l2 = GENERATE(0., 0.01);
+  task.options.strategy = "sgd";
+  const train::Result alone = task.run(1);
+  task.options.strategy = GENERATE("async_sgd", "bounded_staleness", "staleness_scaled");
+  task.options.strategy_options.server.servers = GENERATE(0, 1);
+  const train::Result served = task.run(1);
+  CHECK(served.parameters_sha256 == alone.parameters_sha256);
+  CHECK(served.train.loss == alone.train.loss);
+  CHECK(served.samples == alone.samples);
+}
+
+TEST_CASE("one asynchronous worker with momentum is sgd up to rounding", "[train]") {
+  AsyncTask task;
+  const train::Result served = task.run(1);
+  task.options.strategy = "sgd";
+  CHECK(served.valid.loss == Approx(task.run(1).valid.loss).epsilon(1e-4));
+}
+
+TEST_CASE("asynchronous workers process each sample once a sweep and learn the task", "[train]") {
+  AsyncTask task;
+  task.options.strategy =
+      GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
+  task.options.strategy_options.server.servers = GENERATE(0, 1);
+  task.options.strategy_options.server.queue = GENERATE(false, true);
+  task.options.sweeps = 3;
+  const train::Result result = task.run(3);
+  CHECK(result.samples == 3 * 613);
+  CHECK(result.valid.loss < 0.8 * std::log(6));  // that of a model that knows nothing
+}
+
+TEST_CASE("what an asynchronous run computes depends neither on host threads nor on the order of starting", "[train]") {
+  AsyncTask task;
+  task.options.strategy_options.server.servers = GENERATE(0, 2);
+  task.options.strategy_options.server.prefetch = true;
+  const sim::Platform platform = AsyncTask::cluster(5);
+  const train::Result one = task.run(3, platform);
+  const train::Result other = task.run(3, platform, {.host_threads = 3, .start_order = 5});
+  CHECK(other.parameters_sha256 == one.parameters_sha256);
+  CHECK(other.training_s == one.training_s);
+  CHECK(other.strategy == one.strategy);
+}
+
+TEST_CASE("the order of a run can be repeated on any platform and with any rate", "[train]") {
+  AsyncTask task;
+  dist::ServerOptions& server = task.options.strategy_options.server;
+  server.servers = GENERATE(0, 2);
+  server.prefetch = GENERATE(false, true);
+  server.push_every = GENERATE(1u, 3u);
+  server.queue = GENERATE(true, false);
+  const train::Result recorded = task.record(3, AsyncTask::cluster(5));
+
+  sim::Platform other = AsyncTask::cluster(5);
+  other.noise.seed = 77;
+  other.faults.push_back({.kind = sim::Platform::Fault::Kind::worker, .id = 1, .factor = 0.2});  // a straggler
+  const train::Result repeated = task.run(3, other);
+  CHECK(repeated.parameters_sha256 == recorded.parameters_sha256);
+  CHECK(repeated.valid.loss == recorded.valid.loss);
+  CHECK(repeated.training_s > recorded.training_s);
+
+  task.options.schedule.initial_rate /= 2;
+  const train::Result slower = task.run(3, other);
+  CHECK(slower.parameters_sha256 != recorded.parameters_sha256);
+  CHECK(slower.strategy == recorded.strategy);  // the same staleness
+}
+
+TEST_CASE("an order that belongs to another number of minibatches cannot be kept", "[train]") {
+  AsyncTask task;
+  task.record(3, AsyncTask::cluster(3));
+  task.options.minibatch = 40;
+  CHECK_THROWS_AS(task.run(3), core::ConfigError);
+}
+
+TEST_CASE("a worker that is slow takes fewer splits from the queue, where its own share would hold up all", "[train]") {
+  AsyncTask task;
+  task.options.blocks = 12;
+  sim::Platform platform = AsyncTask::cluster(3);
+  platform.faults.push_back({.kind = sim::Platform::Fault::Kind::worker, .id = 2, .factor = 0.1});
+  task.options.strategy_options.server.queue = false;
+  const double own_s = task.run(3, platform).training_s;
+  task.options.strategy_options.server.queue = true;
+  CHECK(task.run(3, platform).training_s < 0.5 * own_s);
+}
+
+TEST_CASE("parameters that travel while a minibatch is computed cost no time, and staleness", "[train]") {
+  AsyncTask task;
+  sim::Platform platform = AsyncTask::cluster(4);
+  platform.noise = {};
+  platform.leaf = {{3e-5, 1e9}, 1};
+  task.options.strategy_options.server.servers = 1;
+  const train::Result waits = task.run(3, platform);
+  task.options.strategy_options.server.prefetch = true;
+  const train::Result goes_on = task.run(3, platform);
+  CHECK(goes_on.training_s < waits.training_s);
+  const auto staleness = [](const train::Result& result) {
+    for (const auto& [name, value] : result.strategy)
+      if (name == "staleness_mean") return value;
+    return std::nan("");
+  };
+  CHECK(staleness(goes_on) > staleness(waits));
+}
+
+TEST_CASE("an asynchronous run that is not computed takes the time of the one that is", "[train]") {
+  AsyncTask task;
+  task.options.strategy = GENERATE("async_sgd", "bounded_staleness", "easgd", "backup_workers");
+  task.options.strategy_options.server.servers = GENERATE(0, 1);
+  const sim::Platform platform = AsyncTask::cluster(4);
+  const train::Result computed = task.run(3, platform), timed = task.run(3, platform, {.device = "meta"});
+  CHECK(timed.training_s == computed.training_s);
+  CHECK(timed.samples == computed.samples);
+  CHECK(timed.strategy == computed.strategy);
+}
+
+TEST_CASE("an asynchronous run that dies is taken up at the end of its last sweep", "[train]") {
+  AsyncTask task;
+  task.options.strategy = GENERATE("async_sgd", "lazy_sgd", "easgd", "backup_workers");
+  task.options.optimiser.name = GENERATE("momentum", "adagrad");
+  task.options.strategy_options.server.servers = GENERATE(0, 1);
+  task.options.sweeps = 4;
+  task.options.schedule.name = "exponential";
+  // Without noise the speeds of a sweep do not depend on what was before it.
+  sim::Platform platform = AsyncTask::cluster(4);
+  platform.noise = {};
+  const train::Result whole = task.run(3, platform);
+  const train::Output output{.state_folder = task.file("state"), .state_every_blocks = 1, .resume = true};
+  sim::Platform deadly = platform;
+  deadly.faults.push_back({.at_s = 0.6 * whole.training_s, .kind = sim::Platform::Fault::Kind::worker, .id = 0});
+  CHECK_THROWS_AS(task.run(3, deadly, {}, output), comm::Failure);
+  REQUIRE(train::can_resume(output.state_folder));
+  const train::Result resumed = task.run(3, platform, {}, output);
+  CHECK(resumed.samples == whole.samples);
+  CHECK(resumed.valid.loss == Approx(whole.valid.loss).epsilon(0.02));  // the clock's fractions differ, so orders may
+}
