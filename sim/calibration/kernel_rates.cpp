@@ -73,6 +73,10 @@ Call product_call(Bench& bench, Kernel kernel, std::size_t batch, std::size_t in
         const auto d = weights(), w = weights();
         device.affine_descend(batch, in, out, x, y, momentum, rate, 0, d, w);
       };
+    case Kernel::affine_reverse:
+      return [=, &bench](Device& device) {
+        device.affine_reverse(batch, out, in, x, weights(), bench.parameters.next(out), Activation::relu, y);
+      };
     default:
       throw std::logic_error("no matrix product of training");
   }
@@ -101,6 +105,17 @@ Call selecting_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
     return [=, &bench](Device& on) { on.select_largest(keep, gradient, bench.parameters.next(count), packed); };
   device.select_largest(keep, gradient, {}, packed);
   return [=, &bench](Device& on) { on.scatter_add(packed, 0, bench.parameters.next(count)); };
+}
+
+/// Rows of about 512 units; which rows makes no difference to the time.
+Call sampling_call(Bench& bench, Kernel kernel, std::size_t count) {
+  const std::size_t batch = std::max<std::size_t>(1, (count + 256) / 512), units = count / batch;
+  const auto p = bench.activation(0, batch * units), states = bench.activation(1, batch * units);
+  const std::span rows(reinterpret_cast<const std::uint32_t*>(bench.labels.data()), batch);
+  const core::RandomStream random(1, core::Purpose::generator);
+  if (kernel == Kernel::sample_bernoulli)
+    return [=](Device& device) { device.sample_bernoulli(random, rows, units, p, states); };
+  return [=](Device& device) { device.sample_normal(random, rows, units, p, states); };
 }
 
 /// Arrays of the stream's length; those of parameters move on with each call. `device` prepares what they hold.
@@ -186,6 +201,15 @@ Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
     }
     case Kernel::squared_norm:
       return [=](Device& on) { on.squared_norm(moving()); };
+    case Kernel::squared_distance:
+      return [=, y = y(), dz = dz()](Device& on) { on.squared_distance(y, dz); };
+    case Kernel::dot:
+      return [=, y = y(), dz = dz()](Device& on) { on.dot(y, dz); };
+    case Kernel::softplus_sum:
+      return [=, y = y()](Device& on) { on.softplus_sum(y); };
+    case Kernel::sample_bernoulli:
+    case Kernel::sample_normal:
+      return sampling_call(bench, kernel, count);
     default:
       throw std::logic_error("no kernel that streams");
   }

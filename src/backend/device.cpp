@@ -10,6 +10,7 @@ namespace paragrad::backend {
 namespace {
 
 constexpr std::size_t pair_bytes = 8;  // of a selected element: index and value
+constexpr std::uint64_t philox_operations = 20;  // for each of the four words: 10 rounds of 8 operations
 constexpr std::uint64_t pair_indices = std::uint64_t{1} << 32;
 
 void expect_size(const char* kernel, const char* argument, std::size_t size, std::size_t wanted) {
@@ -123,6 +124,16 @@ void Device::do_affine_descend(std::size_t batch, std::size_t in, std::size_t ou
                                float keep, float rate, float decay, float* d, float* w) {
   do_affine_backward_weights(batch, in, out, 0, in, x, dz, keep, d);
   do_descend(rate, decay, in * out, d, w);
+}
+
+void Device::affine_reverse(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> y,
+                            std::span<const float> w, std::span<const float> bias, Activation f, std::span<float> x) {
+  expect_size("affine_reverse", "y", y.size(), batch * out);
+  expect_size("affine_reverse", "w", w.size(), in * out);
+  expect_size("affine_reverse", "bias", bias.size(), in);
+  expect_size("affine_reverse", "x", x.size(), batch * in);
+  count_product(Kernel::affine_reverse, batch, out, in);
+  do_affine_reverse(batch, in, out, y.data(), w.data(), bias.data(), f, x.data());
 }
 
 void Device::bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep,
@@ -283,6 +294,39 @@ void Device::orthonormalise(std::size_t rows, std::size_t rank, std::span<float>
 double Device::squared_norm(std::span<const float> x) {
   count_streaming(Kernel::squared_norm, x.size(), 2, 1);
   return do_squared_norm(x.size(), x.data());
+}
+
+double Device::squared_distance(std::span<const float> a, std::span<const float> b) {
+  expect_size("squared_distance", "a", a.size(), b.size());
+  count_streaming(Kernel::squared_distance, a.size(), 3, 2);
+  return do_squared_distance(a.size(), a.data(), b.data());
+}
+
+double Device::dot(std::span<const float> a, std::span<const float> b) {
+  expect_size("dot", "a", a.size(), b.size());
+  count_streaming(Kernel::dot, a.size(), 2, 2);
+  return do_dot(a.size(), a.data(), b.data());
+}
+
+double Device::softplus_sum(std::span<const float> x) {
+  count_streaming(Kernel::softplus_sum, x.size(), 30, 1);  // an exponential and a logarithm
+  return do_softplus_sum(x.size(), x.data());
+}
+
+void Device::sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                              std::span<const float> p, std::span<float> y) {
+  expect_size("sample_bernoulli", "p", p.size(), rows.size() * units);
+  expect_size("sample_bernoulli", "y", y.size(), rows.size() * units);
+  count_streaming(Kernel::sample_bernoulli, y.size(), philox_operations, 2);
+  do_sample_bernoulli(random, rows, units, p.data(), y.data());
+}
+
+void Device::sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                           std::span<const float> mean, std::span<float> y) {
+  expect_size("sample_normal", "mean", mean.size(), rows.size() * units);
+  expect_size("sample_normal", "y", y.size(), rows.size() * units);
+  count_streaming(Kernel::sample_normal, y.size(), philox_operations + 45, 2);  // a logarithm and two polynomials
+  do_sample_normal(random, rows, units, mean.data(), y.data());
 }
 
 }  // namespace paragrad::backend

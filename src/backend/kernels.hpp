@@ -12,6 +12,7 @@
 #include "backend/quantiser.hpp"
 #include "backend/work_meter.hpp"
 #include "core/arena.hpp"
+#include "core/philox.hpp"
 
 namespace paragrad::backend {
 
@@ -91,6 +92,10 @@ class Device {
                       std::span<const float> dz, float keep, float rate, float decay, std::span<float> d,
                       std::span<float> w);
 
+  /// x[batch][in] = f(y[batch][out] · w[in][out]ᵀ + bias[in]): the weights of affine_forward from their other end.
+  void affine_reverse(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> y, std::span<const float> w,
+                      std::span<const float> bias, Activation f, std::span<float> x);
+
   /// dbias[out] = keep·dbias + Σ over the batch of dz[batch][out]
   void bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep, std::span<float> dbias);
 
@@ -169,6 +174,22 @@ class Device {
   /// Σ x², added up in double in an order that depends on the length alone. 0 where there is no arithmetic.
   double squared_norm(std::span<const float> x);
 
+  /// Σ (a - b)² and Σ a·b, in the same order.
+  double squared_distance(std::span<const float> a, std::span<const float> b);
+  double dot(std::span<const float> a, std::span<const float> b);
+
+  /// Σ log(1 + e^x), in double; each term is exact to 2e-7, of itself or absolutely.
+  double softplus_sum(std::span<const float> x);
+
+  /// y[rows][units] = 1 with probability p[rows][units], else 0: [uniform < p]. A uniform number depends on the stream, on
+  /// rows[i] and on the unit alone (backend/random_numbers.hpp), so given p all devices give the same bits. p = NaN gives 0.
+  void sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                        std::span<const float> p, std::span<float> y);
+
+  /// y[rows][units] = mean[rows][units] + a standard normal number, of which the same is true.
+  void sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                     std::span<const float> mean, std::span<float> y);
+
   /// Counts a call of `kernel` that is not made: of a layer that is known by its costs alone. flops and bytes are given, as
   /// a convolution is a product that reads its input less often. A logic_error on a device that computes.
   void imagine(Kernel kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
@@ -185,6 +206,8 @@ class Device {
                                           std::size_t rows, const float* x, const float* dz, float keep, float* dw) = 0;
   virtual void do_affine_descend(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
                                  float keep, float rate, float decay, float* d, float* w);  // default: the two bodies
+  virtual void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
+                                 const float* bias, Activation, float* x) = 0;
   virtual void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) = 0;
   virtual void do_activation_backward(Activation, std::size_t count, const float* y, float* dz) = 0;
   virtual LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
@@ -214,6 +237,13 @@ class Device {
   virtual void do_scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) = 0;
   virtual void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) = 0;
   virtual double do_squared_norm(std::size_t count, const float* x) = 0;
+  virtual double do_squared_distance(std::size_t count, const float* a, const float* b) = 0;
+  virtual double do_dot(std::size_t count, const float* a, const float* b) = 0;
+  virtual double do_softplus_sum(std::size_t count, const float* x) = 0;
+  virtual void do_sample_bernoulli(const core::RandomStream&, std::span<const std::uint32_t> rows, std::size_t units,
+                                   const float* p, float* y) = 0;
+  virtual void do_sample_normal(const core::RandomStream&, std::span<const std::uint32_t> rows, std::size_t units,
+                                const float* mean, float* y) = 0;
 
   void count(Kernel kernel, const CallSize& size, const WorkMeter& work);
   void count_product(Kernel kernel, std::uint64_t batch, std::uint64_t inputs, std::uint64_t outputs);

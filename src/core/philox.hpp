@@ -9,15 +9,22 @@
 
 namespace paragrad::core {
 
+inline constexpr int philox_rounds = 10;
+inline constexpr std::array<std::uint32_t, 2> philox_multipliers{0xD2511F53, 0xCD9E8D57};
+
+constexpr std::array<std::uint32_t, 2> next_philox_key(std::array<std::uint32_t, 2> key) {
+  return {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+}
+
 /// Philox4x32-10: a counter-based generator (Salmon et al., SC'11). The same (key, counter) always gives the same four
 /// words, so a random number depends on what it is for, never on who asked first or on which thread.
 constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
-    const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
+  for (int round = 0; round < philox_rounds; ++round) {
+    const std::uint64_t a = std::uint64_t{philox_multipliers[0]} * counter[0];
+    const std::uint64_t b = std::uint64_t{philox_multipliers[1]} * counter[2];
     counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
                static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
-    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+    key = next_philox_key(key);
   }
   return counter;
 }
@@ -42,8 +49,14 @@ class RandomStream {
         step_(step) {}
 
   std::array<std::uint32_t, 4> words(std::uint64_t index) const {
-    return philox4x32({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), purpose_, step_}, key_);
+    return philox4x32(counter(index), key_);
   }
+
+  // What words() feeds the generator with, for those who compute many at once.
+  std::array<std::uint32_t, 4> counter(std::uint64_t index) const {
+    return {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), purpose_, step_};
+  }
+  std::array<std::uint32_t, 2> key() const { return key_; }
 
   /// Uniform in [0, 1), 53 bits.
   double uniform(std::uint64_t index) const {

@@ -31,6 +31,7 @@ void run_every_kernel(Device& device) {
   device.affine_forward(batch, in, out, x, w, bias, Activation::tanh, y);
   device.affine_backward_input(batch, in, out, y, w, x, Activation::tanh, dx);
   device.affine_backward_weights(batch, in, out, 1, 2, x, y, 0.5f, w.first(2 * out));
+  device.affine_reverse(batch, in, out, y, w, x.first(in), Activation::sigmoid, dx);
   device.bias_gradient(batch, out, y, 0, bias);
   device.activation_backward(Activation::relu, a, b);
   device.softmax_cross_entropy(batch, out, labels, y);
@@ -57,6 +58,13 @@ void run_every_kernel(Device& device) {
   for (const float keep : {0.f, 1.f}) device.scatter_add(pairs, keep, c);
   device.orthonormalise(10, 5, c);
   device.squared_norm(c);
+  device.squared_distance(a, b);
+  device.dot(a, b);
+  device.softplus_sum(a);
+  const core::RandomStream random(1, core::Purpose::generator);
+  const std::vector<std::uint32_t> rows(5);
+  device.sample_bernoulli(random, rows, 10, a, b);
+  device.sample_normal(random, rows, 10, a, b);
 }
 
 }  // namespace

@@ -109,6 +109,14 @@ void affine_forward(PackBuffer& buffer, std::size_t batch, std::size_t in, std::
   });
 }
 
+void affine_reverse(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
+                    const float* bias, Activation f, float* x) {
+  with_activation(f, [&]<Activation constant>() {
+    const AddBiasAndActivate<constant> finish(in, bias, x);
+    multiply(buffer, batch, in, out, {y, out}, {w, out, Transpose::yes}, 0, x, &finish);
+  });
+}
+
 void affine_backward_input(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* dz,
                            const float* w, const float* x, Activation f, float* dx) {
   with_activation(f, [&]<Activation constant>() {

@@ -5,7 +5,7 @@
 #include "backend/cpu/product.hpp"
 #include "backend/kernels.hpp"
 
-/// The three matrix products of an affine layer; shapes as in Device.
+/// The matrix products of an affine layer; shapes as in Device.
 namespace paragrad::backend::cpu {
 
 void affine_forward(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
@@ -16,6 +16,9 @@ void affine_backward_weights(PackBuffer& buffer, std::size_t batch, std::size_t 
                              std::size_t rows, const float* x, const float* dz, float keep, float* dw);
 void affine_descend(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
                     float keep, float rate, float decay, float* d, float* w);
+
+void affine_reverse(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
+                    const float* bias, Activation f, float* x);
 
 void bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias);
 

@@ -183,7 +183,6 @@ class TwoLevels {
   Vector level_[2];
 };
 
-using Longs = std::uint64_t __attribute__((vector_size(sizeof(Vector))));
 using LongsBytes = std::uint8_t __attribute__((vector_size(sizeof(Vector) / 8)));
 
 /// The lanes' low `bits` bits one after the other, in the low end.

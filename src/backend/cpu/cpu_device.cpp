@@ -8,6 +8,7 @@
 #include "backend/cpu/losses.hpp"
 #include "backend/cpu/product.hpp"
 #include "backend/cpu/quantise.hpp"
+#include "backend/cpu/sampling.hpp"
 #include "backend/cpu/select.hpp"
 #include "backend/cpu/sums.hpp"
 #include "backend/cpu/vector.hpp"
@@ -52,6 +53,11 @@ class CpuDevice final : public Device {
                          float rate, float decay, float* d, float* w) override {
     const cpu::FlushDenormals flush;
     cpu::affine_descend(buffer_, batch, in, out, x, dz, keep, rate, decay, d, w);
+  }
+  void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
+                         const float* bias, Activation f, float* x) override {
+    const cpu::FlushDenormals flush;
+    cpu::affine_reverse(buffer_, batch, in, out, y, w, bias, f, x);
   }
   void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
     const cpu::FlushDenormals flush;
@@ -138,6 +144,28 @@ class CpuDevice final : public Device {
   double do_squared_norm(std::size_t count, const float* x) override {
     const cpu::FlushDenormals flush;
     return cpu::dot(count, x, x);
+  }
+  double do_squared_distance(std::size_t count, const float* a, const float* b) override {
+    const cpu::FlushDenormals flush;
+    return cpu::squared_distance(count, a, b);
+  }
+  double do_dot(std::size_t count, const float* a, const float* b) override {
+    const cpu::FlushDenormals flush;
+    return cpu::dot(count, a, b);
+  }
+  double do_softplus_sum(std::size_t count, const float* x) override {
+    const cpu::FlushDenormals flush;
+    return cpu::softplus_sum(count, x);
+  }
+  void do_sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                           const float* p, float* y) override {
+    const cpu::FlushDenormals flush;
+    cpu::sample_bernoulli(random, rows, units, p, y);
+  }
+  void do_sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                        const float* mean, float* y) override {
+    const cpu::FlushDenormals flush;
+    cpu::sample_normal(random, rows, units, mean, y);
   }
 
   cpu::PackBuffer buffer_;

@@ -1,5 +1,7 @@
 #include "backend/cpu/sums.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -21,27 +23,57 @@ Doubles load_doubles(const float* from) {
   return __builtin_convertvector(floats, Doubles);
 }
 
-void add_products(const float* a, const float* b, Doubles (&sums)[terms / doubles]) {
-  for (std::size_t p = 0; p < terms / doubles; ++p) sums[p] += load_doubles(a + p * doubles) * load_doubles(b + p * doubles);
-}
-
-}  // namespace
-
-double dot(std::size_t count, const float* a, const float* b) {
+/// Σ term(from_1[i], from_2[i], …), where the term of zeros is 0.
+template <class Term, class... Sources>
+double sum(std::size_t count, const Term& term, const Sources*... from) {
   Doubles sums[terms / doubles] = {};
+  const auto add = [&](const Sources*... at) {
+    for (std::size_t p = 0; p < terms / doubles; ++p) sums[p] += term(load_doubles(at + p * doubles)...);
+  };
   std::size_t i = 0;
-  for (; i + terms <= count; i += terms) add_products(a + i, b + i, sums);
+  for (; i + terms <= count; i += terms) add(from + i...);
   if (i < count) {
-    float last_a[terms] = {}, last_b[terms] = {};
-    std::memcpy(last_a, a + i, (count - i) * sizeof(float));
-    std::memcpy(last_b, b + i, (count - i) * sizeof(float));
-    add_products(last_a, last_b, sums);
+    const auto padded = [&](const float* rest) {
+      std::array<float, terms> whole{};
+      std::memcpy(whole.data(), rest, (count - i) * sizeof(float));
+      return whole;
+    };
+    add(padded(from + i).data()...);
   }
   double single[terms];
   std::memcpy(single, sums, sizeof single);
   for (std::size_t half = terms / 2; half > 0; half /= 2)
     for (std::size_t l = 0; l < half; ++l) single[l] += single[l + half];
   return single[0];
+}
+
+Vector softplus(Vector x) {
+  const Vector size = x < 0.f ? -x : x;
+  return (x < 0.f ? Vector{} : x) + logarithm(1.f + exponential(-size));  // NaN stays NaN
+}
+
+}  // namespace
+
+double dot(std::size_t count, const float* a, const float* b) {
+  return sum(
+      count, [](Doubles x, Doubles y) { return x * y; }, a, b);
+}
+
+double squared_distance(std::size_t count, const float* a, const float* b) {
+  return sum(
+      count, [](Doubles x, Doubles y) { return (x - y) * (x - y); }, a, b);
+}
+
+double softplus_sum(std::size_t count, const float* x) {
+  std::array<float, 1024> values;
+  double total = 0;
+  for (std::size_t begin = 0; begin < count; begin += values.size()) {
+    const std::size_t part = std::min(values.size(), count - begin);
+    transform(part, values.data(), softplus, x + begin);
+    total += sum(
+        part, [](Doubles value) { return value; }, values.data());
+  }
+  return total;
 }
 
 void orthonormalise(std::size_t rows, std::size_t rank, float* matrix) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/kernels.hpp"
+#include "backend/random_numbers.hpp"
 
 // Registers as values: GCC vector types of the widest width that -march grants. Every lane is computed by the same
 // operations wherever an element lies, so its bits depend on neither alignment nor neighbours.
@@ -27,6 +28,7 @@ inline constexpr std::size_t lanes = PARAGRAD_VECTOR_BYTES / sizeof(float);
 using Vector = float __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
 using Integers = std::int32_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
 using Words = std::uint32_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
+using Longs = std::uint64_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));           // half as many lanes
 using Shorts = std::int16_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 2)));  // as many lanes
 using Bytes = std::int8_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 4)));
 
@@ -85,6 +87,20 @@ inline Vector multiply_add(Vector a, Vector b, Vector c) {
   return _mm256_fmadd_ps(a, b, c);
 #else
   return a * b + c;
+#endif
+}
+
+/// Of each 64-bit lane the product of its lower halves.
+inline Longs multiply_low_halves(Longs a, Longs b) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Longs>(
+      _mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Longs>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__) && !defined(__AVX__)
+  return reinterpret_cast<Longs>(_mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF);
 #endif
 }
 
@@ -181,6 +197,17 @@ inline Vector square_root(Vector x) {
   return x;
 #endif
 }
+
+}  // namespace paragrad::backend::cpu
+
+template <>
+struct paragrad::backend::Lane<paragrad::backend::cpu::Vector> {
+  using Integer = cpu::Integers;
+  static cpu::Vector real(Integer n) { return __builtin_convertvector(n, cpu::Vector); }
+  static cpu::Vector root(cpu::Vector x) { return cpu::square_root(x); }
+};
+
+namespace paragrad::backend::cpu {
 
 /// e^x, relative error below 2e-7 (Cephes' expf: x = n ln 2 + r, polynomial in r). Results below 2^-125 become 0.
 inline Vector exponential(Vector x) {

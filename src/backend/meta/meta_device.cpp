@@ -24,6 +24,8 @@ class MetaDevice final : public Device {
                                 float*) override {}
   void do_affine_backward_weights(std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, const float*,
                                   const float*, float, float*) override {}
+  void do_affine_reverse(std::size_t, std::size_t, std::size_t, const float*, const float*, const float*, Activation,
+                         float*) override {}
   void do_bias_gradient(std::size_t, std::size_t, const float*, float, float*) override {}
   void do_activation_backward(Activation, std::size_t, const float*, float*) override {}
   LossSum do_softmax_cross_entropy(std::size_t, std::size_t, const std::int32_t*, float*) override { return {}; }
@@ -45,6 +47,13 @@ class MetaDevice final : public Device {
   void do_scatter_add(std::size_t, const std::byte*, float, std::size_t, float*) override {}
   void do_orthonormalise(std::size_t, std::size_t, float*) override {}
   double do_squared_norm(std::size_t, const float*) override { return 0; }
+  double do_squared_distance(std::size_t, const float*, const float*) override { return 0; }
+  double do_dot(std::size_t, const float*, const float*) override { return 0; }
+  double do_softplus_sum(std::size_t, const float*) override { return 0; }
+  void do_sample_bernoulli(const core::RandomStream&, std::span<const std::uint32_t>, std::size_t, const float*,
+                           float*) override {}
+  void do_sample_normal(const core::RandomStream&, std::span<const std::uint32_t>, std::size_t, const float*,
+                        float*) override {}
 };
 
 }  // namespace

@@ -75,6 +75,14 @@ void affine_forward(std::size_t batch, std::size_t in, std::size_t out, const Re
 }
 
 template <class Real>
+void affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const Real* y, const Real* w, const Real* bias,
+                    Activation f, Real* x) {
+  gemm(Transpose::no, Transpose::yes, batch, in, out, y, w, Real(0), x);
+  for (std::size_t s = 0; s < batch; ++s)
+    for (std::size_t i = 0; i < in; ++i) x[s * in + i] = activate(f, x[s * in + i] + bias[i]);
+}
+
+template <class Real>
 void activation_backward(Activation f, std::size_t count, const Real* y, Real* dz) {
   for (std::size_t i = 0; i < count; ++i) dz[i] *= slope(f, y[i]);
 }
@@ -225,6 +233,26 @@ template <class Real>
 double dot(std::size_t count, const Real* a, const Real* b) {
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+template <class Real>
+double squared_distance(std::size_t count, const Real* a, const Real* b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+template <class Real>
+double softplus_sum(std::size_t count, const Real* x) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double z = static_cast<double>(x[i]);
+    sum += (z < 0 ? 0 : z) + std::log1p(std::exp(-std::abs(z)));  // NaN stays NaN
+  }
   return sum;
 }
 

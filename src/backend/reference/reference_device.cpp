@@ -3,6 +3,7 @@
 #include "backend/kernels.hpp"
 #include "backend/reference/loops.hpp"
 #include "backend/reference/quantise.hpp"
+#include "backend/reference/sampling.hpp"
 #include "backend/reference/select.hpp"
 
 namespace paragrad::backend {
@@ -30,6 +31,10 @@ class ReferenceDevice final : public Device {
   void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
                                   std::size_t rows, const float* x, const float* dz, float keep, float* dw) override {
     reference::affine_backward_weights(batch, in, out, first_row, rows, x, dz, keep, dw);
+  }
+  void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
+                         const float* bias, Activation f, float* x) override {
+    reference::affine_reverse(batch, in, out, y, w, bias, f, x);
   }
   void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
     reference::bias_gradient(batch, out, dz, keep, dbias);
@@ -94,6 +99,19 @@ class ReferenceDevice final : public Device {
     reference::orthonormalise(rows, rank, matrix);
   }
   double do_squared_norm(std::size_t count, const float* x) override { return reference::dot(count, x, x); }
+  double do_squared_distance(std::size_t count, const float* a, const float* b) override {
+    return reference::squared_distance(count, a, b);
+  }
+  double do_dot(std::size_t count, const float* a, const float* b) override { return reference::dot(count, a, b); }
+  double do_softplus_sum(std::size_t count, const float* x) override { return reference::softplus_sum(count, x); }
+  void do_sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                           const float* p, float* y) override {
+    reference::sample_bernoulli(random, rows, units, p, y);
+  }
+  void do_sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
+                        const float* mean, float* y) override {
+    reference::sample_normal(random, rows, units, mean, y);
+  }
 };
 
 }  // namespace
