@@ -37,7 +37,12 @@ enum class Purpose : std::uint32_t {
   validation_split,
   generator,
   platform_noise,
-  compression
+  compression,
+  hidden_states,
+  visible_states,
+  hidden_chains,
+  visible_chains,
+  activations_below
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

@@ -17,14 +17,17 @@ namespace {
 struct Split {
   std::vector<std::byte> stored;
   std::vector<std::int32_t> labels;
+  std::vector<std::uint32_t> rows;
 
   void clear() {
     stored.clear();
     labels.clear();
+    rows.clear();
   }
 
   /// Copies out of the map: this is where pages are read from the disk.
-  void read(const Dataset& dataset, Subset subset, std::span<const std::uint32_t> rows) {
+  void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted) {
+    rows = std::move(wanted);
     const std::size_t bytes = dataset.bytes_per_row();
     stored.resize(rows.size() * bytes);
     labels.resize(rows.size());
@@ -63,7 +66,9 @@ Loader::~Loader() {
 void Loader::prefetch(std::vector<std::uint32_t> rows) {
   if (state_->arriving.valid()) throw std::logic_error("Loader::prefetch: the rows prefetched before were not taken yet");
   state_->arriving = state_->prefetcher.submit(
-      [state = state_.get(), rows = std::move(rows)] { state->incoming.read(*state->dataset, state->subset, rows); });
+      [state = state_.get(), rows = std::move(rows)]() mutable {
+        state->incoming.read(*state->dataset, state->subset, std::move(rows));
+      });
 }
 
 void Loader::advance() {
@@ -88,7 +93,8 @@ Batch Loader::next(std::size_t at_most) {
   const std::size_t first = std::exchange(state_->position, state_->position + size);
   const auto features = state_->decoded.span().first(size * dim);
   state_->dataset->decode(std::span<const std::byte>(state_->current.stored).subspan(first * bytes, size * bytes), features);
-  return {features, std::span<const std::int32_t>(state_->current.labels).subspan(first, size)};
+  return {features, std::span<const std::int32_t>(state_->current.labels).subspan(first, size),
+          std::span<const std::uint32_t>(state_->current.rows).subspan(first, size)};
 }
 
 std::size_t Loader::remaining() const { return state_->current.labels.size() - state_->position; }

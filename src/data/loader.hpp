@@ -15,6 +15,7 @@ namespace paragrad::data {
 struct Batch {
   std::span<const float> features;
   std::span<const std::int32_t> labels;
+  std::span<const std::uint32_t> rows{};  ///< [size] of the subset that the samples are, by which randomness is keyed
   std::size_t size() const { return labels.size(); }
 };
 

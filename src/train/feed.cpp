@@ -7,7 +7,8 @@ namespace paragrad::train {
 
 data::Batch ImaginaryBatches::next(std::size_t samples) const {
   const auto* labels = reinterpret_cast<const std::int32_t*>(labels_.span().data());
-  return {features_.span().first(samples * dim_), {labels, samples}};
+  const auto* rows = reinterpret_cast<const std::uint32_t*>(labels_.span().data());
+  return {features_.span().first(samples * dim_), {labels, samples}, {rows, samples}};
 }
 
 namespace {

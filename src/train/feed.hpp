@@ -20,7 +20,7 @@ class ImaginaryBatches {
  private:
   std::size_t dim_;
   core::Arena features_;  // [largest][dim]
-  core::Arena labels_;    // [largest], standing for int32
+  core::Arena labels_;    // [largest], standing for int32, and for the samples' rows
 };
 
 /// How samples reach a worker: through a loader or, where nothing is computed, out of nowhere. Used as a data::Loader is.

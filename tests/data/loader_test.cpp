@@ -25,7 +25,7 @@ void take_all(Loader& loader, std::size_t at_most, const std::vector<std::uint32
     good = good && batch.size() == std::min(at_most, expected.size() - i) && batch.features.size() == 3 * batch.size();
     good = good && reinterpret_cast<std::uintptr_t>(batch.features.data()) % 64 == 0;
     for (std::size_t b = 0; b < batch.size() && good; ++b, ++i) {
-      good = batch.labels[b] == static_cast<std::int32_t>(expected[i] % 4);
+      good = batch.labels[b] == static_cast<std::int32_t>(expected[i] % 4) && batch.rows[b] == expected[i];
       for (std::size_t d = 0; d < 3; ++d)
         good = good && batch.features[3 * b + d] == 0.5f * static_cast<float>(feature(expected[i], d)) - 1;
     }

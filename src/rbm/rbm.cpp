@@ -1,0 +1,179 @@
+#include "rbm/rbm.hpp"
+
+#include <numeric>
+#include <stdexcept>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::rbm {
+
+using backend::Activation;
+using core::Purpose;
+
+VisibleUnits parse_visible_units(std::string_view name) {
+  if (name == "binomial") return VisibleUnits::binomial;
+  if (name == "gaussian") return VisibleUnits::gaussian;
+  throw core::unknown_name("kind of visible units", name, {"binomial", "gaussian"});
+}
+
+void check(const Options& options) {
+  if (options.cd_steps < 1)
+    throw core::ConfigError(core::format("contrastive divergence takes at least one step, not {}", options.cd_steps));
+  if (!(options.sparsity_target >= 0 && options.sparsity_target <= 1))
+    throw core::ConfigError(
+        core::format("the sparsity target is a share from 0 to 1, not {}", options.sparsity_target));
+  if (!(options.sparsity_cost >= 0))
+    throw core::ConfigError(core::format("the sparsity cost is at least 0, not {}", options.sparsity_cost));
+}
+
+Rbm::Rbm(backend::Device& device, Shape shape, const Options& options, std::size_t max_batch, std::uint32_t first_chain)
+    : device_(device),
+      shape_(shape),
+      options_(options),
+      layer_(shape.visible, shape.hidden, Activation::sigmoid),
+      max_batch_(max_batch),
+      h0_(device.allocate(max_batch * shape.hidden)),
+      q_(device.allocate(max_batch * shape.hidden)),
+      p_(device.allocate(max_batch * shape.visible)),
+      visible_sums_(device.allocate(shape.visible)) {
+  check(options);
+  if (options.cd_steps > 1 || options.persistent) h_ = device.allocate(max_batch * shape.hidden);
+  if (options.sample_visible) v_ = device.allocate(max_batch * shape.visible);
+  if (options.sparsity_cost > 0) {
+    activity_ = device.allocate(shape.hidden);
+    ones_ = device.allocate(shape.hidden);
+    device.fill(1, ones_.span());
+  }
+  if (options.persistent) {
+    chain_numbers_.resize(max_batch);
+    std::iota(chain_numbers_.begin(), chain_numbers_.end(), first_chain);
+  }
+}
+
+std::size_t Rbm::samples_of(std::span<const float> v) const {
+  const std::size_t samples = v.size() / shape_.visible;
+  if (v.size() != samples * shape_.visible) throw std::logic_error("samples that do not fit the visible units");
+  if (samples > max_batch_) throw std::logic_error("a minibatch is larger than the machine was made for");
+  return samples;
+}
+
+void Rbm::go_up(std::span<const float> parameters, std::span<const float> v, std::span<float> q) {
+  layer_.forward(device_, q.size() / shape_.hidden, shape_.layer().of(parameters), v, q);
+}
+
+void Rbm::go_down(std::span<const float> parameters, std::span<const float> h, std::span<float> p) {
+  const bool gaussian = options_.visible == VisibleUnits::gaussian;
+  device_.affine_reverse(h.size() / shape_.hidden, shape_.visible, shape_.hidden, h, shape_.weights().of(parameters),
+                         shape_.visible_bias().of(parameters), gaussian ? Activation::identity : Activation::sigmoid, p);
+}
+
+void Rbm::draw_visible(const core::RandomStream& random, std::span<const std::uint32_t> rows) {
+  const auto p = visible(p_, rows.size()), v = visible(v_, rows.size());
+  if (options_.visible == VisibleUnits::gaussian)
+    device_.sample_normal(random, rows, shape_.visible, p, v);
+  else
+    device_.sample_bernoulli(random, rows, shape_.visible, p, v);
+}
+
+double Rbm::contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
+                     const Draws& draws) {
+  samples_ = samples_of(v0);
+  if (rows.size() != samples_) throw std::logic_error("as many rows are wanted as there are samples");
+  v0_ = v0;
+  const auto q = hidden(q_, samples_), h0 = hidden(h0_, samples_);
+  go_up(parameters, v0, q);
+  if (options_.sparsity_cost > 0) device_.bias_gradient(samples_, shape_.hidden, q, 0, activity_.span());
+  device_.sample_bernoulli(draws.stream(Purpose::hidden_states), rows, shape_.hidden, q, h0);
+  go_down(parameters, h0, visible(p_, samples_));
+  const double error = device_.squared_distance(v0, visible(p_, samples_));
+  if (options_.persistent) {
+    Draws of_chains = draws;
+    of_chains.sweep = static_cast<std::uint32_t>(updates_++);
+    start_chains();
+    go_down(parameters, hidden(h_, samples_), visible(p_, samples_));
+    walk(parameters, std::span<const std::uint32_t>(chain_numbers_).first(samples_), of_chains, true);
+  } else {
+    walk(parameters, rows, draws, false);
+  }
+  return error;
+}
+
+/// From P(v|h) in p_ to the negative phase's states (or means) and probabilities.
+void Rbm::walk(std::span<const float> parameters, std::span<const std::uint32_t> rows, const Draws& draws, bool chains) {
+  const Purpose of_visible = chains ? Purpose::visible_chains : Purpose::visible_states;
+  const Purpose of_hidden = chains ? Purpose::hidden_chains : Purpose::hidden_states;
+  const auto steps = static_cast<std::uint32_t>(options_.cd_steps);
+  const auto q = hidden(q_, samples_), p = visible(p_, samples_);
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    if (step > 0) go_down(parameters, hidden(h_, samples_), p);
+    if (options_.sample_visible) draw_visible(draws.stream(of_visible, step, steps), rows);
+    go_up(parameters, options_.sample_visible ? visible(v_, samples_) : p, q);
+    if (step + 1 < steps || chains)  // the data's own hidden states were step 0
+      device_.sample_bernoulli(draws.stream(of_hidden, chains ? step : step + 1, steps), rows, shape_.hidden, q,
+                               hidden(h_, samples_));
+  }
+}
+
+/// Chains that have not begun begin at the data.
+void Rbm::start_chains() {
+  const auto begun = static_cast<std::size_t>(chains_);
+  if (samples_ <= begun) return;
+  const core::Range fresh{begun * shape_.hidden, samples_ * shape_.hidden};
+  device_.copy(fresh.of(h0_.span()), fresh.of(h_.span()));
+  chains_ = static_cast<double>(samples_);
+}
+
+// Both phases go where backward would put one: into = -keep·into + positive, then into = negative - into.
+void Rbm::gradient(const nn::GradientSink& sink, const nn::GradientReady& ready) {
+  const core::Range of_visible = shape_.visible_bias();
+  const auto v = visible(options_.sample_visible ? v_ : p_, samples_);
+  device_.bias_gradient(samples_, shape_.visible, v0_, -sink.keep, of_visible.of(sink.into));
+  device_.bias_gradient(samples_, shape_.visible, v, -1, of_visible.of(sink.into));
+  if (sink.descent)
+    device_.descend(sink.descent->rate, sink.descent->decay, of_visible.of(sink.into),
+                    of_visible.of(sink.descent->parameters));
+  ready(of_visible);
+
+  nn::GradientSink layer = sink.part(shape_.layer());
+  layer_.backward_parameters(device_, samples_, v0_, hidden(h0_, samples_), {layer.into, -sink.keep}, [](core::Range) {});
+  if (options_.sparsity_cost > 0) add_sparsity(shape_.hidden_bias().of(sink.into));
+  layer.keep = -1;
+  layer_.backward_parameters(device_, samples_, v, hidden(q_, samples_), layer, ready);
+}
+
+/// positive_bias -= cost·Σ (Q(h0|v0) - target)
+void Rbm::add_sparsity(std::span<float> positive_bias) {
+  const double wanted = options_.sparsity_target * static_cast<double>(samples_);
+  const auto cost = static_cast<float>(options_.sparsity_cost);
+  device_.look_ahead(-cost, positive_bias, activity_.span(), positive_bias);
+  device_.look_ahead(cost * static_cast<float>(wanted), positive_bias, ones_.span(), positive_bias);
+}
+
+double Rbm::reconstruction_error(std::span<const float> parameters, std::span<const float> v) {
+  const std::size_t samples = samples_of(v);
+  go_up(parameters, v, hidden(q_, samples));
+  go_down(parameters, hidden(q_, samples), visible(p_, samples));
+  return device_.squared_distance(v, visible(p_, samples));
+}
+
+double Rbm::free_energy(std::span<const float> parameters, std::span<const float> v) {
+  const std::size_t samples = samples_of(v);
+  const auto z = hidden(q_, samples);
+  const auto w = shape_.weights().of(parameters), b = shape_.hidden_bias().of(parameters);
+  const auto c = shape_.visible_bias().of(parameters);
+  device_.affine_forward(samples, shape_.visible, shape_.hidden, v, w, b, Activation::identity, z);
+  device_.bias_gradient(samples, shape_.visible, v, 0, visible_sums_.span());
+  const double energy = -device_.softplus_sum(z) - device_.dot(c, visible_sums_.span());
+  if (options_.visible == VisibleUnits::binomial) return energy;
+  return energy + 0.5 * (device_.squared_norm(v) + static_cast<double>(samples) * device_.squared_norm(c));
+}
+
+void Rbm::describe_state(core::State& state) {
+  if (!options_.persistent) return;
+  state.add("chains", h_.span());
+  state.add("chains_begun", chains_);
+  state.add("updates", updates_);
+}
+
+}  // namespace paragrad::rbm

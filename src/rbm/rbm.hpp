@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/kernels.hpp"
+#include "core/arena.hpp"
+#include "core/state.hpp"
+#include "nn/layer.hpp"
+#include "nn/layers/affine.hpp"
+#include "rbm/draws.hpp"
+#include "rbm/shape.hpp"
+
+namespace paragrad::rbm {
+
+/// binomial: states 0 and 1, P(v = 1|h) = sigm(c + W h); data in [0, 1] serve as probabilities. gaussian: real numbers with
+/// variance 1 around c + W h, for data of mean 0 and variance 1.
+enum class VisibleUnits { binomial, gaussian };
+
+/// "binomial" or "gaussian". Throws ConfigError.
+VisibleUnits parse_visible_units(std::string_view name);
+
+struct Options {
+  VisibleUnits visible = VisibleUnits::binomial;
+  int cd_steps = 1;             ///< k: Gibbs steps between the data and what they are compared with
+  bool persistent = false;      ///< these steps go on from where they ended before, not from the data (PCD)
+  bool sample_visible = true;   ///< v1 is drawn; false: its mean stands for it
+  double sparsity_target = 0;   ///< share of the samples for which a hidden unit should be on
+  double sparsity_cost = 0;     ///< times (its mean probability - target) goes to the gradient of its bias; 0: none
+};
+
+/// Throws ConfigError that names the option.
+void check(const Options& options);
+
+/// A restricted Boltzmann machine that learns by contrastive divergence. Owns its units' states and no parameters.
+///
+/// Algorithm 1 of T. Ma's slides (Y. Bengio et al., NIPS 2006), summed over a minibatch:
+///
+///   Q(h0|v0) = sigm(b + v0·W), h0 ~ Q(h0|v0)         states, not probabilities, in the positive phase
+///   P(v1|h0) = sigm(c + h0·Wᵀ), v1 ~ P(v1|h0)
+///   Q(h1|v1) = sigm(b + v1·W)                        probabilities in the negative phase
+///   -gW = v0ᵀ·h0 - v1ᵀ·Q(h1|v1),  -gb = Σ h0 - Q(h1|v1),  -gc = Σ v0 - v1
+///
+/// so that parameters -= rate·g raises the likelihood. (The slide subtracts where it should add: with its own conditional
+/// probabilities the likelihood rises along +(v0 h0 - v1 h1).) CD-k repeats the way down and up, with drawn hidden states in
+/// between; PCD begins it at the states in which it left its chains (T. Tieleman, ICML 2008).
+///
+/// Cost per sample of CD-1: five products of 2·visible·hidden flops, three of which pass through the weights; PCD one more,
+/// for the reconstruction error. Memory: (2·visible + 3·hidden)·max_batch floats.
+class Rbm {
+ public:
+  /// first_chain: number of this worker's first persistent chain, by which its random numbers are keyed.
+  Rbm(backend::Device& device, Shape shape, const Options& options, std::size_t max_batch, std::uint32_t first_chain = 0);
+
+  const Shape& shape() const { return shape_; }
+  std::size_t max_batch() const { return max_batch_; }
+
+  /// Both phases for v0[rows][visible], which must stay until gradient(). rows: by which random numbers are keyed.
+  /// Returns Σ (v0 - P(v1|h0))², the reconstruction error.
+  double contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
+                  const Draws& draws);
+
+  /// g of what contrast() met, into sink.into [parameter_count()], from its end to its beginning; with a descent the
+  /// parameters move too. `ready` is told of finished ranges.
+  void gradient(const nn::GradientSink& sink, const nn::GradientReady& ready);
+
+  /// Σ |v - its mean-field reconstruction|² over v[samples][visible], of at most max_batch samples. Draws nothing.
+  double reconstruction_error(std::span<const float> parameters, std::span<const float> v);
+
+  /// Σ F(v), where P(v) ∝ exp(-F(v)): F(v) = -c·v - Σ softplus(b + v·W); with Gaussian units ½|v - c|² for -c·v.
+  double free_energy(std::span<const float> parameters, std::span<const float> v);
+
+  /// The persistent chains.
+  void describe_state(core::State& state);
+
+ private:
+  std::span<float> visible(core::Arena& arena, std::size_t samples) { return arena.span().first(samples * shape_.visible); }
+  std::span<float> hidden(core::Arena& arena, std::size_t samples) { return arena.span().first(samples * shape_.hidden); }
+  std::size_t samples_of(std::span<const float> v) const;
+
+  void go_up(std::span<const float> parameters, std::span<const float> v, std::span<float> q);
+  void go_down(std::span<const float> parameters, std::span<const float> h, std::span<float> p);
+  void draw_visible(const core::RandomStream& random, std::span<const std::uint32_t> rows);
+  void walk(std::span<const float> parameters, std::span<const std::uint32_t> rows, const Draws& draws, bool chains);
+  void start_chains();
+  void add_sparsity(std::span<float> positive_bias);
+
+  backend::Device& device_;
+  Shape shape_;
+  Options options_;
+  nn::Affine layer_;  // v to Q(h|v)
+  std::size_t max_batch_;
+  std::span<const float> v0_;
+  std::size_t samples_ = 0;   // of the contrast in hand
+  core::Arena h0_;            // [max_batch][hidden] drawn from the data
+  core::Arena h_;             // [max_batch][hidden] drawn further on, or the persistent chains
+  core::Arena q_;             // [max_batch][hidden] probabilities
+  core::Arena p_, v_;         // [max_batch][visible] means and states; one arena where means are taken for states
+  core::Arena activity_;      // [hidden] Σ Q(h0|v0), if it is needed
+  core::Arena ones_;          // [hidden]
+  core::Arena visible_sums_;  // [visible]
+  std::vector<std::uint32_t> chain_numbers_;
+  double chains_ = 0;   // that have begun
+  double updates_ = 0;  // by which persistent chains key their numbers
+};
+
+}  // namespace paragrad::rbm

@@ -1,0 +1,116 @@
+#include "rbm/deep_belief_net.hpp"
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "nn/model.hpp"
+#include "tests/rbm/support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::rbm;
+using namespace paragrad::rbm::testing;
+
+namespace {
+
+std::shared_ptr<const nn::Layers> layers_of(const std::string& model) {
+  return std::make_shared<const nn::Layers>(nn::make_layers(model));
+}
+
+const Draws draws{.seed = 2, .sweep = 1, .layer = 2, .layers = 3};
+
+}  // namespace
+
+TEST_CASE("every hidden layer is a machine, the output layer none", "[rbm]") {
+  const auto machines = machines_of(*layers_of("6-5-4-3"), "6-5-4-3");
+  REQUIRE(machines.size() == 2);
+  CHECK(machines[0].visible == 6);
+  CHECK(machines[0].hidden == 5);
+  CHECK(machines[1].visible == 5);
+  CHECK(place_in_network(machines, 0) == core::Range{0, 35});
+  CHECK(place_in_network(machines, 1) == core::Range{35, 35 + 24});
+}
+
+TEST_CASE("networks that are no stack of machines are refused", "[rbm]") {
+  const auto refusal = [](const std::string& model) { return machines_of(nn::make_layers(model), model); };
+  CHECK_THROWS_WITH(refusal("6-3"), contains_text("no hidden layer"));
+  CHECK_THROWS_WITH(refusal("6-5-3:relu"), contains_text("choose :sigmoid"));
+  CHECK_THROWS_WITH(refusal("zoo:alexnet"), contains_text("zoo:alexnet"));
+  CHECK_THROWS_WITH(parse_activations("some"), contains_text("sampled"));
+}
+
+TEST_CASE("means of the layers below are what the network computes", "[rbm]") {
+  const auto device = backend::make_device("cpu");
+  const auto layers = layers_of("6-5-4-3");
+  nn::Model model(*device, layers, 8);
+  std::vector<float> parameters(model.parameter_count());
+  model.initialise(1, parameters);
+  const auto x = random_numbers(8 * 6, 1);
+  LayersBelow below(*device, layers, 2, Activations::mean, 8);
+  REQUIRE(below.parameter_count() == 35 + 24);
+  const auto seen = below.pass(parameters, x, rows_from(0, 8), draws);
+
+  nn::Model lower(*device, nn::make_layers("6-5-4"), 8);  // its last layer is affine
+  const nn::Affine first(6, 5, backend::Activation::sigmoid), second(5, 4, backend::Activation::sigmoid);
+  std::vector<float> h(8 * 5), expected(8 * 4);
+  const std::span<const float> all(parameters);
+  first.forward(*device, 8, all.first(35), x, h);
+  second.forward(*device, 8, all.subspan(35, 24), h, expected);
+  CHECK(std::vector<float>(seen.begin(), seen.end()) == expected);
+}
+
+TEST_CASE("states of the layers below are drawn by row, layer and sweep", "[rbm]") {
+  const auto device = backend::make_device("cpu");
+  const auto layers = layers_of("6-50-40-3");
+  std::vector<float> parameters = random_numbers(6 * 50 + 50 + 50 * 40 + 40, 1);
+  const auto x = random_numbers(4 * 6, 1, 1);
+  LayersBelow below(*device, layers, 2, Activations::sampled, 4);
+  const auto states = [&](std::span<const float> samples, std::vector<std::uint32_t> rows, Draws by) {
+    const auto seen = below.pass(parameters, samples, rows, by);
+    return std::vector<float>(seen.begin(), seen.end());
+  };
+  const auto all = states(x, {3, 8, 9, 1}, draws);
+  CHECK(std::ranges::all_of(all, [](float v) { return v == 0 || v == 1; }));
+  CHECK(states(std::span(x).subspan(12, 6), {9}, draws) == std::vector<float>(all.begin() + 80, all.begin() + 120));
+  Draws later = draws;
+  later.sweep = 2;
+  CHECK(states(x, {3, 8, 9, 1}, later) != all);
+}
+
+TEST_CASE("a machine without others below sees the data", "[rbm]") {
+  const auto device = backend::make_device("cpu");
+  const auto layers = layers_of("6-5-4-3");
+  const auto x = random_numbers(12, 1);
+  LayersBelow below(*device, layers, 0, Activations::sampled, 2);
+  const auto seen = below.pass({}, x, rows_from(0, 2), draws);
+  CHECK(seen.data() == x.data());
+  CHECK(seen.size() == x.size());
+}
+
+TEST_CASE("machines learned one after the other raise what the lower bound of the net promises", "[rbm]") {
+  // Two layers on bars; the upper machine is trained on what the lower one draws (Algorithm 2).
+  const auto device = backend::make_device("cpu");
+  const auto layers = layers_of("4-4-3-2");
+  const auto machines = machines_of(*layers, "4-4-3-2");
+  const Patterns data(4, {3, 12}, 30);
+  const auto rows = rows_from(0, data.samples);
+  std::vector<float> network(35);
+  for (std::size_t l = 0; l < machines.size(); ++l) {
+    LayersBelow below(*device, layers, l, Activations::sampled, data.samples);
+    Rbm rbm(*device, machines[l], {}, data.samples);
+    std::vector<float> parameters(machines[l].parameter_count()), g(parameters.size());
+    initialise(machines[l], 0.1, core::RandomStream(1, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
+               parameters);
+    const auto error = [&] {
+      const auto seen = below.pass(network, data.features, rows, {.seed = 1, .layer = 0, .layers = 2});
+      return rbm.reconstruction_error(parameters, seen);
+    };
+    const double before = error();
+    for (std::uint32_t sweep = 1; sweep < 800; ++sweep) {
+      const Draws now{.seed = 1, .sweep = sweep, .layer = static_cast<std::uint32_t>(l), .layers = 2};
+      rbm.contrast(parameters, below.pass(network, data.features, rows, now), rows, now);
+      rbm.gradient({g, 0, nn::GradientSink::Descent{0.2f / 60, 0, parameters}}, nobody);
+    }
+    CHECK(error() < 0.5 * before);
+    const core::Range place = place_in_network(machines, l);
+    std::copy_n(parameters.begin(), place.size(), network.begin() + static_cast<std::ptrdiff_t>(place.begin));
+  }
+}
