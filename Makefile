@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PROGRAM := $(BUILD)/paragrad
 HARNESS := python3 experiments/harness --program $(PROGRAM)
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
-BENCHES := bench_training bench_emulation bench_simulator bench_quantisation
+BENCHES := bench_training bench_rbm bench_emulation bench_simulator bench_quantisation
 MPI_BENCHES := bench_allreduce
 export PARAGRAD = $(PROGRAM)
 export MNIST_DIR

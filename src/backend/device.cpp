@@ -9,7 +9,7 @@ namespace paragrad::backend {
 
 namespace {
 
-constexpr std::size_t pair_bytes = 8;  // of a selected element: index and value
+constexpr std::size_t pair_bytes = 8;            // of a selected element: index and value
 constexpr std::uint64_t philox_operations = 20;  // for each of the four words: 10 rounds of 8 operations
 constexpr std::uint64_t pair_indices = std::uint64_t{1} << 32;
 

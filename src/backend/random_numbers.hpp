@@ -32,7 +32,9 @@ struct Place {
     return {static_cast<std::uint32_t>(unit / units * counters + unit % counters), unit % units / counters};
   }
   /// The index in a core::RandomStream.
-  static constexpr std::uint64_t index(std::uint32_t row, std::uint32_t counter) { return std::uint64_t{row} << 32 | counter; }
+  static constexpr std::uint64_t index(std::uint32_t row, std::uint32_t counter) {
+    return std::uint64_t{row} << 32 | counter;
+  }
 };
 
 /// Uniform in [0, 1), 24 bits.

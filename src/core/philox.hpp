@@ -53,9 +53,7 @@ class RandomStream {
         purpose_(static_cast<std::uint32_t>(purpose)),
         step_(step) {}
 
-  std::array<std::uint32_t, 4> words(std::uint64_t index) const {
-    return philox4x32(counter(index), key_);
-  }
+  std::array<std::uint32_t, 4> words(std::uint64_t index) const { return philox4x32(counter(index), key_); }
 
   // What words() feeds the generator with, for those who compute many at once.
   std::array<std::uint32_t, 4> counter(std::uint64_t index) const {

@@ -65,10 +65,9 @@ Loader::~Loader() {
 
 void Loader::prefetch(std::vector<std::uint32_t> rows) {
   if (state_->arriving.valid()) throw std::logic_error("Loader::prefetch: the rows prefetched before were not taken yet");
-  state_->arriving = state_->prefetcher.submit(
-      [state = state_.get(), rows = std::move(rows)]() mutable {
-        state->incoming.read(*state->dataset, state->subset, std::move(rows));
-      });
+  state_->arriving = state_->prefetcher.submit([state = state_.get(), rows = std::move(rows)]() mutable {
+    state->incoming.read(*state->dataset, state->subset, std::move(rows));
+  });
 }
 
 void Loader::advance() {

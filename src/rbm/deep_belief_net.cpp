@@ -16,8 +16,8 @@ std::vector<Shape> machines_of(const nn::Layers& layers, const std::string& mode
     const nn::Layer& layer = *layers[l];
     const Shape shape{layer.inputs(), layer.outputs()};
     if (layer.activation() != backend::Activation::sigmoid || layer.parameter_count() != shape.layer().end)
-      throw core::ConfigError(core::format(
-          "model '{}': layer {} cannot be pretrained as a Boltzmann machine; choose :sigmoid", model, l + 1));
+      throw core::ConfigError(
+          core::format("model '{}': layer {} cannot be pretrained as a Boltzmann machine; choose :sigmoid", model, l + 1));
     machines.push_back(shape);
   }
   return machines;

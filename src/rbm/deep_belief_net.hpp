@@ -49,8 +49,8 @@ class LayersBelow {
   backend::Device& device_;
   std::shared_ptr<const nn::Layers> layers_;
   Activations activations_;
-  std::vector<std::size_t> starts_;      // [count + 1] where each layer's parameters begin
-  std::array<core::Arena, 3> buffers_;   // [max_batch][widest]: two in turn, and means of which states are drawn
+  std::vector<std::size_t> starts_;     // [count + 1] where each layer's parameters begin
+  std::array<core::Arena, 3> buffers_;  // [max_batch][widest]: two in turn, and means of which states are drawn
 };
 
 /// Where machine `index` lies in the parameters of its network: W and b, as they are.

@@ -21,8 +21,7 @@ void check(const Options& options) {
   if (options.cd_steps < 1)
     throw core::ConfigError(core::format("contrastive divergence takes at least one step, not {}", options.cd_steps));
   if (!(options.sparsity_target >= 0 && options.sparsity_target <= 1))
-    throw core::ConfigError(
-        core::format("the sparsity target is a share from 0 to 1, not {}", options.sparsity_target));
+    throw core::ConfigError(core::format("the sparsity target is a share from 0 to 1, not {}", options.sparsity_target));
   if (!(options.sparsity_cost >= 0))
     throw core::ConfigError(core::format("the sparsity cost is at least 0, not {}", options.sparsity_cost));
 }

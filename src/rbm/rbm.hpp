@@ -24,11 +24,11 @@ VisibleUnits parse_visible_units(std::string_view name);
 
 struct Options {
   VisibleUnits visible = VisibleUnits::binomial;
-  int cd_steps = 1;             ///< k: Gibbs steps between the data and what they are compared with
-  bool persistent = false;      ///< these steps go on from where they ended before, not from the data (PCD)
-  bool sample_visible = true;   ///< v1 is drawn; false: its mean stands for it
-  double sparsity_target = 0;   ///< share of the samples for which a hidden unit should be on
-  double sparsity_cost = 0;     ///< times (its mean probability - target) goes to the gradient of its bias; 0: none
+  int cd_steps = 1;            ///< k: Gibbs steps between the data and what they are compared with
+  bool persistent = false;     ///< these steps go on from where they ended before, not from the data (PCD)
+  bool sample_visible = true;  ///< v1 is drawn; false: its mean stands for it
+  double sparsity_target = 0;  ///< share of the samples for which a hidden unit should be on
+  double sparsity_cost = 0;    ///< times (its mean probability - target) goes to the gradient of its bias; 0: none
 };
 
 /// Throws ConfigError that names the option.

@@ -111,8 +111,7 @@ struct ExactMachine {
     for (const Values& v : data) {
       add_statistics(v, -1, g);
       const Values reached = after(v, steps);
-      for (std::size_t code = 0; code < reached.size(); ++code)
-        add_statistics(state(code, shape.visible), reached[code], g);
+      for (std::size_t code = 0; code < reached.size(); ++code) add_statistics(state(code, shape.visible), reached[code], g);
     }
     return g;
   }

@@ -33,14 +33,16 @@ struct Case {
 
 Options gaussian() { return {.visible = VisibleUnits::gaussian}; }
 
-double probability(double mean, double v) { return std::exp(-0.5 * (v - mean) * (v - mean)) / std::sqrt(2 * 3.14159265358979); }
+double probability(double mean, double v) {
+  return std::exp(-0.5 * (v - mean) * (v - mean)) / std::sqrt(2 * 3.14159265358979);
+}
 
 }  // namespace
 
 TEST_CASE("a sample adds the same to the gradient in whatever minibatch and at whatever place", "[rbm]") {
   const auto device = backend::make_device("cpu");
-  const Options options = GENERATE(Options{}, Options{.cd_steps = 3}, gaussian(),
-                                   Options{.sparsity_target = 0.1, .sparsity_cost = 0.5});
+  const Options options =
+      GENERATE(Options{}, Options{.cd_steps = 3}, gaussian(), Options{.sparsity_target = 0.1, .sparsity_cost = 0.5});
   const Case c;
   Rbm rbm(*device, c.shape, options, samples);
   const auto whole = gradient_of(rbm, c.parameters, c.v, c.rows, draws);

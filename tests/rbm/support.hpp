@@ -64,7 +64,8 @@ struct Estimate {
   }
 };
 
-inline Estimate estimate(Rbm& rbm, const std::vector<float>& parameters, const Patterns& data, int minibatches, int skip = 0) {
+inline Estimate estimate(Rbm& rbm, const std::vector<float>& parameters, const Patterns& data, int minibatches,
+                         int skip = 0) {
   const double n = minibatches, samples = static_cast<double>(data.samples);
   Values sum(parameters.size()), squares(parameters.size());
   for (int m = 0; m < skip + minibatches; ++m) {

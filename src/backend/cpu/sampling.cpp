@@ -78,15 +78,13 @@ void with_random_words(const core::RandomStream& random, std::span<const std::ui
 
 void sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
                       const float* p, float* y) {
-  with_random_words(random, rows, units, p, y, [](Words words, Vector chance) {
-    return uniform<Vector>(words) < chance ? broadcast(1.f) : Vector{};
-  });
+  with_random_words(random, rows, units, p, y,
+                    [](Words words, Vector chance) { return uniform<Vector>(words) < chance ? broadcast(1.f) : Vector{}; });
 }
 
 void sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
                    const float* mean, float* y) {
-  with_random_words(random, rows, units, mean, y,
-                    [](Words words, Vector centre) { return centre + normal<Vector>(words); });
+  with_random_words(random, rows, units, mean, y, [](Words words, Vector centre) { return centre + normal<Vector>(words); });
 }
 
 }  // namespace paragrad::backend::cpu

@@ -28,7 +28,7 @@ inline constexpr std::size_t lanes = PARAGRAD_VECTOR_BYTES / sizeof(float);
 using Vector = float __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
 using Integers = std::int32_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
 using Words = std::uint32_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));
-using Longs = std::uint64_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));           // half as many lanes
+using Longs = std::uint64_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES)));      // half as many lanes
 using Shorts = std::int16_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 2)));  // as many lanes
 using Bytes = std::int8_t __attribute__((vector_size(PARAGRAD_VECTOR_BYTES / 4)));
 
@@ -93,8 +93,7 @@ inline Vector multiply_add(Vector a, Vector b, Vector c) {
 /// Of each 64-bit lane the product of its lower halves.
 inline Longs multiply_low_halves(Longs a, Longs b) {
 #if defined(__AVX512F__)
-  return reinterpret_cast<Longs>(
-      _mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+  return reinterpret_cast<Longs>(_mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 #elif defined(__AVX2__)
   return reinterpret_cast<Longs>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 #elif defined(__SSE2__) && !defined(__AVX__)
