@@ -102,6 +102,8 @@ void check_mode(const train::Options& options, bool computes) {
   if (!computes && options.minibatch_search.enabled)
     throw core::ConfigError(
         "--auto-minibatch follows the loss, which a timing run does not know: give a size with --minibatch");
+  if (!computes && options.target_error >= 0)
+    throw core::ConfigError("--target-error waits for a validation error, which a timing run does not know: leave it out");
   if (!computes && options.schedule.name == "newbob")
     throw core::ConfigError(
         "the schedule 'newbob' follows the validation loss, which a timing run does not know: choose "

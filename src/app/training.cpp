@@ -43,6 +43,11 @@ void add_model_options(CLI::App& parser, train::Options& options) {
       ->required()
       ->group("Task");
   parser.add_option("--loss", options.loss, "cross_entropy or squared_error")->group("Task");
+  parser
+      .add_option("--target-error", options.target_error,
+                  "end with the first sweep whose validation error, from 0 to 1, is no larger (below 0: train all sweeps)")
+      ->check(CLI::Range(-1.0, 1.0))
+      ->group("Task");
   parser.add_option("--sweeps", options.sweeps, "passes over the training set")
       ->check(CLI::Range(1, 1000000))
       ->group("Task");
@@ -313,6 +318,7 @@ core::Json end_record(const train::Result& result) {
       {"end", true},
       {"parameters_sha256", result.timing_only ? core::Json(nullptr) : core::Json(result.parameters_sha256)},
       {"samples", result.samples},
+      {"sweeps", result.sweeps},
       {"train_loss", number(result.train.loss)},
       {"train_error", number(result.train.error)},
       {"valid_loss", number(result.valid.loss)},

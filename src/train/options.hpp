@@ -32,7 +32,8 @@ struct Options {
   int model_parallel = 1;      ///< workers that hold one replica together, see SplitLearner
   std::size_t minibatch = 64;  ///< samples; of all workers together where they share minibatches. 0: all of a block
   MinibatchSearchOptions minibatch_search;
-  int sweeps = 10;
+  int sweeps = 10;              ///< at most
+  double target_error = -1;     ///< ends with the first sweep whose validation error is no larger; below 0: none
   std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
   std::size_t blocks = 30;      ///< M
   std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; not 0: M follows from it

@@ -65,6 +65,7 @@ class Trainer {
   SweepSetting setting() const;
   Learner& learner() { return blocks_.learner(); }
   bool leads() const { return worker_.rank() == 0; }
+  bool reached_target() const { return result_.valid.error <= options_.target_error; }
   bool parallel() const { return sweep_ >= options_.parallel_start_sweep; }
 
   comm::Worker& worker_;
@@ -121,6 +122,8 @@ Result Trainer::run() {
     if (block_ == 0 && search_before(options_.minibatch_search, sweep_)) tune_minibatch();
     train_sweep();
     finish_sweep();
+    result_.sweeps = sweep_;
+    if (reached_target()) break;
   }
   result_.training_s = worker_.comm().now_s() - start_s_;
   result_.test = evaluator_.score(data::Subset::test);
@@ -134,6 +137,8 @@ Result Trainer::run() {
 }
 
 void Trainer::check() {
+  if (options_.target_error >= 0 && source_.samples(data::Subset::valid) == 0)
+    throw core::ConfigError(core::format("'{}' has no validation samples that could meet --target-error", options_.data));
   const std::size_t splits = source_.partition->workers();
   if (blocks_.strategy().share() == dist::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(
@@ -261,7 +266,7 @@ void Trainer::finish_sweep() {
   validate();
   write_model();
   report(rate);
-  const bool last = sweep_ == options_.sweeps;
+  const bool last = sweep_ == options_.sweeps || reached_target();
   if (schedule_->observe(sweep_, result_.valid.loss))
     go_back_to_best();
   else if (parallel() && !last)

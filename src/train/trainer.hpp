@@ -25,6 +25,7 @@ struct Result {
   double training_s = 0;      ///< from the first minibatch to the last validation
   double data_wait_s = 0;     ///< wall-clock time that worker 0 waited for the loader, whatever the run's clock
   std::uint64_t samples = 0;  ///< processed by all workers
+  int sweeps = 0;             ///< that were trained
   std::vector<std::pair<std::string, double>> strategy;  ///< what the strategy says of the run, before it and after it
 };
 

@@ -107,6 +107,26 @@ TEST_CASE("training learns", "[train]") {
   CHECK(result.samples == 6 * 3000);
 }
 
+TEST_CASE("a training with a target ends with the sweep that meets it, as one of so many sweeps would", "[train]") {
+  test::SmallTask task(1000);
+  task.options.sweeps = 20;
+  task.options.strategy = GENERATE("sgd", "bmuf");
+  const int workers = task.options.strategy == "sgd" ? 1 : 2;
+  task.options.target_error = 0.5;  // chance: 0.83
+  task.options.schedule.initial_rate = 0.02;
+  const train::Result met = task.simulate(workers);
+  REQUIRE(met.sweeps > 1);
+  REQUIRE(met.sweeps < 20);
+  CHECK(met.valid.error <= 0.5);
+  task.options.target_error = 0;
+  task.options.sweeps = met.sweeps - 1;
+  CHECK(task.simulate(workers).valid.error > 0.5);
+  task.options.sweeps = met.sweeps;
+  const train::Result all = task.simulate(workers);
+  CHECK(all.parameters_sha256 == met.parameters_sha256);
+  CHECK(all.training_s == met.training_s);
+}
+
 TEST_CASE("full gradient descent does not depend on the size of the pieces a minibatch is processed in", "[train]") {
   test::SmallTask task(2500);  // more than one piece
   task.options.minibatch = 0;
