@@ -100,7 +100,7 @@ void check_server_arguments(const TrainingArguments& arguments) {
   refuse(options.model_parallel > 1, "--model-parallel", "workers go their own ways, and those of one replica cannot");
   refuse(options.balance, "--balance", "workers take work when they are free");
   refuse(options.minibatch_search.enabled, "--auto-minibatch", "servers cannot go back to what they were before a try");
-  refuse(options.parallel_start_sweep > options.sweeps, "--parallel-start-sweep beyond the last sweep",
+  refuse(options.sweeps > 0 && options.parallel_start_sweep > options.sweeps, "--parallel-start-sweep beyond the last sweep",
          "servers would have nothing to do");
   refuse(arguments.instruments.sync_stats > 0, "--sync-stats", "workers do not synchronise at the same time");
   refuse(!arguments.replay.empty() && arguments.resume, "--replay with --resume", "order is that of a whole run");
@@ -127,9 +127,9 @@ int workers_of(const train::Options& options, int ranks) {
   return ranks - servers;
 }
 
-void take_seat(comm::Worker& everyone, int workers, const train::Options& options,
+void take_seat(comm::Worker& everyone, int workers, const train::Options& options, const train::Output& output,
                const std::function<void(comm::Worker&)>& train) {
-  if (everyone.rank() >= workers) return train::make_strategy(options)->serve(everyone, workers);
+  if (everyone.rank() >= workers) return train::serve(everyone, workers, options, output);
   if (workers == everyone.size()) return train(everyone);
   comm::GroupWorker group(everyone, 0, 1, workers);
   train(group);

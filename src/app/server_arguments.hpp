@@ -18,7 +18,7 @@ train::Options with_servers(const TrainingArguments& arguments, const train::Sou
 int workers_of(const train::Options& options, int ranks);
 
 /// Of all ranks the first `workers` train, among themselves, and those behind them serve until that has ended.
-void take_seat(comm::Worker& everyone, int workers, const train::Options& options,
+void take_seat(comm::Worker& everyone, int workers, const train::Options& options, const train::Output& output,
                const std::function<void(comm::Worker&)>& train);
 
 }  // namespace paragrad::app

@@ -85,7 +85,7 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
 }
 
 /// A run computes with real data to the end, or it is timed: then data may be imaginary and a part of the way is enough.
-void check_mode(const train::Options& options, bool computes) {
+void check_mode(train::Options& options, bool computes) {
   const bool imaginary = options.imaginary_samples != std::array<std::size_t, 3>{};
   if (computes && imaginary)
     throw core::ConfigError(
@@ -148,8 +148,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   record["platform"]["nodes"] = platform.nodes;
   std::optional<metrics::RunFolder> folder = open_run_folder(training, config);
   if (folder) folder->write("manifest.json", record.dump(2) + "\n");
-  const auto samples = source.partition->samples() * static_cast<std::uint64_t>(training.options.sweeps);
-  std::optional<metrics::Progress> progress(std::in_place, samples, training.quiet);
+  std::optional<metrics::Progress> progress(std::in_place, samples_to_train(training.options, source), training.quiet);
 
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Instruments instruments(training.instruments, ranks, ranks, [&](const std::string& line) { progress->say(line); });
@@ -165,7 +164,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   train::Result result;
   const sim::Report report = sim::run(platform, ranks, options, [&](comm::Worker& worker) {
     instruments.watch(worker, [&](comm::Worker& watched) {
-      take_seat(watched, arguments.workers, training.options, [&](comm::Worker& seat) {
+      take_seat(watched, arguments.workers, training.options, output, [&](comm::Worker& seat) {
         train::Result mine = train::train(seat, training.options, source, output);
         if (seat.rank() == 0) result = std::move(mine);
       });

@@ -33,8 +33,7 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
   prepared.options = with_servers(arguments, prepared.source, workers);
   if (rank != 0) return prepared;
   prepared.manifest = manifest(arguments, prepared.source, world, workers);
-  const auto samples = prepared.source.partition->samples() * static_cast<std::uint64_t>(arguments.options.sweeps);
-  prepared.progress.emplace(samples, arguments.quiet);
+  prepared.progress.emplace(samples_to_train(arguments.options, prepared.source), arguments.quiet);
   if (arguments.out.empty()) return prepared;
   prepared.folder = open_run_folder(arguments, config);
   prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
@@ -50,7 +49,7 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
   });
   train::Result result;
   instruments.watch(worker, [&](comm::Worker& watched) {
-    take_seat(watched, workers_of(prepared.options, worker.size()), prepared.options,
+    take_seat(watched, workers_of(prepared.options, worker.size()), prepared.options, output,
               [&](comm::Worker& seat) { result = train::train(seat, prepared.options, prepared.source, output); });
   });
   if (worker.rank() != 0) return;

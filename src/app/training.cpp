@@ -4,11 +4,13 @@
 #include <cmath>
 
 #include "app/environment.hpp"
+#include "app/pretraining_arguments.hpp"
 #include "app/server_arguments.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "nn/zoo/zoo.hpp"
+#include "train/pretraining.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -48,8 +50,8 @@ void add_model_options(CLI::App& parser, train::Options& options) {
                   "end with the first sweep whose validation error, from 0 to 1, is no larger (below 0: train all sweeps)")
       ->check(CLI::Range(-1.0, 1.0))
       ->group("Task");
-  parser.add_option("--sweeps", options.sweeps, "passes over the training set")
-      ->check(CLI::Range(1, 1000000))
+  parser.add_option("--sweeps", options.sweeps, "passes over the training set (0: --pretrain-sweeps only)")
+      ->check(CLI::Range(0, 1000000))
       ->group("Task");
   parser.add_option("--seed", options.seed, "of initial weights, partition and order of blocks")->group("Task");
   parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
@@ -225,6 +227,7 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   add_strategy_options(parser, arguments);
   add_server_options(parser, arguments);
   add_optimiser_options(parser, arguments);
+  add_pretraining_options(parser, arguments.options.pretraining);
   parser.add_option("--device", arguments.device, list(backend::device_names()))->group("Run");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
@@ -281,9 +284,16 @@ void resolve(TrainingArguments& arguments) {
   check_server_arguments(arguments);
 }
 
-void require_learning_rate(const train::Options& options) {
+void require_learning_rate(train::Options& options) {
+  if (options.sweeps == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // of nothing
   if (options.schedule.initial_rate == 0)
     throw core::ConfigError("the learning rate 0 must be above 0: give --learning-rate or --lr-per-sample");
+}
+
+std::uint64_t samples_to_train(const train::Options& options, const train::Source& source) {
+  std::uint64_t sweeps = 0;
+  for (const train::Options& phase : train::phases(options)) sweeps += static_cast<std::uint64_t>(phase.sweeps);
+  return sweeps * source.partition->samples();
 }
 
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {
@@ -304,6 +314,7 @@ core::Json manifest(const TrainingArguments& arguments, const train::Source& sou
         {"splits", source.partition->workers()},
         {"blocks", source.partition->blocks()},
         {"sweeps", arguments.options.sweeps},
+        {"pretrain_sweeps", arguments.options.pretraining.sweeps},
         {"seed", arguments.options.seed},
         {"device", arguments.device},
         {"timing_only", source.dataset == nullptr},
@@ -330,6 +341,10 @@ core::Json end_record(const train::Result& result) {
       {"aggregate_s", result.times.aggregate_s},
       {"validate_s", result.times.validate_s},
       {"data_s", result.times.data_s}};
+  if (result.pretraining_samples > 0) {
+    record["pretraining_s"] = result.pretraining_s;
+    record["pretraining_samples"] = result.pretraining_samples;
+  }
   for (const auto& [name, value] : result.strategy) record["strategy"][name] = number(value);
   return record;
 }
@@ -347,9 +362,13 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
     fmt::print("test error {:.2f} %, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error, result.test.loss,
                100 * result.valid.error);
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
-  fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
-             time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
-             static_cast<double>(result.samples) / result.training_s);
+  if (result.pretraining_samples > 0)
+    fmt::print("pretraining {}; {:.0f} samples/s\n", time(result.pretraining_s),
+               static_cast<double>(result.pretraining_samples) / result.pretraining_s);
+  if (arguments.options.sweeps > 0)
+    fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
+               time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
+               static_cast<double>(result.samples) / result.training_s);
   const double data_s = clock == "wall-clock" ? result.data_wait_s : result.times.data_s;
   if (clock == "wall-clock" || data_s > 0) fmt::print("waited {} for data\n", time(data_s));
   if (!arguments.out.empty()) fmt::print("run folder {}\n", arguments.out);

@@ -37,8 +37,11 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 /// Completes and checks what the parser cannot: numbers written as "auto", names from catalogues. Throws ConfigError.
 void resolve(TrainingArguments& arguments);
 
-/// Throws ConfigError where none was given, in either unit.
-void require_learning_rate(const train::Options& options);
+/// Throws ConfigError where none was given, in either unit, and the network is trained.
+void require_learning_rate(train::Options& options);
+
+/// Samples of all sweeps, those of pretraining among them.
+std::uint64_t samples_to_train(const train::Options& options, const train::Source& source);
 
 /// What a run's manifest says before it starts: program, libraries, host, data, seed, workers.
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers);

@@ -26,6 +26,14 @@ enum class Transpose { no, yes };
 struct LossSum {
   double loss = 0;
   std::int64_t errors = 0;
+  double free_energy = 0;  ///< where what is trained has one
+
+  LossSum& operator+=(const LossSum& other) {
+    loss += other.loss;
+    errors += other.errors;
+    free_energy += other.free_energy;
+    return *this;
+  }
 };
 
 /// The numbers of a step of Adam (Kingma and Ba, ICLR 2015), its t-th.

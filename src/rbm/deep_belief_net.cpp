@@ -23,12 +23,6 @@ std::vector<Shape> machines_of(const nn::Layers& layers, const std::string& mode
   return machines;
 }
 
-Activations parse_activations(std::string_view name) {
-  if (name == "sampled") return Activations::sampled;
-  if (name == "mean") return Activations::mean;
-  throw core::unknown_name("kind of activations", name, {"sampled", "mean"});
-}
-
 LayersBelow::LayersBelow(backend::Device& device, std::shared_ptr<const nn::Layers> layers, std::size_t count,
                          Activations activations, std::size_t max_batch)
     : device_(device), layers_(std::move(layers)), activations_(activations), starts_{0} {
@@ -60,12 +54,6 @@ std::span<const float> LayersBelow::pass(std::span<const float> parameters, std:
     x = y;
   }
   return x;
-}
-
-core::Range place_in_network(std::span<const Shape> machines, std::size_t index) {
-  std::size_t begin = 0;
-  for (const Shape& below : machines.first(index)) begin += below.layer().size();
-  return {begin, begin + machines[index].layer().size()};
 }
 
 }  // namespace paragrad::rbm

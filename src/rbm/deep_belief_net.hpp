@@ -5,13 +5,13 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
 #include "nn/layer.hpp"
 #include "rbm/draws.hpp"
+#include "rbm/options.hpp"
 #include "rbm/shape.hpp"
 
 namespace paragrad::rbm {
@@ -23,12 +23,6 @@ namespace paragrad::rbm {
 /// The machines of a network, one for each hidden layer; the output layer is none. Throws ConfigError, which names `model`,
 /// if there is no hidden layer, or one that is no sigmoid layer.
 std::vector<Shape> machines_of(const nn::Layers& layers, const std::string& model);
-
-/// What a machine sees of those below it: states that they draw one after the other, as Algorithm 2 has it, or means.
-enum class Activations { sampled, mean };
-
-/// "sampled" or "mean". Throws ConfigError.
-Activations parse_activations(std::string_view name);
 
 /// The finished machines, as layers of the network that is to be. Owns their activations and no parameters.
 class LayersBelow {
@@ -52,8 +46,5 @@ class LayersBelow {
   std::vector<std::size_t> starts_;     // [count + 1] where each layer's parameters begin
   std::array<core::Arena, 3> buffers_;  // [max_batch][widest]: two in turn, and means of which states are drawn
 };
-
-/// Where machine `index` lies in the parameters of its network: W and b, as they are.
-core::Range place_in_network(std::span<const Shape> machines, std::size_t index);
 
 }  // namespace paragrad::rbm

@@ -3,28 +3,10 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/errors.hpp"
-#include "core/format.hpp"
-
 namespace paragrad::rbm {
 
 using backend::Activation;
 using core::Purpose;
-
-VisibleUnits parse_visible_units(std::string_view name) {
-  if (name == "binomial") return VisibleUnits::binomial;
-  if (name == "gaussian") return VisibleUnits::gaussian;
-  throw core::unknown_name("kind of visible units", name, {"binomial", "gaussian"});
-}
-
-void check(const Options& options) {
-  if (options.cd_steps < 1)
-    throw core::ConfigError(core::format("contrastive divergence takes at least one step, not {}", options.cd_steps));
-  if (!(options.sparsity_target >= 0 && options.sparsity_target <= 1))
-    throw core::ConfigError(core::format("the sparsity target is a share from 0 to 1, not {}", options.sparsity_target));
-  if (!(options.sparsity_cost >= 0))
-    throw core::ConfigError(core::format("the sparsity cost is at least 0, not {}", options.sparsity_cost));
-}
 
 Rbm::Rbm(backend::Device& device, Shape shape, const Options& options, std::size_t max_batch, std::uint32_t first_chain)
     : device_(device),
@@ -89,7 +71,6 @@ double Rbm::contrast(std::span<const float> parameters, std::span<const float> v
   if (options_.persistent) {
     Draws of_chains = draws;
     of_chains.sweep = static_cast<std::uint32_t>(updates_++);
-    start_chains();
     go_down(parameters, hidden(h_, samples_), visible(p_, samples_));
     walk(parameters, std::span<const std::uint32_t>(chain_numbers_).first(samples_), of_chains, true);
   } else {
@@ -112,15 +93,6 @@ void Rbm::walk(std::span<const float> parameters, std::span<const std::uint32_t>
       device_.sample_bernoulli(draws.stream(of_hidden, chains ? step : step + 1, steps), rows, shape_.hidden, q,
                                hidden(h_, samples_));
   }
-}
-
-/// Chains that have not begun begin at the data.
-void Rbm::start_chains() {
-  const auto begun = static_cast<std::size_t>(chains_);
-  if (samples_ <= begun) return;
-  const core::Range fresh{begun * shape_.hidden, samples_ * shape_.hidden};
-  device_.copy(fresh.of(h0_.span()), fresh.of(h_.span()));
-  chains_ = static_cast<double>(samples_);
 }
 
 // Both phases go where backward would put one: into = -keep·into + positive, then into = negative - into.
@@ -171,7 +143,6 @@ double Rbm::free_energy(std::span<const float> parameters, std::span<const float
 void Rbm::describe_state(core::State& state) {
   if (!options_.persistent) return;
   state.add("chains", h_.span());
-  state.add("chains_begun", chains_);
   state.add("updates", updates_);
 }
 

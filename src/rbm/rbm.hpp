@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "backend/kernels.hpp"
@@ -11,28 +10,10 @@
 #include "nn/layer.hpp"
 #include "nn/layers/affine.hpp"
 #include "rbm/draws.hpp"
+#include "rbm/options.hpp"
 #include "rbm/shape.hpp"
 
 namespace paragrad::rbm {
-
-/// binomial: states 0 and 1, P(v = 1|h) = sigm(c + W h); data in [0, 1] serve as probabilities. gaussian: real numbers with
-/// variance 1 around c + W h, for data of mean 0 and variance 1.
-enum class VisibleUnits { binomial, gaussian };
-
-/// "binomial" or "gaussian". Throws ConfigError.
-VisibleUnits parse_visible_units(std::string_view name);
-
-struct Options {
-  VisibleUnits visible = VisibleUnits::binomial;
-  int cd_steps = 1;            ///< k: Gibbs steps between the data and what they are compared with
-  bool persistent = false;     ///< these steps go on from where they ended before, not from the data (PCD)
-  bool sample_visible = true;  ///< v1 is drawn; false: its mean stands for it
-  double sparsity_target = 0;  ///< share of the samples for which a hidden unit should be on
-  double sparsity_cost = 0;    ///< times (its mean probability - target) goes to the gradient of its bias; 0: none
-};
-
-/// Throws ConfigError that names the option.
-void check(const Options& options);
 
 /// A restricted Boltzmann machine that learns by contrastive divergence. Owns its units' states and no parameters.
 ///
@@ -45,7 +26,7 @@ void check(const Options& options);
 ///
 /// so that parameters -= rate·g raises the likelihood. (The slide subtracts where it should add: with its own conditional
 /// probabilities the likelihood rises along +(v0 h0 - v1 h1).) CD-k repeats the way down and up, with drawn hidden states in
-/// between; PCD begins it at the states in which it left its chains (T. Tieleman, ICML 2008).
+/// between; PCD begins it at the hidden states in which it left its chains, at first 0 (T. Tieleman, ICML 2008).
 ///
 /// Cost per sample of CD-1: five products of 2·visible·hidden flops, three of which pass through the weights; PCD one more,
 /// for the reconstruction error. Memory: (2·visible + 3·hidden)·max_batch floats.
@@ -84,7 +65,6 @@ class Rbm {
   void go_down(std::span<const float> parameters, std::span<const float> h, std::span<float> p);
   void draw_visible(const core::RandomStream& random, std::span<const std::uint32_t> rows);
   void walk(std::span<const float> parameters, std::span<const std::uint32_t> rows, const Draws& draws, bool chains);
-  void start_chains();
   void add_sparsity(std::span<float> positive_bias);
 
   backend::Device& device_;
@@ -102,7 +82,6 @@ class Rbm {
   core::Arena ones_;          // [hidden]
   core::Arena visible_sums_;  // [visible]
   std::vector<std::uint32_t> chain_numbers_;
-  double chains_ = 0;   // that have begun
   double updates_ = 0;  // by which persistent chains key their numbers
 };
 

@@ -36,6 +36,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const S
 void BlockTrainer::begin_sweep(const SweepSetting& setting) {
   setting_ = setting;
   replica_.learning_rate = setting.rate;
+  learner_->begin_sweep(setting.sweep);
   if (!setting.alone) strategy_->begin_sweep(worker_, replica_, setting.sweep);
 }
 

@@ -1,5 +1,6 @@
 #include "train/evaluator.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "comm/allreduce.hpp"
@@ -8,9 +9,9 @@
 
 namespace paragrad::train {
 
-Score Evaluator::score(data::Subset subset) {
-  const std::size_t samples = source_.samples(subset);
-  if (samples == 0) return learner_.score(0, 0, 0);
+Score Evaluator::score(data::Subset subset, std::size_t at_most) {
+  const std::size_t samples = std::min(source_.samples(subset), at_most);
+  if (samples == 0) return learner_.score({});
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
   Feed feed(source_, subset, worker_, options_, learner_.largest_batch());
@@ -19,9 +20,9 @@ Score Evaluator::score(data::Subset subset) {
   backend::LossSum loss;
   compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
           [&] { loss = learner_.evaluate(part.size(), [&](std::size_t n) { return feed.next(n); }); });
-  std::array<double, 2> sums{loss.loss, static_cast<double>(loss.errors)};
+  std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
   comm::sum_in_rank_order(worker_.comm(), sums);
-  return learner_.score(sums[0], sums[1], static_cast<double>(samples));
+  return learner_.score({sums[0], sums[1], static_cast<double>(samples), sums[2]});
 }
 
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,

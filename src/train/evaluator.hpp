@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "comm/worker.hpp"
 #include "train/learner_cost.hpp"
 #include "train/trainer.hpp"
@@ -13,8 +15,8 @@ class Evaluator {
   Evaluator(comm::Worker& worker, const Options& options, Learner& learner, LearnerCost* cost, const Source& source)
       : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source) {}
 
-  /// The same on every worker.
-  Score score(data::Subset subset);
+  /// Of the first samples, at_most so many. The same on every worker.
+  Score score(data::Subset subset, std::size_t at_most = std::numeric_limits<std::size_t>::max());
 
  private:
   comm::Worker& worker_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/format.hpp"
 #include "train/checkpoint.hpp"
 
 namespace paragrad::train {
@@ -32,10 +33,20 @@ std::vector<float> Learner::snapshot() {
 
 std::string Learner::model_sha256() { return computes() ? parameters_sha256(snapshot()) : std::string{}; }
 
-Score Learner::score(double loss, double errors, double samples) const {
+Score Learner::score(const SampleSums& sums) const {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  if (samples == 0 || !computes()) return {unknown, unknown};
-  return {loss / samples, errors / samples};
+  if (sums.samples == 0 || !computes()) return {unknown, unknown, unknown};
+  return {sums.loss / sums.samples, sums.errors / sums.samples, sums.free_energy / sums.samples};
+}
+
+core::Json Learner::record(const Score& train, const Score& valid) const {
+  return {
+      {"train_loss", train.loss}, {"train_error", train.error}, {"valid_loss", valid.loss}, {"valid_error", valid.error}};
+}
+
+std::string Learner::describe(const Score& train, const Score& valid) const {
+  return core::format("train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   ", train.loss,
+                      100 * train.error, valid.loss, 100 * valid.error);
 }
 
 }  // namespace paragrad::train

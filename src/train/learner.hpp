@@ -7,6 +7,8 @@
 
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
+#include "core/json.hpp"
+#include "core/state.hpp"
 #include "data/loader.hpp"
 #include "optim/local_optimiser.hpp"
 
@@ -16,6 +18,15 @@ namespace paragrad::train {
 struct Score {
   double loss = 0;
   double error = 0;
+  double free_energy = 0;  ///< per sample, where what is trained has one
+};
+
+/// Sums over samples.
+struct SampleSums {
+  double loss = 0;
+  double errors = 0;
+  double samples = 0;
+  double free_energy = 0;
 };
 
 /// Hands out the next samples, at most as many as asked for.
@@ -42,7 +53,20 @@ class Learner {
   std::string model_sha256();                                            ///< of the snapshot; likewise
 
   /// Means of sums over `samples` samples: NaN if there are none, or nothing was computed.
-  Score score(double loss, double errors, double samples) const;
+  Score score(const SampleSums& sums) const;
+
+  /// What the scores of a sweep are called: in its record, and in a line for the user.
+  virtual core::Json record(const Score& train, const Score& valid) const;
+  virtual std::string describe(const Score& train, const Score& valid) const;
+
+  /// Whether evaluate() tells free energies, of which those of training samples are wanted beside the others.
+  virtual bool has_free_energy() const { return false; }
+
+  /// Before the minibatches of a sweep, counted from 1.
+  virtual void begin_sweep(int /*sweep*/) {}
+
+  /// What it remembers from minibatch to minibatch, beside parameters and optimiser.
+  virtual void describe_state(core::State&) {}
 
   /// Whether the replica is one of several workers', who talk to each other while they compute, and call everything
   /// together: snapshot() too. What follows is then no computation of a Worker's, but makes them.

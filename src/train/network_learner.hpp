@@ -17,7 +17,6 @@ class NetworkLearner : public PassLearner {
   std::size_t inputs() const override { return model_.inputs(); }
   std::size_t outputs() const { return model_.outputs(); }
   std::size_t largest_batch() const override { return model_.max_batch(); }
-  backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step) override;
 
  private:
   void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.initialise(seed, model); }

@@ -9,6 +9,7 @@
 #include "dist/strategy.hpp"
 #include "optim/schedule.hpp"
 #include "train/minibatch_search.hpp"
+#include "train/pretraining_options.hpp"
 
 namespace paragrad::train {
 
@@ -32,7 +33,7 @@ struct Options {
   int model_parallel = 1;      ///< workers that hold one replica together, see SplitLearner
   std::size_t minibatch = 64;  ///< samples; of all workers together where they share minibatches. 0: all of a block
   MinibatchSearchOptions minibatch_search;
-  int sweeps = 10;              ///< at most
+  int sweeps = 10;              ///< at most; 0: pretraining only
   double target_error = -1;     ///< ends with the first sweep whose validation error is no larger; below 0: none
   std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
   std::size_t blocks = 30;      ///< M
@@ -40,7 +41,8 @@ struct Options {
   bool balance = false;         ///< shares of the data by the measured speed of the workers, see Balance
   std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks
 
-  std::string init;  ///< checkpoint to start from
+  std::string init;                ///< checkpoint to start from
+  PretrainingOptions pretraining;  ///< instead of it
 
   /// Sweeps before this one are trained as by one worker (CNTK's parallelizationStartEpoch): worker 0 does, and the others
   /// have what they would have if all did the same.

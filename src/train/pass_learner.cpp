@@ -35,6 +35,23 @@ backend::LossSum PassLearner::gradient(const Stage& stage, std::size_t samples, 
   return sum;
 }
 
+backend::LossSum PassLearner::descend(std::size_t samples, const NextBatch& next, const optim::Step& step) {
+  if (samples == 0) return {};
+  const float keep = optimiser().keep(step);
+  const backend::LossSum sum = pass_until_last_loss(samples, next, keep);
+  nn::GradientSink sink = sink_of_last_piece(samples, keep);
+  if (optimiser().descends()) {
+    sink.descent = {step.rate, step.decay, parameters()};
+    backward(sink, [](core::Range) {});
+  } else if (optimiser().needs_all()) {
+    backward(sink, [](core::Range) {});
+    optimiser().update(device(), {0, parameters().size()}, step, parameters());
+  } else {
+    backward(sink, [&](core::Range range) { optimiser().update(device(), range, step, parameters()); });
+  }
+  return sum;
+}
+
 backend::LossSum PassLearner::pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep) {
   backend::LossSum sum;
   nn::GradientSink sink{optimiser().gradients(), keep};
@@ -45,9 +62,7 @@ backend::LossSum PassLearner::pass_until_last_loss(std::size_t samples, const Ne
     }
     last_piece_ = next(std::min(samples - done, largest_batch()));
     done += last_piece_.size();
-    const backend::LossSum part = do_pass(last_piece_);
-    sum.loss += part.loss;
-    sum.errors += part.errors;
+    sum += do_pass(last_piece_);
   }
   return sum;
 }
@@ -66,9 +81,7 @@ backend::LossSum PassLearner::evaluate(std::size_t samples, const NextBatch& nex
   for (std::size_t done = 0; done < samples;) {
     const data::Batch batch = next(std::min(samples - done, largest_batch()));
     done += batch.size();
-    const backend::LossSum part = do_pass(batch);
-    sum.loss += part.loss;
-    sum.errors += part.errors;
+    sum += do_score(batch);
   }
   return sum;
 }

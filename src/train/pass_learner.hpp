@@ -12,6 +12,7 @@ class PassLearner : public Learner {
   std::vector<Stage> stages(std::size_t elements) const override;
   backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next,
                             const optim::Step& step) override;
+  backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step) override;
   backend::LossSum evaluate(std::size_t samples, const NextBatch& next) override;
 
  protected:
@@ -31,6 +32,9 @@ class PassLearner : public Learner {
 
   /// Forward pass and loss, whose gradient then lies where the backward pass begins.
   virtual backend::LossSum do_pass(const data::Batch& batch) = 0;
+
+  /// What the samples say of the parameters.
+  virtual backend::LossSum do_score(const data::Batch& batch) { return do_pass(batch); }
 
   /// Every layer once, from the last to the first. See nn::Model.
   virtual void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,

@@ -5,6 +5,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/split.hpp"
+#include "train/pretraining.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -73,6 +74,8 @@ Source open_source(const Options& options, int workers) {
   const int own = replicas(options, workers);
   Source source = open_evaluation(options);
   check_split(options, source.network);
+  check_pretraining(options, *source.network);
+  check_pretraining_data(options, *source.dataset);
   const std::size_t splits = splits_per_block(options, own);
   const std::size_t blocks = blocks_of(options, source.info.samples[0], own);
   auto partition = data::Partition::find(*source.dataset, splits, blocks, options.seed);
@@ -86,6 +89,7 @@ Source imagine_source(const Options& options, int workers) {
   Source source;
   source.network = network_of(options);
   check_split(options, source.network);
+  check_pretraining(options, *source.network);
   source.info =
       options.data.empty() ? imaginary_info(options, source.network->layers) : data::Dataset::open(options.data)->info();
   check_fit(options, source);

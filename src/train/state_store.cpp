@@ -16,6 +16,14 @@ namespace {
 
 std::string pointer_of(const std::string& folder) { return folder + "/latest.json"; }
 
+core::Json read_pointer(const std::string& folder) {
+  std::ifstream in(pointer_of(folder));
+  core::Json pointer = core::Json::parse(in, nullptr, false);
+  if (pointer.is_discarded() || !pointer.contains("set") || !pointer.contains("workers") || !pointer.contains("phase"))
+    throw core::ConfigError(core::format("'{}' is damaged", pointer_of(folder)));
+  return pointer;
+}
+
 /// What each worker does with files; a mistake of one is everybody's.
 void together(comm::Communicator& comm, const std::function<void()>& action) {
   std::string mistake;
@@ -37,21 +45,21 @@ std::string StateStore::file_of(const std::string& name) const {
   return core::format("{}/{}/worker-{:05}.h5", folder_, name, worker_.rank());
 }
 
-void StateStore::save(const SavedState& state, const std::string& name) {
+void StateStore::save(const SavedState& state, const std::string& name, int phase) {
   together(worker_.comm(), [&] {
     fs::create_directories(fs::path(folder_) / name);
     state.write(file_of(name));
   });
   together(worker_.comm(), [&] {
-    if (worker_.rank() == 0) point_to(name);
+    if (worker_.rank() == 0) point_to(name, phase);
   });
 }
 
 // Sets that are not the latest any more, and those that never were, can go.
-void StateStore::point_to(const std::string& name) const {
+void StateStore::point_to(const std::string& name, int phase) const {
   core::FileReplacement replacement(pointer_of(folder_));
   std::ofstream out(replacement.temporary_path());
-  out << core::Json{{"set", name}, {"workers", worker_.size()}}.dump() << "\n";
+  out << core::Json{{"set", name}, {"workers", worker_.size()}, {"phase", phase}}.dump() << "\n";
   out.close();
   if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", pointer_of(folder_)));
   replacement.commit();
@@ -59,11 +67,10 @@ void StateStore::point_to(const std::string& name) const {
     if (entry.is_directory() && entry.path().filename() != name) fs::remove_all(entry.path());
 }
 
+int StateStore::phase_in(const std::string& folder) { return exists(folder) ? int{read_pointer(folder)["phase"]} : 0; }
+
 std::string StateStore::latest() const {
-  std::ifstream in(pointer_of(folder_));
-  const core::Json pointer = core::Json::parse(in, nullptr, false);
-  if (pointer.is_discarded() || !pointer.contains("set") || !pointer.contains("workers"))
-    throw core::ConfigError(core::format("'{}' is damaged", pointer_of(folder_)));
+  const core::Json pointer = read_pointer(folder_);
   if (const int workers = pointer["workers"]; workers != worker_.size())
     throw core::ConfigError(
         core::format("'{}' was left by {} workers and cannot be taken up by {}: each has a part of the state", folder_,

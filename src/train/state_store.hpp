@@ -18,8 +18,11 @@ class StateStore {
   /// Whether there is something to take up; the same on every worker.
   static bool exists(const std::string& folder);
 
+  /// The phase of the run that it belongs to; 0 where nothing can be taken up.
+  static int phase_in(const std::string& folder);
+
   /// Collective. name: of the set, new each time. Throws ConfigError, the set before being as it was.
-  void save(const SavedState& state, const std::string& name);
+  void save(const SavedState& state, const std::string& name, int phase);
 
   /// This worker's state in the last complete set. Collective. Throws ConfigError: a damaged file, another number of
   /// workers.
@@ -30,7 +33,7 @@ class StateStore {
 
  private:
   std::string file_of(const std::string& name) const;
-  void point_to(const std::string& name) const;
+  void point_to(const std::string& name, int phase) const;
   std::string latest() const;
 
   comm::Worker& worker_;

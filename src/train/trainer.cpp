@@ -16,6 +16,7 @@
 #include "train/network_learner.hpp"
 #include "train/phase.hpp"
 #include "train/place.hpp"
+#include "train/pretraining.hpp"
 #include "train/split_learner.hpp"
 #include "train/state_store.hpp"
 #include "train/sweep_walk.hpp"
@@ -37,7 +38,7 @@ class Trainer {
  public:
   /// worker: among those it agrees with. everybody: among all of the run.
   Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
-          const MakeLearner& make_learner, const Output& output);
+          const MakeLearner& make_learner, const Output& output, std::span<const float> initial);
   Result run();
 
  private:
@@ -58,7 +59,7 @@ class Trainer {
   void remember_best();
   void go_back_to_best();
   void report(double rate);
-  void write_model();
+  void write_model(int sweeps);
   core::State describe_state();
   void save_state();
   void resume();
@@ -73,6 +74,7 @@ class Trainer {
   const Options& options_;
   const Source& source_;
   Output output_;
+  std::span<const float> initial_;
   StateStore store_;
   PhaseTimes times_;
   PhaseTimes reported_;
@@ -94,12 +96,13 @@ class Trainer {
 };
 
 Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
-                 const MakeLearner& make_learner, const Output& output)
+                 const MakeLearner& make_learner, const Output& output, std::span<const float> initial)
     : worker_(worker),
       everybody_(everybody),
       options_(options),
       source_(source),
       output_(output),
+      initial_(initial),
       store_(everybody, output.state_folder),
       schedule_(optim::make_schedule(options.schedule)),
       blocks_(worker, options, source, make_learner, largest_minibatch(worker, options, source), times_),
@@ -116,7 +119,10 @@ Result Trainer::run() {
   explain();
   if (parallel()) become_parallel();  // making ready is no part of the training
   start_s_ = worker_.comm().now_s();
-  if (output_.resume && can_resume(output_.state_folder)) resume();
+  if (output_.resume && can_resume(output_.state_folder))
+    resume();
+  else if (!initial_.empty())
+    write_model(0);
   for (; sweep_ <= options_.sweeps; ++sweep_) {
     if (parallel() && !strategy_started_) become_parallel();
     if (block_ == 0 && search_before(options_.minibatch_search, sweep_)) tune_minibatch();
@@ -125,14 +131,18 @@ Result Trainer::run() {
     result_.sweeps = sweep_;
     if (reached_target()) break;
   }
+  if (options_.sweeps == 0) score_sweep();
   result_.training_s = worker_.comm().now_s() - start_s_;
-  result_.test = evaluator_.score(data::Subset::test);
+  if (output_.last_phase)
+    result_.test = evaluator_.score(data::Subset::test);
+  else
+    result_.model = learner().snapshot();
   result_.times = times_;
   result_.data_wait_s = walk_.data_wait_s();
   result_.timing_only = !learner().computes();
   if (strategy_started_) take_down(blocks_.strategy().report(worker_));
   if (leads()) result_.parameters_sha256 = learner().model_sha256();
-  if (!output_.state_folder.empty()) store_.clear();
+  if (!output_.state_folder.empty() && output_.last_phase) store_.clear();
   return result_;
 }
 
@@ -147,6 +157,7 @@ void Trainer::check() {
 }
 
 void Trainer::explain() {
+  if (!output_.last_phase || options_.sweeps == 0) return;
   take_down(blocks_.strategy().explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
                                         static_cast<double>(source_.partition->blocks())}));
   if (output_.progress == nullptr) return;
@@ -180,7 +191,7 @@ void Trainer::start() {
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   }
-  shows_model_ = output_.folder != nullptr;
+  shows_model_ = output_.folder != nullptr && output_.last_phase;
   if (learner().talks()) {
     double wanted = shows_model_ ? 1 : 0;
     comm::sum_in_rank_order(everybody_.comm(), {&wanted, 1});
@@ -191,6 +202,7 @@ void Trainer::start() {
 }
 
 void Trainer::load_initial_model() {
+  if (!initial_.empty()) return learner().restore(initial_);
   if (options_.init.empty()) return learner().initialise(options_.seed);
   const Checkpoint checkpoint = read_checkpoint(options_.init);
   if (checkpoint.parameters.size() != learner().model_size() || checkpoint.model != options_.model)
@@ -264,7 +276,7 @@ void Trainer::finish_sweep() {
   const double rate = schedule_->rate();
   if (parallel()) blocks_.strategy().show_model(worker_, blocks_.replica());
   validate();
-  write_model();
+  write_model(sweep_);
   report(rate);
   const bool last = sweep_ == options_.sweeps || reached_target();
   if (schedule_->observe(sweep_, result_.valid.loss))
@@ -281,9 +293,11 @@ void Trainer::score_sweep() {
   const Phase validate(worker_, core::Activity::validate, times_.validate_s);
   std::array<double, 3> sums{sums_.loss, sums_.errors, sums_.samples};
   comm::sum_in_rank_order(worker_.comm(), sums);
-  result_.train = learner().score(sums[0], sums[1], sums[2]);
+  result_.train = learner().score({sums[0], sums[1], sums[2]});
   result_.samples += static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
+  if (learner().has_free_energy())
+    result_.train.free_energy = evaluator_.score(data::Subset::train, source_.samples(data::Subset::valid)).free_energy;
 }
 
 void Trainer::validate() {
@@ -309,40 +323,32 @@ void Trainer::go_back_to_best() {
   worker_.run_kernels([&](backend::Device& device) { learner().optimiser().forget(device); });
   if (parallel()) blocks_.start_strategy();
   result_.valid = best_score_;
-  write_model();
+  write_model(sweep_);
 }
 
-void Trainer::write_model() {
+void Trainer::write_model(int sweeps) {
   if (!shows_model_) return;
   const std::vector<float> model = learner().snapshot();
   if (output_.folder == nullptr || !learner().computes()) return;
   write_checkpoint(output_.folder->file("checkpoint.h5"),
-                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweep_), model});
+                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweeps), model});
 }
 
 void Trainer::report(double rate) {
   const double time_s = worker_.comm().now_s() - start_s_;
-  if (output_.folder != nullptr)
-    output_.folder->record({{"sweep", sweep_},
-                            {"samples", result_.samples},
-                            {"learning_rate", rate},
-                            {"minibatch", minibatch_},
-                            {"train_loss", result_.train.loss},
-                            {"train_error", result_.train.error},
-                            {"valid_loss", result_.valid.loss},
-                            {"valid_error", result_.valid.error},
-                            {"time_s", time_s},
-                            {"optimise_s", times_.optimise_s - reported_.optimise_s},
-                            {"aggregate_s", times_.aggregate_s - reported_.aggregate_s},
-                            {"validate_s", times_.validate_s - reported_.validate_s},
-                            {"data_s", times_.data_s - reported_.data_s}});
+  if (output_.folder != nullptr) {
+    core::Json record{{"sweep", sweep_}, {"samples", result_.samples}, {"learning_rate", rate}, {"minibatch", minibatch_}};
+    record.update(learner().record(result_.train, result_.valid));
+    record.update({{"time_s", time_s},
+                   {"optimise_s", times_.optimise_s - reported_.optimise_s},
+                   {"aggregate_s", times_.aggregate_s - reported_.aggregate_s},
+                   {"validate_s", times_.validate_s - reported_.validate_s},
+                   {"data_s", times_.data_s - reported_.data_s}});
+    output_.folder->record(record);
+  }
   reported_ = times_;
   if (output_.progress == nullptr) return;
-  const std::string scores =
-      learner().computes()
-          ? core::format("train loss {:.4f} error {:6.2f} %   valid loss {:.4f} error {:6.2f} %   ", result_.train.loss,
-                         100 * result_.train.error, result_.valid.loss, 100 * result_.valid.error)
-          : std::string{};
+  const std::string scores = learner().computes() ? learner().describe(result_.train, result_.valid) : std::string{};
   output_.progress->say(core::format("sweep {:3}  rate {:<8.4g} {}{:.4g} s", sweep_, rate, scores, time_s));
 }
 
@@ -359,6 +365,7 @@ core::State Trainer::describe_state() {
   };
   all.add("parameters", learner().parameters());
   add("optimiser", of(learner().optimiser()));
+  add("learner", of(learner()));
   if (strategy_started_) add("strategy", of(blocks_.strategy()));
   add("balance", of(blocks_));
   add("schedule", of(*schedule_));
@@ -383,7 +390,7 @@ void Trainer::save_state() {
   core::State state = describe_state();
   place.describe_state(state);
   state.add("best", best_);
-  store_.save(SavedState(state, worker_.device()), core::format("{}-{}", sweep_, block_));
+  store_.save(SavedState(state, worker_.device()), core::format("{}-{}-{}", output_.phase, sweep_, block_), output_.phase);
 }
 
 void Trainer::resume() {
@@ -419,21 +426,50 @@ void Trainer::resume() {
 
 bool can_resume(const std::string& state_folder) { return StateStore::exists(state_folder); }
 
-Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
+int saved_phase(const std::string& state_folder) { return StateStore::phase_in(state_folder); }
+
+namespace {
+
+Result train_network(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
+                     std::span<const float> initial) {
   const int holders = options.model_parallel;
-  if (holders == 1) return train(worker, options, source, network_learners(source.network, options), output);
+  if (holders == 1) return train(worker, options, source, network_learners(source.network, options), output, initial);
   comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
   comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
-  Trainer trainer(others, worker, options, source, split_learners(peers, source.network, options), output);
+  Trainer trainer(others, worker, options, source, split_learners(peers, source.network, options), output, initial);
   const comm::TaskGuard guard(worker);
   return trainer.run();
 }
 
+}  // namespace
+
+Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
+  if (options.pretraining.sweeps == 0) return train_network(worker, options, source, output, {});
+  Result before;
+  const std::vector<float> initial = pretrain(worker, options, source, output, before);
+  Output of_network = output;
+  of_network.phase = static_cast<int>(phases(options).size()) - 1;
+  of_network.resume = output.resume && saved_phase(output.state_folder) == of_network.phase;
+  Result result = train_network(worker, options, source, of_network, initial);
+  result.pretraining_s = before.pretraining_s;
+  result.pretraining_samples = before.pretraining_samples;
+  return result;
+}
+
 Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
-             const Output& output) {
-  Trainer trainer(worker, worker, options, source, make_learner, output);
+             const Output& output, std::span<const float> initial) {
+  Trainer trainer(worker, worker, options, source, make_learner, output, initial);
   const comm::TaskGuard guard(worker);
   return trainer.run();
+}
+
+void serve(comm::Worker& everyone, int workers, const Options& options, const Output& output) {
+  const std::vector<Options> all = phases(options);
+  for (auto phase = static_cast<std::size_t>(output.resume ? saved_phase(output.state_folder) : 0); phase < all.size();
+       ++phase) {
+    make_strategy(all[phase])->serve(everyone, workers);
+    if (phase + 1 < all.size()) comm::barrier(everyone.comm());
+  }
 }
 
 }  // namespace paragrad::train

@@ -50,6 +50,20 @@ class Runs(CliTest):
         self.assertEqual([r.get("sweep") for r in records], [1, 2, None])
         self.assertEqual(records[-1]["parameters_sha256"], weights(result))
 
+    def test_a_run_folder_repeats_a_pretrained_run(self):
+        out = self.folder / "pretrained"
+        task = ["8-12-9-6" if argument.startswith("8-") else argument for argument in self.task]
+        first = run("simulate", "--workers", 2, "--platform", PLATFORM, *task, "--strategy", "bmuf", "--pretrain-sweeps", "2",
+                    "--pretrain-learning-rate", "0.01,0.05", "--visible-units", "gaussian", "--out", out)
+        again = run("simulate", "--config", out / "config.toml", "--out", self.folder / "pretrained-again")
+        self.assertEqual(weights(again), weights(first))
+        records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([(r.get("phase"), r.get("layer"), r.get("sweep"), r.get("learning_rate")) for r in records],
+                         [("pretrain", 1, 1, 0.01), ("pretrain", 1, 2, 0.01), ("pretrain", 2, 1, 0.05), ("pretrain", 2, 2, 0.05),
+                          (None, None, 1, 0.1), (None, None, 2, 0.1), (None, None, None, None)])
+        self.assertEqual(records[-1]["pretraining_samples"], 2 * 2 * 500)
+        self.assert_refused(self.simulate(1, "--pretrain-sweeps", "1"), "numbers from 0 to 1", "--visible-units gaussian")
+
     def test_an_earlier_run_is_kept_unless_told_otherwise(self):
         out = self.folder / "kept"
         self.simulate(1, "--out", out)

@@ -69,6 +69,25 @@ class Worlds(CliTest):
                 self.assertEqual(weights(self.simulate(workers, *options)),
                                  weights(run("train", *self.task, *options, ranks=workers)))
 
+    def test_pretrained_layers_end_in_the_same_weights_in_both_worlds(self):
+        for strategy in ("data_parallel", "model_averaging", "bmuf", "slowmo"):
+            for more in ([], ["--cd-steps", "2", "--persistent-chains", "true", "--pretrain-activations", "mean"],
+                         ["--sparsity-target", "0.1", "--sparsity-cost", "0.1", "--sweeps", "0"]):
+                with self.subTest(strategy=strategy, more=more):
+                    options = ["--strategy", strategy, "--pretrain-sweeps", "2", "--pretrain-learning-rate", "0.01",
+                               "--visible-units", "gaussian", *more]
+                    task = [a for a in self.task if a not in ("--sweeps", "2")] if "--sweeps" in more else self.task
+                    real = run("train", *task, *options, ranks=3)
+                    emulated = run("simulate", "--workers", 3, "--platform", PLATFORM, *task, *options)
+                    self.assertEqual(weights(emulated), weights(real))
+
+    def test_servers_of_their_own_serve_every_training_of_a_pretrained_run(self):
+        options = ["--strategy", "async_sgd", "--servers", "1", "--pretrain-sweeps", "1", "--pretrain-learning-rate", "0.01",
+                   "--visible-units", "gaussian"]
+        weights(run("train", *self.task, *options, ranks=3))
+        alone = ["--optimiser", "nesterov", *options]
+        self.assertEqual(weights(run("train", *self.task, *alone, ranks=2)), weights(self.simulate(1, *alone)))
+
     def test_gradients_of_32_bits_are_uncompressed(self):
         options = ["--strategy", "data_parallel"]
         self.assertEqual(weights(self.simulate(3, *options, "--gradient-bits", "32")), weights(self.simulate(3, *options)))

@@ -25,8 +25,7 @@ TEST_CASE("every hidden layer is a machine, the output layer none", "[rbm]") {
   CHECK(machines[0].visible == 6);
   CHECK(machines[0].hidden == 5);
   CHECK(machines[1].visible == 5);
-  CHECK(place_in_network(machines, 0) == core::Range{0, 35});
-  CHECK(place_in_network(machines, 1) == core::Range{35, 35 + 24});
+  CHECK(machines[1].layer().size() == 24);
 }
 
 TEST_CASE("networks that are no stack of machines are refused", "[rbm]") {
@@ -92,7 +91,7 @@ TEST_CASE("machines learned one after the other raise what the lower bound of th
   const auto machines = machines_of(*layers, "4-4-3-2");
   const Patterns data(4, {3, 12}, 30);
   const auto rows = rows_from(0, data.samples);
-  std::vector<float> network(35);
+  std::vector<float> network(20 + 15);
   for (std::size_t l = 0; l < machines.size(); ++l) {
     LayersBelow below(*device, layers, l, Activations::sampled, data.samples);
     Rbm rbm(*device, machines[l], {}, data.samples);
@@ -110,7 +109,7 @@ TEST_CASE("machines learned one after the other raise what the lower bound of th
       rbm.gradient({g, 0, nn::GradientSink::Descent{0.2f / 60, 0, parameters}}, nobody);
     }
     CHECK(error() < 0.5 * before);
-    const core::Range place = place_in_network(machines, l);
-    std::copy_n(parameters.begin(), place.size(), network.begin() + static_cast<std::ptrdiff_t>(place.begin));
+    std::copy_n(parameters.begin(), machines[l].layer().size(),
+                network.begin() + static_cast<std::ptrdiff_t>(below.parameter_count()));
   }
 }

@@ -199,7 +199,7 @@ TEST_CASE("a machine whose chains are put back goes on as if nothing had been", 
   const Case c;
   const Options options{.cd_steps = 2, .persistent = true};
   Rbm first(*device, c.shape, options, samples), second(*device, c.shape, options, samples);
-  gradient_of(first, c.parameters, c.v_of(0, 5), c.rows_of(0, 5), draws);  // some chains begin later
+  gradient_of(first, c.parameters, c.v_of(0, 5), c.rows_of(0, 5), draws);  // some chains stay where they are
   gradient_of(first, c.parameters, c.v, c.rows, draws);
   core::State from, to;
   first.describe_state(from);

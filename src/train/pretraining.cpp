@@ -1,0 +1,149 @@
+#include "train/pretraining.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "comm/allreduce.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "rbm/deep_belief_net.hpp"
+#include "train/rbm_learner.hpp"
+
+namespace paragrad::train {
+namespace {
+
+Options phase_of(const Options& options, std::size_t machine) {
+  const PretrainingOptions& pretraining = options.pretraining;
+  Options phase = options;
+  phase.sweeps = pretraining.sweeps;
+  phase.schedule = {};
+  phase.schedule.initial_rate = pretraining.rates[pretraining.rates.size() == 1 ? 0 : machine];
+  phase.rate_per = "minibatch";
+  phase.momentum = pretraining.momentum;
+  phase.momentum_time_constant = 0;
+  phase.unit_gain = false;
+  phase.l2 = pretraining.l2;
+  phase.minibatch = pretraining.minibatch;
+  phase.minibatch_search = {};
+  phase.target_error = -1;
+  phase.parallel_start_sweep = 1;
+  phase.strategy_options.server.record.clear();  // an order is that of the network's training
+  return phase;
+}
+
+void check_numbers(const PretrainingOptions& options, std::size_t machines) {
+  if (options.rates.size() != 1 && options.rates.size() != machines)
+    throw core::ConfigError(core::format("--pretrain-learning-rate has {} rates for {} layers: give one, or one for each",
+                                         options.rates.size(), machines));
+  for (const double rate : options.rates)
+    if (!(rate > 0)) throw core::ConfigError(core::format("--pretrain-learning-rate {} must be above 0", rate));
+  if (options.minibatch == 0) throw core::ConfigError("--pretrain-minibatch needs at least one sample");
+  if (!(options.weight_deviation >= 0))
+    throw core::ConfigError(core::format("--pretrain-weight-deviation {} must be 0 or more", options.weight_deviation));
+  rbm::check(options.machine);
+  rbm::parse_activations(options.activations);
+  rbm::parse_visible_units(options.visible_units);
+}
+
+std::string describe(const Machine& machine, const PretrainingOptions& options) {
+  const rbm::Options& how = options.machine;
+  return core::format("layer {} of {}, {}-{}, is pretrained by {}-{}", machine.index + 1, machine.count,
+                      machine.shape.visible, machine.shape.hidden, how.persistent ? "PCD" : "CD", how.cd_steps);
+}
+
+/// One machine's training, whose outcome joins the layers below.
+class Pretraining {
+ public:
+  Pretraining(comm::Worker& worker, const Options& options, const Source& source, const Output& output)
+      : worker_(worker), options_(options), source_(source), output_(output) {}
+
+  Result train_machine(std::size_t index, std::span<const rbm::Shape> machines, std::vector<float> below) {
+    const auto machine = std::make_shared<const Machine>(
+        Machine{source_.network, index, machines.size(), machines[index], machines[index].layout(), std::move(below)});
+    const Options phase = phase_of(options_, index);
+    Output output = output_;
+    output.phase = static_cast<int>(index);
+    output.last_phase = false;
+    output.resume = output_.resume && saved_phase(output_.state_folder) == output.phase;
+    if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
+    Result result = train(worker_, phase, source_, rbm_learners(machine, phase, worker_.rank()), output);
+    // Servers of this training must not meet requests of the next.
+    if (make_strategy(phase)->has_servers()) comm::barrier(worker_.everyone().comm());
+    return result;
+  }
+
+ private:
+  comm::Worker& worker_;
+  const Options& options_;
+  const Source& source_;
+  const Output& output_;
+};
+
+}  // namespace
+
+std::vector<Options> phases(const Options& options) {
+  std::vector<Options> result;
+  if (options.pretraining.sweeps > 0) {
+    const std::size_t machines = rbm::machines_of(nn::make_layers(options.model), options.model).size();
+    for (std::size_t machine = 0; machine < machines; ++machine) result.push_back(phase_of(options, machine));
+  }
+  result.push_back(options);
+  return result;
+}
+
+void check_pretraining(const Options& options, const nn::Network& network) {
+  if (options.pretraining.sweeps == 0) {
+    if (options.sweeps == 0)
+      throw core::ConfigError("with --sweeps 0 nothing is trained: give sweeps, or --pretrain-sweeps");
+    return;
+  }
+  check_numbers(options.pretraining, rbm::machines_of(network.layers, options.model).size());
+  if (!options.init.empty())
+    throw core::ConfigError("--init is a model to start from, and --pretrain-sweeps makes one: give one of them");
+  if (options.model_parallel > 1)
+    throw core::ConfigError(
+        "machines are not split among workers: pretrain without --model-parallel (and with --sweeps 0), then give the "
+        "checkpoint to --init");
+  if (options.strategy_options.server.replay)
+    throw core::ConfigError(
+        "an order to be replayed is that of the network's training: pretrain with --sweeps 0, then give the checkpoint to "
+        "--init");
+}
+
+void check_pretraining_data(const Options& options, const data::Dataset& dataset) {
+  if (options.pretraining.sweeps == 0 ||
+      rbm::parse_visible_units(options.pretraining.visible_units) == rbm::VisibleUnits::gaussian)
+    return;
+  const std::size_t samples = std::min<std::size_t>(dataset.info().samples[0], 1000);
+  std::vector<float> features(dataset.info().dim);
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    dataset.decode(dataset.row(data::Subset::train, sample), features);
+    for (const float feature : features)
+      if (!(feature >= 0 && feature <= 1))
+        throw core::ConfigError(
+            core::format("'{}' has a feature of {} in sample {}, and binomial units see numbers from 0 to 1: choose "
+                         "--visible-units gaussian",
+                         dataset.info().path, feature, sample));
+  }
+}
+
+std::vector<float> pretrain(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
+                            Result& result) {
+  const std::vector<rbm::Shape> machines = rbm::machines_of(source.network->layers, options.model);
+  const auto first = static_cast<std::size_t>(output.resume ? saved_phase(output.state_folder) : 0);
+  Pretraining pretraining(worker, options, source, output);
+  std::vector<float> below;
+  for (std::size_t index = first; index < machines.size(); ++index) {
+    Result one = pretraining.train_machine(index, machines, std::move(below));
+    below = std::move(one.model);
+    result.pretraining_s += one.training_s;
+    result.pretraining_samples += one.samples;
+  }
+  if (!worker.device().computes() || first == machines.size()) return {};
+  std::vector<float> network(source.network->parameter_count());
+  nn::initialise(source.network->layers, options.seed, network);
+  std::ranges::copy(below, network.begin());
+  return network;
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,89 @@
+#include "train/rbm_learner.hpp"
+
+#include <algorithm>
+
+#include "core/format.hpp"
+#include "train/step_sizes.hpp"
+
+namespace paragrad::train {
+namespace {
+
+/// Those of a machine above others see their binomial units.
+rbm::Options options_of(const PretrainingOptions& options, std::size_t index) {
+  rbm::Options result = options.machine;
+  result.visible = index == 0 ? rbm::parse_visible_units(options.visible_units) : rbm::VisibleUnits::binomial;
+  return result;
+}
+
+double gap(const Score& train, const Score& valid) { return valid.free_energy - train.free_energy; }
+
+}  // namespace
+
+RbmLearner::RbmLearner(backend::Device& device, std::shared_ptr<const Machine> machine, const Options& options, int rank,
+                       std::size_t minibatch, bool bare_gradient)
+    : PassLearner(device, machine->layout, update_rule(options), bare_gradient),
+      machine_(std::move(machine)),
+      weight_deviation_(options.pretraining.weight_deviation),
+      layers_below_(device, {machine_->network, &machine_->network->layers}, machine_->index,
+                    rbm::parse_activations(options.pretraining.activations), piece(minibatch)),
+      below_(device.allocate(layers_below_.parameter_count())),
+      rbm_(device, machine_->shape, options_of(options.pretraining, machine_->index), piece(minibatch),
+           static_cast<std::uint32_t>(static_cast<std::size_t>(rank) * piece(minibatch))),
+      draws_{.seed = options.seed,
+             .layer = static_cast<std::uint32_t>(machine_->index),
+             .layers = static_cast<std::uint32_t>(machine_->count)} {
+  if (computes()) std::ranges::copy(machine_->below, below_.span().begin());
+}
+
+void RbmLearner::do_initialise(std::uint64_t seed, std::span<float> model) const {
+  rbm::initialise(machine_->shape, weight_deviation_,
+                  core::RandomStream(seed, core::Purpose::initial_weights, static_cast<std::uint32_t>(machine_->index)),
+                  model);
+}
+
+std::vector<float> RbmLearner::snapshot() {
+  if (!computes()) return {};
+  std::vector<float> result(below_.span().begin(), below_.span().end());
+  const std::span<float> layer = machine_->shape.layer().of(parameters());
+  result.insert(result.end(), layer.begin(), layer.end());
+  return result;
+}
+
+void RbmLearner::describe_state(core::State& state) {
+  state.add("below", below_.span());
+  rbm_.describe_state(state);
+}
+
+backend::LossSum RbmLearner::do_pass(const data::Batch& batch) {
+  const auto seen = layers_below_.pass(below_.span(), batch.features, batch.rows, draws_);
+  return {.loss = rbm_.contrast(parameters(), seen, batch.rows, draws_)};
+}
+
+// Layers below draw the same in every sweep, so that sweeps can be compared.
+backend::LossSum RbmLearner::do_score(const data::Batch& batch) {
+  rbm::Draws same = draws_;
+  same.sweep = 0;
+  const auto seen = layers_below_.pass(below_.span(), batch.features, batch.rows, same);
+  return {.loss = rbm_.reconstruction_error(parameters(), seen), .free_energy = rbm_.free_energy(parameters(), seen)};
+}
+
+core::Json RbmLearner::record(const Score& train, const Score& valid) const {
+  return {{"phase", "pretrain"},
+          {"layer", machine_->index + 1},
+          {"train_reconstruction_error", train.loss},
+          {"valid_reconstruction_error", valid.loss},
+          {"free_energy_gap", gap(train, valid)}};
+}
+
+std::string RbmLearner::describe(const Score& train, const Score& valid) const {
+  return core::format("reconstruction error {:.4f}   valid {:.4f}   free-energy gap {:.4f}   ", train.loss, valid.loss,
+                      gap(train, valid));
+}
+
+MakeLearner rbm_learners(std::shared_ptr<const Machine> machine, const Options& options, int rank) {
+  return [machine = std::move(machine), &options, rank](backend::Device& device, std::size_t minibatch, bool bare_gradient) {
+    return std::make_unique<RbmLearner>(device, machine, options, rank, minibatch, bare_gradient);
+  };
+}
+
+}  // namespace paragrad::train
