@@ -19,6 +19,8 @@ def print_tables(runner: Runner, results: Results) -> None:
     if not runner.experiment.tables:
         return print_training_table(runner, results)
     for table in runner.experiment.tables:
+        if not any(any_of(table.get("runs", ["*"]), run.name) for run in runner.experiment.runs):
+            continue  # not in this size
         print(f"\n{runner.experiment.name}, {runner.experiment.size}: {table.get('title', '')}")
         lines = (crossed if "rows" in table else listed)(runner, results, table)
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
@@ -33,10 +35,17 @@ def mean_of(runner: Runner, results: Results, run: str, metric: str) -> float:
 
 
 def listed(runner: Runner, results: Results, table: dict[str, Any]) -> list[list[str]]:
-    """One line per run that matches `runs`, one column per metric in `columns`."""
+    """One line per run that matches `runs`, one column per metric in `columns`: "-" where others have it and the run has not."""
     runs = [run.name for run in runner.experiment.runs if any_of(table.get("runs", ["*"]), run.name)]
-    return [["run", *table["columns"]]] + [
-        [run, *(f"{mean_of(runner, results, run, metric):.5g}" for metric in table["columns"])] for run in runs]
+    shown = [result for of_data in results.values() for run in runs for result in of_data[run].values()]
+
+    def cell(run: str, metric: str) -> str:
+        missing = all(metric not in result for of_data in results.values() for result in of_data[run].values())
+        if missing and any(metric in result for result in shown):
+            return "-"
+        return f"{mean_of(runner, results, run, metric):.5g}"
+
+    return [["run", *table["columns"]]] + [[run, *(cell(run, metric) for metric in table["columns"])] for run in runs]
 
 
 def crossed(runner: Runner, results: Results, table: dict[str, Any]) -> list[list[str]]:

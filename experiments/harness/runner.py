@@ -185,7 +185,8 @@ class Runner:
 def result_of(folder: Path) -> dict[str, Any]:
     """What the manifest says under "result", and a few facts of the run."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    result = {key: math.nan if value is None else value for key, value in manifest["result"].items()}
+    found = manifest["result"] | manifest["result"].get("strategy", {})
+    result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
     if "samples" in result:
         result["samples_per_s"] = result["samples"] / result["training_s"]
     for name in ("splits", "blocks", "workers"):
