@@ -1,5 +1,7 @@
 #include "app/pretraining_arguments.hpp"
 
+#include "core/format.hpp"
+
 namespace paragrad::app {
 
 void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& options) {
@@ -14,6 +16,7 @@ void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& option
   parser
       .add_option("--pretrain-learning-rate", options.rates, "per minibatch: one, or one for each hidden layer with commas")
       ->delimiter(',')
+      ->default_str(core::format("{}", fmt::join(options.rates, ",")))  // in a form that can be read back
       ->group(group);
   parser.add_option("--pretrain-momentum", options.momentum, "per minibatch")->group(group);
   parser.add_option("--pretrain-l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample")

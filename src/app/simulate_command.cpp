@@ -27,6 +27,7 @@ struct SimulationArguments {
   int host_threads = 0;
   double device_rate = 0;
   int nodes = 0;
+  int devices_per_node = 0;
   std::string fast_collectives = "auto";
 };
 
@@ -65,6 +66,11 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
       ->group("Simulation");
   parser.add_option("--nodes", arguments.nodes, "more nodes than the platform file has (0: as many as there)")
       ->check(CLI::Range(0, 10000000))
+      ->group("Simulation");
+  parser
+      .add_option("--devices-per-node", arguments.devices_per_node,
+                  "use so many devices of each node, and the next node for the others (0: all)")
+      ->check(CLI::Range(0, 1000000))
       ->group("Simulation");
   parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
   parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
@@ -120,10 +126,26 @@ void extend(sim::Platform& platform, int nodes) {
   platform.nodes = nodes;
 }
 
+/// Faults name devices, and sockets and NICs share them out.
+void leave_devices_out(sim::Platform& platform, int devices_per_node) {
+  const int least = std::max(platform.sockets_per_node, platform.leaf.nics_per_node);
+  if (devices_per_node > platform.devices_per_node || devices_per_node < least)
+    throw core::ConfigError(
+        core::format("--devices-per-node {}: the nodes of '{}' have {} devices, of which at least {} are used",
+                     devices_per_node, platform.file, platform.devices_per_node, least));
+  if (!platform.faults.empty())
+    throw core::ConfigError(
+        core::format("--devices-per-node {}: the faults of '{}' are those of a cluster of which all devices "
+                     "are used",
+                     devices_per_node, platform.file));
+  platform.devices_per_node = devices_per_node;
+}
+
 int run(SimulationArguments& arguments, const std::string& config) {
   TrainingArguments& training = arguments.training;
   const auto start = Clock::now();
   sim::Platform platform = sim::read_platform(arguments.platform);
+  if (arguments.devices_per_node > 0) leave_devices_out(platform, arguments.devices_per_node);
   if (arguments.nodes > 0) extend(platform, arguments.nodes);
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))

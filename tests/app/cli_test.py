@@ -208,6 +208,7 @@ class Mistakes(CliTest):
             (["--momentum-time-constant", "-1"], ["time constant"]),
             (["--device-rate", "100", "--minibatch", "0"], ["--device-rate", "--minibatch"]),
             (["--nodes", "8"], ["--nodes 8", "k40m-fdr.toml", "16"]),
+            (["--devices-per-node", "5"], ["--devices-per-node 5", "k40m-fdr.toml", "4 devices"]),
             (["--io", "mmap"], ["'mmap'", "prefetch"]),
             (["--device-rate", "-3"], ["--device-rate"]),
             (["--max-blocks", "1"], ["--max-blocks", "--device meta"]),
