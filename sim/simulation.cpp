@@ -1,7 +1,9 @@
 #include "sim/simulation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "core/errors.hpp"
@@ -37,6 +39,13 @@ std::vector<std::string> casualties(const Platform& platform, double now_s) {
   return all;
 }
 
+bool died(const Platform& platform, int worker, double now_s) {
+  return std::ranges::any_of(platform.faults, [&](const Platform::Fault& fault) {
+    return fault.kind == Platform::Fault::Kind::worker && fault.id == worker && fault.factor == 0 &&
+           std::isinf(fault.duration_s) && fault.at_s <= now_s;
+  });
+}
+
 std::vector<int> start_order(int workers, std::uint64_t seed) {
   std::vector<int> order(static_cast<std::size_t>(workers));
   std::iota(order.begin(), order.end(), 0);
@@ -53,20 +62,29 @@ Report run(const Platform& platform, int workers, const Options& options, const 
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
   World world(platform, workers, options);
   for (const auto& device : devices) device->charge_by(world.call_times);
+  std::set<int> unfinished;
+  for (int rank = 0; rank < workers; ++rank) unfinished.insert(unfinished.end(), rank);
   for (const int rank : start_order(workers, options.start_order))
-    world.engine.spawn(static_cast<std::uint32_t>(rank), [&world, &body, &devices, rank] {
+    world.engine.spawn(static_cast<std::uint32_t>(rank), [&world, &body, &devices, &unfinished, rank] {
       SimCommunicator communicator(world, rank, *devices[static_cast<std::size_t>(rank)]);
       SimWorker worker(communicator);
       body(worker);
       worker.finish();
+      unfinished.erase(rank);
     });
   try {
     world.engine.run();
+  } catch (const comm::Failure&) {
+    if (world.untold) std::rethrow_exception(world.untold);  // why somebody waited in vain, and gave up
+    throw;
   } catch (const Deadlock& deadlock) {
     if (world.untold) std::rethrow_exception(world.untold);  // why somebody waits in vain
-    const auto dead = casualties(platform, to_seconds(world.engine.now()));
+    const double now_s = to_seconds(world.engine.now());
+    const auto dead = casualties(platform, now_s);
     if (dead.empty()) throw;
-    throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
+    // The others, and worker 0 before all, may have got on without those that died.
+    if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
+      throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
   return {to_seconds(world.engine.now()), world.transport.messages(),  world.transport.bytes(),
           world.engine.events(),          world.gathering.shortcuts(), world.gathering.left_out()};

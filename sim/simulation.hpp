@@ -51,7 +51,8 @@ struct Report {
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.
 /// What the workers compute, and the virtual times, depend on the arguments alone.
 /// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers and they
-/// must not share; Deadlock; comm::Failure if it comes to that after something died on the platform, which it names.
+/// must not share; Deadlock; comm::Failure if it comes to that after something died on the platform, which it names. Where a
+/// worker other than 0 died and all others come to their end without it, so does the run.
 Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body);
 
 /// Seconds that the platform's device takes for `work`.

@@ -41,6 +41,7 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
       if (session.rank() == 0) fmt::print(stderr, "paragrad: {}\n", mistake.text);
       return user_error;
     }
+    if (worker.knows_of_loss()) session.leave(success);
     return success;
   } catch (const core::ConfigError& error) {
     fail(session, error.what(), user_error);

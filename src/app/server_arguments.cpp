@@ -1,8 +1,10 @@
 #include "app/server_arguments.hpp"
 
 #include "comm/group_worker.hpp"
+#include "comm/shrinking_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "dist/parameter_server/link.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -130,9 +132,18 @@ int workers_of(const train::Options& options, int ranks) {
 void take_seat(comm::Worker& everyone, int workers, const train::Options& options, const train::Output& output,
                const std::function<void(comm::Worker&)>& train) {
   if (everyone.rank() >= workers) return train::serve(everyone, workers, options, output);
-  if (workers == everyone.size()) return train(everyone);
+  if (!has_servers(options)) return train(everyone);
   comm::GroupWorker group(everyone, 0, 1, workers);
-  train(group);
+  comm::ShrinkingWorker worker(group);
+  try {
+    train(worker);
+  } catch (const dist::LeftOut& error) {  // the others go on
+    fmt::print(stderr, "paragrad: {}\n", error.what());
+    everyone.tell_loss();
+  } catch (const dist::ServerLost&) {
+    if (worker.rank() == 0) throw;  // leads, and ends the run
+    everyone.tell_loss();
+  }
 }
 
 }  // namespace paragrad::app

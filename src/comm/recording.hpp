@@ -87,6 +87,7 @@ class RecordingWorker : private RecordingSeat, public Worker {
     inner_.join_service();
   }
   bool serves_beside() const override { return inner_.serves_beside(); }
+  void tell_loss() override { inner_.tell_loss(); }
   void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
   void start_read(std::uint64_t bytes) override { inner_.start_read(bytes); }
   void finish_read() override { inner_.finish_read(); }

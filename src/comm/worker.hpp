@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <string>
 
 #include "backend/kernels.hpp"
 #include "comm/communicator.hpp"
@@ -73,6 +74,14 @@ class Worker {
   virtual void start_read(std::uint64_t /*bytes*/) {}
   virtual void finish_read() {}
 
+  /// From now on without that peer, which is gone; those behind it move up. rank: as at the beginning, whoever has gone
+  /// since. All that are left call it before they talk again. Only a ShrinkingWorker can.
+  virtual void leave_out(int rank) { throw Failure("worker " + std::to_string(rank) + " is gone, and is needed"); }
+
+  /// Some peer is gone for good, this worker has found out, and the program goes on: at its end it must not wait for all.
+  virtual void tell_loss() { knows_of_loss_ = true; }
+  bool knows_of_loss() const { return knows_of_loss_; }
+
   /// The same seat among all that were started, where this is one in a group of them.
   virtual Worker& everyone() { return *this; }
 
@@ -81,6 +90,7 @@ class Worker {
 
  private:
   Communicator& comm_;
+  bool knows_of_loss_ = false;
 };
 
 /// Stands after the memory that tasks use, in the same scope: an error that unwinds it abandons the tasks first.

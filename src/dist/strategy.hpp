@@ -92,6 +92,13 @@ class Strategy {
   /// Share::sweep: the number of the next split for this worker, of those of the sweep.
   virtual std::size_t take(comm::Worker&) { throw std::logic_error("this strategy gives out no splits"); }
 
+  /// Sums a few numbers over the workers, in their order: counts, losses. False: some worker was lost meanwhile, the ranks
+  /// are others now, and the sums are not to be used; each is then to do its part anew, and to ask again.
+  virtual bool add_up(comm::Worker& worker, std::span<double> values) {
+    comm::sum_in_rank_order(worker.comm(), values);
+    return true;
+  }
+
   /// What this worker's part of the strategy remembers from block to block.
   virtual void describe_state(core::State&) {}
 

@@ -12,6 +12,15 @@ namespace paragrad::train {
 Score Evaluator::score(data::Subset subset, std::size_t at_most) {
   const std::size_t samples = std::min(source_.samples(subset), at_most);
   if (samples == 0) return learner_.score({});
+  while (true) {
+    const backend::LossSum loss = part_of(subset, samples);
+    std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
+    if (add_up_(sums)) return learner_.score({sums[0], sums[1], static_cast<double>(samples), sums[2]});
+  }
+}
+
+// This worker's, of so many samples.
+backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
   Feed feed(source_, subset, worker_, options_, learner_.largest_batch());
@@ -20,9 +29,7 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
   backend::LossSum loss;
   compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
           [&] { loss = learner_.evaluate(part.size(), [&](std::size_t n) { return feed.next(n); }); });
-  std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
-  comm::sum_in_rank_order(worker_.comm(), sums);
-  return learner_.score({sums[0], sums[1], static_cast<double>(samples), sums[2]});
+  return loss;
 }
 
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
@@ -31,7 +38,11 @@ Score evaluate(comm::Worker& worker, const Options& options, std::span<const flo
   const auto learner = make(worker.device(), options.minibatch, false);
   LearnerCost cost(worker.device(), make, options.minibatch, false);
   learner->restore(parameters);
-  return Evaluator(worker, options, *learner, &cost, source).score(subset);
+  const AddUp add_up = [&](std::span<double> values) {
+    comm::sum_in_rank_order(worker.comm(), values);
+    return true;
+  };
+  return Evaluator(worker, options, *learner, &cost, source, add_up).score(subset);
 }
 
 }  // namespace paragrad::train

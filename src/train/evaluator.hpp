@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <limits>
+#include <span>
 
 #include "comm/worker.hpp"
 #include "train/learner_cost.hpp"
@@ -8,22 +10,29 @@
 
 namespace paragrad::train {
 
+/// Sums over the workers; false: see dist::Strategy::add_up.
+using AddUp = std::function<bool(std::span<double>)>;
+
 /// Scores a learner's parameters on a subset; each worker takes a contiguous part, sums are added in rank order.
 class Evaluator {
  public:
   /// cost: null where the worker does not compute.
-  Evaluator(comm::Worker& worker, const Options& options, Learner& learner, LearnerCost* cost, const Source& source)
-      : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source) {}
+  Evaluator(comm::Worker& worker, const Options& options, Learner& learner, LearnerCost* cost, const Source& source,
+            AddUp add_up)
+      : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source), add_up_(std::move(add_up)) {}
 
   /// Of the first samples, at_most so many. The same on every worker.
   Score score(data::Subset subset, std::size_t at_most = std::numeric_limits<std::size_t>::max());
 
  private:
+  backend::LossSum part_of(data::Subset subset, std::size_t samples);
+
   comm::Worker& worker_;
   const Options& options_;
   Learner& learner_;
   LearnerCost* cost_;
   const Source& source_;
+  AddUp add_up_;
 };
 
 }  // namespace paragrad::train

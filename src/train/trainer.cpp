@@ -42,6 +42,8 @@ class Trainer {
   Result run();
 
  private:
+  Result run_to_the_end();
+  void save_what_is_there();
   void explain();
   void explain_collective();
   void take_down(const dist::Remarks& remarks);
@@ -55,6 +57,7 @@ class Trainer {
   void train_sweep();
   void finish_sweep();
   void score_sweep();
+  bool add_up(std::span<double> values);
   void validate();
   void remember_best();
   void go_back_to_best();
@@ -107,7 +110,8 @@ Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& o
       schedule_(optim::make_schedule(options.schedule)),
       blocks_(worker, options, source, make_learner, largest_minibatch(worker, options, source), times_),
       walk_(worker, options, source, blocks_, times_),
-      evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source),
+      evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source,
+                 [this](std::span<double> values) { return add_up(values); }),
       minibatch_(options.minibatch) {
   if (everybody.rank() == 0) return;
   output_.folder = nullptr;
@@ -115,6 +119,22 @@ Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& o
 }
 
 Result Trainer::run() {
+  try {
+    return run_to_the_end();
+  } catch (const comm::Failure&) {
+    save_what_is_there();
+    throw;
+  }
+}
+
+// Somebody is gone for good: the parameters that worker 0 has now are the best there are.
+void Trainer::save_what_is_there() {
+  if (!strategy_started_ || !blocks_.strategy().has_servers()) return;
+  worker_.abandon_tasks();
+  write_model(sweep_ - 1);  // so many are complete
+}
+
+Result Trainer::run_to_the_end() {
   start();
   explain();
   if (parallel()) become_parallel();  // making ready is no part of the training
@@ -291,13 +311,21 @@ void Trainer::finish_sweep() {
 
 void Trainer::score_sweep() {
   const Phase validate(worker_, core::Activity::validate, times_.validate_s);
-  std::array<double, 3> sums{sums_.loss, sums_.errors, sums_.samples};
-  comm::sum_in_rank_order(worker_.comm(), sums);
+  std::array<double, 3> sums{};
+  do {
+    sums = {sums_.loss, sums_.errors, sums_.samples};
+  } while (!add_up(sums));
   result_.train = learner().score({sums[0], sums[1], sums[2]});
   result_.samples += static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
   if (learner().has_free_energy())
     result_.train.free_energy = evaluator_.score(data::Subset::train, source_.samples(data::Subset::valid)).free_energy;
+}
+
+bool Trainer::add_up(std::span<double> values) {
+  if (strategy_started_) return blocks_.strategy().add_up(worker_, values);
+  comm::sum_in_rank_order(worker_.comm(), values);
+  return true;
 }
 
 void Trainer::validate() {

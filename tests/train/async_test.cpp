@@ -3,8 +3,11 @@
 
 #include "catch.hpp"
 #include "comm/group_worker.hpp"
+#include "comm/shrinking_worker.hpp"
 #include "core/errors.hpp"
+#include "dist/parameter_server/link.hpp"
 #include "support.hpp"
+#include "train/checkpoint.hpp"
 
 using namespace paragrad;
 
@@ -35,13 +38,23 @@ struct AsyncTask : test::SmallTask {
     train::Result result;
     sim::run(platform, workers + servers(), how, [&](comm::Worker& everyone) {
       if (everyone.rank() >= workers) return train::make_strategy(options)->serve(everyone, workers);
-      comm::GroupWorker worker(everyone, 0, 1, workers);
-      const train::Result mine = train::train(worker, options, source, output);
-      if (worker.rank() == 0) result = mine;
+      comm::GroupWorker group(everyone, 0, 1, workers);
+      comm::ShrinkingWorker worker(group);
+      try {
+        const train::Result mine = train::train(worker, options, source, output);
+        if (worker.rank() == 0) result = mine;
+      } catch (const dist::LeftOut&) {
+        ++left_out;
+      } catch (const dist::ServerLost&) {
+        if (worker.rank() == 0) throw;
+        ++left_out;
+      }
     });
     return result;
   }
   train::Result run(int workers) const { return run(workers, cluster(workers + servers())); }
+
+  mutable int left_out = 0;  // workers that found that they were
 
   /// From now on runs keep the order of that of `workers` on `platform`.
   train::Result record(int workers, const sim::Platform& platform) {
@@ -190,4 +203,88 @@ TEST_CASE("an asynchronous run that dies is taken up at the end of its last swee
   const train::Result resumed = task.run(3, platform, {}, output);
   CHECK(resumed.samples == whole.samples);
   CHECK(resumed.valid.loss == Approx(whole.valid.loss).epsilon(0.02));  // the clock's fractions differ, so orders may
+}
+
+namespace {
+
+double number(const train::Result& result, const std::string& wanted) {
+  for (const auto& [name, value] : result.strategy)
+    if (name == wanted) return value;
+  return 0;
+}
+
+sim::Platform::Fault death(int worker, double at_s) {
+  return {.at_s = at_s, .kind = sim::Platform::Fault::Kind::worker, .id = worker};
+}
+
+}  // namespace
+
+TEST_CASE("a worker that dies is left out, and the others train to the end", "[train]") {
+  AsyncTask task;
+  dist::ServerOptions& server = task.options.strategy_options.server;
+  task.options.strategy = GENERATE("async_sgd", "bounded_staleness", "easgd", "backup_workers");
+  server.servers = task.options.strategy == "backup_workers" ? GENERATE(0, 1) : GENERATE(1, 2);
+  server.queue = GENERATE(true, false);
+  server.worker_timeout_s = 0.05;
+  task.options.sweeps = 3;
+  const train::Result whole = task.run(4, AsyncTask::cluster(6));
+  for (const double share : {0.1, 0.35, 0.5, 0.62, 0.85}) {
+    sim::Platform platform = AsyncTask::cluster(6);
+    platform.faults.push_back(death(2, share * whole.training_s));
+    CAPTURE(task.options.strategy, server.servers, server.queue, share);
+    const train::Result result = task.run(4, platform);
+    CHECK(number(result, "workers_lost") == 1);
+    CHECK(result.samples <= whole.samples);
+    CHECK(result.samples > whole.samples / 2);
+    CHECK(std::isfinite(result.test.loss));
+  }
+}
+
+TEST_CASE("several workers may die, and then nobody but worker 0 is left", "[train]") {
+  AsyncTask task;
+  task.options.strategy_options.server.servers = 2;
+  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  task.options.sweeps = 3;
+  const double whole_s = task.run(3, AsyncTask::cluster(5)).training_s;
+  sim::Platform platform = AsyncTask::cluster(5);
+  platform.faults = {death(1, 0.3 * whole_s), death(2, GENERATE(0.3, 0.4, 0.7) * whole_s)};
+  const train::Result result = task.run(3, platform);
+  CHECK(number(result, "workers_lost") == 2);
+  CHECK(std::isfinite(result.test.loss));
+}
+
+TEST_CASE("a worker that was asleep too long finds that it was left out", "[train]") {
+  AsyncTask task;
+  task.options.strategy_options.server.servers = 1;
+  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  const double whole_s = task.run(3, AsyncTask::cluster(4)).training_s;
+  sim::Platform platform = AsyncTask::cluster(4);
+  platform.faults.push_back(death(1, 0.2 * whole_s));
+  platform.faults.back().duration_s = GENERATE(0.055, 0.3);
+  const train::Result result = task.run(3, platform);
+  CHECK(number(result, "workers_lost") == 1);
+  CHECK(task.left_out == 1);
+}
+
+TEST_CASE("a server that dies ends the run with a message and a checkpoint of what worker 0 has", "[train]") {
+  AsyncTask task;
+  task.options.strategy_options.server.servers = GENERATE(0, 1, 2);
+  task.options.strategy_options.server.prefetch = GENERATE(false, true);
+  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
+  const double whole_s = task.run(3, AsyncTask::cluster(5)).training_s;
+  sim::Platform platform = AsyncTask::cluster(5);
+  platform.faults.push_back(death(task.servers() == 0 ? 2 : 3, GENERATE(0.2, 0.6) * whole_s));
+  CHECK_THROWS_WITH(task.run(3, platform, {}, {.folder = &folder}), contains_text("does not answer"));
+  CHECK(train::read_checkpoint(folder.file("checkpoint.h5")).parameters.size() == 8 * 12 + 12 + 12 * 6 + 6);
+}
+
+TEST_CASE("the end of worker 0, which leads, ends the run with a message", "[train]") {
+  AsyncTask task;
+  task.options.strategy_options.server.servers = 1;
+  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  const double whole_s = task.run(3, AsyncTask::cluster(4)).training_s;
+  sim::Platform platform = AsyncTask::cluster(4);
+  platform.faults.push_back(death(0, 0.3 * whole_s));
+  CHECK_THROWS_WITH(task.run(3, platform), contains_text("worker 0, which leads"));
 }

@@ -18,10 +18,14 @@
 namespace paragrad::comm {
 namespace {
 
-void abort_all(int code) {
-  // Hydra stops forwarding output the moment it hears of an abort: what was said before must have passed through by then.
+// Hydra stops forwarding output the moment it hears of an abort: what was said before must have passed through by then.
+void flush_output() {
   std::fflush(nullptr);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
+}
+
+void abort_all(int code) {
+  flush_output();
   MPI_Abort(MPI_COMM_WORLD, code);
 }
 
@@ -81,6 +85,11 @@ int MpiSession::size() const {
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return size;
+}
+
+void MpiSession::leave(int code) {
+  flush_output();
+  std::_Exit(code);
 }
 
 void MpiSession::abort(int code) {

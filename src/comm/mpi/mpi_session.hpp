@@ -23,6 +23,10 @@ class MpiSession {
   int rank() const;
   int size() const;
 
+  /// Ends this worker, and lets the others go on: for those that are left when one is gone, which a proper end would wait
+  /// for.
+  [[noreturn]] void leave(int code);
+
   /// Ends all workers within a second; the launcher returns a code other than zero (`code`, where it passes codes on).
   [[noreturn]] void abort(int code);
 

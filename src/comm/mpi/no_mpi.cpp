@@ -21,6 +21,7 @@ MpiSession::MpiSession() : uncaught_exceptions_at_start_(0) { refuse(); }
 MpiSession::~MpiSession() = default;
 int MpiSession::rank() const { refuse(); }
 int MpiSession::size() const { refuse(); }
+void MpiSession::leave(int) { refuse(); }
 void MpiSession::abort(int) { refuse(); }
 
 struct MpiCommunicator::State {};

@@ -9,11 +9,23 @@
 
 namespace paragrad::dist {
 
+/// This worker was left out: for too long the others had waited for it in vain.
+class LeftOut : public comm::Failure {
+ public:
+  using Failure::Failure;
+};
+
+/// A server is gone, and with it a part of the parameters.
+class ServerLost : public comm::Failure {
+ public:
+  using Failure::Failure;
+};
+
 /// Versions of the shards.
 using Versions = std::vector<std::uint64_t>;
 
 /// One worker's way to the servers. All calls but start() are for a communication task, and belong to one worker: its
-/// requests reach each server in their order.
+/// requests reach each server in their order. They throw LeftOut, ServerLost.
 class Link {
  public:
   virtual ~Link() = default;
@@ -31,8 +43,12 @@ class Link {
   /// Number of the next split of the sweep; `done`: so many of this worker's are.
   virtual std::uint64_t take(comm::Communicator& comm, std::uint64_t done) = 0;
 
-  /// The parameters after the last gradient of all workers; waits until each has called it.
-  virtual void meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) = 0;
+  /// The parameters after the last gradient of all workers; waits until each has called it. Returns the workers that were
+  /// left out since the beginning, in their order; the same for all.
+  virtual std::vector<int> meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) = 0;
+
+  /// Sums over the workers, in their order; waits until each has called it. Returns those left out, as meet() does.
+  virtual std::vector<int> sum(comm::Communicator& comm, std::span<double> values) = 0;
 
   /// All that shard `index` remembers, into or out of `copy`, which is made alike.
   virtual void get_state(comm::Communicator& comm, std::size_t index, Shard& copy) = 0;

@@ -24,11 +24,13 @@ class LocalLink : public Link {
     copy(comm, server_.shard().parameters(), parameters);
   }
   std::uint64_t take(comm::Communicator&, std::uint64_t done) override { return server_.take(0, done); }
-  void meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) override {
+  std::vector<int> meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) override {
     server_.meet(comm, 0);
     versions[0] = server_.shard().version();
     copy(comm, server_.shard().parameters(), parameters);
+    return {};
   }
+  std::vector<int> sum(comm::Communicator&, std::span<double>) override { return {}; }
   void get_state(comm::Communicator& comm, std::size_t, Shard& to) override { copy_state(comm, server_.shard(), to); }
   void set_state(comm::Communicator& comm, std::size_t, Shard& from) override { copy_state(comm, from, server_.shard()); }
   Statistics report(comm::Communicator&, std::vector<std::vector<Event>>& orders) override {

@@ -1,16 +1,24 @@
 #include "dist/parameter_server/message_link.hpp"
 
+#include <set>
+
 #include "comm/compression/gradient_sum.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::dist {
+namespace {
+
+constexpr int most_idle = 10;  // times that a server may be asked in vain whether it has served anybody
+
+}  // namespace
 
 void MessageLink::send(comm::Communicator& comm, std::size_t shard, const Request& request) {
-  comm.send(server(shard), request_tag, bytes_of(request));
+  wait(comm, comm.start_send(server(shard), request_tag, bytes_of(request)), shard);
 }
 
 Reply MessageLink::receive_reply(comm::Communicator& comm, std::size_t shard) {
   Reply reply;
-  comm.receive(server(shard), reply_tag, writable_bytes_of(reply));
+  wait(comm, comm.start_receive(server(shard), reply_tag, writable_bytes_of(reply)), shard);
   return reply;
 }
 
@@ -41,35 +49,92 @@ void MessageLink::push(comm::Communicator& comm, const Versions& versions, const
     transfers.push_back(comm.start_send(server(i), request_tag, bytes_of(requests[i])));
     if (!shards_[i].empty()) transfers.push_back(comm.start_send(server(i), content_tag, shards_[i].of(gradient)));
   }
-  for (const comm::Request transfer : transfers) comm.wait(transfer);
+  for (std::size_t i = 0, t = 0; i < shards_.size(); ++i)
+    for (int part = shards_[i].empty() ? 1 : 0; part < 2; ++part) wait(comm, transfers[t++], i);
 }
 
 void MessageLink::fetch(comm::Communicator& comm, Versions& versions, std::span<float> parameters) {
   ask(comm, Request::Kind::fetch, versions, parameters);
 }
 
-void MessageLink::meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) {
-  ask(comm, Request::Kind::meet, versions, parameters);
+// What the servers say of who was left out is put together: each has its own view until all have met.
+std::vector<int> MessageLink::meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) {
+  const std::vector<Reply> replies = ask(comm, Request::Kind::meet, versions, parameters);
+  std::set<int> lost;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (replies[i].lost == 0) continue;
+    for (const std::int32_t worker : receive_list<std::int32_t>(comm, server(i), reply_tag)) lost.insert(worker);
+  }
+  return {lost.begin(), lost.end()};
 }
 
-void MessageLink::ask(comm::Communicator& comm, Request::Kind kind, Versions& versions, std::span<float> parameters) {
+std::vector<int> MessageLink::sum(comm::Communicator& comm, std::span<double> values) {
+  send(comm, 0, request(Request::Kind::sum, values.size()));
+  wait(comm, comm.start_send(server(0), content_tag, std::as_bytes(values)), 0);
+  const Reply reply = receive_reply(comm, 0);
+  checked(reply.number);
+  comm.receive(server(0), reply_tag, std::as_writable_bytes(values));
+  if (reply.lost == 0) return {};
+  const auto lost = receive_list<std::int32_t>(comm, server(0), reply_tag);
+  return {lost.begin(), lost.end()};
+}
+
+std::vector<Reply> MessageLink::ask(comm::Communicator& comm, Request::Kind kind, Versions& versions,
+                                    std::span<float> parameters) {
   std::vector<Request> requests;
   for (const std::uint64_t version : versions) requests.push_back(request(kind, version));
   std::vector<Reply> replies(shards_.size());
-  std::vector<comm::Request> transfers;
+  std::vector<comm::Request> coming, going;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    transfers.push_back(comm.start_receive(server(i), reply_tag, writable_bytes_of(replies[i])));
-    if (!shards_[i].empty()) transfers.push_back(comm.start_receive(server(i), parameter_tag, shards_[i].of(parameters)));
+    coming.push_back(comm.start_receive(server(i), reply_tag, writable_bytes_of(replies[i])));
+    if (!shards_[i].empty()) coming.push_back(comm.start_receive(server(i), parameter_tag, shards_[i].of(parameters)));
   }
   for (std::size_t i = 0; i < shards_.size(); ++i)
-    transfers.push_back(comm.start_send(server(i), request_tag, bytes_of(requests[i])));
-  for (const comm::Request transfer : transfers) comm.wait(transfer);
-  for (std::size_t i = 0; i < shards_.size(); ++i) versions[i] = replies[i].number;
+    going.push_back(comm.start_send(server(i), request_tag, bytes_of(requests[i])));
+  for (std::size_t i = 0; i < shards_.size(); ++i) wait(comm, going[i], i);
+  for (std::size_t i = 0, t = 0; i < shards_.size(); ++i) {
+    for (int part = shards_[i].empty() ? 1 : 0; part < 2; ++part) wait(comm, coming[t++], i);
+    versions[i] = checked(replies[i].number);
+  }
+  return replies;
+}
+
+std::uint64_t MessageLink::checked(std::uint64_t number) const {
+  if (number == left_out)
+    throw LeftOut(core::format("worker {} was left out, as nothing was heard of it for {} s while the others waited",
+                               worker_, timeout_s_));
+  return number;
+}
+
+// A server may have to let this worker wait for others, but it says so; and those others are left out some time.
+void MessageLink::wait(comm::Communicator& comm, comm::Request transfer, std::size_t shard) {
+  std::uint64_t done = 0;
+  for (int idle = 0; !comm.wait_for(transfer, timeout_s_);) {
+    const auto now = ping(comm, shard);
+    if (!now) give_up(shard);
+    idle = *now == done ? idle + 1 : 0;
+    if (idle > most_idle) throw ServerLost(core::format("server {} has served nobody for {} s", shard, idle * timeout_s_));
+    done = *now;
+  }
+}
+
+void MessageLink::give_up(std::size_t shard) const {
+  if (server(shard) == 0) throw comm::Failure("worker 0, which leads the training, does not answer any more");
+  throw ServerLost(core::format("server {} does not answer worker {} any more", shard, worker_));
+}
+
+std::optional<std::uint64_t> MessageLink::ping(comm::Communicator& comm, std::size_t shard) {
+  const Request ping = request(Request::Kind::ping);
+  std::uint64_t done = 0;
+  const comm::Request answer = comm.start_receive(server(shard), pong_tag, writable_bytes_of(done));
+  const comm::Request sent = comm.start_send(server(shard), request_tag, bytes_of(ping));
+  if (!comm.wait_for(sent, timeout_s_) || !comm.wait_for(answer, timeout_s_)) return std::nullopt;
+  return done;
 }
 
 std::uint64_t MessageLink::take(comm::Communicator& comm, std::uint64_t done) {
   send(comm, 0, request(Request::Kind::take, done));
-  return receive_reply(comm, 0).number;
+  return checked(receive_reply(comm, 0).number);
 }
 
 void MessageLink::get_state(comm::Communicator& comm, std::size_t index, Shard& copy) {
@@ -101,7 +166,8 @@ Statistics MessageLink::report(comm::Communicator& comm, std::vector<std::vector
     one.staleness = receive_list<std::uint64_t>(comm, server(i), reply_tag);
     const auto counts = receive_list<std::uint64_t>(comm, server(i), reply_tag);
     one.dropped = counts.at(0);
-    one.splits_lost = counts.at(1);
+    one.workers_lost = counts.at(1);
+    one.splits_lost = counts.at(2);
     all += one;
     orders.push_back(receive_list<Event>(comm, server(i), reply_tag));
   }

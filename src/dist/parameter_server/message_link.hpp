@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "dist/parameter_server/link.hpp"
 #include "dist/parameter_server/messages.hpp"
 
@@ -8,15 +10,17 @@ namespace paragrad::dist {
 /// Over messages: shard i lies at rank first_server + i, where a Service runs.
 class MessageLink : public Link {
  public:
-  MessageLink(int worker, int first_server, std::vector<core::Range> shards)
-      : worker_(worker), first_server_(first_server), shards_(std::move(shards)) {}
+  /// timeout_s: a server that neither does what it was asked for nor says that it is there is given up.
+  MessageLink(int worker, int first_server, std::vector<core::Range> shards, double timeout_s)
+      : worker_(worker), first_server_(first_server), shards_(std::move(shards)), timeout_s_(timeout_s) {}
 
   void start(comm::Communicator& comm, std::span<const core::Matrix> layout, std::span<const float> parameters) override;
   void push(comm::Communicator& comm, const Versions& versions, const optim::Step& step,
             std::span<const float> gradient) override;
   void fetch(comm::Communicator& comm, Versions& versions, std::span<float> parameters) override;
   std::uint64_t take(comm::Communicator& comm, std::uint64_t done) override;
-  void meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) override;
+  std::vector<int> meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) override;
+  std::vector<int> sum(comm::Communicator& comm, std::span<double> values) override;
   void get_state(comm::Communicator& comm, std::size_t index, Shard& copy) override;
   void set_state(comm::Communicator& comm, std::size_t index, Shard& copy) override;
   Statistics report(comm::Communicator& comm, std::vector<std::vector<Event>>& orders) override;
@@ -27,13 +31,18 @@ class MessageLink : public Link {
   Request request(Request::Kind kind, std::uint64_t number = 0) const {
     return {.kind = kind, .worker = worker_, .number = number};
   }
-  void ask(comm::Communicator& comm, Request::Kind kind, Versions& versions, std::span<float> parameters);
+  std::vector<Reply> ask(comm::Communicator& comm, Request::Kind kind, Versions& versions, std::span<float> parameters);
+  std::uint64_t checked(std::uint64_t number) const;
+  void wait(comm::Communicator& comm, comm::Request transfer, std::size_t shard);
+  [[noreturn]] void give_up(std::size_t shard) const;
+  std::optional<std::uint64_t> ping(comm::Communicator& comm, std::size_t shard);
   void send(comm::Communicator& comm, std::size_t shard, const Request& request);
   Reply receive_reply(comm::Communicator& comm, std::size_t shard);
 
   std::int32_t worker_;
   int first_server_;
   std::vector<core::Range> shards_;
+  double timeout_s_;
 };
 
 }  // namespace paragrad::dist

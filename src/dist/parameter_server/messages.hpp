@@ -15,6 +15,10 @@ inline constexpr int request_tag = 100;    // to a server
 inline constexpr int content_tag = 101;    // to a server: what belongs to a request
 inline constexpr int reply_tag = 102;      // to a worker
 inline constexpr int parameter_tag = 103;  // to a worker: what belongs to a reply
+inline constexpr int pong_tag = 104;       // to a worker that waits for a reply and asks whether the server is still there
+
+/// In place of a version or a split: the worker had been left out.
+inline constexpr std::uint64_t left_out = ~std::uint64_t{0};
 
 struct Request {
   enum class Kind : std::int32_t {
@@ -23,21 +27,23 @@ struct Request {
     fetch,      ///< answered with the parameters
     take,       ///< of server 0: answered with the number of the next split
     meet,       ///< the end of a sweep; answered with the parameters when all have come
+    sum,        ///< of server 0: values; answered with their sums when all have come
     get_state,  ///< answered with all that the shard remembers
     set_state,  ///< that comes back; answered when it is in place
+    ping,       ///< answered at once, with how much the server has done
     report,     ///< answered with what is known of the run
     leave       ///< the last of this worker; not answered
   };
   Kind kind = Kind::fetch;
   std::int32_t worker = 0;
-  std::uint64_t number = 0;  ///< version held; start: matrices of the layout; take: splits done so far
+  std::uint64_t number = 0;  ///< version held; start: matrices of the layout; take: splits done so far; sum: values
   std::uint64_t size = 0;    ///< start: of the shard
   optim::Step step{};        ///< of a gradient
 };
 
 struct Reply {
-  std::uint64_t number = 0;  ///< version, split, or numbers that follow
-  std::uint64_t lost = 0;    ///< workers that were left out so far, this one perhaps among them
+  std::uint64_t number = 0;  ///< version, or split
+  std::uint64_t lost = 0;    ///< workers that were left out so far; with meet and sum a list of them follows
 };
 
 template <class T>

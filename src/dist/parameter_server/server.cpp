@@ -46,6 +46,7 @@ bool Server::lose(comm::Communicator& comm, int worker) {
   order_.note({Event::Kind::lose, worker, shard_->version()});
   Seat& gone = seat(worker);
   gone.lost = true;
+  ++statistics_.workers_lost;
   statistics_.splits_lost += gone.taken - gone.done;
   policy_->leave(comm, *shard_, worker, true);
   return all_met();
@@ -59,14 +60,14 @@ bool Server::all_met() {
 
 void Server::begin_sweep() {
   next_split_ = 0;
-  for (Seat& seat : seats_) seat.met = false, seat.taken = seat.done = 0;
+  for (Seat& seat : seats_) seat = {.lost = seat.lost};
   policy_->begin_sweep();
 }
 
-std::vector<std::uint64_t> Server::all_lost() const {
-  std::vector<std::uint64_t> all;
+std::vector<std::int32_t> Server::all_lost() const {
+  std::vector<std::int32_t> all;
   for (std::size_t i = 0; i < seats_.size(); ++i)
-    if (seats_[i].lost) all.push_back(i);
+    if (seats_[i].lost) all.push_back(static_cast<std::int32_t>(i));
   return all;
 }
 

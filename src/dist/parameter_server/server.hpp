@@ -39,9 +39,11 @@ class Server {
   bool lose(comm::Communicator& comm, int worker);
   bool lost(int worker) const { return seat(worker).lost; }
   bool met(int worker) const { return seat(worker).met; }
-  std::vector<std::uint64_t> all_lost() const;
+  std::vector<std::int32_t> all_lost() const;
   int workers() const { return static_cast<int>(seats_.size()); }
 
+  std::uint64_t done() const { return order_.events().size(); }
+  bool keeps_order() const { return order_.prescribed(); }
   const Statistics& statistics() const { return statistics_; }
   const std::vector<Event>& events() const { return order_.events(); }
 

@@ -1,5 +1,8 @@
 #include "dist/parameter_server/server_strategy.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "core/errors.hpp"
@@ -71,7 +74,7 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
     link_ = std::make_unique<LocalLink>(*server_);
     return;
   }
-  link_ = std::make_unique<MessageLink>(worker.rank(), shared ? 0 : worker.size(), shards_);
+  link_ = std::make_unique<MessageLink>(worker.rank(), shared ? 0 : worker.size(), shards_, options_.worker_timeout_s);
   if (server_ == nullptr) return;
   service_ = std::make_unique<Service>(*server_, options_.worker_timeout_s);
   worker.everyone().serve([this](comm::Communicator& comm) { service_->run(comm); });
@@ -84,6 +87,7 @@ void ServerStrategy::serve(comm::Worker& everyone, int workers) {
   const comm::TaskGuard guard(everyone);
   everyone.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers' channel is that of tasks
   everyone.join();
+  if (!server_->all_lost().empty()) everyone.tell_loss();
 }
 
 std::size_t ServerStrategy::take(comm::Worker& worker) {
@@ -95,8 +99,24 @@ std::size_t ServerStrategy::take(comm::Worker& worker) {
 void ServerStrategy::synchronise(comm::Worker&, Replica&, std::size_t) { ++done_; }
 
 void ServerStrategy::meet(comm::Worker& worker, std::span<float> parameters) {
-  talk(worker, [&](comm::Communicator& comm) { link_->meet(comm, versions_, parameters); });
+  std::vector<int> lost;
+  talk(worker, [&](comm::Communicator& comm) { lost = link_->meet(comm, versions_, parameters); });
+  leave_out(worker, lost);
   done_ = 0;
+}
+
+// True if all that were there are still.
+bool ServerStrategy::leave_out(comm::Worker& worker, const std::vector<int>& lost) {
+  for (const int rank : lost) worker.leave_out(rank);
+  const bool all_there = lost.size() <= lost_;
+  lost_ = std::max(lost_, lost.size());
+  return all_there;
+}
+
+bool ServerStrategy::add_up(comm::Worker& worker, std::span<double> values) {
+  std::vector<int> lost;
+  talk(worker, [&](comm::Communicator& comm) { lost = link_->sum(comm, values); });
+  return leave_out(worker, lost);
 }
 
 Remarks ServerStrategy::report(comm::Worker& worker) {

@@ -30,6 +30,7 @@ class ServerStrategy : public Strategy {
   Remarks report(comm::Worker& worker) override;
   void start(comm::Worker& worker, Replica& replica) override;
   std::size_t take(comm::Worker& worker) override;
+  bool add_up(comm::Worker& worker, std::span<double> values) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void serve(comm::Worker& everyone, int workers) override;
   void describe_state(core::State& state) override;
@@ -66,6 +67,7 @@ class ServerStrategy : public Strategy {
   void meet(comm::Worker& worker, std::span<float> parameters);
 
  private:
+  bool leave_out(comm::Worker& worker, const std::vector<int>& lost);
   void connect(comm::Worker& worker, Replica& replica);
   const std::vector<Event>* given_order(std::size_t server) const;
   std::unique_ptr<Server> make_server(int workers, std::size_t index) const;
@@ -78,6 +80,7 @@ class ServerStrategy : public Strategy {
   Versions versions_;
   std::uint64_t done_ = 0;  // splits of this worker in the sweep
 
+  std::size_t lost_ = 0;                                                // workers
   std::vector<std::pair<std::size_t, std::unique_ptr<Shard>>> copies_;  // of shards whose state this worker keeps
   std::vector<double> kept_versions_;
 };

@@ -51,9 +51,13 @@ Remarks remarks_of(const Statistics& statistics) {
     remarks.numbers.emplace_back("dropped", static_cast<double>(statistics.dropped));
     remarks.lines.push_back(core::format("{} gradients came too late and were dropped", statistics.dropped));
   }
-  if (statistics.splits_lost > 0) {
+  if (statistics.workers_lost > 0) {
+    remarks.numbers.emplace_back("workers_lost", static_cast<double>(statistics.workers_lost));
     remarks.numbers.emplace_back("splits_lost", static_cast<double>(statistics.splits_lost));
-    remarks.lines.push_back(core::format("up to {} splits were lost with their workers", statistics.splits_lost));
+    remarks.lines.push_back(core::format("{} worker{} fell silent and {} left out, up to {} splits with {}",
+                                         statistics.workers_lost, statistics.workers_lost == 1 ? "" : "s",
+                                         statistics.workers_lost == 1 ? "was" : "were", statistics.splits_lost,
+                                         statistics.workers_lost == 1 ? "it" : "them"));
   }
   return remarks;
 }

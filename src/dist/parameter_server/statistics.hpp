@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct Remarks;
 struct Statistics {
   std::vector<std::uint64_t> staleness;  ///< [s]: gradients of that staleness that were applied
   std::uint64_t dropped = 0;             ///< gradients that were not
+  std::uint64_t workers_lost = 0;        ///< left out because nothing was heard of them
   std::uint64_t splits_lost = 0;         ///< taken by workers that were lost, and at most so many not finished
 
   void count(std::uint64_t staleness_of_one) {
@@ -23,6 +25,7 @@ struct Statistics {
     if (staleness.size() < other.staleness.size()) staleness.resize(other.staleness.size());
     for (std::size_t i = 0; i < other.staleness.size(); ++i) staleness[i] += other.staleness[i];
     dropped += other.dropped;
+    workers_lost = std::max(workers_lost, other.workers_lost);  // each server counts all
     splits_lost += other.splits_lost;
     return *this;
   }

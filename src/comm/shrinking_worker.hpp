@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "comm/worker.hpp"
+
+namespace paragrad::comm {
+
+/// Another communicator without some of its workers: those behind them move up.
+class ShrinkingCommunicator : public Communicator {
+ public:
+  explicit ShrinkingCommunicator(Communicator& all, std::vector<int> gone = {})
+      : Communicator(all.device()), all_(all), gone_(std::move(gone)) {
+    set_workers_per_node(gone_.empty() ? all.workers_per_node() : 0);
+  }
+
+  /// rank: in the other communicator.
+  void leave_out(int rank) {
+    if (std::ranges::find(gone_, rank) != gone_.end()) return;
+    gone_.insert(std::ranges::upper_bound(gone_, rank), rank);
+    set_workers_per_node(0);
+  }
+  const std::vector<int>& gone() const { return gone_; }
+
+  int rank() const override { return to_here(all_.rank()); }
+  int size() const override { return all_.size() - static_cast<int>(gone_.size()); }
+  Request start_send(int to, int tag, std::span<const std::byte> data) override {
+    return all_.start_send(to_all(to), tag, data);
+  }
+  Request start_receive(int from, int tag, std::span<std::byte> data) override {
+    return all_.start_receive(from == any_source ? any_source : to_all(from), tag, data);
+  }
+  Received wait(Request request) override { return here(all_.wait(request)); }
+  std::optional<Received> wait_for(Request request, double limit_s) override {
+    const auto received = all_.wait_for(request, limit_s);
+    if (!received) return std::nullopt;
+    return here(*received);
+  }
+  double now_s() override { return all_.now_s(); }
+  double observed_s() override { return all_.observed_s(); }
+  void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
+  void library_allreduce(std::span<float> data) override {
+    if (!gone_.empty()) throw Failure("the transport's own routine cannot do without the workers that are gone");
+    all_.library_allreduce(data);
+  }
+  std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
+
+ private:
+  int to_all(int rank) const {
+    for (const int gone : gone_) rank += gone <= rank ? 1 : 0;
+    return rank;
+  }
+  int to_here(int rank) const { return rank - static_cast<int>(std::ranges::lower_bound(gone_, rank) - gone_.begin()); }
+  Received here(const Received& received) const {
+    return {received.source == any_source ? any_source : to_here(received.source), received.bytes};
+  }
+
+  Communicator& all_;
+  std::vector<int> gone_;  // rising
+};
+
+/// For a base that needs it before the members are there.
+struct ShrinkingSeat {
+  ShrinkingCommunicator shrinking;
+};
+
+/// A worker that can go on without some of its peers.
+class ShrinkingWorker : private ShrinkingSeat, public Worker {
+ public:
+  explicit ShrinkingWorker(Worker& all) : ShrinkingSeat{ShrinkingCommunicator(all.comm())}, Worker(shrinking), all_(all) {}
+
+  void leave_out(int rank) override {
+    shrinking.leave_out(rank);
+    everyone().tell_loss();
+  }
+
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
+    all_.compute(expected, task);
+  }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
+  void launch(Task task) override { all_.launch(among_those_left(std::move(task))); }
+  void join() override { all_.join(); }
+  void serve(Task task) override { all_.serve(among_those_left(std::move(task))); }
+  void join_service() override { all_.join_service(); }
+  bool serves_beside() const override { return all_.serves_beside(); }
+  void abandon_tasks() noexcept override { all_.abandon_tasks(); }
+  void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
+  void finish_read() override { all_.finish_read(); }
+  Worker& everyone() override { return all_.everyone(); }
+  core::ActivityRecorder* recorder() override { return all_.recorder(); }
+
+ private:
+  Task among_those_left(Task task) const {
+    return [gone = shrinking.gone(), task = std::move(task)](Communicator& comm) {
+      ShrinkingCommunicator left(comm, gone);
+      task(left);
+    };
+  }
+
+  Worker& all_;
+};
+
+}  // namespace paragrad::comm
