@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::sim {
@@ -63,6 +64,14 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
 
 void SimCommunicator::library_allreduce(std::span<float>) {
   throw core::ConfigError("the collective 'native' is MPI's own and does not exist among emulated workers: choose another");
+}
+
+std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {
+  stop_if_dead();
+  world_.gathering.disable();
+  auto window = world_.windows.open(rank_, first_tag_ / tags_per_channel, device(), floats, counters);
+  comm::barrier(*this);
+  return window;
 }
 
 bool SimCommunicator::shortcut(const comm::Collective& collective, std::span<float> data) {

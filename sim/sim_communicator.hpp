@@ -35,6 +35,7 @@ class SimCommunicator : public comm::Communicator {
   double observed_s() override { return to_seconds(world_.engine.own_time()); }
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float>) override;
+  std::unique_ptr<comm::Window> open_window(std::size_t floats, std::size_t counters) override;
   bool shortcut(const comm::Collective& collective, std::span<float> data) override;
 
   World& world() { return world_; }

@@ -14,6 +14,7 @@
 #include "sim/simulation.hpp"
 #include "sim/transport.hpp"
 #include "sim/turns.hpp"
+#include "sim/windows.hpp"
 
 namespace paragrad::sim {
 
@@ -42,6 +43,7 @@ struct World {
   int workers_per_node;
   std::unordered_map<std::uint32_t, Time> sum_times;  // that were asked for; looked up only
   Gathering gathering;
+  Windows windows;
   std::exception_ptr untold;  // the first error of a task or service that nobody has joined
 
   World(const Platform& platform_, int workers_, const Options& options)
@@ -56,7 +58,8 @@ struct World {
         workers(workers_),
         compute_scale(options.compute_scale),
         workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)),
-        gathering(*this, options.host_threads, options.shortcuts && can_foresee(options)) {
+        gathering(*this, options.host_threads, options.shortcuts && can_foresee(options)),
+        windows(*this, platform.message) {
     meta->charge_by(call_times);
     transport.set_gathering(gathering);
     engine.set_when_stuck([this] { return gathering.nobody_else_comes(); });

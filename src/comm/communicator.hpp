@@ -3,12 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 
 #include "backend/kernels.hpp"
+#include "comm/window.hpp"
+#include "core/errors.hpp"
 
 namespace paragrad::comm {
 
@@ -82,6 +85,12 @@ class Communicator {
   /// The sum over all workers by the transport's own routine (MPI_Allreduce), for speed or comparison; its order of
   /// additions is the library's. Throws ConfigError where the transport has none.
   virtual void library_allreduce(std::span<float> data) = 0;
+
+  /// Opens memory of every worker to all others; see window.hpp. Collective: all workers call it over the same channel, with
+  /// lengths of their own. Throws ConfigError where the transport has no one-sided transfers.
+  virtual std::unique_ptr<Window> open_window(std::size_t /*floats*/, std::size_t /*counters*/) {
+    throw core::ConfigError("these workers have no one-sided windows: choose a strategy's two-sided messages");
+  }
 
   /// Whether the transport knows what a collective leads to without being told message by message; then it is done. Asked
   /// by every worker for every one, in the same order. A simulator without payload may know.

@@ -30,6 +30,9 @@ class CountingCommunicator : public Communicator {
   }
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { inner_.run_kernels(kernels); }
   void library_allreduce(std::span<float> data) override { inner_.library_allreduce(data); }
+  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
+    return inner_.open_window(floats, counters);
+  }
   std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
 
   std::uint64_t messages() const { return messages_; }

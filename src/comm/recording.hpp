@@ -44,6 +44,9 @@ class RecordingCommunicator : public Communicator {
     const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
     inner_.library_allreduce(data);
   }
+  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
+    return inner_.open_window(floats, counters);
+  }
   std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
 
  private:

@@ -1,19 +1,18 @@
 #include "comm/mpi/mpi_communicator.hpp"
 
 #include <mpi.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "comm/mpi/abandonment.hpp"
 #include "comm/mpi/mpi_call.hpp"
+#include "comm/mpi/mpi_window.hpp"
+#include "comm/mpi/patience.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -71,27 +70,6 @@ struct Transfer {
     return core::format("{} {} ({}{} bytes, tag {})", sending ? "send to" : "receive from", who, sending ? "" : "up to ",
                         bytes, tag);
   }
-};
-
-/// Says to all threads of a channel that its worker ends early. The first reason stays.
-class Abandonment {
- public:
-  void declare(const std::string& reason) {
-    const std::lock_guard lock(mutex_);
-    if (declared_) return;
-    reason_ = reason;
-    declared_ = true;
-  }
-  bool declared() const { return declared_; }
-  std::string reason() const {
-    const std::lock_guard lock(mutex_);
-    return reason_.empty() ? "" : ": " + reason_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::atomic<bool> declared_ = false;
-  std::string reason_;
 };
 
 }  // namespace
@@ -165,8 +143,6 @@ struct MpiCommunicator::State {
   /// poll.
   bool finish(Transfer& transfer, double limit_s, MPI_Status& status) const {
     constexpr int polls_without_pause = 2000;  // some 100 us
-    constexpr double sleep_after_s = 5e-3;
-    constexpr auto sleep = std::chrono::microseconds(50);
     int done = 0;
     const auto poll = [&] {
       const int code = MPI_Test(&transfer.handle, &done, &status);
@@ -175,20 +151,16 @@ struct MpiCommunicator::State {
     const bool has_limit = limit_s < stall_s;
     for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
     if (done) return true;
-    const auto begin = Clock::now();
+    const Patience patience;
     for (poll(); !done; poll()) {
       if (abandonment->declared())
         throw Failure(core::format("worker {} gives up its {}{}", rank, transfer.text(), abandonment->reason()));
-      const double waited_s = seconds_since(begin);
+      const double waited_s = patience.waited_s();
       if (waited_s >= limit_s) return false;
       if (waited_s > stall_s) {
         throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, transfer.text()));
       }
-      if (waited_s < sleep_after_s) {
-        sched_yield();
-      } else {
-        std::this_thread::sleep_for(sleep);
-      }
+      patience.pause();
     }
     return true;
   }
@@ -267,6 +239,11 @@ Received MpiCommunicator::wait(Request request) {
 
 std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_s) {
   return state_->wait_for(request, limit_s);
+}
+
+std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::size_t counters) {
+  const MpiWindow::Place place{state_->comm, state_->rank, state_->size, state_->stall_s, state_->abandonment};
+  return std::make_unique<MpiWindow>(place, floats, counters);
 }
 
 bool MpiCommunicator::allows_threads() const {

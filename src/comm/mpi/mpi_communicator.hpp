@@ -40,6 +40,7 @@ class MpiCommunicator : public Communicator {
   double now_s() override;  ///< since construction
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float> data) override;
+  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override;
 
   /// Whether several threads may communicate at the same time (MPI_THREAD_MULTIPLE), each through a communicator of its own.
   bool allows_threads() const;

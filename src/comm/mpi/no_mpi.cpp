@@ -38,6 +38,7 @@ std::optional<Received> MpiCommunicator::wait_for(Request, double) { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
 void MpiCommunicator::library_allreduce(std::span<float>) { refuse(); }
+std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t, std::size_t) { refuse(); }
 bool MpiCommunicator::allows_threads() const { refuse(); }
 void MpiCommunicator::abandon(const std::string&) { refuse(); }
 

@@ -1,0 +1,157 @@
+#include "comm/mpi/mpi_window.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <stdexcept>
+
+#include "comm/communicator.hpp"
+#include "comm/mpi/mpi_call.hpp"
+#include "comm/mpi/patience.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::comm {
+namespace {
+
+// Elements of one call: counts are int, and see the header for accumulates.
+constexpr std::size_t most_moved = std::size_t{1} << 28;
+constexpr std::size_t most_accumulated = 16384;
+
+// See the header: windows that lie one after the other.
+std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// What nobody needs here: an order among accumulates, and different operations on one element.
+class Hints {
+ public:
+  Hints() {
+    MPI_Info_create(&info_);
+    MPI_Info_set(info_, "accumulate_ordering", "none");
+    MPI_Info_set(info_, "accumulate_ops", "same_op");
+  }
+  ~Hints() { MPI_Info_free(&info_); }
+  Hints(const Hints&) = delete;
+  Hints& operator=(const Hints&) = delete;
+  MPI_Info get() const { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+}  // namespace
+
+MpiWindow::MpiWindow(const Place& place, std::size_t floats, std::size_t counters)
+    : place_(place),
+      exceptions_at_start_(std::uncaught_exceptions()),
+      count_(floats),
+      lengths_(2 * static_cast<std::size_t>(place.size)),
+      at_target_(static_cast<std::size_t>(place.size)) {
+  const std::array<std::uint64_t, 2> mine{floats, counters};
+  const int self = place_.rank;
+  check(MPI_Allgather(mine.data(), 2, MPI_UINT64_T, lengths_.data(), 2, MPI_UINT64_T, place_.comm), "opening a window",
+        self);
+  const Hints hints;
+  const auto allocate = [&](std::size_t bytes, std::size_t unit, void* memory, MPI_Win& window) {
+    check(MPI_Win_allocate(static_cast<MPI_Aint>(whole_lines(bytes)), static_cast<int>(unit), hints.get(), place_.comm,
+                           memory, &window),
+          "opening a window", self);
+    check(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN), "opening a window", self);
+  };
+  std::uint64_t* values = nullptr;
+  allocate(floats * sizeof(float), sizeof(float), &floats_, float_window_);
+  allocate(counters * sizeof(std::uint64_t), sizeof(std::uint64_t), &values, counter_window_);
+  lock(self, Lock::exclusive);
+  std::fill_n(floats_, floats, 0.f);
+  unlock(self);
+  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, counter_window_), "opening a window", self);
+  std::fill_n(values, counters, 0);
+  check(MPI_Win_sync(counter_window_), "opening a window", self);
+  check(MPI_Barrier(place_.comm), "opening a window", self);
+}
+
+// Collective: while an exception unwinds the other workers do not take part.
+MpiWindow::~MpiWindow() {
+  if (std::uncaught_exceptions() > exceptions_at_start_ || place_.abandonment->declared()) return;
+  MPI_Win_unlock_all(counter_window_);
+  MPI_Win_free(&counter_window_);
+  MPI_Win_free(&float_window_);
+}
+
+void MpiWindow::check(int code, const char* doing, int target) const {
+  if (code != MPI_SUCCESS) throw_mpi_failure(place_.rank, core::format("{} (of worker {})", doing, target), code);
+}
+
+void MpiWindow::check_range(int target, std::size_t at, std::size_t floats) const {
+  const std::size_t size = lengths_.at(2 * static_cast<std::size_t>(target));
+  if (at > size || floats > size - at) throw std::logic_error("a transfer past the end of a window");
+}
+
+void MpiWindow::lock(int target, Lock kind) {
+  at_target_.at(static_cast<std::size_t>(target)).lock();
+  const int type = kind == Lock::exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
+  check(MPI_Win_lock(type, target, 0, float_window_), "lock of a window", target);
+}
+
+void MpiWindow::unlock(int target) {
+  check(MPI_Win_unlock(target, float_window_), "unlock of a window", target);
+  at_target_[static_cast<std::size_t>(target)].unlock();
+}
+
+void MpiWindow::get(int target, std::size_t at, std::span<float> to) {
+  check_range(target, at, to.size());
+  for (std::size_t done = 0; done < to.size(); done += most_moved) {
+    const auto part = to.subspan(done, std::min(most_moved, to.size() - done));
+    const int count = static_cast<int>(part.size());
+    check(MPI_Get(part.data(), count, MPI_FLOAT, target, static_cast<MPI_Aint>(at + done), count, MPI_FLOAT, float_window_),
+          "get from a window", target);
+  }
+}
+
+void MpiWindow::put(int target, std::size_t at, std::span<const float> from) {
+  check_range(target, at, from.size());
+  for (std::size_t done = 0; done < from.size(); done += most_moved) {
+    const auto part = from.subspan(done, std::min(most_moved, from.size() - done));
+    const int count = static_cast<int>(part.size());
+    check(MPI_Put(part.data(), count, MPI_FLOAT, target, static_cast<MPI_Aint>(at + done), count, MPI_FLOAT, float_window_),
+          "put into a window", target);
+  }
+}
+
+void MpiWindow::accumulate(int target, std::size_t at, std::span<const float> from) {
+  check_range(target, at, from.size());
+  for (std::size_t done = 0; done < from.size(); done += most_accumulated) {
+    const auto part = from.subspan(done, std::min(most_accumulated, from.size() - done));
+    const int count = static_cast<int>(part.size());
+    check(MPI_Accumulate(part.data(), count, MPI_FLOAT, target, static_cast<MPI_Aint>(at + done), count, MPI_FLOAT, MPI_SUM,
+                         float_window_),
+          "accumulate into a window", target);
+  }
+}
+
+std::uint64_t MpiWindow::fetch_add(int target, std::size_t counter, std::uint64_t value) {
+  if (counter >= lengths_.at(2 * static_cast<std::size_t>(target) + 1))
+    throw std::logic_error("a window has no such counter");
+  std::uint64_t before = 0;
+  check(MPI_Fetch_and_op(&value, &before, MPI_UINT64_T, target, static_cast<MPI_Aint>(counter), MPI_SUM, counter_window_),
+        "addition to a counter", target);
+  check(MPI_Win_flush(target, counter_window_), "addition to a counter", target);
+  return before;
+}
+
+/// Adds nothing to the counter again and again: that reads it atomically, and lets MPI get on with what others ask for.
+std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, std::uint64_t at_least, double limit_s) {
+  const Patience patience;
+  while (true) {
+    const std::uint64_t value = fetch_add(place_.rank, counter, 0);
+    if (value >= at_least) return value;
+    const double waited_s = patience.waited_s();
+    if (waited_s >= limit_s) return std::nullopt;
+    if (place_.abandonment->declared())
+      throw Failure(core::format("worker {} gives up its wait for a counter{}", place_.rank, place_.abandonment->reason()));
+    if (waited_s > place_.stall_s)
+      throw Failure(core::format("worker {} has waited {:.0f} s for counter {} of its window to become {}", place_.rank,
+                                 waited_s, counter, at_least));
+    patience.pause();
+  }
+}
+
+}  // namespace paragrad::comm

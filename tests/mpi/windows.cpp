@@ -1,0 +1,90 @@
+// Under mpiexec -n 2 … 4: the programs that hold among emulated workers hold over MPI's windows, on the main thread and in
+// tasks beside it. Exits with 1 and says what differs.
+#include <cstdio>
+
+#include "comm/group_worker.hpp"
+#include "comm/mpi/mpi_session.hpp"
+#include "comm/mpi/mpi_worker.hpp"
+#include "comm/window_programs.hpp"
+
+using namespace paragrad;
+using namespace paragrad::comm::testing;
+using comm::Communicator;
+using comm::Window;
+
+namespace {
+
+constexpr int rounds = 4;  // where ranks share cores, whoever waits for a lock spins while others could give it back
+
+void on_the_main_thread(comm::Worker& worker) {
+  for (const auto& program : window_programs(rounds)) program.run(worker.comm());
+}
+
+void in_tasks_beside_other_traffic(comm::Worker& worker) {
+  if (worker.size() > 3) return;
+  for (const auto& program : window_programs(rounds)) {
+    worker.launch([&program](Communicator& comm) { program.run(comm); });
+    std::vector<float> data(20000, 1.f);
+    for (int i = 0; i < 2; ++i) (*comm::make_allreduce("ring"))(worker.comm(), data);
+    worker.join();
+  }
+}
+
+void in_a_group(comm::Worker& worker) {
+  if (worker.size() % 2 != 0) return;
+  comm::GroupWorker column(worker, worker.rank() % 2, 2, worker.size() / 2);
+  for (const auto& program : window_programs(rounds)) program.run(column.comm());
+}
+
+/// A server's thread and the tasks of its own worker use one window at the same time.
+void a_service_and_the_tasks_of_its_worker_share_a_window(comm::Worker& worker) {
+  constexpr std::size_t length = 5000;
+  const auto all = static_cast<std::uint64_t>(rounds * worker.size());
+  std::unique_ptr<Window> window;
+  worker.launch([&](Communicator& comm) { window = comm.open_window(length, 2); });
+  worker.join();
+  if (worker.rank() == 0)
+    worker.serve([&](Communicator& comm) {
+      for (std::uint64_t pushed = 0; pushed < all;) {
+        pushed = window->await_counter(0, pushed + 1);
+        locked(*window, comm.rank(), Window::Lock::exclusive, [&] {
+          const auto memory = window->memory();
+          hold(std::all_of(memory.begin(), memory.end(), [&](float x) { return x == memory[0]; }), "pushes come whole");
+        });
+      }
+    });
+  const std::vector<float> ones(length, 1.f);
+  for (int round = 0; round < rounds; ++round)
+    worker.launch([&](Communicator&) {
+      locked(*window, 0, Window::Lock::exclusive, [&] { window->accumulate(0, 0, ones); });
+      window->fetch_add(0, 0, 1);
+    });
+  worker.join();
+  worker.join_service();
+  worker.launch([&](Communicator& comm) {
+    comm::barrier(comm);
+    if (comm.rank() == 0)
+      hold(own_memory(comm, *window) == std::vector<float>(length, static_cast<float>(all)), "all pushes have come");
+    window.reset();
+  });
+  worker.join();
+}
+
+}  // namespace
+
+int main() {
+  comm::MpiSession session;
+  try {
+    const auto device = backend::make_device("reference");
+    comm::MpiCommunicator comm(*device, 30);
+    comm::MpiWorker worker(comm);
+    on_the_main_thread(worker);
+    in_tasks_beside_other_traffic(worker);
+    in_a_group(worker);
+    a_service_and_the_tasks_of_its_worker_share_a_window(worker);
+    if (comm.rank() == 0) std::printf("all of it holds over %d ranks\n", comm.size());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "worker %d: %s\n", session.rank(), error.what());
+    session.abort(1);
+  }
+}
