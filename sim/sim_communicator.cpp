@@ -37,6 +37,10 @@ std::optional<comm::Received> SimCommunicator::wait_for(comm::Request request, d
   return received;
 }
 
+bool SimCommunicator::is_gone(int peer) {
+  return !world_.platform.faults.empty() && Pace(world_.platform, peer, 0).death() <= world_.engine.own_time();
+}
+
 // A program that reads the clock until some time has passed must come to an end: who reads it again and again pays for it.
 double SimCommunicator::now_s() {
   constexpr int free_readings = 1000;

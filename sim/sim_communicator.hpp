@@ -31,6 +31,7 @@ class SimCommunicator : public comm::Communicator {
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
   comm::Received wait(comm::Request request) override;
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
+  bool is_gone(int peer) override;
   double now_s() override;
   double observed_s() override { return to_seconds(world_.engine.own_time()); }
   void add(std::span<const float> from, std::span<float> to) override;

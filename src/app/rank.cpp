@@ -29,19 +29,20 @@ struct AgreedMistake {
 
 }  // namespace
 
-int run_as_rank(const std::string& device_name, const std::function<void(comm::Worker&)>& body) {
-  comm::MpiSession session;
+int run_as_rank(const std::string& device_name, const std::function<void(comm::Worker&)>& body,
+                comm::MpiSession::Deaths deaths) {
+  comm::MpiSession session(deaths);
   try {
     const auto device = backend::make_device(device_name);
     comm::MpiCommunicator communicator(*device);
-    comm::MpiWorker worker(communicator);
+    comm::MpiWorker worker(communicator, &session);
     try {
       body(worker);
     } catch (const AgreedMistake& mistake) {
       if (session.rank() == 0) fmt::print(stderr, "paragrad: {}\n", mistake.text);
       return user_error;
     }
-    if (worker.knows_of_loss()) session.leave(success);
+    if (!worker.part()) session.leave(success);
     return success;
   } catch (const core::ConfigError& error) {
     fail(session, error.what(), user_error);

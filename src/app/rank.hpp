@@ -3,13 +3,16 @@
 #include <functional>
 #include <string>
 
+#include "comm/mpi/mpi_session.hpp"
 #include "comm/worker.hpp"
 
 namespace paragrad::app {
 
 /// Runs `body` as one rank of an MPI program, as a worker with a device of its own. An error that leaves `body` is
-/// printed and ends the other ranks too. Returns the exit code of this rank.
-int run_as_rank(const std::string& device, const std::function<void(comm::Worker&)>& body);
+/// printed and ends the other ranks too. Returns the exit code of this rank, or ends the process with it.
+/// deaths: where they may be survived, the worker says when (Worker::set_expendable).
+int run_as_rank(const std::string& device, const std::function<void(comm::Worker&)>& body,
+                comm::MpiSession::Deaths deaths = comm::MpiSession::Deaths::end_all);
 
 /// Runs `preparation` on every rank. A ConfigError at any of them ends all with user_error and one line on stderr, that of
 /// the lowest rank that has one. Collective; to be called inside run_as_rank.

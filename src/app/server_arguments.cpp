@@ -129,10 +129,20 @@ int workers_of(const train::Options& options, int ranks) {
   return ranks - servers;
 }
 
+comm::MpiSession::Deaths deaths_of(const train::Options& options) {
+  using enum comm::MpiSession::Deaths;
+  try {
+    return has_servers(options) ? may_be_survived : end_all;
+  } catch (const core::ConfigError&) {  // which all ranks agree upon later
+    return end_all;
+  }
+}
+
 void take_seat(comm::Worker& everyone, int workers, const train::Options& options, const train::Output& output,
                const std::function<void(comm::Worker&)>& train) {
-  if (everyone.rank() >= workers) return train::serve(everyone, workers, options, output);
   if (!has_servers(options)) return train(everyone);
+  everyone.set_expendable(true);
+  if (everyone.rank() >= workers) return train::serve(everyone, workers, options, output);
   comm::GroupWorker group(everyone, 0, 1, workers);
   comm::ShrinkingWorker worker(group);
   try {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/training.hpp"
+#include "comm/mpi/mpi_session.hpp"
 
 namespace paragrad::app {
 
@@ -16,6 +17,9 @@ train::Options with_servers(const TrainingArguments& arguments, const train::Sou
 
 /// How many of `ranks` train: all but the servers. Throws ConfigError if that leaves nobody.
 int workers_of(const train::Options& options, int ranks);
+
+/// Whether the ranks of such a run can go on when one of them is killed.
+comm::MpiSession::Deaths deaths_of(const train::Options& options);
 
 /// Of all ranks the first `workers` train, among themselves, and those behind them serve until that has ended.
 void take_seat(comm::Worker& everyone, int workers, const train::Options& options, const train::Output& output,

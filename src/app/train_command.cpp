@@ -74,7 +74,7 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
 }
 
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
-  return run_as_rank(arguments.device, [&](comm::Worker& worker) {
+  const auto body = [&](comm::Worker& worker) {
     if (arguments.workers_per_node > 0) worker.comm().set_workers_per_node(arguments.workers_per_node);
     double complete = worker.rank() == 0 && is_complete(arguments) ? 1 : 0;
     comm::sum_in_rank_order(worker.comm(), {&complete, 1});
@@ -85,7 +85,8 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
     std::optional<Prepared> prepared;
     agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker.rank(), worker.size()); });
     train_prepared(worker, arguments, *prepared);
-  });
+  };
+  return run_as_rank(arguments.device, body, deaths_of(arguments.options));
 }
 
 }  // namespace

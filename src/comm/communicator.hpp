@@ -23,6 +23,16 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A peer's process has ended before its time.
+class PeerGone : public Failure {
+ public:
+  PeerGone(int peer, const std::string& text) : Failure(text), peer_(peer) {}
+  int peer() const { return peer_; }
+
+ private:
+  int peer_;
+};
+
 /// What a finished receive brought.
 struct Received {
   int source = any_source;
@@ -61,6 +71,15 @@ class Communicator {
   /// wait, but for `limit_s` seconds at most: of real time under MPI, of virtual time in the simulator. What has arrived by
   /// then counts. Nothing: the transfer goes on, and its request is still to be waited for. 0 asks, infinity waits.
   virtual std::optional<Received> wait_for(Request request, double limit_s) = 0;
+
+  /// Whether a worker is known to have ended before its time. Under MPI that is seen of processes of the same node alone,
+  /// and wait() for one throws PeerGone within a second, as does start_send to one that is known to have; MPI itself says
+  /// nothing and waits for ever. In the simulator it is known at once, and wait() for one ends in a deadlock. So who wants
+  /// to outlive peers uses wait_for, which just comes back with nothing, and asks.
+  virtual bool is_gone(int /*peer*/) { return false; }
+
+  /// For what nobody can see: takes a worker for gone that has not answered for too long.
+  virtual void take_for_gone(int /*peer*/) {}
 
   /// Seconds since the start of the run: wall-clock time under MPI, virtual time in the simulator.
   virtual double now_s() = 0;

@@ -23,6 +23,8 @@ class CountingCommunicator : public Communicator {
   }
   Received wait(Request request) override { return inner_.wait(request); }
   std::optional<Received> wait_for(Request request, double limit_s) override { return inner_.wait_for(request, limit_s); }
+  bool is_gone(int peer) override { return inner_.is_gone(peer); }
+  void take_for_gone(int peer) override { inner_.take_for_gone(peer); }
   double now_s() override { return inner_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override {
     added_bytes_ += from.size_bytes();

@@ -62,6 +62,8 @@ class GroupCommunicator : public Communicator {
     if (!received) return std::nullopt;
     return from_member(*received);
   }
+  bool is_gone(int peer) override { return all_.is_gone(first_ + peer * stride_); }
+  void take_for_gone(int peer) override { all_.take_for_gone(first_ + peer * stride_); }
   double now_s() override { return all_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }

@@ -34,6 +34,8 @@ class GroupWorker : private GroupSeat, public Worker {
   void serve(Task task) override { all_.serve(in_group(std::move(task))); }
   void join_service() override { all_.join_service(); }
   bool serves_beside() const override { return all_.serves_beside(); }
+  void set_expendable(bool expendable) override { all_.set_expendable(expendable); }
+  bool attempt(Task task, double limit_s) override { return all_.attempt(in_group(std::move(task)), limit_s); }
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
   void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
   void finish_read() override { all_.finish_read(); }

@@ -30,6 +30,8 @@ class RecordingCommunicator : public Communicator {
     const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
     return inner_.wait_for(request, limit_s);
   }
+  bool is_gone(int peer) override { return inner_.is_gone(peer); }
+  void take_for_gone(int peer) override { inner_.take_for_gone(peer); }
   double now_s() override { return inner_.now_s(); }
   double observed_s() override { return inner_.observed_s(); }
   void add(std::span<const float> from, std::span<float> to) override {
@@ -91,6 +93,8 @@ class RecordingWorker : private RecordingSeat, public Worker {
   }
   bool serves_beside() const override { return inner_.serves_beside(); }
   void tell_loss() override { inner_.tell_loss(); }
+  void set_expendable(bool expendable) override { inner_.set_expendable(expendable); }
+  bool attempt(Task task, double limit_s) override { return inner_.attempt(std::move(task), limit_s); }
   void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
   void start_read(std::uint64_t bytes) override { inner_.start_read(bytes); }
   void finish_read() override { inner_.finish_read(); }

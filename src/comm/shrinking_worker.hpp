@@ -38,6 +38,8 @@ class ShrinkingCommunicator : public Communicator {
     if (!received) return std::nullopt;
     return here(*received);
   }
+  bool is_gone(int peer) override { return all_.is_gone(to_all(peer)); }
+  void take_for_gone(int peer) override { all_.take_for_gone(to_all(peer)); }
   double now_s() override { return all_.now_s(); }
   double observed_s() override { return all_.observed_s(); }
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
@@ -45,6 +47,10 @@ class ShrinkingCommunicator : public Communicator {
   void library_allreduce(std::span<float> data) override {
     if (!gone_.empty()) throw Failure("the transport's own routine cannot do without the workers that are gone");
     all_.library_allreduce(data);
+  }
+  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
+    if (!gone_.empty()) throw Failure("windows cannot do without the workers that are gone");
+    return all_.open_window(floats, counters);
   }
   std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
 
@@ -86,6 +92,8 @@ class ShrinkingWorker : private ShrinkingSeat, public Worker {
   void serve(Task task) override { all_.serve(among_those_left(std::move(task))); }
   void join_service() override { all_.join_service(); }
   bool serves_beside() const override { return all_.serves_beside(); }
+  bool attempt(Task task, double limit_s) override { return all_.attempt(among_those_left(std::move(task)), limit_s); }
+  void set_expendable(bool expendable) override { all_.set_expendable(expendable); }
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
   void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
   void finish_read() override { all_.finish_read(); }

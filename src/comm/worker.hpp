@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "backend/kernels.hpp"
 #include "comm/communicator.hpp"
@@ -63,6 +64,20 @@ class Worker {
   /// Whether a service really runs beside. Where a second thread may not communicate it waits for join_service() and runs
   /// there: enough for a worker that does nothing else.
   virtual bool serves_beside() const = 0;
+
+  /// Runs a task that may never come back, over a channel that only it uses: whether it ended within `limit_s`. Collective,
+  /// while nothing else is launched. Where it did not, it goes on for ever, so it must own all that it touches; and MPI
+  /// cannot be ended in common any more (see MpiWorker::part). Rethrows its error. Where nothing runs beside, and in the
+  /// simulator, there is no limit.
+  virtual bool attempt(Task task, double /*limit_s*/) {
+    launch(std::move(task));
+    join();
+    return true;
+  }
+
+  /// Whether the others can go on without this worker if a signal kills it from now on; at first they cannot, and end with
+  /// it. Nothing where the program was not made for that (see MpiSession).
+  virtual void set_expendable(bool /*expendable*/) {}
 
   /// For a worker that is about to end with an error: drops the tasks not begun, makes the waits of the one under way and of
   /// a service fail and returns when their memory is no longer touched. No task can be launched after it.

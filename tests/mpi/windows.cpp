@@ -5,6 +5,7 @@
 #include "comm/group_worker.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
+#include "comm/window_check.hpp"
 #include "comm/window_programs.hpp"
 
 using namespace paragrad;
@@ -70,6 +71,25 @@ void a_service_and_the_tasks_of_its_worker_share_a_window(comm::Worker& worker) 
   worker.join();
 }
 
+/// Whatever the rates on this machine: what is wrong with the contents, or hangs, would be told otherwise.
+void the_check_finds_windows_right(comm::Worker& worker) {
+  const comm::WindowVerdict verdict = comm::check_windows(worker);
+  if (worker.rank() == 0) std::printf("%s\n", verdict.text.c_str());
+  hold(verdict.usable || verdict.text.find("too slow") != std::string::npos, verdict.text);
+}
+
+void an_attempt_that_hangs_is_given_up(comm::Worker& worker) {
+  hold(worker.attempt([](Communicator& comm) { comm::barrier(comm); }, 20), "an attempt that ends");
+  if (worker.rank() == 0) {
+    const auto forever = std::make_shared<std::byte>();
+    hold(!worker.attempt([forever](Communicator& comm) { comm.receive(1, 9, std::span(forever.get(), 1)); }, 0.2),
+         "an attempt that does not end");
+  } else {
+    hold(worker.attempt([](Communicator&) {}, 20), "the others' part of it ends");
+  }
+  comm::barrier(worker.comm());  // others are left to talk to
+}
+
 }  // namespace
 
 int main() {
@@ -82,7 +102,12 @@ int main() {
     in_tasks_beside_other_traffic(worker);
     in_a_group(worker);
     a_service_and_the_tasks_of_its_worker_share_a_window(worker);
+    the_check_finds_windows_right(worker);
+    hold(worker.part(), "MPI can be ended in common after attempts that ended");
+    an_attempt_that_hangs_is_given_up(worker);
     if (comm.rank() == 0) std::printf("all of it holds over %d ranks\n", comm.size());
+    hold(!worker.part(), "MPI cannot be ended in common after an attempt that hangs");
+    session.leave(0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "worker %d: %s\n", session.rank(), error.what());
     session.abort(1);

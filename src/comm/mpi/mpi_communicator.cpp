@@ -13,6 +13,7 @@
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/mpi/mpi_window.hpp"
 #include "comm/mpi/patience.hpp"
+#include "comm/mpi/peers.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -84,6 +85,7 @@ struct MpiCommunicator::State {
   Clock::time_point start;
   std::vector<Transfer> transfers;
   std::vector<std::uint32_t> free_slots;
+  std::shared_ptr<Peers> peers;
   std::shared_ptr<Abandonment> abandonment = std::make_shared<Abandonment>();
 
   void check(int code, const char* doing) const {
@@ -97,14 +99,37 @@ struct MpiCommunicator::State {
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
 
+  /// Tells the workers of this node which processes they are.
+  void find_peers(MPI_Comm node, int here) {
+    struct Introduction {
+      std::int64_t rank;
+      ProcessIdentity process;
+    };
+    const Introduction mine{rank, this_process()};
+    std::vector<Introduction> all(static_cast<std::size_t>(here));
+    constexpr int bytes = sizeof(Introduction);
+    check(MPI_Allgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, node), "MPI_Allgather");
+    peers = std::make_shared<Peers>(size);
+    for (const Introduction& peer : all) peers->introduce(static_cast<int>(peer.rank), peer.process);
+  }
+
+  void refuse_if_gone(int peer, const Transfer& transfer) const {
+    if (peer != any_source && peers->was_seen_gone(peer)) throw_gone(transfer);
+  }
+
+  [[noreturn]] void throw_gone(const Transfer& transfer) const {
+    throw PeerGone(transfer.peer, core::format("worker {}: {}: that worker's process has ended", rank, transfer.text()));
+  }
+
   /// From who shares memory with whom: the ranks of the first node, if every rank's node begins at a multiple of it.
-  int workers_per_node() const {
+  int workers_per_node() {
     MPI_Comm node = MPI_COMM_NULL;
     check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
     int first = rank, here = 1, place = 0;
     check(MPI_Bcast(&first, 1, MPI_INT, 0, node), "MPI_Bcast");
     check(MPI_Comm_size(node, &here), "MPI_Comm_size");
     check(MPI_Comm_rank(node, &place), "MPI_Comm_rank");
+    find_peers(node, here);
     check(MPI_Comm_free(&node), "MPI_Comm_free");
     int per_node = here;
     check(MPI_Bcast(&per_node, 1, MPI_INT, 0, comm), "MPI_Bcast");
@@ -151,12 +176,21 @@ struct MpiCommunicator::State {
     const bool has_limit = limit_s < stall_s;
     for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
     if (done) return true;
+    constexpr double look_every_s = 0.1;
     const Patience patience;
+    double look_at_s = look_every_s;
     for (poll(); !done; poll()) {
       if (abandonment->declared())
         throw Failure(core::format("worker {} gives up its {}{}", rank, transfer.text(), abandonment->reason()));
       const double waited_s = patience.waited_s();
       if (waited_s >= limit_s) return false;
+      if (!has_limit && waited_s > look_at_s && transfer.peer != any_source) {
+        look_at_s = waited_s + look_every_s;
+        const bool gone = peers->is_gone(transfer.peer);
+        poll();  // what it sent before may have come meanwhile
+        if (done) return true;
+        if (gone) throw_gone(transfer);
+      }
       if (waited_s > stall_s) {
         throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, transfer.text()));
       }
@@ -188,6 +222,7 @@ MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
 MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& device)
     : Communicator(device), state_(std::make_unique<State>()) {
   state_->connect();
+  state_->peers = main.state_->peers;
   set_workers_per_node(main.workers_per_node());
   state_->stall_s = main.state_->stall_s;
   state_->start = main.state_->start;
@@ -203,12 +238,14 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& 
   state_->stall_s = theirs.stall_s;
   state_->start = theirs.start;
   state_->abandonment = theirs.abandonment;
+  state_->peers = theirs.peers;
   set_workers_per_node(other.workers_per_node());
 }
 
 MpiCommunicator::~MpiCommunicator() {
   if (!state_->owns_comm) return;
   // Collective: while an exception unwinds the other workers do not take part, and the session is about to abort anyway.
+  if (state_->peers != nullptr && state_->peers->somebody_was_seen_gone()) return;
   if (std::uncaught_exceptions() == state_->exceptions_at_start) MPI_Comm_free(&state_->comm);
 }
 
@@ -218,6 +255,7 @@ double MpiCommunicator::now_s() { return seconds_since(state_->start); }
 
 Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
   Transfer transfer{.sending = true, .peer = to, .tag = tag, .bytes = data.size()};
+  state_->refuse_if_gone(to, transfer);
   const Extent extent(data.size());
   const int code = MPI_Isend(data.data(), extent.count(), extent.type(), to, tag, state_->comm, &transfer.handle);
   if (code != MPI_SUCCESS) throw_mpi_failure(state_->rank, transfer.text(), code);
@@ -241,8 +279,13 @@ std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_
   return state_->wait_for(request, limit_s);
 }
 
+bool MpiCommunicator::is_gone(int peer) { return state_->peers->is_gone(peer); }
+void MpiCommunicator::take_for_gone(int peer) { state_->peers->take_for_gone(peer); }
+bool MpiCommunicator::somebody_is_gone() { return state_->peers->somebody_is_gone(); }
+
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::size_t counters) {
-  const MpiWindow::Place place{state_->comm, state_->rank, state_->size, state_->stall_s, state_->abandonment};
+  const MpiWindow::Place place{state_->comm,    state_->rank,        state_->size,
+                               state_->stall_s, state_->abandonment, state_->peers};
   return std::make_unique<MpiWindow>(place, floats, counters);
 }
 

@@ -37,6 +37,9 @@ class MpiCommunicator : public Communicator {
   Request start_receive(int from, int tag, std::span<std::byte> data) override;
   Received wait(Request request) override;
   std::optional<Received> wait_for(Request request, double limit_s) override;
+  bool is_gone(int peer) override;
+  void take_for_gone(int peer) override;
+  bool somebody_is_gone();  ///< of all workers
   double now_s() override;  ///< since construction
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(std::span<float> data) override;

@@ -13,6 +13,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/mpi/mpi_call.hpp"
+#include "comm/mpi/rank_guard.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -57,10 +58,11 @@ void throw_mpi_failure(int rank, const std::string& doing, int code) {
   throw Failure(core::format("worker {}: {}: {}", rank, doing, text.empty() ? core::format("MPI error {}", code) : text));
 }
 
-MpiSession::MpiSession() : uncaught_exceptions_at_start_(std::uncaught_exceptions()) {
+MpiSession::MpiSession(Deaths deaths) : uncaught_exceptions_at_start_(std::uncaught_exceptions()) {
   int initialised = 0;
   MPI_Initialized(&initialised);
   if (initialised) throw std::logic_error("a second MpiSession in one process");
+  if (deaths == Deaths::may_be_survived) guard_ = RankGuard::split();
   int provided = 0;
   if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided); code != MPI_SUCCESS) {
     throw Failure(core::format("MPI_Init_thread failed with code {}", code));
@@ -87,8 +89,14 @@ int MpiSession::size() const {
   return size;
 }
 
+void MpiSession::survive_deaths(bool survive) {
+  if (guard_ != nullptr) guard_->set_expendable(survive);
+}
+
 void MpiSession::leave(int code) {
   flush_output();
+  if (watch_ != nullptr) watch_->session_lives = false;
+  take_leave_of_launcher();
   std::_Exit(code);
 }
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <memory>
+
 namespace paragrad::comm {
+
+class RankGuard;
 
 /// True if this process was started by mpiexec, mpirun or srun (seen from its environment; MPI is not touched).
 bool under_mpiexec();
@@ -13,18 +17,30 @@ bool under_mpiexec();
 /// code other than 0. Of a worker that a signal kills the launcher takes care.
 ///
 /// Throws  core::ConfigError where this build has no MPI.
+///
+/// Where the workers can go on without one of them (asynchronous training), the session is made with Deaths::may_be_survived
+/// and told when that is so; then a worker that a signal kills does not take the others along. See RankGuard. What the
+/// others see of it: Communicator::is_gone and PeerGone. MPI itself cannot be ended in common after a death: MPI_Finalize
+/// would wait for ever. So they leave, each with its own exit code; the launcher returns that of the one that was killed.
 class MpiSession {
  public:
-  MpiSession();
+  enum class Deaths { end_all, may_be_survived };
+
+  explicit MpiSession(Deaths deaths = Deaths::end_all);
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
+  bool deaths_may_be_survived() const { return guard_ != nullptr; }
+
   int rank() const;
   int size() const;
 
-  /// Ends this worker, and lets the others go on: for those that are left when one is gone, which a proper end would wait
-  /// for.
+  /// Whether the others can go on without this worker from now on; at first they cannot. Nothing without may_be_survived.
+  void survive_deaths(bool survive);
+
+  /// Ends this process at once, without its destructors and without MPI_Finalize, and lets the others go on: for a worker
+  /// that has done all its work after a peer has died (MpiWorker::part).
   [[noreturn]] void leave(int code);
 
   /// Ends all workers within a second; the launcher returns a code other than zero (`code`, where it passes codes on).
@@ -32,7 +48,8 @@ class MpiSession {
 
  private:
   struct ExitWatch;
-  ExitWatch* watch_ = nullptr;  // belongs to the handler that exit() runs, which may outlive the session
+  std::unique_ptr<RankGuard> guard_;  // before MPI begins
+  ExitWatch* watch_ = nullptr;        // belongs to the handler that exit() runs, which may outlive the session
   int uncaught_exceptions_at_start_;
 };
 

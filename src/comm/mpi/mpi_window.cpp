@@ -8,6 +8,7 @@
 #include "comm/communicator.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/mpi/patience.hpp"
+#include "comm/tags.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -15,7 +16,7 @@ namespace {
 
 // Elements of one call: counts are int, and see the header for accumulates.
 constexpr std::size_t most_moved = std::size_t{1} << 28;
-constexpr std::size_t most_accumulated = 16384;
+constexpr std::size_t most_accumulated = 4096;
 
 // See the header: windows that lie one after the other.
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -68,9 +69,10 @@ MpiWindow::MpiWindow(const Place& place, std::size_t floats, std::size_t counter
   check(MPI_Barrier(place_.comm), "opening a window", self);
 }
 
-// Collective: while an exception unwinds the other workers do not take part.
+// Collective: while an exception unwinds the other workers do not take part, and who is gone does not either.
 MpiWindow::~MpiWindow() {
   if (std::uncaught_exceptions() > exceptions_at_start_ || place_.abandonment->declared()) return;
+  if (place_.peers->somebody_is_gone()) return;
   MPI_Win_unlock_all(counter_window_);
   MPI_Win_free(&counter_window_);
   MPI_Win_free(&float_window_);
@@ -86,6 +88,9 @@ void MpiWindow::check_range(int target, std::size_t at, std::size_t floats) cons
 }
 
 void MpiWindow::lock(int target, Lock kind) {
+  if (place_.peers->is_gone(target))
+    throw PeerGone(target,
+                   core::format("worker {}: lock of a window: the process of worker {} has ended", place_.rank, target));
   at_target_.at(static_cast<std::size_t>(target)).lock();
   const int type = kind == Lock::exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
   check(MPI_Win_lock(type, target, 0, float_window_), "lock of a window", target);
@@ -137,12 +142,21 @@ std::uint64_t MpiWindow::fetch_add(int target, std::size_t counter, std::uint64_
   return before;
 }
 
-/// Adds nothing to the counter again and again: that reads it atomically, and lets MPI get on with what others ask for.
+/// MPICH gets on with what others ask of this rank when it looks for messages; a flush alone rarely does that.
+void MpiWindow::make_progress() const {
+  int found = 0;
+  check(MPI_Iprobe(MPI_ANY_SOURCE, no_message_tag, place_.comm, &found, MPI_STATUS_IGNORE), "progress of a window",
+        place_.rank);
+}
+
+/// Adds nothing to the counter again and again, which reads it atomically.
 std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, std::uint64_t at_least, double limit_s) {
+  constexpr int polls_without_pause = 2000;
   const Patience patience;
-  while (true) {
+  for (int polls = 0;; ++polls) {
     const std::uint64_t value = fetch_add(place_.rank, counter, 0);
     if (value >= at_least) return value;
+    make_progress();
     const double waited_s = patience.waited_s();
     if (waited_s >= limit_s) return std::nullopt;
     if (place_.abandonment->declared())
@@ -150,7 +164,7 @@ std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, s
     if (waited_s > place_.stall_s)
       throw Failure(core::format("worker {} has waited {:.0f} s for counter {} of its window to become {}", place_.rank,
                                  waited_s, counter, at_least));
-    patience.pause();
+    if (polls > polls_without_pause) patience.pause();
   }
 }
 

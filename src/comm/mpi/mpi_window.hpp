@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/mpi/abandonment.hpp"
+#include "comm/mpi/peers.hpp"
 #include "comm/window.hpp"
 
 namespace paragrad::comm {
@@ -16,7 +17,7 @@ namespace paragrad::comm {
 /// counters in another, locked by all for as long as it lives, so that they can be reached at any time.
 ///
 /// What libraries do badly, as seen with MPICH 4.0 (ch4:ucx) within a node: a lock is granted only while the target is
-/// inside MPI; 4 MB accumulated at once take three times as long as in pieces of 64 kB; the windows of a node's ranks
+/// inside MPI; 256 kB accumulated at once take three times as long as in pieces of 16 kB; the windows of a node's ranks
 /// overlap by some bytes where sizes are not multiples of their alignment, so all sizes are rounded up here.
 class MpiWindow : public Window {
  public:
@@ -26,6 +27,7 @@ class MpiWindow : public Window {
     int size;
     double stall_s;  ///< a counter that is waited for longer is a Failure
     std::shared_ptr<const Abandonment> abandonment;
+    std::shared_ptr<Peers> peers;
   };
 
   MpiWindow(const Place& place, std::size_t floats, std::size_t counters);
@@ -42,6 +44,7 @@ class MpiWindow : public Window {
 
  private:
   void check(int code, const char* doing, int target) const;
+  void make_progress() const;
   void check_range(int target, std::size_t at, std::size_t floats) const;
 
   Place place_;

@@ -1,11 +1,16 @@
 #include "comm/mpi/mpi_worker.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
+
+#include "comm/tags.hpp"
 
 namespace paragrad::comm {
 
@@ -42,6 +47,16 @@ class MpiWorker::Lane {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
     if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+  }
+
+  bool join_for(double limit_s) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto limit = std::chrono::duration<double>(limit_s);
+      if (!changed_.wait_for(lock, limit, [this] { return tasks_.empty() && !busy_; })) return false;
+    }
+    join();
+    return true;
   }
 
   /// Whether there is something that join() would wait for or throw.
@@ -106,8 +121,11 @@ class MpiWorker::Lane {
   std::thread thread_;  // last: it uses all of the above
 };
 
-MpiWorker::MpiWorker(MpiCommunicator& communicator)
-    : RealWorker(communicator), communicator_(communicator), channel_(communicator, communicator.device()) {}
+MpiWorker::MpiWorker(MpiCommunicator& communicator, MpiSession* session)
+    : RealWorker(communicator),
+      communicator_(communicator),
+      channel_(communicator, communicator.device()),
+      session_(session != nullptr && session->deaths_may_be_survived() ? session : nullptr) {}
 
 MpiWorker::~MpiWorker() = default;
 
@@ -148,6 +166,60 @@ void MpiWorker::serve(Task task) {
 void MpiWorker::join_service() {
   RealWorker::join_service();
   if (service_ != nullptr) service_->join();
+}
+
+bool MpiWorker::serves_beside() const { return communicator_.allows_threads(); }
+
+bool MpiWorker::attempt(Task task, double limit_s) {
+  attempted_ = true;
+  auto channel = std::make_unique<MpiCommunicator>(communicator_, device());
+  if (!communicator_.allows_threads()) {
+    task(*channel);
+    return true;
+  }
+  auto lane = std::make_unique<Lane>(*channel, device().name());
+  lane->launch(std::move(task));
+  if (lane->join_for(limit_s)) return true;
+  lost_a_thread_ = true;
+  static_cast<void>(lane.release());  // its thread goes on using them
+  static_cast<void>(channel.release());
+  return false;
+}
+
+void MpiWorker::set_expendable(bool expendable) {
+  if (session_ != nullptr) session_->survive_deaths(expendable);
+}
+
+/// Everybody tells everybody: after that nobody is missing when MPI is ended.
+bool MpiWorker::part() {
+  if (session_ == nullptr && !attempted_) return !knows_of_loss();
+  set_expendable(false);
+  bool in_common = !lost_a_thread_ && !knows_of_loss();
+  const std::byte mine{!in_common};
+  std::vector<std::byte> theirs(static_cast<std::size_t>(size()));
+  std::vector<Request> sends, receives;
+  const auto unless_gone = [&](const auto& action) {
+    try {
+      action();
+    } catch (const PeerGone&) {
+      in_common = false;
+    }
+  };
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    const auto its = std::span(theirs).subspan(static_cast<std::size_t>(peer), 1);
+    unless_gone([&] { receives.push_back(communicator_.start_receive(peer, farewell_tag, its)); });
+    unless_gone([&] { sends.push_back(communicator_.start_send(peer, farewell_tag, std::span(&mine, 1))); });
+  }
+  constexpr double moment_s = 1;  // who has to leave waits for nobody
+  if (!in_common) {
+    for (const Request request : sends) unless_gone([&] { communicator_.wait_for(request, moment_s); });
+    return false;
+  }
+  for (const auto* requests : {&sends, &receives})
+    for (const Request request : *requests) unless_gone([&] { communicator_.wait(request); });
+  const bool all_free = std::all_of(theirs.begin(), theirs.end(), [](std::byte lost) { return lost == std::byte{0}; });
+  return in_common && all_free && !communicator_.somebody_is_gone();
 }
 
 void MpiWorker::abandon_tasks() noexcept {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "comm/mpi/mpi_communicator.hpp"
+#include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
 
 namespace paragrad::comm {
@@ -15,15 +16,23 @@ namespace paragrad::comm {
 /// the waits of tasks and service fail at once.
 class MpiWorker : public RealWorker {
  public:
-  explicit MpiWorker(MpiCommunicator& communicator);
+  /// session: where deaths may be survived.
+  explicit MpiWorker(MpiCommunicator& communicator, MpiSession* session = nullptr);
   ~MpiWorker() override;
 
   void launch(Task task) override;
   void join() override;
   void serve(Task task) override;
   void join_service() override;
-  bool serves_beside() const override { return communicator_.allows_threads(); }
+  bool serves_beside() const override;
+  bool attempt(Task task, double limit_s) override;
+  void set_expendable(bool expendable) override;
   void abandon_tasks() noexcept override;
+
+  /// The last call of a worker whose work is done: whether MPI can be ended in common. Otherwise (a worker is gone, or has
+  /// left a thread in an attempt that hangs) the session is to be left. Where neither can be, it returns true at once; else
+  /// it is collective for those who are still there.
+  bool part();
 
  protected:
   Communicator& task_comm() override { return channel(); }
@@ -35,6 +44,9 @@ class MpiWorker : public RealWorker {
 
   MpiCommunicator& communicator_;
   MpiCommunicator channel_;
+  MpiSession* session_;
+  bool attempted_ = false;
+  bool lost_a_thread_ = false;
   std::unique_ptr<Lane> tasks_;    // made at the first launch
   std::unique_ptr<Lane> service_;  // made at the first serve
 };

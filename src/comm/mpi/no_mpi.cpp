@@ -4,6 +4,7 @@
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
+#include "comm/mpi/rank_guard.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::comm {
@@ -17,10 +18,11 @@ namespace {
 
 }  // namespace
 
-MpiSession::MpiSession() : uncaught_exceptions_at_start_(0) { refuse(); }
+MpiSession::MpiSession(Deaths) : uncaught_exceptions_at_start_(0) { refuse(); }
 MpiSession::~MpiSession() = default;
 int MpiSession::rank() const { refuse(); }
 int MpiSession::size() const { refuse(); }
+void MpiSession::survive_deaths(bool) { refuse(); }
 void MpiSession::leave(int) { refuse(); }
 void MpiSession::abort(int) { refuse(); }
 
@@ -35,6 +37,9 @@ Request MpiCommunicator::start_send(int, int, std::span<const std::byte>) { refu
 Request MpiCommunicator::start_receive(int, int, std::span<std::byte>) { refuse(); }
 Received MpiCommunicator::wait(Request) { refuse(); }
 std::optional<Received> MpiCommunicator::wait_for(Request, double) { refuse(); }
+bool MpiCommunicator::is_gone(int) { refuse(); }
+void MpiCommunicator::take_for_gone(int) { refuse(); }
+bool MpiCommunicator::somebody_is_gone() { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
 void MpiCommunicator::library_allreduce(std::span<float>) { refuse(); }
@@ -43,8 +48,11 @@ bool MpiCommunicator::allows_threads() const { refuse(); }
 void MpiCommunicator::abandon(const std::string&) { refuse(); }
 
 class MpiWorker::Lane {};
-MpiWorker::MpiWorker(MpiCommunicator& communicator)
-    : RealWorker(communicator), communicator_(communicator), channel_(communicator, communicator.device()) {
+MpiWorker::MpiWorker(MpiCommunicator& communicator, MpiSession* session)
+    : RealWorker(communicator),
+      communicator_(communicator),
+      channel_(communicator, communicator.device()),
+      session_(session) {
   refuse();
 }
 MpiWorker::~MpiWorker() = default;
@@ -53,6 +61,9 @@ void MpiWorker::join() { refuse(); }
 void MpiWorker::serve(Task) { refuse(); }
 void MpiWorker::join_service() { refuse(); }
 bool MpiWorker::serves_beside() const { refuse(); }
+bool MpiWorker::attempt(Task, double) { refuse(); }
+void MpiWorker::set_expendable(bool) { refuse(); }
+bool MpiWorker::part() { refuse(); }
 void MpiWorker::abandon_tasks() noexcept {}
 
 }  // namespace paragrad::comm

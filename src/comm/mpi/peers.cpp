@@ -1,0 +1,64 @@
+#include "comm/mpi/peers.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace paragrad::comm {
+namespace {
+
+struct Status {
+  char state = 'X';
+  std::int64_t started_at = 0;
+};
+
+/// From /proc/<id>/stat: "id (name) state …", the start as the 22nd field. The name may hold anything.
+Status status_of(std::int64_t id) {
+  std::ifstream file("/proc/" + std::to_string(id) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream fields(text.substr(name_end + 1));
+  Status status;
+  fields >> status.state;
+  constexpr int between = 18;
+  std::string skipped;
+  for (int i = 0; i < between; ++i) fields >> skipped;
+  fields >> status.started_at;
+  return status;
+}
+
+}  // namespace
+
+ProcessIdentity this_process() {
+  const std::int64_t id = getpid();
+  return {id, status_of(id).started_at};
+}
+
+bool lives(const ProcessIdentity& process) {
+  const Status status = status_of(process.id);
+  return status.state != 'Z' && status.state != 'X' && status.started_at == process.started_at;
+}
+
+bool Peers::is_gone(int worker) {
+  const auto index = static_cast<std::size_t>(worker);
+  if (gone_.at(index)) return true;
+  if (processes_[index].id == 0 || lives(processes_[index])) return false;
+  return gone_[index] = true;
+}
+
+bool Peers::somebody_is_gone() {
+  bool somebody = false;
+  for (int worker = 0; worker < static_cast<int>(gone_.size()); ++worker) somebody = is_gone(worker) || somebody;
+  return somebody;
+}
+
+bool Peers::somebody_was_seen_gone() const {
+  return std::any_of(gone_.begin(), gone_.end(), [](const std::atomic<bool>& gone) { return gone.load(); });
+}
+
+}  // namespace paragrad::comm
