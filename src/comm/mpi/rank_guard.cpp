@@ -31,7 +31,10 @@ std::unique_ptr<RankGuard> RankGuard::split() {
   const pid_t guard = getpid();
   const pid_t process = fork();
   if (process < 0) throw Failure("a rank cannot start the process that works under its guard");
-  if (process > 0) wait_for(process, *shared);
+  if (process > 0) {
+    prctl(PR_SET_NAME, "rank guard");  // for who looks at the list of processes
+    wait_for(process, *shared);
+  }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != guard) _exit(1);
   return std::unique_ptr<RankGuard>(new RankGuard(shared));
