@@ -21,7 +21,7 @@ def run_blocks(test: unittest.TestCase, document: str, folder: Path) -> None:
     test.assertTrue(blocks, document)
     for commands, expected in blocks:
         with test.subTest(document=document, commands=commands):
-            done = subprocess.run(["sh", "-ec", commands], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(["sh", "-ec", commands], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
             test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             if expected:
                 test.assertEqual(done.stdout, expected)
