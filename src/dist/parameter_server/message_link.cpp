@@ -1,5 +1,6 @@
 #include "dist/parameter_server/message_link.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "comm/compression/gradient_sum.hpp"
@@ -8,7 +9,8 @@
 namespace paragrad::dist {
 namespace {
 
-constexpr int most_idle = 10;  // times that a server may be asked in vain whether it has served anybody
+constexpr double look_every_s = 1;  // whether a server that is waited for is still there
+constexpr int most_idle = 10;       // times that a server may be asked in vain whether it has served anybody
 
 }  // namespace
 
@@ -109,13 +111,22 @@ std::uint64_t MessageLink::checked(std::uint64_t number) const {
 // A server may have to let this worker wait for others, but it says so; and those others are left out some time.
 void MessageLink::wait(comm::Communicator& comm, comm::Request transfer, std::size_t shard) {
   std::uint64_t done = 0;
-  for (int idle = 0; !comm.wait_for(transfer, timeout_s_);) {
+  for (int idle = 0; !wait_for(comm, transfer, shard);) {
     const auto now = ping(comm, shard);
     if (!now) give_up(shard);
     idle = *now == done ? idle + 1 : 0;
     if (idle > most_idle) throw ServerLost(core::format("server {} has served nobody for {} s", shard, idle * timeout_s_));
     done = *now;
   }
+}
+
+// False: the server has let this worker wait for too long.
+bool MessageLink::wait_for(comm::Communicator& comm, comm::Request transfer, std::size_t shard) const {
+  for (double left_s = timeout_s_; left_s > 0; left_s -= look_every_s) {
+    if (comm.wait_for(transfer, std::min(left_s, look_every_s))) return true;
+    if (comm.is_gone(server(shard))) give_up(shard);
+  }
+  return false;
 }
 
 void MessageLink::give_up(std::size_t shard) const {
@@ -128,7 +139,7 @@ std::optional<std::uint64_t> MessageLink::ping(comm::Communicator& comm, std::si
   std::uint64_t done = 0;
   const comm::Request answer = comm.start_receive(server(shard), pong_tag, writable_bytes_of(done));
   const comm::Request sent = comm.start_send(server(shard), request_tag, bytes_of(ping));
-  if (!comm.wait_for(sent, timeout_s_) || !comm.wait_for(answer, timeout_s_)) return std::nullopt;
+  if (!wait_for(comm, sent, shard) || !wait_for(comm, answer, shard)) return std::nullopt;
   return done;
 }
 

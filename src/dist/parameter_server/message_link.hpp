@@ -34,6 +34,7 @@ class MessageLink : public Link {
   std::vector<Reply> ask(comm::Communicator& comm, Request::Kind kind, Versions& versions, std::span<float> parameters);
   std::uint64_t checked(std::uint64_t number) const;
   void wait(comm::Communicator& comm, comm::Request transfer, std::size_t shard);
+  bool wait_for(comm::Communicator& comm, comm::Request transfer, std::size_t shard) const;
   [[noreturn]] void give_up(std::size_t shard) const;
   std::optional<std::uint64_t> ping(comm::Communicator& comm, std::size_t shard);
   void send(comm::Communicator& comm, std::size_t shard, const Request& request);

@@ -90,6 +90,18 @@ void ServerStrategy::serve(comm::Worker& everyone, int workers) {
   if (!server_->all_lost().empty()) everyone.tell_loss();
 }
 
+// Tasks talk to servers alone.
+void ServerStrategy::launch(comm::Worker& worker, const comm::Worker::Task& talk) {
+  worker.everyone().launch([talk](comm::Communicator& comm) {
+    try {
+      talk(comm);
+    } catch (const comm::PeerGone& gone) {
+      if (gone.peer() == 0) throw;  // leads
+      throw ServerLost(gone.what());
+    }
+  });
+}
+
 std::size_t ServerStrategy::take(comm::Worker& worker) {
   std::uint64_t split = 0;
   talk(worker, [&](comm::Communicator& comm) { split = link_->take(comm, done_); });

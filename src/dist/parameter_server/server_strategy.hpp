@@ -60,7 +60,7 @@ class ServerStrategy : public Strategy {
     launch(worker, talk);
     join(worker);
   }
-  static void launch(comm::Worker& worker, const comm::Worker::Task& talk) { worker.everyone().launch(talk); }
+  static void launch(comm::Worker& worker, const comm::Worker::Task& talk);
   static void join(comm::Worker& worker) { worker.everyone().join(); }
 
   /// The end of the sweep: the same parameters for all, and a sweep begins.

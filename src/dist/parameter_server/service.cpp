@@ -8,6 +8,11 @@
 #include "core/format.hpp"
 
 namespace paragrad::dist {
+namespace {
+
+constexpr double look_every_s = 1;  // whether a peer that is waited for is still there
+
+}  // namespace
 
 Service::Service(Server& server, double timeout_s)
     : server_(server), timeout_s_(timeout_s), seats_(static_cast<std::size_t>(server.workers())) {}
@@ -20,7 +25,7 @@ void Service::run(comm::Communicator& comm) {
     if (const auto request = receive(comm))
       take_in(comm, *request);
     else
-      for (const int silent : those_who_do_not_wait()) lose(comm, silent);
+      lose_the_silent(comm);
   }
 }
 
@@ -33,10 +38,18 @@ bool Service::over() const {
 std::optional<Request> Service::receive(comm::Communicator& comm) {
   constexpr double forever = std::numeric_limits<double>::infinity();
   if (!receive_) receive_ = comm.start_receive(comm::any_source, request_tag, writable_bytes_of(incoming_));
-  const double limit_s = somebody_is_missed() ? std::max(0., quiet_since_s_ + timeout_s_ - comm.now_s()) : forever;
+  const double left_s = quiet_since_s_ + timeout_s_ - comm.now_s();
+  const double limit_s = somebody_is_missed() ? std::clamp(left_s, 0., look_every_s) : forever;
   if (!comm.wait_for(*receive_, limit_s)) return std::nullopt;
   receive_.reset();
   return incoming_;
+}
+
+// Of those who do not wait: all, or those of whom it is known that they are gone.
+void Service::lose_the_silent(comm::Communicator& comm) {
+  const bool too_long = comm.now_s() >= quiet_since_s_ + timeout_s_;
+  for (const int silent : those_who_do_not_wait())
+    if (too_long || comm.is_gone(silent)) lose(comm, silent);
 }
 
 // Who asks whether the server is still there is answered at once, and says nothing of the others.
@@ -69,7 +82,7 @@ void Service::lose(comm::Communicator& comm, int worker) {
   if (server_.lost(worker)) return;
   if (worker == 0)
     throw comm::Failure(
-        core::format("nothing was heard of worker 0, which leads the training, for {} s while the others "
+        core::format("worker 0, which leads the training, is gone, or was silent for {} s while the others "
                      "waited for it: the training ends",
                      timeout_s_));
   std::erase(came_, worker);
@@ -111,7 +124,14 @@ bool Service::has_turn(const Request& request) const {
 }
 
 void Service::serve(comm::Communicator& comm, const Request& request) {
-  if (server_.lost(request.worker)) return turn_away(comm, request);
+  try {
+    return server_.lost(request.worker) ? turn_away(comm, request) : do_serve(comm, request);
+  } catch (const comm::PeerGone& gone) {
+    lose(comm, gone.peer());
+  }
+}
+
+void Service::do_serve(comm::Communicator& comm, const Request& request) {
   switch (request.kind) {
     case Request::Kind::start:
       return start(comm, request);
@@ -178,7 +198,7 @@ bool Service::receive_gradient(comm::Communicator& comm, int worker) {
     comm.wait(transfer);
     return true;
   }
-  if (comm.wait_for(transfer, timeout_s_)) return true;
+  if (finish(comm, transfer, worker)) return true;
   given_up_.push_back(comm.device().allocate(shard.gradient().size()));
   shard.swap_gradient(given_up_.back());
   lose(comm, worker);
@@ -196,7 +216,7 @@ void Service::answer_meeting(comm::Communicator& comm) {
   const std::vector<std::int32_t> lost = server_.all_lost();
   for (const std::int32_t worker : all) {
     reply_with_parameters(comm, worker, server_.shard().version());
-    if (!lost.empty()) send_list(comm, worker, reply_tag, lost);
+    if (!lost.empty()) send_lost(comm, worker, lost);
   }
 }
 
@@ -217,7 +237,7 @@ void Service::answer_sums(comm::Communicator& comm) {
   for (const auto& [worker, values] : all) {
     reply(comm, worker, 0);
     send(comm, worker, reply_tag, std::as_bytes(std::span(sums)));
-    if (!lost.empty()) send_list(comm, worker, reply_tag, lost);
+    if (!lost.empty()) send_lost(comm, worker, lost);
   }
 }
 
@@ -265,10 +285,28 @@ void Service::reply_with_parameters(comm::Communicator& comm, int worker, std::u
   if (!parameters.empty()) send(comm, worker, parameter_tag, std::as_bytes(parameters));
 }
 
+void Service::send_lost(comm::Communicator& comm, int worker, const std::vector<std::int32_t>& lost) {
+  const std::uint64_t count = lost.size();
+  send(comm, worker, reply_tag, bytes_of(count));
+  send(comm, worker, reply_tag, std::as_bytes(std::span(lost)));
+}
+
 // The receive is posted; a worker that does not take what it asked for is gone.
 void Service::send(comm::Communicator& comm, int worker, int tag, std::span<const std::byte> data) {
-  const comm::Request transfer = comm.start_send(worker, tag, data);
-  if (!comm.wait_for(transfer, timeout_s_)) lose(comm, worker);
+  if (server_.lost(worker) && comm.is_gone(worker)) return;
+  try {
+    if (finish(comm, comm.start_send(worker, tag, data), worker)) return;
+  } catch (const comm::PeerGone&) {
+  }
+  lose(comm, worker);
+}
+
+bool Service::finish(comm::Communicator& comm, comm::Request transfer, int worker) const {
+  for (double left_s = timeout_s_; left_s > 0; left_s -= look_every_s) {
+    if (comm.wait_for(transfer, std::min(left_s, look_every_s))) return true;
+    if (comm.is_gone(worker)) return false;
+  }
+  return false;
 }
 
 }  // namespace paragrad::dist

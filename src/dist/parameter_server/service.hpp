@@ -14,8 +14,9 @@ namespace paragrad::dist {
 /// A request that has to wait keeps nobody else waiting; the gradient that belongs to it stays at its worker meanwhile.
 ///
 /// Where some workers wait (for a slower one, or at the end of the sweep) and for timeout_s no request comes, those that do
-/// not wait are left out; so is a worker that does not take or bring what it announced. Worker 0 leads and cannot be left
-/// out: then the service fails. An order that is to be kept knows of no time: there nobody is left out.
+/// not wait are left out, and those known to be gone at once; so is a worker that does not take or bring what it announced.
+/// Worker 0 leads and cannot be left out: then the service fails. An order that is to be kept knows of no time: there nobody
+/// is left out.
 class Service {
  public:
   Service(Server& server, double timeout_s);
@@ -33,11 +34,13 @@ class Service {
   std::optional<Request> receive(comm::Communicator& comm);
   void take_in(comm::Communicator& comm, const Request& request);
   bool somebody_is_missed() const;
+  void lose_the_silent(comm::Communicator& comm);
   std::vector<int> those_who_do_not_wait() const;
   void lose(comm::Communicator& comm, int worker);
   bool serve_one(comm::Communicator& comm);
   bool has_turn(const Request& request) const;
   void serve(comm::Communicator& comm, const Request& request);
+  void do_serve(comm::Communicator& comm, const Request& request);
   void turn_away(comm::Communicator& comm, const Request& request);
   void start(comm::Communicator& comm, const Request& request);
   void push(comm::Communicator& comm, const Request& request);
@@ -50,6 +53,8 @@ class Service {
   void ping(comm::Communicator& comm, int worker);
   void report(comm::Communicator& comm, int worker);
   void send(comm::Communicator& comm, int worker, int tag, std::span<const std::byte> data);
+  void send_lost(comm::Communicator& comm, int worker, const std::vector<std::int32_t>& lost);
+  bool finish(comm::Communicator& comm, comm::Request transfer, int worker) const;
   bool receive_gradient(comm::Communicator& comm, int worker);
   void reply(comm::Communicator& comm, int worker, std::uint64_t number);
   void reply_with_parameters(comm::Communicator& comm, int worker, std::uint64_t version);
