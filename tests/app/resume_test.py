@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A run that is killed and taken up again ends in the weights of the run that was not."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -42,7 +43,8 @@ class Resume(CliTest):
             self.fail("no state was written in 30 s")
         finally:
             for rank in self.processes_with(out):
-                os.kill(rank, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # the launcher was faster
+                    os.kill(rank, signal.SIGKILL)
             if process.poll() is None:
                 process.kill()
             process.wait()
