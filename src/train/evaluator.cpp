@@ -15,7 +15,9 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
   while (true) {
     const backend::LossSum loss = part_of(subset, samples);
     std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
-    if (add_up_(sums)) return learner_.score({sums[0], sums[1], static_cast<double>(samples), sums[2]});
+    const std::size_t count = learner_.has_free_energy() ? 3 : 2;  // what is not there is not sent
+    if (add_up_(std::span(sums).first(count)))
+      return learner_.score({sums[0], sums[1], static_cast<double>(samples), sums[2]});
   }
 }
 
