@@ -10,6 +10,6 @@ inline constexpr int second_allreduce_tag = 32002;  // of an allreduce that has 
 inline constexpr int clock_tag = 32003;
 inline constexpr int farewell_tag = 32004;
 inline constexpr int no_message_tag = 32005;  // nobody sends with it
-inline constexpr int parts_tag = 32004;
+inline constexpr int parts_tag = 32006;
 
 }  // namespace paragrad::comm

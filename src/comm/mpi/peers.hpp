@@ -33,7 +33,10 @@ class Peers {
   bool somebody_is_gone();
 
   /// By an earlier look.
-  bool was_seen_gone(int worker) const { return gone_.at(static_cast<std::size_t>(worker)); }
+  bool was_seen_gone(int worker) const {
+    const auto index = static_cast<std::size_t>(worker);
+    return index < gone_.size() && gone_[index];  // MPI has its own words for a worker that does not exist
+  }
   bool somebody_was_seen_gone() const;
 
  private:
