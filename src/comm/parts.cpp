@@ -12,7 +12,10 @@ std::size_t before(const Communicator& comm, int back) {
   return static_cast<std::size_t>((comm.rank() + comm.size() - back) % comm.size());
 }
 
-/// In each of n-1 steps one message out and one in, all started at once; done(step) when that of the step has come in.
+/// Of a worker's messages; of more, those to workers that are late would be overtaken and meet others where they go.
+constexpr std::size_t most_on_their_way = 2;
+
+/// In each of n-1 steps one message out and one in; then done(step), one step after the other.
 template <class Outgoing, class Incoming, class Done>
 void talk_to_all(Communicator& comm, Outgoing outgoing, Incoming incoming, Done done) {
   std::vector<Request> receives, sends;
@@ -20,15 +23,17 @@ void talk_to_all(Communicator& comm, Outgoing outgoing, Incoming incoming, Done 
     const std::size_t from = before(comm, step);
     receives.push_back(comm.start_receive(static_cast<int>(from), parts_tag, incoming(from, step)));
   }
+  std::size_t over = 0;
   for (int step = 1; step < comm.size(); ++step) {
     const std::size_t to = before(comm, comm.size() - step);
+    if (sends.size() == over + most_on_their_way) comm.wait(sends[over++]);
     sends.push_back(comm.start_send(static_cast<int>(to), parts_tag, outgoing(to)));
   }
   for (int step = 1; step < comm.size(); ++step) {
     comm.wait(receives[static_cast<std::size_t>(step - 1)]);
     done(step);
   }
-  for (const Request send : sends) comm.wait(send);
+  for (; over < sends.size(); ++over) comm.wait(sends[over]);
 }
 
 }  // namespace

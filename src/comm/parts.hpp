@@ -8,8 +8,11 @@
 namespace paragrad::comm {
 
 /// Arrays that are cut into parts, one per worker, of whatever lengths: parts[k] is that of worker k. For a few workers
-/// close together: everybody talks to everybody, n-1 messages out and n-1 in at the same time, and none twice as far as
-/// needed. All workers call with the same parts, which cover `array` without overlap. Spans are memory of comm.device().
+/// close together: everybody talks to everybody, n-1 messages out and n-1 in, none twice as far as needed. Worker k begins
+/// with worker k+1 and has two messages on their way at a time, so that each worker receives from few others at once.
+/// All workers call with the same parts, which cover `array` without overlap. Spans are memory of comm.device().
+///
+/// Time, for n alike parts of b bytes and a link of bandwidth B for each worker: about (n-1)·b/B from when the last begins.
 
 /// Spreads what each worker holds of the array: afterwards all hold all of it.
 /// Bytes: a worker sends its part n-1 times, and receives the others' once.

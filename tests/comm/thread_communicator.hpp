@@ -51,7 +51,7 @@ class Exchange {
 
   void receive(const Handle& receive) {
     const std::lock_guard lock(mutex_);
-    std::memset(receive->data, 0xff, receive->bytes);  // NaN
+    if (receive->bytes > 0) std::memset(receive->data, 0xff, receive->bytes);  // NaN
     for (auto send = sends_.begin(); send != sends_.end(); ++send) {
       if (match(**send, *receive)) {
         deliver(**send, *receive);
