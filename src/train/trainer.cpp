@@ -68,6 +68,7 @@ class Trainer {
   void resume();
   SweepSetting setting() const;
   Learner& learner() { return blocks_.learner(); }
+  double elapsed_s() const { return worker_.comm().now_s() - start_s_; }
   bool leads() const { return worker_.rank() == 0; }
   bool reached_target() const { return result_.valid.error <= options_.target_error; }
   bool parallel() const { return sweep_ >= options_.parallel_start_sweep; }
@@ -143,6 +144,7 @@ Result Trainer::run_to_the_end() {
     resume();
   else if (!initial_.empty())
     write_model(0);
+  result_.training_s = elapsed_s();
   for (; sweep_ <= options_.sweeps; ++sweep_) {
     if (parallel() && !strategy_started_) become_parallel();
     if (block_ == 0 && search_before(options_.minibatch_search, sweep_)) tune_minibatch();
@@ -152,7 +154,6 @@ Result Trainer::run_to_the_end() {
     if (reached_target()) break;
   }
   if (options_.sweeps == 0) score_sweep();
-  result_.training_s = worker_.comm().now_s() - start_s_;
   if (output_.last_phase)
     result_.test = evaluator_.score(data::Subset::test);
   else
@@ -320,6 +321,7 @@ void Trainer::score_sweep() {
   result_.valid = evaluator_.score(data::Subset::valid);
   if (learner().has_free_energy())
     result_.train.free_energy = evaluator_.score(data::Subset::train, source_.samples(data::Subset::valid)).free_energy;
+  result_.training_s = elapsed_s();
 }
 
 bool Trainer::add_up(std::span<double> values) {
@@ -363,7 +365,7 @@ void Trainer::write_model(int sweeps) {
 }
 
 void Trainer::report(double rate) {
-  const double time_s = worker_.comm().now_s() - start_s_;
+  const double time_s = elapsed_s();
   if (output_.folder != nullptr) {
     core::Json record{{"sweep", sweep_}, {"samples", result_.samples}, {"learning_rate", rate}, {"minibatch", minibatch_}};
     record.update(learner().record(result_.train, result_.valid));
@@ -411,7 +413,7 @@ void Trainer::save_state() {
               .minibatch = static_cast<double>(minibatch_),
               .started = strategy_started_ ? 1. : 0.,
               .samples = static_cast<double>(result_.samples),
-              .elapsed_s = worker_.comm().now_s() - start_s_,
+              .elapsed_s = elapsed_s(),
               .best_loss = best_score_.loss,
               .best_error = best_score_.error,
               .records = output_.folder == nullptr ? 0. : static_cast<double>(output_.folder->records())};

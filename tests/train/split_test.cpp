@@ -169,6 +169,17 @@ TEST_CASE("a timing run of split replicas takes exactly the virtual time of the 
   CHECK(timed.times.validate_s == computed.times.validate_s);
 }
 
+TEST_CASE("gathering the trained model for its checkpoint is no part of the training's time", "[train]") {
+  test::SmallTask task(300);
+  task.options.model = "8-12-9-6:sigmoid";
+  task.options.sweeps = 1;
+  task.options.model_parallel = 2;
+  const sim::Platform platform = links_only(2, 1e-4, 1e3);
+  metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
+  const train::Result kept = task.simulate(2, platform, {}, {.folder = &folder});
+  CHECK(kept.training_s == task.simulate(2, platform).training_s);
+}
+
 TEST_CASE("checkpoints of split replicas are those of whole ones", "[train]") {
   test::SmallTask task(300);
   task.options.model = "8-12-9-6:sigmoid";
