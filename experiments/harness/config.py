@@ -38,6 +38,7 @@ class Run:
     name: str
     options: Options
     command: str = "simulate"  # of the program
+    baseline: str = ""         # the run against which its speed-up is taken
 
 
 @dataclass
@@ -46,7 +47,6 @@ class Experiment:
     size: str
     seeds: list[int]
     data: list[DataSet]
-    baseline: str
     runs: list[Run]
     initial: Options | None  # a run from whose checkpoint all others start
     claims: list[dict[str, Any]]
@@ -58,6 +58,10 @@ class Experiment:
     @property
     def folder(self) -> Path:
         return EXPERIMENTS / self.name
+
+    @property
+    def baselines(self) -> dict[str, str]:
+        return {run.name: run.baseline for run in self.runs}
 
     @property
     def runs_folder(self) -> Path:
@@ -86,9 +90,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path.relative_to(ROOT)} is not valid TOML: {error}") from error
 
 
-def expand(entry: dict[str, Any], shared: Options, command: str) -> list[Run]:
+def expand(entry: dict[str, Any], shared: Options, command: str, baseline: str) -> list[Run]:
     """A [[run]] is one run; with `each` one per position of its lists (zip); with `grid` one per combination of its lists."""
-    options = {key: value for key, value in entry.items() if key not in ("name", "each", "grid", "command")}
+    options = {key: value for key, value in entry.items() if key not in ("name", "each", "grid", "command", "baseline")}
     each: dict[str, list[Any]] = entry.get("each", {})
     grid: dict[str, list[Any]] = entry.get("grid", {})
     if len({len(values) for values in each.values()}) > 1:
@@ -99,7 +103,8 @@ def expand(entry: dict[str, Any], shared: Options, command: str) -> list[Run]:
     for row, cell in itertools.product(rows, cells):
         own = options | row | cell
         named = shared | own
-        runs.append(Run(entry["name"].format(**named), named, entry.get("command", command)))
+        runs.append(Run(entry["name"].format(**named), named, entry.get("command", command),
+                        entry.get("baseline", baseline).format(**named)))
     return runs
 
 
@@ -121,13 +126,13 @@ def load(name: str, size: str) -> Experiment:
         chosen = config["size"][size]
         shared = config.get("options", {}) | chosen.get("options", {})
         command = config.get("command", "simulate")
-        runs = [run for entry in config["run"] for run in expand(entry, shared, command)]
+        runs = [run for entry in config["run"] for run in expand(entry, shared, command, config.get("baseline", ""))]
         runs = [run for run in runs if any_of(chosen.get("runs", ["*"]), run.name)]
         data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
                         entry.get("tuned_on", entry["name"]))
                 for entry in config.get("data", []) if entry["name"] in chosen.get("data", [entry["name"]])]
         return Experiment(
-            name=name, size=size, seeds=chosen.get("seeds", [1]), data=data or [NO_DATA], baseline=config.get("baseline", ""), runs=runs,
+            name=name, size=size, seeds=chosen.get("seeds", [1]), data=data or [NO_DATA], runs=runs,
             initial=shared | config["initial"] if "initial" in config else None,
             claims=[claim for claim in config.get("claim", []) if applies(claim, size)],
             repeats=[entry for entry in config.get("repeats", []) if applies(entry, size)],

@@ -14,10 +14,10 @@ from runner import arguments
 
 
 def simulate(program: str, options: Options, platform: Path, **changes: float) -> dict[str, Any]:
-    """The result of a run. `changes`: numbers of the platform file, by key."""
+    """The result of a run. `changes`: numbers of the platform file, by key, in the unit that stands there."""
     text = platform.read_text()
     for key, value in changes.items():
-        text, count = re.subn(rf"^{key} = [\d.e+-]+", f"{key} = {value}", text, flags=re.MULTILINE)
+        text, count = re.subn(rf'^({key} = "?)[\d.e+-]+', rf"\g<1>{value}", text, flags=re.MULTILINE)
         if count != 1:
             raise ValueError(f"{platform.name} has {count} lines '{key} = number'")
     with tempfile.TemporaryDirectory() as folder:

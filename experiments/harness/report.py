@@ -31,7 +31,7 @@ def print_tables(runner: Runner, results: Results) -> None:
 def mean_of(runner: Runner, results: Results, run: str, metric: str) -> float:
     """Over data sets and seeds."""
     return statistics.fmean(value for runs in results.values()
-                            for value in values(runs, runner.experiment.baseline, run, metric))
+                            for value in values(runs, runner.experiment.baselines, run, metric))
 
 
 def listed(runner: Runner, results: Results, table: dict[str, Any]) -> list[list[str]]:
@@ -83,9 +83,9 @@ def print_training_table(runner: Runner, results: Results) -> None:
             used = runner.job(data, run, experiment.seeds[0]).options.get(option, "")
 
             def mean(metric: str) -> float:
-                return statistics.fmean(values(runs, experiment.baseline, run.name, metric))
+                return statistics.fmean(values(runs, experiment.baselines, run.name, metric))
 
-            valid, test = (spread(values(runs, experiment.baseline, run.name, metric))
+            valid, test = (spread(values(runs, experiment.baselines, run.name, metric))
                            for metric in ("valid_error", "test_error"))
             print(f"{run.name:<10} {first['splits']:>4}x{first['blocks']:<3}{used:>14}  {valid:>14} {test:>14}  "
                   f"{mean('training_s'):>9.4g} {100 * mean('aggregate_s') / mean('training_s'):>7.1f} % "

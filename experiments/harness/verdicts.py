@@ -21,11 +21,11 @@ def collect(runner: Runner) -> Results:
                         for run in experiment.runs} for data in runner.data_sets()}
 
 
-def values(runs: dict[str, dict[int, dict[str, Any]]], baseline: str, run: str, metric: str) -> list[float]:
-    """Of all seeds. Derived: speed_up over the baseline in samples per second; efficiency is that per worker."""
+def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], run: str, metric: str) -> list[float]:
+    """Of all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency is that per worker."""
     if run not in runs:
         raise UserError(f"'{run}.{metric}': the run is not in this size")
-    found = []
+    found, baseline = [], baselines[run]
     for seed, result in runs[run].items():
         known = dict(result)
         if baseline in runs and "samples_per_s" in result:
@@ -37,12 +37,12 @@ def values(runs: dict[str, dict[int, dict[str, Any]]], baseline: str, run: str, 
     return found
 
 
-def term(runs: dict[str, dict[int, dict[str, Any]]], baseline: str, text: Any) -> tuple[float, str]:
+def term(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], text: Any) -> tuple[float, str]:
     """A number, or the mean over seeds of RUN.METRIC, and how to print it."""
     if isinstance(text, (int, float)):
         return float(text), f"{text:g}"
     run, _, metric = text.rpartition(".")
-    mean = statistics.fmean(values(runs, baseline, run, metric))
+    mean = statistics.fmean(values(runs, baselines, run, metric))
     shown = f"{100 * mean:.2f} %" if metric.endswith("error") else f"{mean:.4g}"
     return mean, f"{text} {shown}"
 
@@ -56,12 +56,12 @@ def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
     return [{key: value.format(**row) if isinstance(value, str) else value for key, value in claim.items()} for row in rows]
 
 
-def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], baseline: str) -> tuple[bool, str]:
+def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]) -> tuple[bool, str]:
     """`margin` is what may be lacking: left <= right + margin, left >= right - margin."""
     try:
         compare = OPERATORS[claim["op"]]
-        left, left_text = term(runs, baseline, claim["left"])
-        right, right_text = term(runs, baseline, claim["right"])
+        left, left_text = term(runs, baselines, claim["left"])
+        right, right_text = term(runs, baselines, claim["right"])
     except KeyError as error:
         raise UserError(f"the claim '{claim.get('text', '?')}' has no or an unknown {error}") from error
     margin = claim.get("margin", 0)
@@ -80,7 +80,7 @@ def check_claims(runner: Runner, results: Results) -> bool:
             if data not in entry.get("data", [data]):
                 continue
             for claim in spelled_out(entry):
-                holds, numbers = judge(claim, runs, runner.experiment.baseline)
+                holds, numbers = judge(claim, runs, runner.experiment.baselines)
                 good = good and holds
                 print(f"{'holds' if holds else 'FAILS'}  {data}: {claim['text']}\n         {numbers}")
     return good
