@@ -70,6 +70,12 @@ void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--elastic-rate", server.elastic_rate, "easgd: alpha (0: 0.9 over the number of workers)")->group(group);
   parser.add_option("--backup-workers", server.backup_workers, "backup_workers: that no update waits for")->group(group);
   parser
+      .add_option(
+          "--server-transport", server.transport,
+          "messages; windows: one-sided, where servers let no fetch wait; auto: windows if they work and are as fast")
+      ->check(CLI::IsMember({"messages", "windows", "auto"}))
+      ->group(group);
+  parser
       .add_option("--worker-timeout", server.worker_timeout_s,
                   "seconds after which a worker that all others wait for is left out")
       ->group(group);

@@ -128,14 +128,14 @@ WindowTrial try_windows(Communicator& comm, const WindowOpener& open) {
 
 WindowVerdict judge(const WindowTrial& trial, int workers) {
   constexpr const char* windows = "one-sided windows of this MPI";
-  if (!trial.wrong.empty()) return {false, core::format("{} cannot be used: {}", windows, trial.wrong)};
-  if (workers == 1) return {true, core::format("{} work", windows)};
+  if (!trial.wrong.empty()) return {false, core::format("{} cannot be used: {}", windows, trial.wrong), 0};
+  if (workers == 1) return {true, core::format("{} work", windows), trial.get_share};
   const std::string shares = core::format("get and accumulate at {:.2g} and {:.2g} of the rate of messages", trial.get_share,
                                           trial.accumulate_share);
   if (std::min(trial.get_share, trial.accumulate_share) < WindowTrial::least_share)
-    return {false, core::format("{} are too slow: {}", windows, shares)};
-  return {true,
-          core::format("{} work: {}{}", windows, shares, trial.needs_target ? ", while the target is inside MPI" : "")};
+    return {false, core::format("{} are too slow: {}", windows, shares), trial.get_share};
+  return {true, core::format("{} work: {}{}", windows, shares, trial.needs_target ? ", while the target is inside MPI" : ""),
+          trial.get_share};
 }
 
 WindowVerdict check_windows(Worker& worker, double limit_s) {
@@ -157,8 +157,10 @@ WindowVerdict check_windows(Worker& worker, double limit_s) {
   WindowVerdict verdict = judge(mine, worker.size());
   // Only worker 0 has measured. Its sentence is taken for an error to be told to all.
   const std::string of_zero = first_error(worker.comm(), worker.rank() == 0 && !verdict.usable ? verdict.text : "");
-  if (!of_zero.empty()) return {false, of_zero};
-  return {true, first_error(worker.comm(), worker.rank() == 0 ? verdict.text : "")};
+  double get_share = worker.rank() == 0 ? mine.get_share : 0;
+  sum_in_rank_order(worker.comm(), {&get_share, 1});
+  if (!of_zero.empty()) return {false, of_zero, get_share};
+  return {true, first_error(worker.comm(), worker.rank() == 0 ? verdict.text : ""), get_share};
 }
 
 }  // namespace paragrad::comm

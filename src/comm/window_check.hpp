@@ -12,7 +12,8 @@ namespace paragrad::comm {
 /// What came of trying windows out.
 struct WindowVerdict {
   bool usable = false;
-  std::string text;  ///< one sentence, the same on all workers
+  std::string text;      ///< one sentence, the same on all workers
+  double get_share = 0;  ///< of the rate of messages, likewise
 };
 
 /// Tries one-sided windows out before a run relies on them: a few hundred kilobytes, some tenths of a second. Looked for is

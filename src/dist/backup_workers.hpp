@@ -16,6 +16,7 @@ class BackupWorkers : public AsyncSgd {
 
  protected:
   std::unique_ptr<Policy> make_policy(int workers) const override;
+  bool holds_fetches() const override { return true; }
   std::size_t shards(int) const override { return 1; }
   void check(int workers) const override;
 };

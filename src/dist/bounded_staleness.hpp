@@ -13,6 +13,7 @@ class BoundedStaleness : public AsyncSgd {
 
  protected:
   std::unique_ptr<Policy> make_policy(int workers) const override;
+  bool holds_fetches() const override { return true; }
 };
 
 }  // namespace paragrad::dist

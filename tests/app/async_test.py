@@ -20,6 +20,8 @@ RUNS = {
     "bounded_staleness": (3, 0, ["--staleness-bound", "1"]),
     "staleness_scaled": (3, 1, []),
     "lazy_sgd": (3, 0, ["--lazy-threshold", "0.02"]),
+    "async_sgd, windows": (3, 0, ["--server-transport", "windows", "--prefetch", "true"]),
+    "staleness_scaled, windows, two servers": (4, 2, ["--server-transport", "windows", "--push-every", "2"]),
     "easgd": (3, 1, ["--push-every", "3"]),
     "backup_workers": (4, 1, []),
 }
@@ -47,7 +49,7 @@ class Async(CliTest):
         """Three workers and a server, of which one rank is killed in the middle. Returns status, output and run folder."""
         out = self.folder / name
         task = [a if a != "2" else "200" for a in self.task]  # sweeps
-        options = ["--strategy", "async_sgd", "--servers", "1", "--worker-timeout", "2", "--out", str(out)]
+        options = ["--strategy", "async_sgd", "--servers", "1", "--worker-timeout", "10", "--out", str(out)]
         with subprocess.Popen([MPIEXEC, "-n", "4", PROGRAM, "train", *task, *options],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launcher:
             while not (out / "checkpoint.h5").exists() and launcher.poll() is None:

@@ -31,8 +31,10 @@ TEST_CASE("every gradient moves the model once, and all end with the same model"
   const int servers = GENERATE(0, 1, 2);
   const bool prefetch = GENERATE(false, true);
   const std::size_t push_every = GENERATE(1u, 3u), fetch_every = GENERATE(1u, 2u);
-  CAPTURE(name, servers, prefetch, push_every, fetch_every);
+  const std::string transport = GENERATE("messages", "windows");
+  CAPTURE(name, servers, prefetch, push_every, fetch_every, transport);
   ServerRun run;
+  run.options.server.transport = transport;
   run.strategy = name;
   run.options.server.servers = servers;
   run.options.server.prefetch = prefetch;
@@ -58,6 +60,7 @@ TEST_CASE("every gradient moves the model once, and all end with the same model"
 TEST_CASE("parameters that come are those of the version that is told, and staleness is counted from there", "[dist]") {
   ServerRun run;
   run.options.server.servers = 1;
+  run.options.server.transport = GENERATE("messages", "windows");
   run.run([&](comm::Worker& worker, Seat& seat) {
     for (std::uint64_t i = 0; i < 20; ++i) {
       compute(worker, i, 2);
@@ -260,9 +263,11 @@ TEST_CASE("what servers do depends neither on host threads, nor on the order of 
   const std::string name =
       GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
   const int servers = GENERATE(0, 1);
+  const std::string transport = GENERATE("messages", "windows");
   const auto train = [&](const sim::Options& world, std::int64_t eager_bytes) {
     ServerRun run;
     run.strategy = name;
+    run.options.server.transport = transport;
     run.workers = 4;
     run.options.server.servers = servers;
     run.world = world;
@@ -288,12 +293,14 @@ TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds
   const std::string name = GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "easgd", "backup_workers");
   const int servers = GENERATE(0, 1);
   const bool more = GENERATE(false, true);
-  CAPTURE(name, servers, more);
+  const std::string transport = GENERATE("messages", "windows");  // of the recorded run
+  CAPTURE(name, servers, more, transport);
   const auto train = [&](std::uint64_t seed, std::shared_ptr<const Orders> replay) {
     ServerRun run;
     run.strategy = name;
     run.options.server.servers = servers;
     run.options.server.replay = std::move(replay);
+    run.options.server.transport = transport;
     if (more && name != "backup_workers") {
       run.options.server.prefetch = name != "easgd";
       run.options.server.push_every = 2;
@@ -334,6 +341,7 @@ TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence",
   CHECK_THROWS_WITH(fails("easgd", 2, {.elastic_rate = 1}), contains_text("elastic rate 1 is outside [0, 1)"));
   CHECK_THROWS_WITH(fails("lazy_sgd", 2, {.lazy_threshold = -1}), contains_text("threshold -1"));
   CHECK_THROWS_AS(fails("async_sgd", 2, {.push_every = 0}), core::ConfigError);
+  CHECK_THROWS_WITH(fails("async_sgd", 2, {.transport = "pigeons"}), contains_text("known: messages, windows, auto"));
   CHECK_THROWS_AS(fails("async_sgd", 2, {.worker_timeout_s = 0}), core::ConfigError);
   CHECK_THROWS_AS(fails("backup_workers", 2, {.backup_workers = -1}), core::ConfigError);
 }

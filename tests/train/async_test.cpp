@@ -121,6 +121,7 @@ TEST_CASE("the order of a run can be repeated on any platform and with any rate"
   server.prefetch = GENERATE(false, true);
   server.push_every = GENERATE(1u, 3u);
   server.queue = GENERATE(true, false);
+  server.transport = GENERATE("messages", "windows");
   const train::Result recorded = task.record(3, AsyncTask::cluster(5));
 
   sim::Platform other = AsyncTask::cluster(5);
@@ -182,6 +183,17 @@ TEST_CASE("an asynchronous run that is not computed takes the time of the one th
   CHECK(timed.training_s == computed.training_s);
   CHECK(timed.samples == computed.samples);
   CHECK(timed.strategy == computed.strategy);
+}
+
+TEST_CASE("windows are refused, or not chosen, in a run that is not computed", "[train]") {
+  AsyncTask task;
+  std::string& transport = task.options.strategy_options.server.transport;
+  transport = "windows";
+  CHECK_THROWS_WITH(task.run(3, AsyncTask::cluster(4), {.device = "meta"}), contains_text("without arithmetic"));
+  transport = "auto";
+  const double chosen_s = task.run(3, AsyncTask::cluster(4), {.device = "meta"}).training_s;
+  transport = "messages";
+  CHECK(chosen_s == task.run(3, AsyncTask::cluster(4), {.device = "meta"}).training_s);
 }
 
 TEST_CASE("an asynchronous run that dies is taken up at the end of its last sweep", "[train]") {

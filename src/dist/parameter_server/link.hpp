@@ -54,6 +54,9 @@ class Link {
   virtual void get_state(comm::Communicator& comm, std::size_t index, Shard& copy) = 0;
   virtual void set_state(comm::Communicator& comm, std::size_t index, Shard& copy) = 0;
 
+  /// Before the report, by all workers: what servers cannot know of them.
+  virtual void hand_in(comm::Communicator&) {}
+
   /// What the servers have counted, all together, and the order of each.
   virtual Statistics report(comm::Communicator& comm, std::vector<std::vector<Event>>& orders) = 0;
 

@@ -9,12 +9,11 @@
 namespace paragrad::dist {
 namespace {
 
-constexpr double look_every_s = 1;  // whether a server that is waited for is still there
-constexpr int most_idle = 10;       // times that a server may be asked in vain whether it has served anybody
+constexpr int most_idle = 10;  // times that a server may be asked in vain whether it has served anybody
 
 }  // namespace
 
-void MessageLink::send(comm::Communicator& comm, std::size_t shard, const Request& request) {
+void MessageLink::post(comm::Communicator& comm, std::size_t shard, const Request& request) {
   wait(comm, comm.start_send(server(shard), request_tag, bytes_of(request)), shard);
 }
 
@@ -30,7 +29,7 @@ void MessageLink::start(comm::Communicator& comm, std::span<const core::Matrix> 
     const std::vector<core::Matrix> matrices = comm::columns_within(layout, range);
     Request request = this->request(Request::Kind::start, matrices.size());
     request.size = range.size();
-    send(comm, i, request);
+    post(comm, i, request);
     if (!matrices.empty()) comm.send(server(i), content_tag, std::as_bytes(std::span(matrices)));
     if (!range.empty()) comm.send(server(i), content_tag, range.of(parameters));
     receive_reply(comm, i);
@@ -71,7 +70,7 @@ std::vector<int> MessageLink::meet(comm::Communicator& comm, Versions& versions,
 }
 
 std::vector<int> MessageLink::sum(comm::Communicator& comm, std::span<double> values) {
-  send(comm, 0, request(Request::Kind::sum, values.size()));
+  post(comm, 0, request(Request::Kind::sum, values.size()));
   wait(comm, comm.start_send(server(0), content_tag, std::as_bytes(values)), 0);
   const Reply reply = receive_reply(comm, 0);
   checked(reply.number);
@@ -83,17 +82,13 @@ std::vector<int> MessageLink::sum(comm::Communicator& comm, std::span<double> va
 
 std::vector<Reply> MessageLink::ask(comm::Communicator& comm, Request::Kind kind, Versions& versions,
                                     std::span<float> parameters) {
-  std::vector<Request> requests;
-  for (const std::uint64_t version : versions) requests.push_back(request(kind, version));
   std::vector<Reply> replies(shards_.size());
-  std::vector<comm::Request> coming, going;
+  std::vector<comm::Request> coming;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     coming.push_back(comm.start_receive(server(i), reply_tag, writable_bytes_of(replies[i])));
     if (!shards_[i].empty()) coming.push_back(comm.start_receive(server(i), parameter_tag, shards_[i].of(parameters)));
   }
-  for (std::size_t i = 0; i < shards_.size(); ++i)
-    going.push_back(comm.start_send(server(i), request_tag, bytes_of(requests[i])));
-  for (std::size_t i = 0; i < shards_.size(); ++i) wait(comm, going[i], i);
+  for (std::size_t i = 0; i < shards_.size(); ++i) post(comm, i, request(kind, versions[i]));
   for (std::size_t i = 0, t = 0; i < shards_.size(); ++i) {
     for (int part = shards_[i].empty() ? 1 : 0; part < 2; ++part) wait(comm, coming[t++], i);
     versions[i] = checked(replies[i].number);
@@ -122,8 +117,8 @@ void MessageLink::wait(comm::Communicator& comm, comm::Request transfer, std::si
 
 // False: the server has let this worker wait for too long.
 bool MessageLink::wait_for(comm::Communicator& comm, comm::Request transfer, std::size_t shard) const {
-  for (double left_s = timeout_s_; left_s > 0; left_s -= look_every_s) {
-    if (comm.wait_for(transfer, std::min(left_s, look_every_s))) return true;
+  for (double left_s = timeout_s_; left_s > 0; left_s -= look_every_s()) {
+    if (comm.wait_for(transfer, std::min(left_s, look_every_s()))) return true;
     if (comm.is_gone(server(shard))) give_up(shard);
   }
   return false;
@@ -135,23 +130,26 @@ void MessageLink::give_up(std::size_t shard) const {
 }
 
 std::optional<std::uint64_t> MessageLink::ping(comm::Communicator& comm, std::size_t shard) {
-  const Request ping = request(Request::Kind::ping);
   std::uint64_t done = 0;
   const comm::Request answer = comm.start_receive(server(shard), pong_tag, writable_bytes_of(done));
-  const comm::Request sent = comm.start_send(server(shard), request_tag, bytes_of(ping));
-  if (!wait_for(comm, sent, shard) || !wait_for(comm, answer, shard)) return std::nullopt;
+  if (!post_ping(comm, shard) || !wait_for(comm, answer, shard)) return std::nullopt;
   return done;
 }
 
+bool MessageLink::post_ping(comm::Communicator& comm, std::size_t shard) {
+  const Request ping = request(Request::Kind::ping);
+  return wait_for(comm, comm.start_send(server(shard), request_tag, bytes_of(ping)), shard);
+}
+
 std::uint64_t MessageLink::take(comm::Communicator& comm, std::uint64_t done) {
-  send(comm, 0, request(Request::Kind::take, done));
+  post(comm, 0, request(Request::Kind::take, done));
   return checked(receive_reply(comm, 0).number);
 }
 
 void MessageLink::get_state(comm::Communicator& comm, std::size_t index, Shard& copy) {
   core::State state;
   copy.describe_state(state);
-  send(comm, index, request(Request::Kind::get_state));
+  post(comm, index, request(Request::Kind::get_state));
   for (const auto& array : state.arrays) comm.receive(server(index), parameter_tag, array.values);
   const auto numbers = receive_list<double>(comm, server(index), reply_tag);
   for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers.at(i).set(numbers[i]);
@@ -160,7 +158,7 @@ void MessageLink::get_state(comm::Communicator& comm, std::size_t index, Shard& 
 void MessageLink::set_state(comm::Communicator& comm, std::size_t index, Shard& copy) {
   core::State state;
   copy.describe_state(state);
-  send(comm, index, request(Request::Kind::set_state));
+  post(comm, index, request(Request::Kind::set_state));
   for (const auto& array : state.arrays) comm.send(server(index), content_tag, array.values);
   std::vector<double> numbers;
   for (const auto& number : state.numbers) numbers.push_back(number.get());
@@ -172,7 +170,7 @@ Statistics MessageLink::report(comm::Communicator& comm, std::vector<std::vector
   Statistics all;
   orders.clear();
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    send(comm, i, request(Request::Kind::report));
+    post(comm, i, request(Request::Kind::report));
     Statistics one;
     one.staleness = receive_list<std::uint64_t>(comm, server(i), reply_tag);
     const auto counts = receive_list<std::uint64_t>(comm, server(i), reply_tag);
@@ -186,7 +184,7 @@ Statistics MessageLink::report(comm::Communicator& comm, std::vector<std::vector
 }
 
 void MessageLink::leave(comm::Communicator& comm) {
-  for (std::size_t i = 0; i < shards_.size(); ++i) send(comm, i, request(Request::Kind::leave));
+  for (std::size_t i = 0; i < shards_.size(); ++i) post(comm, i, request(Request::Kind::leave));
 }
 
 }  // namespace paragrad::dist

@@ -26,19 +26,28 @@ class MessageLink : public Link {
   Statistics report(comm::Communicator& comm, std::vector<std::vector<Event>>& orders) override;
   void leave(comm::Communicator& comm) override;
 
- private:
+ protected:
+  /// Lets the server know what is asked for.
+  virtual void post(comm::Communicator& comm, std::size_t shard, const Request& request);
+  virtual bool post_ping(comm::Communicator& comm, std::size_t shard);  ///< false: that could not be done in time
+
+  int worker() const { return worker_; }
   int server(std::size_t shard) const { return first_server_ + static_cast<int>(shard); }
+  const std::vector<core::Range>& shards() const { return shards_; }
+  double patience_s() const { return timeout_s_; }
+  static constexpr double look_every_s() { return 1; }  ///< whether a server that is waited for is still there
   Request request(Request::Kind kind, std::uint64_t number = 0) const {
     return {.kind = kind, .worker = worker_, .number = number};
   }
+  Reply receive_reply(comm::Communicator& comm, std::size_t shard);
+  [[noreturn]] void give_up(std::size_t shard) const;
+
+ private:
   std::vector<Reply> ask(comm::Communicator& comm, Request::Kind kind, Versions& versions, std::span<float> parameters);
   std::uint64_t checked(std::uint64_t number) const;
   void wait(comm::Communicator& comm, comm::Request transfer, std::size_t shard);
   bool wait_for(comm::Communicator& comm, comm::Request transfer, std::size_t shard) const;
-  [[noreturn]] void give_up(std::size_t shard) const;
   std::optional<std::uint64_t> ping(comm::Communicator& comm, std::size_t shard);
-  void send(comm::Communicator& comm, std::size_t shard, const Request& request);
-  Reply receive_reply(comm::Communicator& comm, std::size_t shard);
 
   std::int32_t worker_;
   int first_server_;

@@ -31,6 +31,7 @@ struct Request {
     get_state,  ///< answered with all that the shard remembers
     set_state,  ///< that comes back; answered when it is in place
     ping,       ///< answered at once, with how much the server has done
+    hand_in,    ///< what the worker fetched without the server's doing; answered
     report,     ///< answered with what is known of the run
     leave       ///< the last of this worker; not answered
   };

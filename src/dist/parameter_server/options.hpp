@@ -11,11 +11,12 @@ namespace paragrad::dist {
 
 /// Of the strategies whose parameters lie at servers.
 struct ServerOptions {
-  int servers = 0;               ///< ranks behind the workers that only serve; 0: each worker's rank holds a part as well
-  std::size_t push_every = 1;    ///< minibatches whose gradients are sent together (n_push of Dean et al., NIPS 2012)
-  std::size_t fetch_every = 1;   ///< minibatches between two fetches of the parameters (n_fetch)
-  bool prefetch = false;         ///< the parameters of the next minibatch travel while the present one is computed
-  bool queue = true;             ///< splits are taken by whoever is free, see Share::queue
+  int servers = 0;              ///< ranks behind the workers that only serve; 0: each worker's rank holds a part as well
+  std::size_t push_every = 1;   ///< minibatches whose gradients are sent together (n_push of Dean et al., NIPS 2012)
+  std::size_t fetch_every = 1;  ///< minibatches between two fetches of the parameters (n_fetch)
+  bool prefetch = false;        ///< the parameters of the next minibatch travel while the present one is computed
+  bool queue = true;            ///< splits are taken by whoever is free, see Share::queue
+  std::string transport = "messages";  ///< or windows, or auto, see ServerStrategy
   double worker_timeout_s = 60;  ///< a worker that has been silent for so long while all others wait for it is left out
 
   std::size_t staleness_bound = 4;   ///< bounded_staleness: s

@@ -108,23 +108,43 @@ void check_same_shape(const std::string& path, const RunShape& recorded, const R
   }
 }
 
+Order::Order(const std::vector<Event>* given) : given_(given) {
+  if (given == nullptr) return;
+  for (std::size_t place = 0; place < given->size(); ++place) {
+    const Event& event = (*given)[place];
+    of_workers_[event.worker].places.push_back(place);
+    Queue& queue = changes(event.kind) ? changes_ : event.kind == Event::Kind::take ? takes_ : fetches_;
+    queue.places.push_back(place);
+  }
+}
+
+const Order::Queue& Order::next_of(int worker) const {
+  const auto queue = of_workers_.find(worker);
+  if (queue == of_workers_.end() || queue->second.empty())
+    throw core::ConfigError(core::format("the recorded order is at its end for worker {}, which goes on", worker));
+  return queue->second;
+}
+
 bool Order::admits(Event::Kind kind, int worker) const {
   if (given_ == nullptr) return true;
-  if (events_.size() == given_->size())
-    throw core::ConfigError(
-        core::format("the recorded order is at its end, and worker {} has {} again", worker, doing(kind)));
-  const Event& next = (*given_)[events_.size()];
-  if (next.worker != worker) return false;
-  if (next.kind != kind)
+  const std::size_t place = next_of(worker).next();
+  if (const Event& next = (*given_)[place]; next.kind != kind)
     throw core::ConfigError(core::format("the recorded order cannot be kept: worker {} {} where it {} in the recorded run",
                                          worker, doing(kind), doing(next.kind)));
-  return true;
+  if (kind == Event::Kind::take) return takes_.next() == place;
+  if (kind == Event::Kind::fetch) return changes_.empty() || place < changes_.next();
+  return changes_.next() == place && all_fetched_before(place);
 }
 
 void Order::note(const Event& event) {
-  if (given_ != nullptr && (*given_)[events_.size()] != event)
-    throw core::ConfigError(core::format("the recorded order cannot be kept: {} came where {} was recorded", text_of(event),
-                                         text_of((*given_)[events_.size()])));
+  if (given_ != nullptr) {
+    const Event& next = (*given_)[next_of(event.worker).next()];
+    if (next != event)
+      throw core::ConfigError(
+          core::format("the recorded order cannot be kept: {} came where {} was recorded", text_of(event), text_of(next)));
+    ++of_workers_[event.worker].done;
+    ++(changes(event.kind) ? changes_ : event.kind == Event::Kind::take ? takes_ : fetches_).done;
+  }
   events_.push_back(event);
 }
 

@@ -5,7 +5,7 @@
 namespace paragrad::dist {
 
 void Server::start(backend::Device& device, std::vector<core::Matrix> layout, std::size_t parameters) {
-  shard_ = std::make_unique<Shard>(device, rule_, std::move(layout), parameters);
+  shard_ = std::make_unique<Shard>(device, rule_, std::move(layout), parameters, memory_);
   begin_sweep();
 }
 
@@ -62,6 +62,26 @@ void Server::begin_sweep() {
   next_split_ = 0;
   for (Seat& seat : seats_) seat = {.lost = seat.lost};
   policy_->begin_sweep();
+}
+
+std::vector<Event> Server::events() const {
+  if (unseen_.empty()) return order_.events();
+  std::vector<UnseenFetch> fetches = unseen_;
+  std::ranges::stable_sort(fetches, {}, &UnseenFetch::after);
+  std::vector<Event> all;
+  std::uint64_t done = 0;
+  auto fetch = fetches.begin();
+  const auto add_fetches = [&] {
+    for (; fetch != fetches.end() && fetch->after <= done; ++fetch)
+      all.push_back({Event::Kind::fetch, fetch->worker, fetch->version});
+  };
+  add_fetches();
+  for (const Event& event : order_.events()) {
+    all.push_back(event);
+    ++done;
+    add_fetches();
+  }
+  return all;
 }
 
 std::vector<std::int32_t> Server::all_lost() const {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "dist/parameter_server/order.hpp"
@@ -17,6 +18,9 @@ class Server {
   /// given: the order to be kept; null: as requests come.
   Server(int workers, std::unique_ptr<Policy> policy, const optim::OptimiserOptions& rule, const std::vector<Event>* given)
       : policy_(std::move(policy)), rule_(rule), order_(given), seats_(static_cast<std::size_t>(workers)) {}
+
+  /// From the next start on the shard's parameters lie there. As long as they, or nothing: in memory of its own.
+  void keep_parameters_in(std::span<float> memory) { memory_ = memory; }
 
   /// A new shard, whose parameters are still to be filled in; the sweep begins.
   void start(backend::Device& device, std::vector<core::Matrix> layout, std::size_t parameters);
@@ -42,10 +46,15 @@ class Server {
   std::vector<std::int32_t> all_lost() const;
   int workers() const { return static_cast<int>(seats_.size()); }
 
-  std::uint64_t done() const { return order_.events().size(); }
+  std::uint64_t done() const { return order_.size(); }
   bool keeps_order() const { return order_.prescribed(); }
   const Statistics& statistics() const { return statistics_; }
-  const std::vector<Event>& events() const { return order_.events(); }
+
+  /// What the worker fetched without the server's doing.
+  void add(const std::vector<UnseenFetch>& fetches) { unseen_.insert(unseen_.end(), fetches.begin(), fetches.end()); }
+
+  /// All that was done, such fetches among it where they were.
+  std::vector<Event> events() const;
 
  private:
   struct Seat {
@@ -62,7 +71,9 @@ class Server {
   std::unique_ptr<Policy> policy_;
   optim::OptimiserOptions rule_;
   Order order_;
+  std::span<float> memory_;
   std::unique_ptr<Shard> shard_;
+  std::vector<UnseenFetch> unseen_;
   std::vector<Seat> seats_;
   std::uint64_t next_split_ = 0;
   Statistics statistics_;

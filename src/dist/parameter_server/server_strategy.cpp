@@ -5,10 +5,13 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
+#include "comm/window_check.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "dist/parameter_server/local_link.hpp"
 #include "dist/parameter_server/message_link.hpp"
+#include "dist/parameter_server/window_link.hpp"
+#include "dist/parameter_server/window_service.hpp"
 
 namespace paragrad::dist {
 namespace {
@@ -17,6 +20,8 @@ void check_options(const ServerOptions& options) {
   if (options.servers < 0) throw core::ConfigError(core::format("{} servers are too few: give 0 or more", options.servers));
   if (options.push_every < 1 || options.fetch_every < 1)
     throw core::ConfigError("gradients are pushed, and parameters fetched, every minibatch at most: give 1 or more");
+  if (const std::string& name = options.transport; name != "messages" && name != "windows" && name != "auto")
+    throw core::unknown_name("transport of servers", name, {"messages", "windows", "auto"});
   if (!(options.worker_timeout_s > 0))
     throw core::ConfigError(
         core::format("the time after which a silent worker is left out, {} s, must be above 0", options.worker_timeout_s));
@@ -74,20 +79,86 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
     link_ = std::make_unique<LocalLink>(*server_);
     return;
   }
-  link_ = std::make_unique<MessageLink>(worker.rank(), shared ? 0 : worker.size(), shards_, options_.worker_timeout_s);
+  const int first = shared ? 0 : worker.size();
+  if (choose_windows(worker.everyone())) {
+    if (!shared && mine == 0) tell_sizes(worker.everyone().comm(), first);
+    open_window(worker.everyone(), worker.size(), server_ ? shards_[mine].size() : 0);
+    link_ = std::make_unique<WindowLink>(worker.rank(), worker.size(), first, shards_, options_.worker_timeout_s, *window_);
+  } else {
+    link_ = std::make_unique<MessageLink>(worker.rank(), first, shards_, options_.worker_timeout_s);
+  }
   if (server_ == nullptr) return;
-  service_ = std::make_unique<Service>(*server_, options_.worker_timeout_s);
+  make_service(mine, shards_[mine].size());
   worker.everyone().serve([this](comm::Communicator& comm) { service_->run(comm); });
 }
 
 void ServerStrategy::serve(comm::Worker& everyone, int workers) {
   check(workers);
-  server_ = make_server(workers, static_cast<std::size_t>(everyone.rank() - workers));
-  service_ = std::make_unique<Service>(*server_, options_.worker_timeout_s);
+  const auto mine = static_cast<std::size_t>(everyone.rank() - workers);
+  server_ = make_server(workers, mine);
+  std::uint64_t parameters = 0;
+  if (choose_windows(everyone)) {
+    everyone.comm().receive(0, content_tag, writable_bytes_of(parameters));
+    open_window(everyone, workers, parameters);
+  }
+  make_service(mine, parameters);
   const comm::TaskGuard guard(everyone);
   everyone.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers' channel is that of tasks
   everyone.join();
+  close_window(server_->all_lost().empty());
   if (!server_->all_lost().empty()) everyone.tell_loss();
+}
+
+// The same on all ranks.
+bool ServerStrategy::choose_windows(comm::Worker& everyone) {
+  const bool wanted = options_.transport == "windows";
+  if (options_.transport == "messages" || options_.replay) return false;
+  if (holds_fetches()) {
+    transport_ = "messages: servers let workers wait, which cannot be with one-sided windows";
+    return false;
+  }
+  if (!everyone.device().computes()) {  // requests lie in the window, and are read there
+    if (wanted) throw core::ConfigError("servers cannot read windows in a run without arithmetic: choose messages");
+    transport_ = "messages: a run without arithmetic has nothing in its windows";
+    return false;
+  }
+  const comm::WindowVerdict verdict = comm::check_windows(everyone);
+  if (wanted && !verdict.usable)
+    throw core::ConfigError(core::format("{}: choose --server-transport messages", verdict.text));
+  const bool chosen = verdict.usable && (wanted || verdict.get_share >= 1);
+  transport_ = core::format("{}: {}", chosen ? "windows" : "messages", verdict.text);
+  return chosen;
+}
+
+// Servers have to know how much memory to open.
+void ServerStrategy::tell_sizes(comm::Communicator& comm, int first_server) const {
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    const std::uint64_t parameters = shards_[i].size();
+    comm.send(first_server + static_cast<int>(i), content_tag, bytes_of(parameters));
+  }
+}
+
+void ServerStrategy::open_window(comm::Worker& everyone, int workers, std::size_t parameters) {
+  const WindowLayout layout(parameters, workers);
+  window_ = everyone.comm().open_window(server_ ? layout.floats() : 0,
+                                        WindowLayout::counters(static_cast<std::size_t>(workers), shards(workers)));
+  if (server_ != nullptr) server_->keep_parameters_in(window_->memory().subspan(layout.parameters_at(), parameters));
+}
+
+// In common, or not at all.
+void ServerStrategy::close_window(bool all_there) {
+  if (all_there)
+    window_.reset();
+  else
+    window_.release();
+}
+
+void ServerStrategy::make_service(std::size_t index, std::size_t parameters) {
+  if (window_ != nullptr)
+    service_ = std::make_unique<WindowService>(*server_, options_.worker_timeout_s, *window_,
+                                               WindowLayout(parameters, server_->workers()), index);
+  else
+    service_ = std::make_unique<Service>(*server_, options_.worker_timeout_s);
 }
 
 // Tasks talk to servers alone.
@@ -134,14 +205,22 @@ bool ServerStrategy::add_up(comm::Worker& worker, std::span<double> values) {
 Remarks ServerStrategy::report(comm::Worker& worker) {
   Statistics statistics;
   Orders orders{options_.shape, {}};
+  if (window_ != nullptr) {
+    talk(worker, [&](comm::Communicator& comm) { link_->hand_in(comm); });
+    double nothing = 0;
+    add_up(worker, {&nothing, 1});  // all have
+  }
   talk(worker, [&](comm::Communicator& comm) {
     if (worker.rank() == 0) statistics = link_->report(comm, orders.servers);
     link_->leave(comm);
   });
   if (service_ != nullptr) worker.everyone().join_service();
+  close_window(lost_ == 0);
   if (worker.rank() != 0) return {};
   if (!options_.record.empty()) write_orders(options_.record, orders);
-  return remarks_of(statistics);
+  Remarks remarks = remarks_of(statistics);
+  if (!transport_.empty()) remarks.lines.insert(remarks.lines.begin(), transport_);
+  return remarks;
 }
 
 void ServerStrategy::describe_state(core::State& state) {

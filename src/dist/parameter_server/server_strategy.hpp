@@ -16,6 +16,10 @@ namespace paragrad::dist {
 /// Splits are taken from a queue at server 0 by whoever is free next (Share::sweep), one ahead, so that its samples can be
 /// loaded: a slow worker then takes fewer, where with a share of its own it would hold up all at the meeting.
 ///
+/// Transport: messages, or the one-sided windows of MPI's passive target, after they have been tried out
+/// (comm/window_check.hpp). Windows only where the server never lets a fetch wait; a worker that dies with a lock takes the
+/// run along. auto: windows, if they work and are read as fast as messages come.
+///
 /// Requests go through communication tasks, so the servers' work and the messages go on beside computing.
 class ServerStrategy : public Strategy {
  public:
@@ -39,6 +43,9 @@ class ServerStrategy : public Strategy {
 
  protected:
   virtual std::unique_ptr<Policy> make_policy(int workers) const = 0;
+
+  /// Whether a server may let a fetch wait.
+  virtual bool holds_fetches() const { return false; }
 
   /// By which servers apply what they are sent.
   virtual optim::OptimiserOptions rule() const { return options_.rule; }
@@ -69,10 +76,17 @@ class ServerStrategy : public Strategy {
  private:
   bool leave_out(comm::Worker& worker, const std::vector<int>& lost);
   void connect(comm::Worker& worker, Replica& replica);
+  bool choose_windows(comm::Worker& everyone);
+  void tell_sizes(comm::Communicator& comm, int first_server) const;
+  void open_window(comm::Worker& everyone, int workers, std::size_t parameters);
+  void close_window(bool all_there);
+  void make_service(std::size_t index, std::size_t parameters);
   const std::vector<Event>* given_order(std::size_t server) const;
   std::unique_ptr<Server> make_server(int workers, std::size_t index) const;
 
   ServerOptions options_;
+  std::unique_ptr<comm::Window> window_;
+  std::string transport_;           // what was found out about it
   std::unique_ptr<Server> server_;  // of this rank, where it holds a shard
   std::unique_ptr<Service> service_;
   std::unique_ptr<Link> link_;

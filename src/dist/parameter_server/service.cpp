@@ -37,9 +37,12 @@ bool Service::over() const {
 
 std::optional<Request> Service::receive(comm::Communicator& comm) {
   constexpr double forever = std::numeric_limits<double>::infinity();
-  if (!receive_) receive_ = comm.start_receive(comm::any_source, request_tag, writable_bytes_of(incoming_));
   const double left_s = quiet_since_s_ + timeout_s_ - comm.now_s();
-  const double limit_s = somebody_is_missed() ? std::clamp(left_s, 0., look_every_s) : forever;
+  return receive_within(comm, somebody_is_missed() ? std::clamp(left_s, 0., look_every_s) : forever);
+}
+
+std::optional<Request> Service::receive_within(comm::Communicator& comm, double limit_s) {
+  if (!receive_) receive_ = comm.start_receive(comm::any_source, request_tag, writable_bytes_of(incoming_));
   if (!comm.wait_for(*receive_, limit_s)) return std::nullopt;
   receive_.reset();
   return incoming_;
@@ -149,6 +152,9 @@ void Service::do_serve(comm::Communicator& comm, const Request& request) {
       return get_state(comm, request.worker);
     case Request::Kind::set_state:
       return set_state(comm, request.worker);
+    case Request::Kind::hand_in:
+      server_.add(receive_list<UnseenFetch>(comm, request.worker, content_tag));
+      return reply(comm, request.worker, 0);
     case Request::Kind::report:
       return report(comm, request.worker);
     case Request::Kind::leave:

@@ -20,9 +20,18 @@ namespace paragrad::dist {
 class Service {
  public:
   Service(Server& server, double timeout_s);
+  virtual ~Service() = default;
 
   /// Until all workers have taken their leave. For a task that runs beside, or on a rank that does nothing else.
   void run(comm::Communicator& comm);
+
+ protected:
+  // Where requests come in another way than as messages.
+  virtual std::optional<Request> receive_within(comm::Communicator& comm, double limit_s);
+  virtual void serve(comm::Communicator& comm, const Request& request);
+  virtual bool receive_gradient(comm::Communicator& comm, int worker);  ///< false: it did not come
+
+  Server& server() { return server_; }
 
  private:
   struct Seat {
@@ -39,7 +48,6 @@ class Service {
   void lose(comm::Communicator& comm, int worker);
   bool serve_one(comm::Communicator& comm);
   bool has_turn(const Request& request) const;
-  void serve(comm::Communicator& comm, const Request& request);
   void do_serve(comm::Communicator& comm, const Request& request);
   void turn_away(comm::Communicator& comm, const Request& request);
   void start(comm::Communicator& comm, const Request& request);
@@ -55,7 +63,6 @@ class Service {
   void send(comm::Communicator& comm, int worker, int tag, std::span<const std::byte> data);
   void send_lost(comm::Communicator& comm, int worker, const std::vector<std::int32_t>& lost);
   bool finish(comm::Communicator& comm, comm::Request transfer, int worker) const;
-  bool receive_gradient(comm::Communicator& comm, int worker);
   void reply(comm::Communicator& comm, int worker, std::uint64_t number);
   void reply_with_parameters(comm::Communicator& comm, int worker, std::uint64_t version);
   Seat& seat(int worker) { return seats_[static_cast<std::size_t>(worker)]; }

@@ -18,20 +18,19 @@ std::vector<core::Range> cut_into_shards(std::span<const core::Matrix> layout, s
 }
 
 Shard::Shard(backend::Device& device, const optim::OptimiserOptions& rule, std::vector<core::Matrix> layout,
-             std::size_t parameters)
+             std::size_t parameters, std::span<float> memory)
     : layout_(std::move(layout)),
-      parameters_(device.allocate(parameters)),
+      own_(device.allocate(memory.empty() ? parameters : 0)),
+      parameters_(memory.empty() ? own_.span() : memory),
       rule_(optim::make_optimiser(rule, device, layout_, true)) {}
 
 void Shard::apply(comm::Communicator& comm, const optim::Step& step) {
-  comm.run_kernels([&](backend::Device& device) {
-    rule_->update(device, {0, parameters_.size()}, step, parameters_.span());
-  });
+  comm.run_kernels([&](backend::Device& device) { rule_->update(device, {0, parameters_.size()}, step, parameters_); });
   updates_ += 1;
 }
 
 void Shard::describe_state(core::State& state) {
-  state.add("parameters", parameters_.span());
+  state.add("parameters", parameters_);
   rule_->describe_state(state);
   state.add("updates", updates_);
 }

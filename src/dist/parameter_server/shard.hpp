@@ -16,11 +16,12 @@ std::vector<core::Range> cut_into_shards(std::span<const core::Matrix> layout, s
 /// A part of the parameters at its server, and the rule by which gradients move it. Its version is the number of updates.
 class Shard {
  public:
-  /// layout: of the part, from 0. Throws ConfigError: a rule that does not exist.
+  /// layout: of the part, from 0. memory: for the parameters; nothing: of its own. Throws ConfigError: a rule that does not
+  /// exist.
   Shard(backend::Device& device, const optim::OptimiserOptions& rule, std::vector<core::Matrix> layout,
-        std::size_t parameters);
+        std::size_t parameters, std::span<float> memory = {});
 
-  std::span<float> parameters() { return parameters_.span(); }
+  std::span<float> parameters() { return parameters_; }
   std::span<float> gradient() { return rule_->gradients(); }  ///< where the next one is put
   std::uint64_t version() const { return static_cast<std::uint64_t>(updates_); }
 
@@ -34,7 +35,8 @@ class Shard {
 
  private:
   std::vector<core::Matrix> layout_;
-  core::Arena parameters_;
+  core::Arena own_;
+  std::span<float> parameters_;
   std::unique_ptr<optim::LocalOptimiser> rule_;
   double updates_ = 0;  // a number that a State can hold
 };
