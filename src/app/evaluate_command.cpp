@@ -4,7 +4,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/checkpoint.hpp"
-#include "train/trainer.hpp"
+#include "train/train.hpp"
 
 namespace paragrad::app {
 namespace {

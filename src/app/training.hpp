@@ -5,7 +5,7 @@
 #include "app/command.hpp"
 #include "app/instruments.hpp"
 #include "core/json.hpp"
-#include "train/trainer.hpp"
+#include "train/train.hpp"
 
 namespace paragrad::app {
 

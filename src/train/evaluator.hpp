@@ -5,8 +5,10 @@
 #include <span>
 
 #include "comm/worker.hpp"
+#include "train/learner.hpp"
 #include "train/learner_cost.hpp"
-#include "train/trainer.hpp"
+#include "train/options.hpp"
+#include "train/source.hpp"
 
 namespace paragrad::train {
 

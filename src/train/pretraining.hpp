@@ -4,7 +4,7 @@
 
 #include "data/dataset.hpp"
 #include "nn/model.hpp"
-#include "train/trainer.hpp"
+#include "train/train.hpp"
 
 namespace paragrad::train {
 

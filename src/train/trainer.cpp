@@ -3,23 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "comm/allreduce.hpp"
-#include "comm/broadcast.hpp"
-#include "comm/group_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "train/block_trainer.hpp"
 #include "train/checkpoint.hpp"
-#include "train/evaluator.hpp"
-#include "train/network_learner.hpp"
 #include "train/phase.hpp"
 #include "train/place.hpp"
-#include "train/pretraining.hpp"
-#include "train/split_learner.hpp"
-#include "train/state_store.hpp"
-#include "train/sweep_walk.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -34,70 +25,7 @@ std::size_t largest_minibatch(const comm::Worker& worker, const Options& options
   return shared && options.parallel_start_sweep <= 1 && !options.balance ? (together + workers - 1) / workers : together;
 }
 
-class Trainer {
- public:
-  /// worker: among those it agrees with. everybody: among all of the run.
-  Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
-          const MakeLearner& make_learner, const Output& output, std::span<const float> initial);
-  Result run();
-
- private:
-  Result run_to_the_end();
-  void save_what_is_there();
-  void explain();
-  void explain_collective();
-  void take_down(const dist::Remarks& remarks);
-  void check();
-  void start();
-  void load_initial_model();
-  void broadcast_parameters() { comm::broadcast(worker_.comm(), learner().parameters()); }
-  void become_parallel();
-  void tune_minibatch();
-  double try_minibatch(std::size_t size);
-  void train_sweep();
-  void finish_sweep();
-  void score_sweep();
-  bool add_up(std::span<double> values);
-  void validate();
-  void remember_best();
-  void go_back_to_best();
-  void report(double rate);
-  void write_model(int sweeps);
-  core::State describe_state();
-  void save_state();
-  void resume();
-  SweepSetting setting() const;
-  Learner& learner() { return blocks_.learner(); }
-  double elapsed_s() const { return worker_.comm().now_s() - start_s_; }
-  bool leads() const { return worker_.rank() == 0; }
-  bool reached_target() const { return result_.valid.error <= options_.target_error; }
-  bool parallel() const { return sweep_ >= options_.parallel_start_sweep; }
-
-  comm::Worker& worker_;
-  comm::Worker& everybody_;
-  const Options& options_;
-  const Source& source_;
-  Output output_;
-  std::span<const float> initial_;
-  StateStore store_;
-  PhaseTimes times_;
-  PhaseTimes reported_;
-  std::unique_ptr<optim::Schedule> schedule_;
-  BlockTrainer blocks_;
-  SweepWalk walk_;
-  Evaluator evaluator_;
-
-  int sweep_ = 1;
-  std::size_t block_ = 0;  // of the sweep, the next to be trained
-  std::size_t minibatch_;  // of the sweep
-  bool strategy_started_ = false;
-  bool shows_model_ = false;  // to worker 0's folder, if there is one: its own, or its part of it
-  Sums sums_;
-  Result result_;
-  double start_s_ = 0;
-  std::vector<float> best_;  // worker 0, where the schedule may go back to it
-  Score best_score_{std::numeric_limits<double>::infinity(), 1};
-};
+}  // namespace
 
 Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
                  const MakeLearner& make_learner, const Output& output, std::span<const float> initial)
@@ -106,6 +34,7 @@ Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& o
       options_(options),
       source_(source),
       output_(output),
+      report_(output, everybody.rank() == 0),
       initial_(initial),
       store_(everybody, output.state_folder),
       schedule_(optim::make_schedule(options.schedule)),
@@ -113,11 +42,7 @@ Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& o
       walk_(worker, options, source, blocks_, times_),
       evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source,
                  [this](std::span<double> values) { return add_up(values); }),
-      minibatch_(options.minibatch) {
-  if (everybody.rank() == 0) return;
-  output_.folder = nullptr;
-  output_.progress = nullptr;
-}
+      minibatch_(options.minibatch) {}
 
 Result Trainer::run() {
   try {
@@ -140,7 +65,7 @@ Result Trainer::run_to_the_end() {
   explain();
   if (parallel()) become_parallel();  // making ready is no part of the training
   start_s_ = worker_.comm().now_s();
-  if (output_.resume && can_resume(output_.state_folder))
+  if (output_.resume && StateStore::exists(output_.state_folder))
     resume();
   else if (!initial_.empty())
     write_model(0);
@@ -161,7 +86,7 @@ Result Trainer::run_to_the_end() {
   result_.times = times_;
   result_.data_wait_s = walk_.data_wait_s();
   result_.timing_only = !learner().computes();
-  if (strategy_started_) take_down(blocks_.strategy().report(worker_));
+  if (strategy_started_) report_.take_down(blocks_.strategy().report(worker_), learner(), result_);
   if (leads()) result_.parameters_sha256 = learner().model_sha256();
   if (!output_.state_folder.empty() && output_.last_phase) store_.clear();
   return result_;
@@ -179,28 +104,12 @@ void Trainer::check() {
 
 void Trainer::explain() {
   if (!output_.last_phase || options_.sweeps == 0) return;
-  take_down(blocks_.strategy().explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
-                                        static_cast<double>(source_.partition->blocks())}));
-  if (output_.progress == nullptr) return;
-  if (const std::string text = blocks_.step_sizes().describe(); !text.empty() && learner().computes())
-    output_.progress->say(text);
-  explain_collective();
-}
-
-void Trainer::take_down(const dist::Remarks& remarks) {
-  result_.strategy.insert(result_.strategy.end(), remarks.numbers.begin(), remarks.numbers.end());
-  if (output_.progress == nullptr || !learner().computes()) return;
-  for (const std::string& line : remarks.lines) output_.progress->say(line);
-}
-
-void Trainer::explain_collective() {
-  if (worker_.size() == 1) return;
-  const dist::StrategyOptions& strategy = options_.strategy_options;
-  std::size_t length = learner().parameters().size();
-  if (blocks_.strategy().exchanges_gradients(worker_.size()) && strategy.bucket_bytes > 0)
-    length = std::min(length, strategy.bucket_bytes / sizeof(float));
-  const std::string text = comm::make_allreduce(strategy.collective)->explain(worker_.comm(), length);
-  if (!text.empty()) output_.progress->say(core::format("collective {}: {}", strategy.collective, text));
+  const dist::Strategy& strategy = blocks_.strategy();
+  report_.take_down(strategy.explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
+                                      static_cast<double>(source_.partition->blocks())}),
+                    learner(), result_);
+  if (learner().computes()) report_.say(blocks_.step_sizes().describe());
+  report_.explain_collective(worker_, strategy, options_.strategy_options, learner().parameters().size());
 }
 
 // Worker 0 makes or reads the initial model and the others get it from there.
@@ -212,7 +121,7 @@ void Trainer::start() {
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   }
-  shows_model_ = output_.folder != nullptr && output_.last_phase;
+  shows_model_ = report_.has_folder() && output_.last_phase;
   if (learner().talks()) {
     double wanted = shows_model_ ? 1 : 0;
     comm::sum_in_rank_order(everybody_.comm(), {&wanted, 1});
@@ -255,9 +164,7 @@ SweepSetting Trainer::setting() const {
 void Trainer::tune_minibatch() {
   const auto sizes = sizes_to_try(options_.minibatch_search, options_.minibatch, minibatch_);
   minibatch_ = search_minibatch(options_.minibatch_search, sizes, [&](std::size_t size) { return try_minibatch(size); });
-  if (output_.progress != nullptr)
-    output_.progress->say(
-        core::format("sweep {:3}  minibatch {} (tried {} to {})", sweep_, minibatch_, sizes.front(), sizes.back()));
+  report_.say(core::format("sweep {:3}  minibatch {} (tried {} to {})", sweep_, minibatch_, sizes.front(), sizes.back()));
 }
 
 // Loss per sample of the beginning of the sweep; afterwards all is as it was.
@@ -282,9 +189,8 @@ void Trainer::train_sweep() {
   if (block_ == 0) sums_ = {};
   walk_.run(setting(), {.first_block = block_}, sums_, [&](const SweepWalk::Progress& at) {
     block_ = at.done;
-    if (output_.progress != nullptr)
-      output_.progress->advance(at.samples,
-                                core::format("sweep {}/{} block {}/{}", sweep_, options_.sweeps, at.done, at.blocks));
+    if (report_.is_watched())
+      report_.advance(at.samples, core::format("sweep {}/{} block {}/{}", sweep_, options_.sweeps, at.done, at.blocks));
     if (output_.state_every_blocks > 0 && parallel() && blocks_.strategy().meets_at_blocks() && at.done < at.blocks &&
         at.done % output_.state_every_blocks == 0)
       save_state();
@@ -298,7 +204,7 @@ void Trainer::finish_sweep() {
   if (parallel()) blocks_.strategy().show_model(worker_, blocks_.replica());
   validate();
   write_model(sweep_);
-  report(rate);
+  report_.tell({sweep_, rate, minibatch_, elapsed_s()}, learner(), result_, times_);
   const bool last = sweep_ == options_.sweeps || reached_target();
   if (schedule_->observe(sweep_, result_.valid.loss))
     go_back_to_best();
@@ -358,28 +264,8 @@ void Trainer::go_back_to_best() {
 
 void Trainer::write_model(int sweeps) {
   if (!shows_model_) return;
-  const std::vector<float> model = learner().snapshot();
-  if (output_.folder == nullptr || !learner().computes()) return;
-  write_checkpoint(output_.folder->file("checkpoint.h5"),
-                   {options_.model, source_.info.content_sha256, static_cast<std::uint64_t>(sweeps), model});
-}
-
-void Trainer::report(double rate) {
-  const double time_s = elapsed_s();
-  if (output_.folder != nullptr) {
-    core::Json record{{"sweep", sweep_}, {"samples", result_.samples}, {"learning_rate", rate}, {"minibatch", minibatch_}};
-    record.update(learner().record(result_.train, result_.valid));
-    record.update({{"time_s", time_s},
-                   {"optimise_s", times_.optimise_s - reported_.optimise_s},
-                   {"aggregate_s", times_.aggregate_s - reported_.aggregate_s},
-                   {"validate_s", times_.validate_s - reported_.validate_s},
-                   {"data_s", times_.data_s - reported_.data_s}});
-    output_.folder->record(record);
-  }
-  reported_ = times_;
-  if (output_.progress == nullptr) return;
-  const std::string scores = learner().computes() ? learner().describe(result_.train, result_.valid) : std::string{};
-  output_.progress->say(core::format("sweep {:3}  rate {:<8.4g} {}{:.4g} s", sweep_, rate, scores, time_s));
+  std::vector<float> model = learner().snapshot();
+  if (report_.has_folder() && learner().computes()) report_.write_checkpoint(options_, source_, sweeps, std::move(model));
 }
 
 core::State Trainer::describe_state() {
@@ -401,7 +287,7 @@ core::State Trainer::describe_state() {
   add("schedule", of(*schedule_));
   add("sums", of(sums_));
   add("times", of(times_));
-  add("reported", of(reported_));
+  add("reported", of(report_));
   return all;
 }
 
@@ -416,7 +302,7 @@ void Trainer::save_state() {
               .elapsed_s = elapsed_s(),
               .best_loss = best_score_.loss,
               .best_error = best_score_.error,
-              .records = output_.folder == nullptr ? 0. : static_cast<double>(output_.folder->records())};
+              .records = static_cast<double>(report_.records())};
   core::State state = describe_state();
   place.describe_state(state);
   state.add("best", best_);
@@ -447,59 +333,8 @@ void Trainer::resume() {
   state.add("best", best_);
   saved.restore(state, worker_.device());
   if (strategy_started_) blocks_.strategy().spread_state(worker_, blocks_.replica());
-  if (output_.folder != nullptr) output_.folder->keep_records(static_cast<std::size_t>(place.records));
-  if (output_.progress != nullptr)
-    output_.progress->say(core::format("taken up in sweep {}, {} blocks of which are done", sweep_, block_));
-}
-
-}  // namespace
-
-bool can_resume(const std::string& state_folder) { return StateStore::exists(state_folder); }
-
-int saved_phase(const std::string& state_folder) { return StateStore::phase_in(state_folder); }
-
-namespace {
-
-Result train_network(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
-                     std::span<const float> initial) {
-  const int holders = options.model_parallel;
-  if (holders == 1) return train(worker, options, source, network_learners(source.network, options), output, initial);
-  comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
-  comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
-  Trainer trainer(others, worker, options, source, split_learners(peers, source.network, options), output, initial);
-  const comm::TaskGuard guard(worker);
-  return trainer.run();
-}
-
-}  // namespace
-
-Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
-  if (options.pretraining.sweeps == 0) return train_network(worker, options, source, output, {});
-  Result before;
-  const std::vector<float> initial = pretrain(worker, options, source, output, before);
-  Output of_network = output;
-  of_network.phase = static_cast<int>(phases(options).size()) - 1;
-  of_network.resume = output.resume && saved_phase(output.state_folder) == of_network.phase;
-  Result result = train_network(worker, options, source, of_network, initial);
-  result.pretraining_s = before.pretraining_s;
-  result.pretraining_samples = before.pretraining_samples;
-  return result;
-}
-
-Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
-             const Output& output, std::span<const float> initial) {
-  Trainer trainer(worker, worker, options, source, make_learner, output, initial);
-  const comm::TaskGuard guard(worker);
-  return trainer.run();
-}
-
-void serve(comm::Worker& everyone, int workers, const Options& options, const Output& output) {
-  const std::vector<Options> all = phases(options);
-  for (auto phase = static_cast<std::size_t>(output.resume ? saved_phase(output.state_folder) : 0); phase < all.size();
-       ++phase) {
-    make_strategy(all[phase])->serve(everyone, workers);
-    if (phase + 1 < all.size()) comm::barrier(everyone.comm());
-  }
+  report_.keep_records(static_cast<std::size_t>(place.records));
+  report_.say(core::format("taken up in sweep {}, {} blocks of which are done", sweep_, block_));
 }
 
 }  // namespace paragrad::train

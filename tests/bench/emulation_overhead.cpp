@@ -11,7 +11,7 @@
 #include "core/format.hpp"
 #include "data/generate.hpp"
 #include "sim/simulation.hpp"
-#include "train/trainer.hpp"
+#include "train/train.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "data/generate.hpp"
 #include "sim/simulation.hpp"
 #include "temporary_folder.hpp"
-#include "train/trainer.hpp"
+#include "train/train.hpp"
 
 namespace paragrad::test {
 

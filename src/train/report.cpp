@@ -1,0 +1,49 @@
+#include "train/report.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/allreduce.hpp"
+#include "core/format.hpp"
+#include "train/checkpoint.hpp"
+
+namespace paragrad::train {
+
+void Report::take_down(const dist::Remarks& remarks, const Learner& learner, Result& result) const {
+  result.strategy.insert(result.strategy.end(), remarks.numbers.begin(), remarks.numbers.end());
+  if (!learner.computes()) return;
+  for (const std::string& line : remarks.lines) say(line);
+}
+
+void Report::explain_collective(comm::Worker& worker, const dist::Strategy& strategy, const dist::StrategyOptions& options,
+                                std::size_t parameters) const {
+  if (!is_watched() || worker.size() == 1) return;
+  if (strategy.exchanges_gradients(worker.size()) && options.bucket_bytes > 0)
+    parameters = std::min(parameters, options.bucket_bytes / sizeof(float));
+  const std::string text = comm::make_allreduce(options.collective)->explain(worker.comm(), parameters);
+  if (!text.empty()) say(core::format("collective {}: {}", options.collective, text));
+}
+
+void Report::tell(const Sweep& sweep, const Learner& learner, const Result& result, const PhaseTimes& times) {
+  if (has_folder()) {
+    core::Json record{
+        {"sweep", sweep.number}, {"samples", result.samples}, {"learning_rate", sweep.rate}, {"minibatch", sweep.minibatch}};
+    record.update(learner.record(result.train, result.valid));
+    record.update({{"time_s", sweep.time_s},
+                   {"optimise_s", times.optimise_s - told_.optimise_s},
+                   {"aggregate_s", times.aggregate_s - told_.aggregate_s},
+                   {"validate_s", times.validate_s - told_.validate_s},
+                   {"data_s", times.data_s - told_.data_s}});
+    folder_->record(record);
+  }
+  told_ = times;
+  const std::string scores = learner.computes() ? learner.describe(result.train, result.valid) : std::string{};
+  say(core::format("sweep {:3}  rate {:<8.4g} {}{:.4g} s", sweep.number, sweep.rate, scores, sweep.time_s));
+}
+
+void Report::write_checkpoint(const Options& options, const Source& source, int sweeps, std::vector<float> model) const {
+  train::write_checkpoint(folder_->file("checkpoint.h5"),
+                          {options.model, source.info.content_sha256, static_cast<std::uint64_t>(sweeps), std::move(model)});
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/state.hpp"
+#include "dist/strategy.hpp"
+#include "train/learner.hpp"
+#include "train/options.hpp"
+#include "train/output.hpp"
+#include "train/result.hpp"
+#include "train/source.hpp"
+
+namespace paragrad::train {
+
+/// What a training tells of itself: to the run's folder, and to who watches. Silent on all workers but the first.
+class Report {
+ public:
+  Report(const Output& output, bool speaks)
+      : folder_(speaks ? output.folder : nullptr), progress_(speaks ? output.progress : nullptr) {}
+
+  bool has_folder() const { return folder_ != nullptr; }
+  bool is_watched() const { return progress_ != nullptr; }
+
+  void say(const std::string& line) const {
+    if (is_watched() && !line.empty()) progress_->say(line);
+  }
+  void advance(std::uint64_t samples, const std::string& position) const {
+    if (is_watched()) progress_->advance(samples, position);
+  }
+
+  /// The numbers into the result; the lines are said, unless nothing is computed.
+  void take_down(const dist::Remarks& remarks, const Learner& learner, Result& result) const;
+
+  /// Which way the collective takes with what the strategy exchanges.
+  void explain_collective(comm::Worker& worker, const dist::Strategy& strategy, const dist::StrategyOptions& options,
+                          std::size_t parameters) const;
+
+  struct Sweep {
+    int number = 1;
+    double rate = 0;
+    std::size_t minibatch = 0;
+    double time_s = 0;  ///< since the beginning of the training
+  };
+  /// result: scores and samples so far. times: since the beginning, told as the sweep's own.
+  void tell(const Sweep& sweep, const Learner& learner, const Result& result, const PhaseTimes& times);
+
+  /// The folder's checkpoint, of a model that is complete.
+  void write_checkpoint(const Options& options, const Source& source, int sweeps, std::vector<float> model) const;
+
+  /// How many sweeps the folder tells of; and back to so many.
+  std::size_t records() const { return has_folder() ? folder_->records() : 0; }
+  void keep_records(std::size_t count) const {
+    if (has_folder()) folder_->keep_records(count);
+  }
+
+  void describe_state(core::State& state) { told_.describe_state(state); }
+
+ private:
+  metrics::RunFolder* folder_;
+  metrics::Progress* progress_;
+  PhaseTimes told_;  // so far
+};
+
+}  // namespace paragrad::train

@@ -1,0 +1,62 @@
+#include "train/train.hpp"
+
+#include "comm/allreduce.hpp"
+#include "comm/group_worker.hpp"
+#include "train/network_learner.hpp"
+#include "train/plan.hpp"
+#include "train/pretraining.hpp"
+#include "train/split_learner.hpp"
+#include "train/state_store.hpp"
+#include "train/trainer.hpp"
+
+namespace paragrad::train {
+
+bool can_resume(const std::string& state_folder) { return StateStore::exists(state_folder); }
+
+int saved_phase(const std::string& state_folder) { return StateStore::phase_in(state_folder); }
+
+namespace {
+
+Result train_network(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
+                     std::span<const float> initial) {
+  const int holders = options.model_parallel;
+  if (holders == 1) return train(worker, options, source, network_learners(source.network, options), output, initial);
+  comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
+  comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
+  Trainer trainer(others, worker, options, source, split_learners(peers, source.network, options), output, initial);
+  const comm::TaskGuard guard(worker);
+  return trainer.run();
+}
+
+}  // namespace
+
+Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
+  if (options.pretraining.sweeps == 0) return train_network(worker, options, source, output, {});
+  Result before;
+  const std::vector<float> initial = pretrain(worker, options, source, output, before);
+  Output of_network = output;
+  of_network.phase = static_cast<int>(phases(options).size()) - 1;
+  of_network.resume = output.resume && saved_phase(output.state_folder) == of_network.phase;
+  Result result = train_network(worker, options, source, of_network, initial);
+  result.pretraining_s = before.pretraining_s;
+  result.pretraining_samples = before.pretraining_samples;
+  return result;
+}
+
+Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
+             const Output& output, std::span<const float> initial) {
+  Trainer trainer(worker, worker, options, source, make_learner, output, initial);
+  const comm::TaskGuard guard(worker);
+  return trainer.run();
+}
+
+void serve(comm::Worker& everyone, int workers, const Options& options, const Output& output) {
+  const std::vector<Options> all = phases(options);
+  for (auto phase = static_cast<std::size_t>(output.resume ? saved_phase(output.state_folder) : 0); phase < all.size();
+       ++phase) {
+    make_strategy(all[phase])->serve(everyone, workers);
+    if (phase + 1 < all.size()) comm::barrier(everyone.comm());
+  }
+}
+
+}  // namespace paragrad::train
