@@ -73,7 +73,7 @@ std::vector<Event> Server::events() const {
   auto fetch = fetches.begin();
   const auto add_fetches = [&] {
     for (; fetch != fetches.end() && fetch->after <= done; ++fetch)
-      all.push_back({Event::Kind::fetch, fetch->worker, fetch->version});
+      all.push_back({Event::Kind::fetch, static_cast<std::int32_t>(fetch->worker), fetch->version});
   };
   add_fetches();
   for (const Event& event : order_.events()) {
