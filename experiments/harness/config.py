@@ -26,6 +26,8 @@ class DataSet:
     file: str  # relative to the root; "": an experiment without data
     optional: bool
     tuned_on: str  # the data set whose tuned values it uses, as a rule its own name
+    instead_of: str = ""  # the data set named before, without whose file it is used; "": always
+    options: Options = field(default_factory=dict)  # of the runs with it that do not give them themselves
 
 
 NO_DATA = DataSet("predicted", "", False, "predicted")  # timing alone
@@ -39,6 +41,7 @@ class Run:
     options: Options
     command: str = "simulate"  # of the program
     baseline: str = ""         # the run against which its speed-up is taken
+    own: Options = field(default_factory=dict)  # of the options, those that the [[run]] gives itself
 
 
 @dataclass
@@ -104,7 +107,7 @@ def expand(entry: dict[str, Any], shared: Options, command: str, baseline: str) 
         own = options | row | cell
         named = shared | own
         runs.append(Run(entry["name"].format(**named), named, entry.get("command", command),
-                        entry.get("baseline", baseline).format(**named)))
+                        entry.get("baseline", baseline).format(**named), own))
     return runs
 
 
@@ -129,7 +132,7 @@ def load(name: str, size: str) -> Experiment:
         runs = [run for entry in config["run"] for run in expand(entry, shared, command, config.get("baseline", ""))]
         runs = [run for run in runs if any_of(chosen.get("runs", ["*"]), run.name)]
         data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
-                        entry.get("tuned_on", entry["name"]))
+                        entry.get("tuned_on", entry["name"]), entry.get("instead_of", ""), entry.get("options", {}))
                 for entry in config.get("data", []) if entry["name"] in chosen.get("data", [entry["name"]])]
         return Experiment(
             name=name, size=size, seeds=chosen.get("seeds", [1]), data=data or [NO_DATA], runs=runs,

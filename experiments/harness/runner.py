@@ -75,7 +75,10 @@ class Runner:
     def data_sets(self) -> list[DataSet]:
         """Those that are there. A required one that is missing is made by its recipe data/<name>.sh."""
         if self.found is None:
-            self.found = [data for data in self.experiment.data if self.find(data)]
+            self.found = []
+            for data in self.experiment.data:
+                if all(there.name != data.instead_of for there in self.found) and self.find(data):
+                    self.found.append(data)
         return self.found
 
     def find(self, data: DataSet) -> bool:
@@ -102,7 +105,7 @@ class Runner:
         return Job(f"{data.name} initial model seed {seed}", options, self.folder(data, "initial", seed))
 
     def job(self, data: DataSet, run: Run, seed: int) -> Job:
-        options = dict(run.options)
+        options = run.options | data.options | run.own
         if data.file:
             options["data"] = data.file
         if run.command == "simulate":
@@ -189,6 +192,9 @@ def result_of(folder: Path) -> dict[str, Any]:
     result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
     if "samples" in result:
         result["samples_per_s"] = result["samples"] / result["training_s"]
+    if "training_s" in result:
+        result["total_s"] = result.get("pretraining_s", 0) + result["training_s"]
+        result["sweep_s"] = result["training_s"] / max(result.get("sweeps", 1), 1)
     for name in ("splits", "blocks", "workers"):
         if name in manifest["run"]:
             result[name] = manifest["run"][name]

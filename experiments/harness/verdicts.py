@@ -22,7 +22,8 @@ def collect(runner: Runner) -> Results:
 
 
 def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], run: str, metric: str) -> list[float]:
-    """Of all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency is that per worker."""
+    """Of all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency is that per worker;
+    sooner: the baseline's whole time over the run's."""
     if run not in runs:
         raise UserError(f"'{run}.{metric}': the run is not in this size")
     found, baseline = [], baselines[run]
@@ -31,6 +32,7 @@ def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]
         if baseline in runs and "samples_per_s" in result:
             known["speed_up"] = result["samples_per_s"] / runs[baseline][seed]["samples_per_s"]
             known["efficiency"] = known["speed_up"] / result["workers"]
+            known["sooner"] = runs[baseline][seed]["total_s"] / result["total_s"]
         if metric not in known:
             raise UserError(f"'{run}.{metric}': no such metric; known: {', '.join(sorted(known))}")
         found.append(known[metric])
@@ -97,7 +99,7 @@ def record(runner: Runner, results: Results) -> None:
     metrics = [entry["metric"] for entry in runner.experiment.repeats]
     size = expected.setdefault(runner.experiment.size, {})
     for data, runs in results.items():
-        size[data] = {run: {str(seed): {metric: result[metric] for metric in metrics} for seed, result in seeds.items()}
+        size[data] = {run: {str(seed): {metric: result[metric] for metric in metrics if not math.isnan(result[metric])} for seed, result in seeds.items()}
                       for run, seeds in runs.items()}
     path.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
     print(f"wrote {path.relative_to(ROOT)}")

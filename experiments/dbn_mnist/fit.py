@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""The one fitted constant, a core's rate: one worker alone takes as long as T. Ma's, as the tables imply.
+
+Prints it; it stands in cluster.toml. Usage: python3 experiments/dbn_mnist/fit.py [PROGRAM], with data/mnist.h5 there.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "harness"))
+
+from config import ROOT, load  # noqa: E402
+from fitting import bisect, simulate  # noqa: E402
+from published import read_rows  # noqa: E402
+
+TIMING = {"device": "meta", "target-error": -1}
+
+
+def main() -> None:
+    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    experiment = load("dbn_mnist", "full")
+    options = experiment.run("one-0.3").options | {"data": "data/mnist.h5"}
+    platform = ROOT / options.pop("platform")
+    target = read_rows(HERE / "published.csv", "run", "time_s")["one-0.3"]
+    sweeps = [simulate(program, options | {"seed": seed}, platform)["sweeps"] for seed in experiment.seeds]
+
+    def rate_of_work(peak: float) -> float:
+        """One over the mean time; it rises with the peak. The sweeps do not depend on it."""
+        results = [simulate(program, options | TIMING | {"sweeps": count}, platform, peak=peak) for count in sweeps]
+        return 1 / statistics.fmean(result["pretraining_s"] + result["training_s"] for result in results)
+
+    peak = bisect(rate_of_work, 1 / target, 0.01, 1, rounds=18)
+    print(f"cluster.toml  peak  {peak:.4f} GFLOP/s (sweeps {', '.join(map(str, sweeps))})")
+
+
+if __name__ == "__main__":
+    main()
