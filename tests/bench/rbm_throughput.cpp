@@ -2,7 +2,7 @@
 // (OpenBLAS) measured in the same run. Counted are the five products of CD-1, 2 flops per weight and sample each: up, down,
 // up, and the statistics of both phases. What is timed is a whole update: both phases with their random numbers,
 // reconstruction error, gradient, momentum, step. Beside it BernoulliRBM of scikit-learn (persistent chains, no momentum, no
-// reconstruction error, the same five products) where python3 can import it.
+// reconstruction error, the same five products) where a Python can import it.
 //
 //   bench_rbm [seconds [sklearn_rbm.py]]
 #include <algorithm>
@@ -42,9 +42,9 @@ double update_s(backend::Device& device, const rbm::Options& options, double sec
   });
 }
 
-/// Samples per second of scikit-learn, 0 without it.
-double scikit_learn(const std::string& script) {
-  const std::string command = core::format("OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 python3 '{}' {} {} {} 2>/dev/null",
+/// Samples per second of scikit-learn in this Python, 0 without it.
+double scikit_learn(const std::string& python, const std::string& script) {
+  const std::string command = core::format("OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 {} '{}' {} {} {} 2>/dev/null", python,
                                            script, shape.visible, shape.hidden, batch);
   FILE* output = popen(command.c_str(), "r");
   double samples_per_s = 0;
@@ -68,7 +68,10 @@ int main(int argc, char** argv) {
       "{}x{}, minibatch {}, CD-1: {:.0f} samples/s, {:.1f} GF/s, SGEMM {:.1f} GF/s, fraction {:.3f} (target {:.2f})\n",
       shape.visible, shape.hidden, batch, samples_per_s, gflops, sgemm, gflops / sgemm, target);
   fmt::print("  persistent chains: {:.0f} samples/s\n", batch / persistent_s);
-  if (const double theirs = scikit_learn(script); theirs > 0)
+  double theirs = 0;
+  for (const char* python : {"python3", "/usr/bin/python3"})  // the first need not see the system's packages
+    if (theirs == 0) theirs = scikit_learn(python, script);
+  if (theirs > 0)
     fmt::print("  scikit-learn's BernoulliRBM: {:.0f} samples/s, {:.1f} times as many here\n", theirs,
                batch / persistent_s / theirs);
   else

@@ -58,8 +58,7 @@ void RankGuard::wait_for(int process, Shared& shared) {
     _exit(128 + killer);
   }
   const char* rank = std::getenv("PMI_RANK");
-  std::fprintf(stderr, "worker %s was killed (%s); the others go on without it\n", rank != nullptr ? rank : "?",
-               strsignal(killer));
+  std::fprintf(stderr, "worker %s was killed (%s)\n", rank != nullptr ? rank : "?", strsignal(killer));
   take_leave_of_launcher();
   _exit(128 + killer);
 }
