@@ -17,7 +17,7 @@ struct ScheduleOptions {
   int every = 1;                      ///< step only
   double newbob_improvement = 0.005;  ///< newbob: smallest relative fall of the validation loss that counts as progress
   bool newbob_restore = false;        ///< newbob: go on from the best model when progress stops
-  std::vector<double> rates;          ///< table: of sweep 1, 2, …; the last one holds for the rest
+  std::vector<double> rates{};        ///< table: of sweep 1, 2, …; the last one holds for the rest
 };
 
 /// Learning rate over sweeps. From optim/schedules.def; all workers hold equal copies and see equal validation losses.
