@@ -92,6 +92,11 @@ def expected_file(runner: Runner) -> Any:
     return runner.experiment.folder / "expected.json"
 
 
+def known_metrics(result: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
+    """Those of the metrics that the run has; a timing run has no scores."""
+    return {metric: result[metric] for metric in metrics if not math.isnan(result[metric])}
+
+
 def record(runner: Runner, results: Results) -> None:
     """Keeps what stands there of other sizes and of data sets that are not there now."""
     path = expected_file(runner)
@@ -99,8 +104,7 @@ def record(runner: Runner, results: Results) -> None:
     metrics = [entry["metric"] for entry in runner.experiment.repeats]
     size = expected.setdefault(runner.experiment.size, {})
     for data, runs in results.items():
-        size[data] = {run: {str(seed): {metric: result[metric] for metric in metrics if not math.isnan(result[metric])} for seed, result in seeds.items()}
-                      for run, seeds in runs.items()}
+        size[data] = {run: {str(seed): known_metrics(result, metrics) for seed, result in seeds.items()} for run, seeds in runs.items()}
     path.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
     print(f"wrote {path.relative_to(ROOT)}")
 

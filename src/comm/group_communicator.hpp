@@ -1,41 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
-#include <utility>
 
 #include "comm/communicator.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::comm {
-
-/// Another window, whose targets are the members of a group.
-class GroupWindow : public Window {
- public:
-  GroupWindow(std::unique_ptr<Window> all, int first, int stride) : all_(std::move(all)), first_(first), stride_(stride) {}
-
-  std::span<float> memory() override { return all_->memory(); }
-  void lock(int target, Lock kind) override { all_->lock(of(target), kind); }
-  void unlock(int target) override { all_->unlock(of(target)); }
-  void get(int target, std::size_t at, std::span<float> to) override { all_->get(of(target), at, to); }
-  void put(int target, std::size_t at, std::span<const float> from) override { all_->put(of(target), at, from); }
-  void accumulate(int target, std::size_t at, std::span<const float> from) override {
-    all_->accumulate(of(target), at, from);
-  }
-  std::uint64_t fetch_add(int target, std::size_t counter, std::uint64_t value) override {
-    return all_->fetch_add(of(target), counter, value);
-  }
-  std::optional<std::uint64_t> await_counter_for(std::size_t counter, std::uint64_t at_least, double limit_s) override {
-    return all_->await_counter_for(counter, at_least, limit_s);
-  }
-
- private:
-  int of(int member) const { return first_ + member * stride_; }
-
-  std::unique_ptr<Window> all_;
-  int first_;
-  int stride_;
-};
 
 /// Some workers of another communicator as a world of their own: first, first + stride, …, `count` of them, of which this
 /// worker is one. Messages and scratch memory are the other communicator's, so the two are used one after the other.
@@ -70,10 +40,6 @@ class GroupCommunicator : public Communicator {
   void library_allreduce(std::span<float>) override {
     throw core::ConfigError(
         "the transport's own routine sums over all workers, not over a group: choose another collective");
-  }
-  /// All workers of `all` open it at the same time, each in a group of its own.
-  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
-    return std::make_unique<GroupWindow>(all_.open_window(floats, counters), first_, stride_);
   }
   std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
 

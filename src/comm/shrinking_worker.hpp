@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/worker.hpp"
+#include "comm/partial_worker.hpp"
 
 namespace paragrad::comm {
 
@@ -74,41 +74,22 @@ struct ShrinkingSeat {
 };
 
 /// A worker that can go on without some of its peers.
-class ShrinkingWorker : private ShrinkingSeat, public Worker {
+class ShrinkingWorker : private ShrinkingSeat, public PartialWorker {
  public:
-  explicit ShrinkingWorker(Worker& all) : ShrinkingSeat{ShrinkingCommunicator(all.comm())}, Worker(shrinking), all_(all) {}
+  explicit ShrinkingWorker(Worker& all) : ShrinkingSeat{ShrinkingCommunicator(all.comm())}, PartialWorker(shrinking, all) {}
 
   void leave_out(int rank) override {
     shrinking.leave_out(rank);
     everyone().tell_loss();
   }
 
-  void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
-    all_.compute(expected, task);
-  }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
-  void launch(Task task) override { all_.launch(among_those_left(std::move(task))); }
-  void join() override { all_.join(); }
-  void serve(Task task) override { all_.serve(among_those_left(std::move(task))); }
-  void join_service() override { all_.join_service(); }
-  bool serves_beside() const override { return all_.serves_beside(); }
-  bool attempt(Task task, double limit_s) override { return all_.attempt(among_those_left(std::move(task)), limit_s); }
-  void set_expendable(bool expendable) override { all_.set_expendable(expendable); }
-  void abandon_tasks() noexcept override { all_.abandon_tasks(); }
-  void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
-  void finish_read() override { all_.finish_read(); }
-  Worker& everyone() override { return all_.everyone(); }
-  core::ActivityRecorder* recorder() override { return all_.recorder(); }
-
  private:
-  Task among_those_left(Task task) const {
+  Task among_peers(Task task) const override {
     return [gone = shrinking.gone(), task = std::move(task)](Communicator& comm) {
       ShrinkingCommunicator left(comm, gone);
       task(left);
     };
   }
-
-  Worker& all_;
 };
 
 }  // namespace paragrad::comm

@@ -3,16 +3,7 @@
 # seconds, something is said about it, and no worker stays behind.
 set -u
 mpiexec=$1 casualty=$2
-out=$(mktemp) err=$(mktemp)
-trap 'rm -f "$out" "$err"' EXIT
-failed=0
-
-complain() {
-  failed=1
-  echo "FAILED: $*"
-  sed 's/^/  stdout: /' "$out"
-  sed 's/^/  stderr: /' "$err"
-}
+source "$(dirname "$0")/processes.sh"
 
 words_of() {
   case $1 in
@@ -23,8 +14,6 @@ words_of() {
     hang) echo "has waited 1 s for" ;;
   esac
 }
-
-alive() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }  # dead and not yet collected is dead
 
 for way in kill crash exit exit_zero throw unwind abort hang launcher; do
   begin=$(date +%s%N)
@@ -47,15 +36,6 @@ for way in kill crash exit exit_zero throw unwind abort hang launcher; do
   elif [ $way != launcher ]; then
     grep -q "$(words_of $way)" "$err" || complain "$way: nothing of the kind on stderr"
   fi
-  [ "$(grep -c '^pid ' "$out")" -eq 3 ] || complain "$way: not all of the three workers had started"
-  for pid in $(sed -n 's/^pid //p' "$out"); do
-    for try in 1 2 3 4 5 6 7 8 9 10; do
-      alive "$pid" && sleep 0.3
-    done
-    if alive "$pid"; then
-      complain "$way: process $pid was left behind"
-      kill -9 "$pid"
-    fi
-  done
+  expect_three_and_none_left "$way"
 done
 exit $failed

@@ -2,7 +2,6 @@
 // tasks beside it. Exits with 1 and says what differs.
 #include <cstdio>
 
-#include "comm/group_worker.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
 #include "comm/window_check.hpp"
@@ -29,12 +28,6 @@ void in_tasks_beside_other_traffic(comm::Worker& worker) {
     for (int i = 0; i < 2; ++i) (*comm::make_allreduce("ring"))(worker.comm(), data);
     worker.join();
   }
-}
-
-void in_a_group(comm::Worker& worker) {
-  if (worker.size() % 2 != 0) return;
-  comm::GroupWorker column(worker, worker.rank() % 2, 2, worker.size() / 2);
-  for (const auto& program : window_programs(rounds)) program.run(column.comm());
 }
 
 /// A server's thread and the tasks of its own worker use one window at the same time.
@@ -100,7 +93,6 @@ int main() {
     comm::MpiWorker worker(comm);
     on_the_main_thread(worker);
     in_tasks_beside_other_traffic(worker);
-    in_a_group(worker);
     a_service_and_the_tasks_of_its_worker_share_a_window(worker);
     the_check_finds_windows_right(worker);
     hold(worker.part(), "MPI can be ended in common after attempts that ended");

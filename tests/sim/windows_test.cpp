@@ -1,6 +1,5 @@
 // One-sided windows of emulated workers: contents, mutual exclusion, and virtual times against closed forms.
 #include "catch.hpp"
-#include "comm/group_worker.hpp"
 #include "comm/window.hpp"
 #include "comm/window_programs.hpp"
 #include "core/philox.hpp"
@@ -56,18 +55,6 @@ TEST_CASE("window programs hold among emulated workers, over comm() and over the
     if (!as_task) return program.run(worker.comm());
     worker.launch([&](Communicator& comm) { program.run(comm); });
     worker.join();
-  });
-}
-
-TEST_CASE("a group's window has the members' ranks for targets", "[sim]") {
-  const auto programs = comm::testing::window_programs(20);
-  run(timed(6), 6, {}, [&](comm::Worker& worker) {
-    comm::GroupWorker row(worker, worker.rank() / 3 * 3, 1, 3);
-    comm::GroupWorker column(worker, worker.rank() % 3, 3, 2);
-    for (const auto& program : programs) {
-      program.run(row.comm());
-      program.run(column.comm());
-    }
   });
 }
 

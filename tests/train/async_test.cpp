@@ -189,7 +189,8 @@ TEST_CASE("windows are refused, or not chosen, in a run that is not computed", "
   AsyncTask task;
   std::string& transport = task.options.strategy_options.server.transport;
   transport = "windows";
-  CHECK_THROWS_WITH(task.run(3, AsyncTask::cluster(4), {.device = "meta"}), contains_text("without arithmetic"));
+  CHECK_THROWS_WITH(task.run(3, AsyncTask::cluster(4), {.device = "meta"}),
+                    contains_text("without arithmetic has nothing in its windows: choose"));
   transport = "auto";
   const double chosen_s = task.run(3, AsyncTask::cluster(4), {.device = "meta"}).training_s;
   transport = "messages";

@@ -21,6 +21,15 @@ constexpr std::size_t most_accumulated = 4096;
 // See the header: windows that lie one after the other.
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+/// Calls transfer(elements here, their count, place there) for parts of at most `most` elements.
+template <class Float, class Transfer>
+void in_parts(std::span<Float> here, std::size_t there, std::size_t most, const Transfer& transfer) {
+  for (std::size_t done = 0; done < here.size(); done += most) {
+    const auto part = here.subspan(done, std::min(most, here.size() - done));
+    transfer(part.data(), static_cast<int>(part.size()), static_cast<MPI_Aint>(there + done));
+  }
+}
+
 /// What nobody needs here: an order among accumulates, and different operations on one element.
 class Hints {
  public:
@@ -103,33 +112,24 @@ void MpiWindow::unlock(int target) {
 
 void MpiWindow::get(int target, std::size_t at, std::span<float> to) {
   check_range(target, at, to.size());
-  for (std::size_t done = 0; done < to.size(); done += most_moved) {
-    const auto part = to.subspan(done, std::min(most_moved, to.size() - done));
-    const int count = static_cast<int>(part.size());
-    check(MPI_Get(part.data(), count, MPI_FLOAT, target, static_cast<MPI_Aint>(at + done), count, MPI_FLOAT, float_window_),
-          "get from a window", target);
-  }
+  in_parts(to, at, most_moved, [&](float* data, int count, MPI_Aint from) {
+    check(MPI_Get(data, count, MPI_FLOAT, target, from, count, MPI_FLOAT, float_window_), "get from a window", target);
+  });
 }
 
 void MpiWindow::put(int target, std::size_t at, std::span<const float> from) {
   check_range(target, at, from.size());
-  for (std::size_t done = 0; done < from.size(); done += most_moved) {
-    const auto part = from.subspan(done, std::min(most_moved, from.size() - done));
-    const int count = static_cast<int>(part.size());
-    check(MPI_Put(part.data(), count, MPI_FLOAT, target, static_cast<MPI_Aint>(at + done), count, MPI_FLOAT, float_window_),
-          "put into a window", target);
-  }
+  in_parts(from, at, most_moved, [&](const float* data, int count, MPI_Aint to) {
+    check(MPI_Put(data, count, MPI_FLOAT, target, to, count, MPI_FLOAT, float_window_), "put into a window", target);
+  });
 }
 
 void MpiWindow::accumulate(int target, std::size_t at, std::span<const float> from) {
   check_range(target, at, from.size());
-  for (std::size_t done = 0; done < from.size(); done += most_accumulated) {
-    const auto part = from.subspan(done, std::min(most_accumulated, from.size() - done));
-    const int count = static_cast<int>(part.size());
-    check(MPI_Accumulate(part.data(), count, MPI_FLOAT, target, static_cast<MPI_Aint>(at + done), count, MPI_FLOAT, MPI_SUM,
-                         float_window_),
+  in_parts(from, at, most_accumulated, [&](const float* data, int count, MPI_Aint to) {
+    check(MPI_Accumulate(data, count, MPI_FLOAT, target, to, count, MPI_FLOAT, MPI_SUM, float_window_),
           "accumulate into a window", target);
-  }
+  });
 }
 
 std::uint64_t MpiWindow::fetch_add(int target, std::size_t counter, std::uint64_t value) {

@@ -109,20 +109,17 @@ void ServerStrategy::serve(comm::Worker& everyone, int workers) {
   if (!server_->all_lost().empty()) everyone.tell_loss();
 }
 
-// The same on all ranks.
+// The same on all ranks. An order that is kept was recorded over either, and is kept over messages.
 bool ServerStrategy::choose_windows(comm::Worker& everyone) {
-  const bool wanted = options_.transport == "windows";
   if (options_.transport == "messages" || options_.replay) return false;
-  if (holds_fetches()) {
-    transport_ = "messages: servers let workers wait, which cannot be with one-sided windows";
-    return false;
-  }
-  if (!everyone.device().computes()) {  // requests lie in the window, and are read there
-    if (wanted) throw core::ConfigError("servers cannot read windows in a run without arithmetic: choose messages");
-    transport_ = "messages: a run without arithmetic has nothing in its windows";
-    return false;
-  }
-  const comm::WindowVerdict verdict = comm::check_windows(everyone);
+  comm::WindowVerdict verdict;
+  if (holds_fetches())
+    verdict.text = "the servers of this strategy let fetches wait, which one-sided windows cannot";
+  else if (!everyone.device().computes())
+    verdict.text = "a run without arithmetic has nothing in its windows";
+  else
+    verdict = comm::check_windows(everyone);
+  const bool wanted = options_.transport == "windows";
   if (wanted && !verdict.usable)
     throw core::ConfigError(core::format("{}: choose --server-transport messages", verdict.text));
   const bool chosen = verdict.usable && (wanted || verdict.get_share >= 1);
