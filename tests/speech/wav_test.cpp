@@ -1,0 +1,107 @@
+#include "speech/wav.hpp"
+
+#include <cmath>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "signals.hpp"
+#include "temporary_folder.hpp"
+
+using namespace paragrad;
+using namespace paragrad::speech;
+
+namespace {
+
+std::string little(std::uint32_t value, std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  return text;
+}
+
+std::string part(const std::string& name, const std::string& content) {
+  return name + little(static_cast<std::uint32_t>(content.size()), 4) + content + (content.size() % 2 ? "?" : "");
+}
+
+std::string format(std::uint32_t encoding, std::uint32_t channels, std::uint32_t rate, std::uint32_t bits) {
+  return little(encoding, 2) + little(channels, 2) + little(rate, 4) + little(rate * 2, 4) + little(2, 2) + little(bits, 2);
+}
+
+std::string riff(const std::string& parts) { return part("RIFF", "WAVE" + parts); }
+
+std::string samples(const std::vector<float>& values) {
+  std::string text;
+  for (const float x : values) text += little(static_cast<std::uint32_t>(static_cast<std::int32_t>(x)), 2);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a WAV file gives its samples and its rate, whatever other parts it has", "[speech]") {
+  const test::TemporaryFolder folder;
+  const auto sound = noise(1000);
+  auto header = format(1, 1, 8000, 16);
+  SECTION("plain") {}
+  SECTION("extensible") {
+    header =
+        format(0xfffe, 1, 8000, 16) + little(22, 2) + little(16, 2) + little(4, 4) + little(1, 2) + std::string(14, 'x');
+  }
+  test::write_text(folder.file("x.wav"), riff(part("LIST", "odd") + part("fmt ", header) + part("fact", "1234") +
+                                              part("data", samples(sound)) + part("tail", "")));
+  const Wave wave = read_wav(folder.file("x.wav"));
+  CHECK(wave.sample_rate == 8000);
+  CHECK(wave.samples == sound);
+}
+
+TEST_CASE("files that are not 16-bit PCM of one channel are refused in one sentence", "[speech]") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.file("x.wav");
+  const auto refused = [&](const std::string& content, const std::string& why) {
+    test::write_text(path, content);
+    CHECK_THROWS_WITH(read_wav(path), contains_text(why) && contains_text("x.wav"));
+  };
+  const auto data = part("data", samples(noise(10)));
+  refused("", "does not begin as RIFF/WAVE");
+  refused(std::string(100, 'R'), "does not begin as RIFF/WAVE");
+  refused(riff(""), "no part 'data'");
+  refused(riff(data), "before a part 'fmt '");
+  refused(riff(part("fmt ", "short") + data), "too short");
+  refused(riff(part("fmt ", format(3, 1, 8000, 32)) + data), "encoding is 3");
+  refused(riff(part("fmt ", format(0xfffe, 1, 8000, 16)) + data), "encoding is 65534");
+  refused(riff(part("fmt ", format(1, 2, 8000, 16)) + data), "2 channels of 16 bits");
+  refused(riff(part("fmt ", format(1, 1, 8000, 8)) + data), "1 channels of 8 bits");
+  refused(riff(part("fmt ", format(1, 1, 0, 16)) + data), "rate is 0");
+  refused(riff(part("fmt ", format(1, 1, 8000, 16)) + part("data", "abc")), "in the midst of a sample");
+  refused(riff(part("fmt ", format(1, 1, 8000, 16)) + "data" + little(0xffffffff, 4) + "abcd"), "truncated");
+  CHECK_THROWS_WITH(read_wav(folder.file("none.wav")), contains_text("no such file"));
+  CHECK_THROWS_WITH(read_wav(folder.path()), contains_text("no such file"));
+}
+
+TEST_CASE("no truncation and no flipped bit of a WAV file does more than give a sentence", "[speech]") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.file("x.wav");
+  const auto whole = riff(part("fmt ", format(1, 1, 8000, 16)) + part("data", samples(noise(20))));
+  const auto attempt = [&](const std::string& content) {
+    test::write_text(path, content);
+    try {
+      return read_wav(path).samples.size() <= 20;
+    } catch (const core::ConfigError&) {
+      return true;
+    }
+  };
+  for (std::size_t length = 0; length < whole.size(); ++length) CHECK(attempt(whole.substr(0, length)));
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    auto flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    CHECK(attempt(flipped));
+  }
+}
+
+TEST_CASE("a sound becomes normalised features at its own rate", "[speech]") {
+  const auto features = normalised_fbank({8000, noise(8000)});
+  CHECK(features.rows == 98);
+  CHECK(features.columns == 40);
+  double sum = 0;
+  for (const float x : features.values) sum += x;
+  CHECK(sum == Approx(0).margin(0.1));
+  CHECK_THROWS_WITH(normalised_fbank({8000, noise(100)}), contains_text("shorter than a frame"));
+}
