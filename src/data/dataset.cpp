@@ -1,14 +1,12 @@
 #include "data/dataset.hpp"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <stdexcept>
 
 #include "core/errors.hpp"
+#include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "data/format.hpp"
 #include "data/hdf5_file.hpp"
@@ -44,36 +42,13 @@ DatasetInfo read_root(const Hdf5File& file) {
   return info;
 }
 
-/// The file in memory, read-only; empty where the file system cannot map.
-class FileMap {
- public:
-  FileMap() = default;
-  explicit FileMap(int descriptor) {
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0 || status.st_size == 0) return;
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
-    if (memory != MAP_FAILED) bytes_ = {static_cast<const std::byte*>(memory), size};
-  }
-  ~FileMap() {
-    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  }
-  FileMap(const FileMap&) = delete;
-  FileMap& operator=(const FileMap&) = delete;
-
-  std::span<const std::byte> bytes() const { return bytes_; }
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
 /// One array: a view into the map or, where another tool stored it in chunks, compressed or byte-swapped, a copy.
 struct Array {
   std::span<const std::byte> bytes;
   std::vector<std::byte> copy;
 
   template <class T>
-  static Array load(const Hdf5File& file, const std::string& name, const Hdf5ArrayInfo& info, const FileMap& map) {
+  static Array load(const Hdf5File& file, const std::string& name, const Hdf5ArrayInfo& info, const core::FileMap& map) {
     Array array;
     const std::size_t size = info.elements() * sizeof(T);
     if (size == 0) return array;
@@ -120,7 +95,7 @@ struct Dataset::Mapping {
   void load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset);
 
   DatasetInfo info;
-  FileMap map;
+  core::FileMap map;
   std::array<SubsetArrays, 3> subsets;
 };
 

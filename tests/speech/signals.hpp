@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "speech/matrix.hpp"
@@ -55,6 +57,12 @@ inline std::vector<float> chirp(std::int64_t samples) {
     ++t;
   }
   return out;
+}
+
+/// A new file in place of the old: to rewrite thousands of times in place makes some file systems wait for the disk.
+inline void replace_text(const std::string& path, std::string_view text) {
+  std::filesystem::remove(path);
+  test::write_text(path, text);
 }
 
 inline std::string golden_path(const std::string& name) { return std::string(PARAGRAD_GOLDENS) + "/" + name; }

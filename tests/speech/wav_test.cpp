@@ -81,7 +81,7 @@ TEST_CASE("no truncation and no flipped bit of a WAV file does more than give a 
   const auto path = folder.file("x.wav");
   const auto whole = riff(part("fmt ", format(1, 1, 8000, 16)) + part("data", samples(noise(20))));
   const auto attempt = [&](const std::string& content) {
-    test::write_text(path, content);
+    replace_text(path, content);
     try {
       return read_wav(path).samples.size() <= 20;
     } catch (const core::ConfigError&) {
