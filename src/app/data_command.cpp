@@ -3,6 +3,7 @@
 #include "app/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/units.hpp"
 #include "data/describe.hpp"
 #include "data/generate.hpp"
 #include "data/idx.hpp"
@@ -57,25 +58,48 @@ void add_generate(CLI::App& data) {
 struct PartitionArguments {
   std::string file;
   std::size_t workers = 1;
-  std::size_t blocks = 1;
+  std::size_t blocks = 0;
+  std::string split_duration;
+  bool utterances = false;
   std::uint64_t seed = 1;
 };
+
+void store_partition(const PartitionArguments& options) {
+  const auto dataset = data::Dataset::open(options.file);
+  const auto& info = dataset->info();
+  if ((options.blocks > 0) == !options.split_duration.empty())
+    throw core::ConfigError("a partition needs either --blocks or --split-duration");
+  const std::size_t blocks =
+      options.blocks > 0
+          ? options.blocks
+          : data::blocks_of_duration(info, options.workers, core::parse_quantity(options.split_duration, core::Unit::time));
+  const auto partition =
+      options.utterances
+          ? data::Partition::of_utterances(dataset->offsets(data::Subset::train), options.workers, blocks, options.seed)
+          : data::Partition::random(info.samples[0], options.workers, blocks, options.seed);
+  partition.store(options.file);
+  std::size_t least = info.samples[0], most = 0;
+  for (std::size_t block = 0; block < blocks; ++block)
+    for (std::size_t worker = 0; worker < options.workers; ++worker) {
+      const std::size_t size = partition.split_range(block, worker).size();
+      least = std::min(least, size);
+      most = std::max(most, size);
+    }
+  fmt::print("{}: stored the partition {}x{} with seed {}, {} to {} samples per split\n", options.file, options.workers,
+             blocks, options.seed, least, most);
+}
 
 void add_partition(CLI::App& data) {
   CLI::App* command = data.add_subcommand("partition", "store a random partition N x M in a data file");
   auto options = std::make_shared<PartitionArguments>();
   command->add_option("file", options->file, "data file")->required();
   command->add_option("--workers", options->workers, "N: splits per block")->required();
-  command->add_option("--blocks", options->blocks, "M: blocks")->required();
+  command->add_option("--blocks", options->blocks, "M: blocks");
+  command->add_option("--split-duration", options->split_duration,
+                      "instead of --blocks: how long a split lasts, as 22.5min; the data file must know its frame shift");
+  command->add_flag("--utterances", options->utterances, "whole utterances in each split, not samples one by one");
   command->add_option("--seed", options->seed, "of the random order");
-  command->callback([options] {
-    const std::size_t samples = data::Dataset::open(options->file)->info().samples[0];
-    const auto partition = data::Partition::random(samples, options->workers, options->blocks, options->seed);
-    partition.store(options->file);
-    fmt::print("{}: stored the partition {}x{} with seed {}, {} to {} samples per split\n", options->file, options->workers,
-               options->blocks, options->seed, samples / (options->workers * options->blocks),
-               (samples + options->workers * options->blocks - 1) / (options->workers * options->blocks));
-  });
+  command->callback([options] { store_partition(*options); });
 }
 
 void add_info(CLI::App& data) {

@@ -6,13 +6,17 @@ namespace paragrad::data {
 
 std::string ContentHash::finish(const DatasetInfo& info) {
   std::string text = core::format("paragrad-data 1\nfeatures {} dim {} scale {} offset {} classes {}\n",
-                                  info.feature_type == FeatureType::uint8 ? "uint8" : "float32", info.dim,
+                                  info.feature_type == FeatureType::uint8 ? "uint8" : "float32", info.frame_dim(),
                                   info.feature_scale, info.feature_offset, info.classes);
+  if (info.context != Context{}) text += core::format("context {} {}\n", info.context.left, info.context.right);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     text += core::format("{} samples {} features {} labels {}\n", subset_names[i], info.samples[i],
                          parts_[i].features.finish(), parts_[i].labels.finish());
     if (info.sequences[i] > 0)
       text += core::format("{} sequences {} offsets {}\n", subset_names[i], info.sequences[i], parts_[i].offsets.finish());
+    if (parts_[i].utterances.any)
+      text += core::format("{} utterances {}\n", subset_names[i], parts_[i].utterances.hash.finish());
+    if (parts_[i].speakers.any) text += core::format("{} speakers {}\n", subset_names[i], parts_[i].speakers.hash.finish());
   }
   return core::sha256(std::as_bytes(std::span(text)));
 }

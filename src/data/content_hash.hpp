@@ -19,14 +19,26 @@ class ContentHash {
   void add_offsets(Subset subset, std::span<const std::int64_t> offsets) {
     of(subset).offsets.update(std::as_bytes(offsets));
   }
+  /// The stored text of names, or part of it; an empty one counts as none.
+  void add_utterances(Subset subset, std::span<const std::byte> text) { add(of(subset).utterances, text); }
+  void add_speakers(Subset subset, std::span<const std::byte> text) { add(of(subset).speakers, text); }
 
   /// `info` gives types, scale and counts; its content_sha256 is not looked at. Ends the computation.
   std::string finish(const DatasetInfo& info);
 
  private:
+  struct Names {
+    core::Sha256 hash;
+    bool any = false;
+  };
   struct Part {
     core::Sha256 features, labels, offsets;
+    Names utterances, speakers;
   };
+  static void add(Names& names, std::span<const std::byte> text) {
+    names.any = names.any || !text.empty();
+    names.hash.update(text);
+  }
   Part& of(Subset subset) { return parts_[static_cast<std::size_t>(subset)]; }
 
   std::array<Part, 3> parts_;

@@ -1,6 +1,7 @@
 #include "data/dataset.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -27,6 +28,22 @@ void check_format(const Hdf5File& file) {
                                          file.path(), version, format_version));
 }
 
+/// The attributes that only files of speech have.
+void read_speech(const Hdf5File& file, DatasetInfo& info) {
+  if (file.has_attribute("/", "context_left")) info.context.left = file.count("/", "context_left");
+  if (file.has_attribute("/", "context_right")) info.context.right = file.count("/", "context_right");
+  if (std::max(info.context.left, info.context.right) > widest_context)
+    throw broken(file, core::format("a context of {}+{} frames", info.context.left, info.context.right));
+  if (file.has_attribute("/", "frame_shift_s")) {
+    info.frame_shift_s = file.number("/", "frame_shift_s");
+    if (!std::isfinite(info.frame_shift_s) || info.frame_shift_s <= 0)
+      throw broken(file, core::format("a frame shift of {} s", info.frame_shift_s));
+  }
+  if (file.has_attribute("/", "class_names")) info.class_names = file.texts("/", "class_names");
+  if (!info.class_names.empty() && info.class_names.size() != info.classes)
+    throw broken(file, core::format("it has names of {} classes, but {} classes", info.class_names.size(), info.classes));
+}
+
 DatasetInfo read_root(const Hdf5File& file) {
   DatasetInfo info;
   info.path = file.path();
@@ -39,6 +56,7 @@ DatasetInfo read_root(const Hdf5File& file) {
   info.feature_scale = static_cast<float>(file.number("/", "feature_scale"));
   info.feature_offset = static_cast<float>(file.number("/", "feature_offset"));
   if (info.classes == 0) throw broken(file, "it has no classes");
+  read_speech(file, info);
   return info;
 }
 
@@ -77,7 +95,18 @@ struct SubsetArrays {
   Array features;  // [samples][dim]
   Array labels;    // [samples] int32
   std::vector<std::int64_t> offsets;
+  Array utterances, speakers;  // text, a line for each sequence
 };
+
+std::vector<std::string_view> lines_of(const Array& text) {
+  std::vector<std::string_view> lines;
+  std::string_view rest(reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size());
+  while (!rest.empty()) {
+    lines.push_back(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(lines.back().size() + 1);
+  }
+  return lines;
+}
 
 }  // namespace
 
@@ -93,6 +122,7 @@ struct Dataset::Mapping {
   void check_shape(const Hdf5File& file, const std::string& group, std::size_t subset, const Hdf5ArrayInfo& features,
                    const Hdf5ArrayInfo& labels);
   void load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset);
+  void load_names(const Hdf5File& file, const std::string& name, std::size_t sequences, Array& names);
 
   DatasetInfo info;
   core::FileMap map;
@@ -113,6 +143,21 @@ void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
                                                         : Array::load<float>(file, group + "/features", features, map);
   arrays.labels = Array::load<std::int32_t>(file, group + "/labels", labels, map);
   if (file.exists(group + "/offsets")) load_offsets(file, group + "/offsets", subset);
+  if (info.context != Context{} && info.samples[subset] > 0 && info.sequences[subset] == 0)
+    throw broken(file, core::format("its samples have a context, but {}/offsets is missing", group));
+  load_names(file, group + "/utterances", info.sequences[subset], arrays.utterances);
+  load_names(file, group + "/speakers", info.sequences[subset], arrays.speakers);
+}
+
+void Dataset::Mapping::load_names(const Hdf5File& file, const std::string& name, std::size_t sequences, Array& names) {
+  if (!file.exists(name)) return;
+  const auto stored = file.array_info(name);
+  if (stored.type != ElementType::uint8 || stored.shape.size() != 1)
+    throw broken(file, core::format("{} is not text", name));
+  names = Array::load<std::uint8_t>(file, name, stored, map);
+  const auto lines = static_cast<std::size_t>(std::count(names.bytes.begin(), names.bytes.end(), std::byte{'\n'}));
+  if (names.bytes.empty() || names.bytes.back() != std::byte{'\n'} || lines != sequences)
+    throw broken(file, core::format("{} has not one line for each of the {} sequences", name, sequences));
 }
 
 void Dataset::Mapping::check_shape(const Hdf5File& file, const std::string& group, std::size_t subset,
@@ -129,8 +174,8 @@ void Dataset::Mapping::check_shape(const Hdf5File& file, const std::string& grou
   const auto type = features.type == ElementType::uint8 ? FeatureType::uint8 : FeatureType::float32;
   if (subset == 0) {
     info.feature_type = type;
-    info.dim = features.shape[1];
-  } else if (type != info.feature_type || features.shape[1] != info.dim) {
+    info.dim = features.shape[1] * info.context.frames();
+  } else if (type != info.feature_type || features.shape[1] != info.frame_dim()) {
     throw broken(file, core::format("{}/features differs from /train/features in type or row length", group));
   }
 }
@@ -160,14 +205,15 @@ std::shared_ptr<const Dataset> Dataset::open(const std::string& path) {
 const DatasetInfo& Dataset::info() const { return mapping_->info; }
 
 std::size_t Dataset::bytes_per_row() const {
-  return mapping_->info.dim * (mapping_->info.feature_type == FeatureType::uint8 ? 1 : sizeof(float));
+  return mapping_->info.frame_dim() * (mapping_->info.feature_type == FeatureType::uint8 ? 1 : sizeof(float));
 }
 
-std::span<const std::byte> Dataset::row(Subset subset, std::size_t sample) const {
+std::span<const std::byte> Dataset::rows(Subset subset, std::size_t first, std::size_t count) const {
   const auto index = static_cast<std::size_t>(subset);
-  if (sample >= mapping_->info.samples[index]) throw std::out_of_range("Dataset::row: no such sample");
+  const std::size_t samples = mapping_->info.samples[index];
+  if (first > samples || count > samples - first) throw std::out_of_range("Dataset::rows: no such sample");
   const auto bytes = bytes_per_row();
-  return mapping_->subsets[index].features.bytes.subspan(sample * bytes, bytes);
+  return mapping_->subsets[index].features.bytes.subspan(first * bytes, count * bytes);
 }
 
 std::int32_t Dataset::label(Subset subset, std::size_t sample) const {
@@ -180,6 +226,14 @@ std::int32_t Dataset::label(Subset subset, std::size_t sample) const {
 
 std::span<const std::int64_t> Dataset::offsets(Subset subset) const {
   return mapping_->subsets[static_cast<std::size_t>(subset)].offsets;
+}
+
+std::vector<std::string_view> Dataset::utterances(Subset subset) const {
+  return lines_of(mapping_->subsets[static_cast<std::size_t>(subset)].utterances);
+}
+
+std::vector<std::string_view> Dataset::speakers(Subset subset) const {
+  return lines_of(mapping_->subsets[static_cast<std::size_t>(subset)].speakers);
 }
 
 void Dataset::decode(std::span<const std::byte> stored, std::span<float> features) const {

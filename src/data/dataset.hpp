@@ -16,6 +16,16 @@ inline constexpr std::array<std::string_view, 3> subset_names{"train", "valid", 
 
 enum class FeatureType { uint8, float32 };
 
+/// The neighbours of a frame that a network sees with it: frames of the same sequence; beyond its ends the first and the
+/// last frame are repeated.
+struct Context {
+  std::size_t left = 0;
+  std::size_t right = 0;
+
+  std::size_t frames() const { return left + 1 + right; }
+  bool operator==(const Context&) const = default;
+};
+
 /// What a data file says of itself; see data/README.md for the format.
 struct DatasetInfo {
   std::string path;
@@ -23,14 +33,20 @@ struct DatasetInfo {
   std::string source;
   std::string licence;
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
-  std::string content_sha256;  ///< of features, labels, offsets, scale and classes; ties partitions to their data set
+  /// Of features, labels, offsets, utterances, speakers, scale, classes and context; ties partitions to their data set.
+  std::string content_sha256;
   FeatureType feature_type = FeatureType::float32;
   float feature_scale = 1;  ///< the network sees scale * stored + offset
   float feature_offset = 0;
-  std::size_t dim = 0;
+  std::size_t dim = 0;  ///< of a sample as the network sees it: its frame and those of its context, from left to right
   std::size_t classes = 0;
+  Context context;                         ///< spliced when loading, stored once
+  double frame_shift_s = 0;                ///< from sample to sample of a sequence; 0: not known
+  std::vector<std::string> class_names;    ///< [classes], as states of phones; or empty
   std::array<std::size_t, 3> samples{};    ///< of each Subset
   std::array<std::size_t, 3> sequences{};  ///< 0 where a subset has no offsets
+
+  std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a row as it is stored
 };
 
 /// A data file, opened read-only and mapped into memory: the pages belong to the process (in fact to the machine), not to a
@@ -46,14 +62,20 @@ class Dataset {
   Dataset& operator=(const Dataset&) = delete;
 
   const DatasetInfo& info() const;
-  std::size_t bytes_per_row() const;  ///< as stored
+  std::size_t bytes_per_row() const;  ///< as stored, without context
 
-  /// Stored bytes of one row, [dim] of feature_type.
-  std::span<const std::byte> row(Subset subset, std::size_t sample) const;
+  /// Stored bytes of one row, [frame_dim] of feature_type; and of several that follow each other.
+  std::span<const std::byte> row(Subset subset, std::size_t sample) const { return rows(subset, sample, 1); }
+  std::span<const std::byte> rows(Subset subset, std::size_t first, std::size_t count) const;
   std::int32_t label(Subset subset, std::size_t sample) const;
   std::span<const std::int64_t> offsets(Subset subset) const;  ///< [sequences + 1], empty without sequences
 
-  /// Writes scale * stored + offset of `rows` stored rows (contiguous in `stored`) to features[rows][dim].
+  /// The name of each sequence, and who speaks in it; valid as long as this data set. Empty where the file has none.
+  std::vector<std::string_view> utterances(Subset subset) const;  ///< [sequences]
+  std::vector<std::string_view> speakers(Subset subset) const;    ///< [sequences]
+
+  /// Writes scale * stored + offset of stored rows (contiguous in `stored`) to features[rows][frame_dim]. Nothing is spliced
+  /// here: that is the loader's.
   void decode(std::span<const std::byte> stored, std::span<float> features) const;
 
  private:

@@ -1,8 +1,22 @@
 #include "data/describe.hpp"
 
+#include <algorithm>
+
 #include "data/partition.hpp"
 
 namespace paragrad::data {
+
+namespace {
+
+void describe_names(const Dataset& dataset, Subset subset, core::Json& json) {
+  if (!dataset.utterances(subset).empty()) json["utterances"] = "named";
+  auto speakers = dataset.speakers(subset);
+  std::sort(speakers.begin(), speakers.end());
+  const auto different = std::unique(speakers.begin(), speakers.end()) - speakers.begin();
+  if (different > 0) json["speakers"] = different;
+}
+
+}  // namespace
 
 core::Json describe(const Dataset& dataset) {
   const auto& info = dataset.info();
@@ -18,10 +32,15 @@ core::Json describe(const Dataset& dataset) {
   json["feature_offset"] = info.feature_offset;
   json["dim"] = info.dim;
   json["classes"] = info.classes;
+  if (!info.class_names.empty()) json["class_names"] = info.class_names;
+  if (info.context != Context{}) json["context"] = {{"left", info.context.left}, {"right", info.context.right}};
+  if (info.frame_shift_s > 0) json["frame_shift_s"] = info.frame_shift_s;
   for (std::size_t i = 0; i < subset_names.size(); ++i) {
     auto& subset = json[std::string(subset_names[i])];
     subset["samples"] = info.samples[i];
     if (info.sequences[i] > 0) subset["sequences"] = info.sequences[i];
+    if (info.frame_shift_s > 0) subset["duration_s"] = static_cast<double>(info.samples[i]) * info.frame_shift_s;
+    describe_names(dataset, static_cast<Subset>(i), subset);
   }
   json["partitions"] = core::Json::array();
   for (const auto& partition : stored_partitions(dataset)) json["partitions"].push_back(partition.group);

@@ -2,48 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "core/arena.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
+#include "data/split.hpp"
 
 namespace paragrad::data {
-namespace {
-
-/// The rows of one split as they are stored, and their labels.
-struct Split {
-  std::vector<std::byte> stored;
-  std::vector<std::int32_t> labels;
-  std::vector<std::uint32_t> rows;
-
-  void clear() {
-    stored.clear();
-    labels.clear();
-    rows.clear();
-  }
-
-  /// Copies out of the map: this is where pages are read from the disk.
-  void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted) {
-    rows = std::move(wanted);
-    const std::size_t bytes = dataset.bytes_per_row();
-    stored.resize(rows.size() * bytes);
-    labels.resize(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      std::memcpy(stored.data() + i * bytes, dataset.row(subset, rows[i]).data(), bytes);
-      labels[i] = dataset.label(subset, rows[i]);
-      // A label outside the classes would index memory that is not there, in a kernel that does not ask.
-      if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= dataset.info().classes)
-        throw core::ConfigError(core::format("data file '{}': label {} of row {} of {} is outside the {} classes",
-                                             dataset.info().path, labels[i], rows[i],
-                                             subset_names[static_cast<std::size_t>(subset)], dataset.info().classes));
-    }
-  }
-};
-
-}  // namespace
 
 struct Loader::State {
   std::shared_ptr<const Dataset> dataset;
@@ -86,12 +51,11 @@ Batch Loader::next(std::size_t at_most) {
   if (at_most == 0) throw std::logic_error("Loader::next: a minibatch of no samples");
   const std::size_t size = std::min(at_most, remaining());
   const std::size_t dim = state_->dataset->info().dim;
-  const std::size_t bytes = state_->dataset->bytes_per_row();
   if (state_->decoded.size() < size * dim) state_->decoded = core::host_arena(size * dim);
 
   const std::size_t first = std::exchange(state_->position, state_->position + size);
   const auto features = state_->decoded.span().first(size * dim);
-  state_->dataset->decode(std::span<const std::byte>(state_->current.stored).subspan(first * bytes, size * bytes), features);
+  state_->current.decode(*state_->dataset, {first, first + size}, features);
   return {features, std::span<const std::int32_t>(state_->current.labels).subspan(first, size),
           std::span<const std::uint32_t>(state_->current.rows).subspan(first, size)};
 }

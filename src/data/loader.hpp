@@ -41,6 +41,7 @@ class Prefetcher {
 ///     while (Batch batch = loader.next(64); batch.size() > 0) …
 ///   }
 ///
+/// Samples with a context are spliced as they are decoded, in one pass; each frame of a split is held once.
 /// Holds the stored bytes of two splits and one decoded minibatch.
 class Loader {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <system_error>
@@ -17,6 +18,7 @@ namespace paragrad::data {
 namespace {
 
 constexpr std::string_view folder = "/partitions";
+constexpr std::string_view unit_of_utterances = "utterances";
 
 std::string group_name(std::size_t workers, std::size_t blocks, std::uint64_t seed) {
   return core::format("{}/{}x{}-s{}", folder, workers, blocks, seed);
@@ -38,6 +40,49 @@ bool cuts_evenly(std::span<const std::uint64_t> starts, std::uint64_t samples) {
     if (starts[i] < starts[i - 1] || starts[i] - starts[i - 1] < least || starts[i] - starts[i - 1] > least + 1)
       return false;
   return true;
+}
+
+/// Each sequence in one piece, from its first row to its last, and none cut by a split.
+bool keeps_sequences(std::span<const std::uint32_t> order, std::span<const std::uint64_t> starts,
+                     std::span<const std::int64_t> offsets) {
+  if (offsets.empty() || starts.front() != 0 || starts.back() != order.size()) return false;
+  std::size_t split = 1;
+  for (std::size_t at = 0; at < order.size();) {
+    const auto found = std::lower_bound(offsets.begin(), offsets.end() - 1, std::int64_t{order[at]});
+    if (found == offsets.end() - 1 || *found != order[at]) return false;
+    const auto length = static_cast<std::size_t>(found[1] - found[0]);
+    if (length > order.size() - at) return false;
+    for (std::size_t i = 1; i < length; ++i)
+      if (order[at + i] != order[at] + i) return false;
+    at += length;
+    if (starts[split] < at) return false;
+    if (starts[split] == at) ++split;
+  }
+  return split == starts.size();
+}
+
+/// Where splits begin and the last ends: at those of the `ends` ([utterances + 1], from 0) that are nearest to equal parts,
+/// with at least one utterance for each split.
+std::vector<std::uint64_t> cut_at_ends(const std::vector<std::uint64_t>& ends, std::size_t splits) {
+  std::vector<std::uint64_t> starts{0};
+  std::size_t at = 0;
+  for (std::size_t k = 1; k < splits; ++k) {
+    const std::uint64_t wanted = core::part_of(ends.back(), splits, k).begin;
+    const std::size_t least = at + 1, most = ends.size() - 1 - (splits - k);
+    const auto first = ends.begin() + static_cast<std::ptrdiff_t>(least),
+               last = ends.begin() + static_cast<std::ptrdiff_t>(most);
+    at = static_cast<std::size_t>(std::lower_bound(first, last, wanted) - ends.begin());
+    if (at > least && ends[at] > wanted && wanted - ends[at - 1] <= ends[at] - wanted) --at;
+    starts.push_back(ends[at]);
+  }
+  starts.push_back(ends.back());
+  return starts;
+}
+
+void check_samples(std::size_t samples) {
+  if (samples > std::numeric_limits<std::uint32_t>::max())
+    throw core::ConfigError(
+        core::format("a training set of {} samples is too large to partition (at most 2^32 - 1)", samples));
 }
 
 void check_counts(std::size_t samples, std::size_t workers, std::size_t blocks) {
@@ -69,12 +114,37 @@ Partition::Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t
 
 Partition Partition::random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
   check_counts(samples, workers, blocks);
-  if (samples > std::numeric_limits<std::uint32_t>::max())
-    throw core::ConfigError(
-        core::format("a training set of {} samples is too large to partition (at most 2^32 - 1)", samples));
-
+  check_samples(samples);
   auto order = core::RandomStream(seed, core::Purpose::partition).permutation(static_cast<std::uint32_t>(samples));
   return {std::move(order), {}, samples, workers, blocks, seed};
+}
+
+Partition Partition::of_utterances(std::span<const std::int64_t> offsets, std::size_t workers, std::size_t blocks,
+                                   std::uint64_t seed) {
+  if (offsets.size() < 2)
+    throw core::ConfigError("the training set has no utterances: a partition of whole ones cannot be made");
+  const std::size_t utterances = offsets.size() - 1;
+  if (workers < 1 || blocks < 1 || workers > utterances / blocks)
+    throw core::ConfigError(
+        core::format("a partition {}x{} of whole utterances needs at least one split, and an utterance for "
+                     "each, but the training set has {}; take other numbers of workers and blocks",
+                     workers, blocks, utterances));
+  const auto samples = static_cast<std::size_t>(offsets.back());
+  check_samples(samples);
+  constexpr std::uint32_t whole_utterances = 1;  // the step of the stream: another order than that of samples
+  const auto shuffled = core::RandomStream(seed, core::Purpose::partition, whole_utterances)
+                            .permutation(static_cast<std::uint32_t>(utterances));
+  std::vector<std::uint32_t> order;
+  order.reserve(samples);
+  std::vector<std::uint64_t> ends{0};
+  for (const auto u : shuffled) {
+    for (std::int64_t row = offsets[u]; row < offsets[u + 1]; ++row) order.push_back(static_cast<std::uint32_t>(row));
+    ends.push_back(order.size());
+  }
+  auto starts = cut_at_ends(ends, workers * blocks);
+  Partition partition(std::move(order), std::move(starts), samples, workers, blocks, seed);
+  partition.whole_utterances_ = true;
+  return partition;
 }
 
 Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
@@ -103,8 +173,13 @@ std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t wor
   auto order = file.read<std::uint32_t>(group + "/index");
   auto starts = file.read<std::uint64_t>(group + "/starts");
   if (!holds_each_once(order)) throw broken("does not hold each sample exactly once");
-  if (!cuts_evenly(starts, samples)) throw broken("has splits whose sizes differ by more than one");
-  return Partition(std::move(order), std::move(starts), samples, workers, blocks, seed);
+  const bool whole_utterances = file.has_attribute(group, "unit") && file.text(group, "unit") == unit_of_utterances;
+  if (whole_utterances && !keeps_sequences(order, starts, dataset.offsets(Subset::train)))
+    throw broken("does not hold each utterance in one split");
+  if (!whole_utterances && !cuts_evenly(starts, samples)) throw broken("has splits whose sizes differ by more than one");
+  Partition partition(std::move(order), std::move(starts), samples, workers, blocks, seed);
+  partition.whole_utterances_ = whole_utterances;
+  return partition;
 }
 
 void Partition::store(const std::string& path) const {
@@ -127,7 +202,24 @@ void Partition::store(const std::string& path) const {
   file.set_count(group, "seed", seed_);
   file.set_count(group, "samples", samples_);
   file.set_text(group, "dataset_sha256", info.content_sha256);
+  if (whole_utterances_) file.set_text(group, "unit", std::string(unit_of_utterances));
   file.finish();
+}
+
+Partition Partition::without_rows() const {
+  Partition sizes({}, starts_, samples_, workers_, blocks_, seed_);
+  sizes.whole_utterances_ = whole_utterances_;
+  return sizes;
+}
+
+std::size_t blocks_of_duration(const DatasetInfo& info, std::size_t workers, double split_duration_s) {
+  if (!(info.frame_shift_s > 0))
+    throw core::ConfigError(
+        core::format("'{}' does not tell how long a sample lasts (frame_shift_s): give the number of blocks", info.path));
+  if (!(split_duration_s > 0) || workers < 1)
+    throw core::ConfigError("splits need a duration above zero, and at least one worker");
+  const double duration_s = static_cast<double>(info.samples[0]) * info.frame_shift_s;
+  return static_cast<std::size_t>(std::max(1., std::round(duration_s / (split_duration_s * static_cast<double>(workers)))));
 }
 
 std::size_t Partition::start(std::size_t split) const {

@@ -12,13 +12,21 @@
 namespace paragrad::data {
 
 /// Partition N×M of the training set: M blocks of N splits, D_j = {D_jk}; every sample stands in exactly one split
-/// (Chen and Huo, ICASSP 2016). Sizes of splits differ by at most one.
+/// (Chen and Huo, ICASSP 2016). Splits of samples differ in size by at most one; splits of whole utterances are as near to
+/// equal sizes as the ends of utterances allow.
 class Partition {
  public:
   /// A random partition: the permutation of 0 … samples-1 keyed by `seed`, cut into N·M parts, block by block.
   /// The permutation depends on (samples, seed) alone, so partitions with the same seed order the samples alike.
   /// Throws ConfigError if there are more splits than samples, or a count below one.
   static Partition random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);
+
+  /// A random partition of whole utterances: those of `offsets` ([sequences + 1] of the training set) in an order keyed by
+  /// `seed` that depends on their number and the seed alone, each in one split, its samples in their own order. The order is
+  /// cut where an utterance ends nearest to a k-th of the samples; each split has at least one utterance. Throws ConfigError
+  /// if there are more splits than utterances, or a count below one.
+  static Partition of_utterances(std::span<const std::int64_t> offsets, std::size_t workers, std::size_t blocks,
+                                 std::uint64_t seed);
 
   /// The same splits by their sizes, without rows: for runs that count and never read. Costs no memory, whatever the number
   /// of samples.
@@ -38,6 +46,10 @@ class Partition {
   std::uint64_t seed() const { return seed_; }
   std::size_t samples() const { return samples_; }
   bool has_rows() const { return !order_.empty(); }
+  bool has_whole_utterances() const { return whole_utterances_; }
+
+  /// The same splits by their sizes alone, for runs that count and never read.
+  Partition without_rows() const;
 
   /// Positions, in the order of the partition, of split (block j, worker k), and of all splits of a block.
   core::Range split_range(std::size_t block, std::size_t worker) const;
@@ -61,7 +73,12 @@ class Partition {
   std::size_t workers_;
   std::size_t blocks_;
   std::uint64_t seed_;
+  bool whole_utterances_ = false;
 };
+
+/// M, so that splits of a partition N×M of this training set last about `split_duration_s`; at least 1.
+/// Throws ConfigError for a data set that knows no frame shift, and for a duration that is not positive.
+std::size_t blocks_of_duration(const DatasetInfo& info, std::size_t workers, double split_duration_s);
 
 /// The name of a stored partition, "32x64-s1": what find() needs to know.
 struct PartitionName {

@@ -12,12 +12,17 @@
 namespace paragrad::data {
 namespace {
 
+/// A name with the end of its line, as it is stored.
+std::span<const std::byte> as_line(std::string_view name) {
+  return std::as_bytes(std::span<const char>(name.data(), name.size() + 1));
+}
+
 /// Feeds one subset to the hash and looks at each label and feature.
 void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std::vector<std::string>& findings) {
   const auto index = static_cast<std::size_t>(subset);
   const auto& info = dataset.info();
   std::size_t bad_labels = 0, bad_rows = 0, first_label = 0, first_row = 0;
-  std::vector<float> features(info.dim);
+  std::vector<float> features(info.frame_dim());
   for (std::size_t row = 0; row < info.samples[index]; ++row) {
     const auto stored = dataset.row(subset, row);
     const std::int32_t label = dataset.label(subset, row);
@@ -29,6 +34,8 @@ void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std
       first_row = row;
   }
   hash.add_offsets(subset, dataset.offsets(subset));
+  for (const auto name : dataset.utterances(subset)) hash.add_utterances(subset, as_line(name));
+  for (const auto name : dataset.speakers(subset)) hash.add_speakers(subset, as_line(name));
   if (bad_labels > 0)
     findings.push_back(core::format("/{}/labels: {} of {} labels are outside the {} classes, the first in row {}",
                                     subset_names[index], bad_labels, info.samples[index], info.classes, first_label));

@@ -34,6 +34,8 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std
 DatasetWriter::DatasetWriter(const std::string& path, DatasetInfo description)
     : file_(Hdf5File::create(path)), info_(std::move(description)) {
   if (info_.dim == 0 || info_.classes == 0) throw std::logic_error("DatasetWriter: no features or no classes");
+  if (info_.dim % info_.context.frames() != 0 || (!info_.class_names.empty() && info_.class_names.size() != info_.classes))
+    throw std::logic_error("DatasetWriter: a context or names of classes that do not fit");
   info_.path = path;
   info_.samples = {};
   info_.sequences = {};
@@ -47,9 +49,12 @@ void DatasetWriter::begin(Subset subset, std::size_t samples) {
   group_ = core::format("/{}", subset_names[index]);
   rows_ = 0;
   offsets_ = {0};
+  utterances_.clear();
+  speakers_.clear();
+  named_ = spoken_ = 0;
   info_.samples[index] = samples;
   const auto type = info_.feature_type == FeatureType::uint8 ? ElementType::uint8 : ElementType::float32;
-  file_.create_array(group_ + "/features", type, {samples, info_.dim});
+  file_.create_array(group_ + "/features", type, {samples, info_.frame_dim()});
   file_.create_array(group_ + "/labels", ElementType::int32, {samples});
 }
 
@@ -57,10 +62,10 @@ template <class T>
 void DatasetWriter::append_rows(std::span<const T> features, std::span<const std::int32_t> labels) {
   const bool is_uint8 = element_type_of<T>() == ElementType::uint8;
   if (group_.empty() || is_uint8 != (info_.feature_type == FeatureType::uint8) ||
-      features.size() != labels.size() * info_.dim ||
+      features.size() != labels.size() * info_.frame_dim() ||
       labels.size() > info_.samples[static_cast<std::size_t>(subset_)] - rows_)
     throw std::logic_error("DatasetWriter: rows that were not announced, or of the wrong type or length");
-  check_finite(features, info_.dim, rows_, group_);
+  check_finite(features, info_.frame_dim(), rows_, group_);
   check_labels(labels, info_.classes, rows_, group_);
   file_.write_rows(group_ + "/features", rows_, features);
   file_.write_rows(group_ + "/labels", rows_, labels);
@@ -77,10 +82,27 @@ void DatasetWriter::append(std::span<const float> features, std::span<const std:
   append_rows(features, labels);
 }
 
-void DatasetWriter::end_sequence() {
+void DatasetWriter::end_sequence(std::string_view utterance, std::string_view speaker) {
   const auto end = static_cast<std::int64_t>(rows_);
   if (group_.empty() || offsets_.back() >= end) throw std::logic_error("DatasetWriter: a sequence without rows");
   offsets_.push_back(end);
+  const auto append = [](std::string_view name, std::string& lines, std::size_t& count) {
+    if (name.empty()) return;
+    if (name.find('\n') != std::string_view::npos)
+      throw core::ConfigError(core::format("'{}' is no name: it has a line break", name));
+    lines.append(name) += '\n';
+    ++count;
+  };
+  append(utterance, utterances_, named_);
+  append(speaker, speakers_, spoken_);
+}
+
+std::span<const std::byte> DatasetWriter::write_names(const std::string& array, const std::string& names,
+                                                      std::size_t count) {
+  if (count == 0) return {};
+  if (count != offsets_.size() - 1) throw std::logic_error("DatasetWriter: only some sequences have names");
+  file_.write(group_ + array, std::span(reinterpret_cast<const std::uint8_t*>(names.data()), names.size()));
+  return std::as_bytes(std::span(names));
 }
 
 void DatasetWriter::end_subset() {
@@ -93,6 +115,10 @@ void DatasetWriter::end_subset() {
     info_.sequences[index] = offsets_.size() - 1;
     file_.write(group_ + "/offsets", std::span<const std::int64_t>(offsets_));
     hash_.add_offsets(subset_, offsets_);
+    hash_.add_utterances(subset_, write_names("/utterances", utterances_, named_));
+    hash_.add_speakers(subset_, write_names("/speakers", speakers_, spoken_));
+  } else if (rows_ > 0 && info_.context != Context{}) {
+    throw std::logic_error("DatasetWriter: a context needs sequences");
   }
   group_.clear();
 }
@@ -108,6 +134,12 @@ void DatasetWriter::write_root() {
   file_.set_count("/", "classes", info_.classes);
   file_.set_number("/", "feature_scale", info_.feature_scale);
   file_.set_number("/", "feature_offset", info_.feature_offset);
+  if (info_.context != Context{}) {
+    file_.set_count("/", "context_left", info_.context.left);
+    file_.set_count("/", "context_right", info_.context.right);
+  }
+  if (info_.frame_shift_s > 0) file_.set_number("/", "frame_shift_s", info_.frame_shift_s);
+  if (!info_.class_names.empty()) file_.set_texts("/", "class_names", info_.class_names);
 }
 
 DatasetInfo DatasetWriter::finish() {

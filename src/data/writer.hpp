@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/content_hash.hpp"
@@ -30,12 +31,14 @@ class DatasetWriter {
 
   void begin(Subset subset, std::size_t samples);
 
-  /// features[rows][dim] as stored (uint8 or float32 by the description), labels[rows].
+  /// features[rows][frame_dim] as stored (uint8 or float32 by the description), labels[rows].
   void append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels);
   void append(std::span<const float> features, std::span<const std::int32_t> labels);
 
   /// The rows since the last call are one sequence. A subset has either no sequences or nothing outside of them.
-  void end_sequence();
+  /// With the name of the utterance, and of who speaks (or not): then all sequences of the subset have them.
+  /// Throws ConfigError for a name with a line break or none at all.
+  void end_sequence(std::string_view utterance = {}, std::string_view speaker = {});
 
   /// Returns the description with the counts and the content_sha256.
   DatasetInfo finish();
@@ -44,6 +47,7 @@ class DatasetWriter {
   template <class T>
   void append_rows(std::span<const T> features, std::span<const std::int32_t> labels);
   void end_subset();
+  std::span<const std::byte> write_names(const std::string& array, const std::string& names, std::size_t count);
   void write_root();
 
   Hdf5File file_;
@@ -54,6 +58,8 @@ class DatasetWriter {
   std::size_t rows_ = 0;
   std::array<bool, 3> begun_{};
   std::vector<std::int64_t> offsets_;
+  std::string utterances_, speakers_;   // of the subset being written, a line for each sequence
+  std::size_t named_ = 0, spoken_ = 0;  // how many lines
 };
 
 }  // namespace paragrad::data

@@ -14,7 +14,7 @@ data::Batch ImaginaryBatches::next(std::size_t samples) const {
 namespace {
 
 std::size_t bytes_as_stored(const data::DatasetInfo& info) {
-  return info.dim * (info.feature_type == data::FeatureType::uint8 ? 1 : sizeof(float));
+  return info.frame_dim() * (info.feature_type == data::FeatureType::uint8 ? 1 : sizeof(float));
 }
 
 }  // namespace

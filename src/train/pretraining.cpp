@@ -115,7 +115,7 @@ void check_pretraining_data(const Options& options, const data::Dataset& dataset
       rbm::parse_visible_units(options.pretraining.visible_units) == rbm::VisibleUnits::gaussian)
     return;
   const std::size_t samples = std::min<std::size_t>(dataset.info().samples[0], 1000);
-  std::vector<float> features(dataset.info().dim);
+  std::vector<float> features(dataset.info().frame_dim());
   for (std::size_t sample = 0; sample < samples; ++sample) {
     dataset.decode(dataset.row(data::Subset::train, sample), features);
     for (const float feature : features)

@@ -1,6 +1,7 @@
 #include "train/source.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -90,12 +91,15 @@ Source imagine_source(const Options& options, int workers) {
   source.network = network_of(options);
   check_split(options, source.network);
   check_pretraining(options, *source.network);
-  source.info =
-      options.data.empty() ? imaginary_info(options, source.network->layers) : data::Dataset::open(options.data)->info();
+  const auto dataset = options.data.empty() ? nullptr : data::Dataset::open(options.data);
+  source.info = dataset ? dataset->info() : imaginary_info(options, source.network->layers);
   check_fit(options, source);
+  const std::size_t samples = source.info.samples[0], splits = splits_per_block(options, own);
+  const std::size_t blocks = blocks_of(options, samples, own);
+  std::optional<data::Partition> stored;
+  if (dataset) stored = data::Partition::find(*dataset, splits, blocks, options.seed);
   source.partition = std::make_shared<const data::Partition>(
-      data::Partition::of_sizes(source.info.samples[0], splits_per_block(options, own),
-                                blocks_of(options, source.info.samples[0], own), options.seed));
+      stored ? stored->without_rows() : data::Partition::of_sizes(samples, splits, blocks, options.seed));
   return source;
 }
 
