@@ -1,14 +1,18 @@
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "app/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "data/describe.hpp"
+#include "data/format.hpp"
 #include "data/generate.hpp"
 #include "data/idx.hpp"
 #include "data/partition.hpp"
 #include "data/verify.hpp"
+#include "speech/kaldi_import.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -35,6 +39,68 @@ void add_import_idx(CLI::App& data) {
   command->add_option("--seed", options->seed, "of the draw of the validation set");
   command->add_option("--classes", options->classes, "number of classes (0: largest training label + 1)");
   command->callback([options] { print_written(data::import_idx(*options), options->out); });
+}
+
+/// "5+5": frames before and after.
+data::Context parse_context(const std::string& text) {
+  const auto plus = text.find('+');
+  data::Context context;
+  const auto number = [&](std::size_t begin, std::size_t end, std::size_t& value) {
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    return error == std::errc() && stop == text.data() + end && value <= data::widest_context;
+  };
+  if (plus == std::string::npos || !number(0, plus, context.left) || !number(plus + 1, text.size(), context.right))
+    throw core::ConfigError(
+        core::format("--context '{}' is not two numbers of frames up to {}, as 5+5", text, data::widest_context));
+  return context;
+}
+
+struct ImportKaldiArguments {
+  speech::ImportKaldiOptions options;
+  std::string context = "0+0";
+  std::string frame_shift = "10ms";
+};
+
+void import_kaldi(ImportKaldiArguments& arguments) {
+  auto& options = arguments.options;
+  options.context = parse_context(arguments.context);
+  options.frame_shift_s = core::parse_quantity(arguments.frame_shift, core::Unit::time);
+  if (!(options.frame_shift_s > 0))
+    throw core::ConfigError(core::format("--frame-shift '{}' must be above zero", arguments.frame_shift));
+  const auto imported = speech::import_kaldi(options);
+  print_written(imported.info, options.out);
+  if (options.skip_missing)
+    fmt::print("skipped {} utterances without alignment and {} whose alignment has another length\n",
+               imported.without_alignment, imported.other_length);
+}
+
+void add_import_kaldi(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("import-kaldi", "Kaldi's features and alignments (ark, scp) to a data file");
+  auto arguments = std::make_shared<ImportKaldiArguments>();
+  auto& options = arguments->options;
+  command->add_option("--features", options.features[0], "table of the training set: FILE.scp, or an archive")->required();
+  command->add_option("--alignments", options.alignments[0], "table: the class of each frame, int32 (of ali-to-pdf)")
+      ->required();
+  command->add_option("--valid-features", options.features[1], "of the validation set");
+  command->add_option("--valid-alignments", options.alignments[1], "where they are not in --alignments");
+  command->add_option("--test-features", options.features[2], "of the test set");
+  command->add_option("--test-alignments", options.alignments[2], "where they are not in --alignments");
+  command->add_option("--utt2spk", options.utt2spk, "file: who speaks which utterance");
+  command->add_option(
+      "--cmvn", options.cmvn,
+      "normalise by utterance, speaker, global (the training set), none, or a file of statistics or transforms");
+  command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
+  command->add_option("--frame-shift", arguments->frame_shift, "from frame to frame");
+  command->add_flag("--skip-missing", options.skip_missing, "leave out utterances without alignment, or of another length");
+  command->add_option("--out", options.out, "data file to write")->required();
+  command->add_option("--name", options.name, "of the data set")->required();
+  command->add_option("--source", options.source, "where the files come from, for the record");
+  command->add_option("--licence", options.licence, "for the record");
+  command->add_option("--valid", options.valid, "training utterances to set aside for validation");
+  command->add_option("--seed", options.seed, "of the draw of the validation set");
+  command->add_option("--classes", options.classes, "number of classes (0: largest training label + 1)");
+  command->add_option("--class-names", options.class_names, "file: a name for each class, one a line");
+  command->callback([arguments] { import_kaldi(*arguments); });
 }
 
 void add_generate(CLI::App& data) {
@@ -126,6 +192,7 @@ int data_command(std::span<char*> argv) {
   const auto parser = make_parser("paragrad data", "Makes, describes and checks data files (format: data/README.md).");
   parser->require_subcommand(1);
   add_import_idx(*parser);
+  add_import_kaldi(*parser);
   add_generate(*parser);
   add_partition(*parser);
   add_info(*parser);

@@ -1,0 +1,227 @@
+#include "speech/kaldi_import.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/philox.hpp"
+#include "core/sha256.hpp"
+#include "data/writer.hpp"
+#include "speech/kaldi_table.hpp"
+#include "speech/normaliser.hpp"
+
+namespace paragrad::speech {
+namespace {
+
+using data::Subset;
+
+struct Utterance {
+  std::size_t features = 0, alignment = 0;  // entries of the tables
+  std::size_t frames = 0;
+};
+
+/// Utterances of a table that go into one subset.
+struct Set {
+  std::size_t subset = 0;
+  std::size_t table = 0;  // whose: 0 training, 1 validation, 2 test; the validation set may come from the training set's
+  std::vector<Utterance> utterances;
+};
+
+/// The utterance that an error is about.
+core::ConfigError refused(const std::string& utterance, const std::string& why) {
+  return core::ConfigError(core::format("utterance '{}' {}", utterance, why));
+}
+
+class Import {
+ public:
+  explicit Import(const ImportKaldiOptions& options) : options_(options), normaliser_(options.cmvn) {
+    if (!options.utt2spk.empty()) speakers_ = read_kaldi_map(options.utt2spk);
+    if (normaliser_.needs_speakers() && options.utt2spk.empty())
+      throw core::ConfigError("--cmvn speaker needs to know who speaks: give --utt2spk");
+    if (options.valid > 0 && !options.features[1].empty())
+      throw core::ConfigError("the validation set comes either from --valid-features or out of the training set: give one");
+  }
+
+  ImportedKaldi run() {
+    for (std::size_t i = 0; i < 3; ++i) sets_[i].subset = i;
+    for (std::size_t i = 0; i < 3; ++i)
+      if (!options_.features[i].empty()) take_table(i);
+    if (options_.valid > 0) set_aside();
+    if (sets_[0].utterances.empty()) throw core::ConfigError("no utterance is left for the training set");
+    describe();
+    if (normaliser_.learns()) learn();
+    data::DatasetWriter writer(options_.out, result_.info);
+    for (const auto subset : {Subset::train, Subset::valid, Subset::test}) write(writer, subset);
+    result_.info = writer.finish();
+    return std::move(result_);
+  }
+
+ private:
+  void take_table(std::size_t i);
+  bool keep(const KaldiTable& features, const KaldiTable& alignments, Utterance& utterance);
+  void set_aside();
+  void describe();
+  void learn();
+  void write(data::DatasetWriter& writer, Subset subset);
+  void check_labels(const std::string& key, const std::vector<std::int32_t>& labels) const;
+  Features features_of(const Set& set, const Utterance& utterance) const;
+  SpokenBy who(const Set& set, const Utterance& utterance) const;
+  const KaldiTable& open(const std::string& name);
+
+  const ImportKaldiOptions& options_;
+  Normaliser normaliser_;
+  std::unordered_map<std::string, std::string> speakers_;
+  std::map<std::string, std::unique_ptr<KaldiTable>> opened_;
+  std::array<const KaldiTable*, 3> features_{}, alignments_{};
+  std::array<Set, 3> sets_;
+  std::size_t dim_ = 0, largest_label_ = 0;
+  ImportedKaldi result_;
+};
+
+const KaldiTable& Import::open(const std::string& name) {
+  auto& table = opened_[name];
+  if (!table) table = std::make_unique<KaldiTable>(name);
+  return *table;
+}
+
+void Import::take_table(std::size_t i) {
+  features_[i] = &open(options_.features[i]);
+  alignments_[i] = &open(options_.alignments[i].empty() ? options_.alignments[0] : options_.alignments[i]);
+  sets_[i].table = i;
+  for (std::size_t entry = 0; entry < features_[i]->size(); ++entry) {
+    Utterance utterance{entry, 0, 0};
+    if (!keep(*features_[i], *alignments_[i], utterance)) continue;
+    if (i == 0)
+      for (const auto label : alignments_[0]->object(utterance.alignment).whole())
+        largest_label_ = std::max(largest_label_, static_cast<std::size_t>(std::max(label, 0)));
+    sets_[i].utterances.push_back(utterance);
+  }
+}
+
+/// Whether an utterance has an alignment of its length; fills in what is missing. Throws unless such are to be skipped.
+bool Import::keep(const KaldiTable& features, const KaldiTable& alignments, Utterance& utterance) {
+  const auto& key = features.key(utterance.features);
+  const auto object = features.object(utterance.features);
+  utterance.frames = object.rows();
+  const auto alignment = alignments.find(key);
+  const auto skip = [&](std::size_t& count, const std::string& why) {
+    if (!options_.skip_missing) throw refused(key, why + "; --skip-missing leaves such utterances out");
+    ++count;
+    return false;
+  };
+  if (!alignment) return skip(result_.without_alignment, "has no alignment");
+  utterance.alignment = *alignment;
+  const std::size_t labels = alignments.object(*alignment).columns();
+  if (labels != utterance.frames || labels == 0)
+    return skip(result_.other_length, core::format("has {} frames, but its alignment {}", utterance.frames, labels));
+  if (dim_ == 0) dim_ = object.columns();
+  if (object.columns() != dim_)
+    throw refused(key, core::format("has {} features a frame where those before have {}", object.columns(), dim_));
+  return true;
+}
+
+/// Draws utterances of the training set for validation; both parts keep their order.
+void Import::set_aside() {
+  const auto all = std::move(sets_[0].utterances);
+  if (options_.valid >= all.size())
+    throw core::ConfigError(core::format("a validation set of {} leaves nothing of the {} training utterances; take fewer",
+                                         options_.valid, all.size()));
+  const auto order =
+      core::RandomStream(options_.seed, core::Purpose::validation_split).permutation(static_cast<std::uint32_t>(all.size()));
+  std::vector<bool> drawn(all.size(), false);
+  for (std::size_t i = 0; i < options_.valid; ++i) drawn[order[i]] = true;
+  sets_[0].utterances.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) sets_[drawn[i] ? 1 : 0].utterances.push_back(all[i]);
+  sets_[1].table = 0;
+}
+
+std::vector<std::string> read_names(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw core::ConfigError(core::format("cannot read '{}'", path));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file, line);) names.push_back(line);
+  return names;
+}
+
+/// "file: digest" of what a table's name names.
+void add_source(const std::string& name, std::vector<std::string>& sources) {
+  if (name.empty()) return;
+  const auto path = name.starts_with("ark") || name.starts_with("scp:") ? name.substr(name.find(':') + 1) : name;
+  const auto text = core::format("{}: {}", std::filesystem::path(path).filename().string(), core::sha256_of_file(path));
+  if (std::find(sources.begin(), sources.end(), text) == sources.end()) sources.push_back(text);
+}
+
+void Import::describe() {
+  auto& info = result_.info;
+  info.name = options_.name;
+  info.source = core::format("{}{}Kaldi; cmvn {}", options_.source, options_.source.empty() ? "" : "; ", options_.cmvn);
+  if (options_.valid > 0)
+    info.source +=
+        core::format("; {} utterances of the training set drawn for validation with seed {}", options_.valid, options_.seed);
+  info.licence = options_.licence;
+  for (const auto* names : {&options_.features, &options_.alignments})
+    for (const auto& name : *names) add_source(name, info.source_sha256);
+  info.context = options_.context;
+  info.dim = dim_ * info.context.frames();
+  info.classes = options_.classes > 0 ? options_.classes : largest_label_ + 1;
+  info.frame_shift_s = options_.frame_shift_s;
+  if (!options_.class_names.empty()) info.class_names = read_names(options_.class_names);
+  if (!info.class_names.empty() && info.class_names.size() != info.classes)
+    throw core::ConfigError(core::format("'{}' has names of {} classes, but there are {}", options_.class_names,
+                                         info.class_names.size(), info.classes));
+}
+
+SpokenBy Import::who(const Set& set, const Utterance& utterance) const {
+  const auto& key = features_[set.table]->key(utterance.features);
+  const auto found = speakers_.find(key);
+  if (!options_.utt2spk.empty() && found == speakers_.end())
+    throw refused(key, core::format("has no speaker in '{}'", options_.utt2spk));
+  return {key, found == speakers_.end() ? "" : found->second, set.subset};
+}
+
+Features Import::features_of(const Set& set, const Utterance& utterance) const {
+  return features_[set.table]->object(utterance.features).matrix<float>();
+}
+
+void Import::learn() {
+  for (const auto& set : sets_)
+    for (const auto& utterance : set.utterances) normaliser_.learn(who(set, utterance), features_of(set, utterance));
+}
+
+void Import::check_labels(const std::string& key, const std::vector<std::int32_t>& labels) const {
+  for (std::size_t t = 0; t < labels.size(); ++t)
+    if (labels[t] < 0 || static_cast<std::size_t>(labels[t]) >= result_.info.classes)
+      throw refused(
+          key, core::format("has the class {} in frame {}, outside the {} classes", labels[t], t, result_.info.classes));
+}
+
+void Import::write(data::DatasetWriter& writer, Subset subset) {
+  const auto& set = sets_[static_cast<std::size_t>(subset)];
+  std::size_t frames = 0;
+  for (const auto& utterance : set.utterances) frames += utterance.frames;
+  writer.begin(subset, frames);
+  for (const auto& utterance : set.utterances) {
+    const auto spoken = who(set, utterance);
+    auto features = features_of(set, utterance);
+    normaliser_.apply(spoken, features);
+    if (!std::all_of(features.values.begin(), features.values.end(), [](float x) { return std::isfinite(x); }))
+      throw refused(spoken.utterance, "has features that are not finite numbers");
+    const auto labels = alignments_[set.table]->object(utterance.alignment).whole();
+    check_labels(spoken.utterance, labels);
+    writer.append(std::span<const float>(features.values), std::span<const std::int32_t>(labels));
+    writer.end_sequence(spoken.utterance, spoken.speaker);
+  }
+}
+
+}  // namespace
+
+ImportedKaldi import_kaldi(const ImportKaldiOptions& options) { return Import(options).run(); }
+
+}  // namespace paragrad::speech
