@@ -9,7 +9,7 @@ namespace paragrad::data {
 namespace {
 
 void describe_names(const Dataset& dataset, Subset subset, core::Json& json) {
-  if (!dataset.utterances(subset).empty()) json["utterances"] = "named";
+  if (!dataset.utterances(subset).empty()) json["named_utterances"] = true;
   auto speakers = dataset.speakers(subset);
   std::sort(speakers.begin(), speakers.end());
   const auto different = std::unique(speakers.begin(), speakers.end()) - speakers.begin();

@@ -168,6 +168,8 @@ void Import::describe() {
   info.licence = options_.licence;
   for (const auto* names : {&options_.features, &options_.alignments})
     for (const auto& name : *names) add_source(name, info.source_sha256);
+  add_source(options_.utt2spk, info.source_sha256);
+  if (normaliser_.reads_file()) add_source(options_.cmvn, info.source_sha256);
   info.context = options_.context;
   info.dim = dim_ * info.context.frames();
   info.classes = options_.classes > 0 ? options_.classes : largest_label_ + 1;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -32,6 +33,7 @@ class Normaliser {
 
   bool learns() const { return how_ == "speaker" || how_ == "global"; }  ///< learn() wants to see all features first
   bool needs_speakers() const { return how_ == "speaker"; }
+  bool reads_file() const { return lone_ || table_; }
   void learn(const SpokenBy& who, const Features& features);
 
   /// In place. Throws ConfigError for an utterance of which the file knows nothing, or a matrix that does not fit.

@@ -330,6 +330,41 @@ class Files(CliTest):
                           *[str(path) if a == self.data else a for a in self.task])
         self.assertEqual(weights(with_stored), weights(self.simulate(3, "--strategy", "bmuf")))
 
+    def test_partitions_of_utterances(self):
+        path = self.folder / "utterances.h5"
+        shutil.copy(self.data, path)
+        self.assert_refused(run("data", "partition", path, "--workers", 3), "--split-duration")
+        self.assert_refused(run("data", "partition", path, "--workers", 3, "--split-duration", "22.5min"), "frame_shift_s")
+        self.assert_refused(run("data", "partition", path, "--workers", 30, "--blocks", 4, "--utterances"), "utterances")
+        self.assertEqual(run("data", "partition", path, "--workers", 3, "--blocks", 4, "--utterances").returncode, 0)
+        self.assertEqual(run("data", "verify", path).returncode, 0)
+        task = [str(path) if a == self.data else a for a in self.task]
+        trained = weights(run("simulate", "--workers", 3, "--platform", PLATFORM, "--strategy", "bmuf", *task))
+        self.assertNotEqual(trained, weights(self.simulate(3, "--strategy", "bmuf")))
+
+    def import_kaldi(self, features: str, alignments: str, *more: str):
+        (self.folder / "feats.ark").write_text(features)
+        (self.folder / "ali.ark").write_text(alignments)
+        return run("data", "import-kaldi", "--features", self.folder / "feats.ark", "--alignments", self.folder / "ali.ark",
+                   "--name", "x", "--out", self.folder / "kaldi.h5", *more)
+
+    def test_kaldi_archives(self):
+        features = "".join(f"u{u} [ " + "\n".join(f"{u + t} {t * t} 1" for t in range(10 + u)) + " ]\n" for u in range(8))
+        alignments = "".join(f"u{u} {' '.join(str(t % 3) for t in range(10 + u))}\n" for u in range(7))
+        self.assert_refused(self.import_kaldi(features, alignments), "u7", "--skip-missing")
+        made = self.import_kaldi(features, alignments, "--skip-missing", "--context", "2+1", "--valid", "2", "--cmvn", "global")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("skipped 1 utterances without alignment and 0", made.stdout)
+        self.assertEqual(run("data", "verify", self.folder / "kaldi.h5").returncode, 0)
+        self.assertIn('"left": 2', run("data", "info", self.folder / "kaldi.h5").stdout)
+        task = ["--data", str(self.folder / "kaldi.h5"), "--model", "12-6-3:sigmoid", "--learning-rate", "0.1", "--quiet"]
+        weights(run("simulate", "--workers", 2, "--platform", PLATFORM, "--strategy", "model_averaging", "--blocks", 2, *task))
+        for more, part in ((["--context", "5"], "5+5"), (["--context", "5+5000"], "5+5000"), (["--frame-shift", "-1ms"], "-1ms"),
+                           (["--cmvn", "everything"], "everything"), (["--classes", "2"], "u0")):
+            self.assert_refused(self.import_kaldi(features, alignments, "--skip-missing", *more), part)
+        self.assert_refused(self.import_kaldi(features[:-4], alignments), "u7")
+        self.assert_refused(self.import_kaldi("gunk" * 9999, alignments), "feats.ark")
+
     @unittest.skipUnless(os.path.exists("/dev/full") and shutil.which("unshare") and os.geteuid() == 0, "needs a small disk")
     def test_a_full_disk_leaves_the_previous_checkpoint(self):
         script = f"""

@@ -98,7 +98,7 @@ TEST_CASE("an import keeps features, classes, order, names, speakers and lengths
   CHECK(dataset->info().context == data::Context{5, 5});
   CHECK(dataset->info().frame_shift_s == 0.005);
   CHECK(dataset->info().class_names.at(4) == "e");
-  CHECK(dataset->info().source_sha256.size() == 2);
+  CHECK(dataset->info().source_sha256.size() == 3);
   CHECK(dataset->utterances(Subset::train).at(3) == "u3");
   CHECK(dataset->speakers(Subset::train).at(3) == "bob");
   const auto offsets = dataset->offsets(Subset::train);
