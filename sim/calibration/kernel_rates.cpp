@@ -53,6 +53,30 @@ struct Bench {
 constexpr float rate = 1e-6f;
 constexpr float momentum = 0.9f;
 
+/// A projected layer of one direction, whose products are of the given size: 16 sequences of equal length, or fewer.
+Call lstm_call(Bench& bench, Kernel kernel, std::size_t frames, std::size_t outputs, std::size_t columns) {
+  const backend::LstmShape shape{.cells = std::max<std::size_t>(1, columns / 5), .outputs = outputs, .projected = true};
+  const std::size_t sequences = std::min<std::size_t>(frames, 16), used = frames / sequences * sequences;
+  const std::vector<std::uint32_t> active(used / sequences, static_cast<std::uint32_t>(sequences));
+  const auto of_frames = [&](std::size_t from, std::size_t width) {
+    return bench.activations.span().subspan(used * from, used * width);
+  };
+  const std::size_t gates = shape.gate_width(), cells = shape.cell_width();
+  const backend::LstmMemory memory{of_frames(0, gates), of_frames(gates, cells), of_frames(gates + cells, cells)};
+  const auto y = of_frames(gates + 2 * cells, outputs);  // and in the place of its gradient
+  const auto weights = [&bench, shape]() -> backend::LstmGradients {
+    const auto recurrent = bench.parameters.next(shape.recurrent_size());
+    return {recurrent, {}, bench.parameters.next(shape.projection_size())};
+  };
+  return [=](Device& device) {
+    const backend::LstmGradients all = weights();
+    const backend::LstmWeights read{all.recurrent, all.peepholes, all.projection};
+    if (kernel == Kernel::lstm_forward) device.lstm_forward(shape, active, read, memory, y);
+    if (kernel == Kernel::lstm_backward) device.lstm_backward(shape, active, read, memory, y);
+    if (kernel == Kernel::lstm_gradient) device.lstm_gradient(shape, active, y, memory, y, momentum, all);
+  };
+}
+
 Call product_call(Bench& bench, Kernel kernel, std::size_t batch, std::size_t in, std::size_t out) {
   const auto x = bench.activation(0, batch * in), y = bench.activation(1, batch * out), dx = bench.activation(2, batch * in);
   const auto weights = [&bench, in, out] { return bench.parameters.next(in * out); };
@@ -77,6 +101,10 @@ Call product_call(Bench& bench, Kernel kernel, std::size_t batch, std::size_t in
       return [=, &bench](Device& device) {
         device.affine_reverse(batch, out, in, x, weights(), bench.parameters.next(out), Activation::relu, y);
       };
+    case Kernel::lstm_forward:
+    case Kernel::lstm_backward:
+    case Kernel::lstm_gradient:
+      return lstm_call(bench, kernel, batch, in, out);
     default:
       throw std::logic_error("no matrix product of training");
   }

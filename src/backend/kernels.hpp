@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/call_times.hpp"
+#include "backend/lstm.hpp"
 #include "backend/quantiser.hpp"
 #include "backend/work_meter.hpp"
 #include "core/arena.hpp"
@@ -103,6 +104,20 @@ class Device {
   /// x[batch][in] = f(y[batch][out] · w[in][out]ᵀ + bias[in]): the weights of affine_forward from their other end.
   void affine_reverse(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> y, std::span<const float> w,
                       std::span<const float> bias, Activation f, std::span<float> x);
+
+  /// Long short-term memory, see backend/lstm.hpp, over sequences that lie as Steps says. gates hold z on entry; gates, cells
+  /// and hidden are filled, and y[frames][directions][R]. A row's values do not depend on which other sequences there are.
+  void lstm_forward(const LstmShape& shape, std::span<const std::uint32_t> active, const LstmWeights& weights,
+                    const LstmMemory& memory, std::span<float> y);
+
+  /// The way back through time. dy holds the gradient by y on entry, and what later steps add to it on return; gates
+  /// hold the gradient by z on return.
+  void lstm_backward(const LstmShape& shape, std::span<const std::uint32_t> active, const LstmWeights& weights,
+                     const LstmMemory& memory, std::span<float> dy);
+
+  /// gradients = keep·gradients + what y, and memory and dy after the way back, say of the weights.
+  void lstm_gradient(const LstmShape& shape, std::span<const std::uint32_t> active, std::span<const float> y,
+                     const LstmMemory& memory, std::span<const float> dy, float keep, const LstmGradients& gradients);
 
   /// dbias[out] = keep·dbias + Σ over the batch of dz[batch][out]
   void bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep, std::span<float> dbias);
@@ -216,6 +231,10 @@ class Device {
                                  float keep, float rate, float decay, float* d, float* w);  // default: the two bodies
   virtual void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
                                  const float* bias, Activation, float* x) = 0;
+  virtual void do_lstm_forward(const LstmShape&, const Steps&, const LstmWeights&, const LstmMemory&, float* y) = 0;
+  virtual void do_lstm_backward(const LstmShape&, const Steps&, const LstmWeights&, const LstmMemory&, float* dy) = 0;
+  virtual void do_lstm_gradient(const LstmShape&, const Steps&, const float* y, const LstmMemory&, const float* dy,
+                                float keep, const LstmGradients&) = 0;
   virtual void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) = 0;
   virtual void do_activation_backward(Activation, std::size_t count, const float* y, float* dz) = 0;
   virtual LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
@@ -255,6 +274,7 @@ class Device {
 
   void count(Kernel kernel, const CallSize& size, const WorkMeter& work);
   void count_product(Kernel kernel, std::uint64_t batch, std::uint64_t inputs, std::uint64_t outputs);
+  void count_lstm(Kernel kernel, const LstmShape& shape, std::uint64_t frames, std::uint64_t flops, std::uint64_t accesses);
   void count_streaming(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses);
   void count_coding(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses,
                     std::uint64_t packed_bytes);

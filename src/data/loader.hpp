@@ -16,6 +16,10 @@ struct Batch {
   std::span<const float> features;
   std::span<const std::int32_t> labels;
   std::span<const std::uint32_t> rows{};  ///< [size] of the subset that the samples are, by which randomness is keyed
+
+  /// Where samples are frames of sequences: how many sequences have a first frame, a second, …; they lie in that order, the
+  /// longest sequence first. Nothing: samples stand alone.
+  std::span<const std::uint32_t> active{};
   std::size_t size() const { return labels.size(); }
 };
 

@@ -38,9 +38,20 @@ struct GradientSink {
 /// Told which elements of the gradient are complete. From the last layer to the first, in panels that still lie in cache.
 using GradientReady = std::function<void(core::Range)>;
 
+/// One layer over one minibatch: its rows are samples, or frames of sequences.
+struct Pass {
+  backend::Device& device;
+  std::size_t rows = 0;
+  std::span<const std::uint32_t> active{};  ///< sequences that have each step (backend::Steps); nothing: rows stand alone
+  std::span<const float> parameters{};
+  std::span<const float> x{};  ///< [rows][inputs()]
+  std::span<float> y{};        ///< [rows][outputs()], after the activation function
+  std::span<float> memory{};   ///< rows·memory() floats that the way forward leaves for the way back
+};
+
 /// A layer's forward and backward pass. Owns no memory: parameters, gradients and activations are spans handed in, so one
-/// layer serves any replica. Activations are [batch][outputs()] after the activation function; deltas are the gradient of
-/// the loss with respect to the values before it.
+/// layer serves any replica. Deltas, [rows][outputs()], are the gradient of the loss with respect to the values before the
+/// activation function.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -54,6 +65,9 @@ class Layer {
   /// False for a layer that is a table of costs: it runs on a device that does not compute, and nowhere else.
   virtual bool computable() const { return true; }
 
+  /// Whether rows of a minibatch are frames of sequences, and depend on each other.
+  virtual bool is_recurrent() const { return false; }
+
   /// A layer of its own that computes some of the outputs: of each matrix it has those rows. Nothing where a layer cannot be
   /// cut like that.
   virtual std::unique_ptr<Layer> part(core::Range /*outputs*/) const { return nullptr; }
@@ -61,17 +75,22 @@ class Layer {
   /// Fills host memory [parameter_count()]; the numbers depend on the stream and the position alone.
   virtual void initialise(const core::RandomStream& random, std::span<float> parameters) const = 0;
 
-  virtual void forward(backend::Device& device, std::size_t batch, std::span<const float> parameters,
-                       std::span<const float> x, std::span<float> y) const = 0;
+  /// Floats per row that forward() leaves in Pass::memory.
+  virtual std::size_t memory() const { return 0; }
 
-  /// delta_below[batch][inputs()] from delta[batch][outputs()]; x is the activation of the layer below and f its function.
-  virtual void backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
-                              std::span<const float> delta, std::span<const float> x, backend::Activation f,
+  virtual void forward(const Pass& pass) const = 0;
+
+  /// The way back begins: what has to be done before the two that follow, in memory and delta. pass.x and pass.y are still
+  /// what forward() took and gave.
+  virtual void backward_state(const Pass& /*pass*/, std::span<float> /*delta*/) const {}
+
+  /// delta_below[rows][inputs()] from delta; f is the activation function of the layer below, whose values are pass.x.
+  virtual void backward_input(const Pass& pass, std::span<const float> delta, backend::Activation f,
                               std::span<float> delta_below) const = 0;
 
   /// Gradient of the parameters; `ready` gets ranges within [0, parameter_count()), and may change the parameters there.
-  virtual void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
-                                   std::span<const float> delta, GradientSink sink, const GradientReady& ready) const = 0;
+  virtual void backward_parameters(const Pass& pass, std::span<const float> delta, GradientSink sink,
+                                   const GradientReady& ready) const = 0;
 };
 
 /// From input to output. Layers own no memory, so any number of replicas may share them.

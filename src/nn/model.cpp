@@ -32,23 +32,35 @@ void initialise(const Layers& layers, std::uint64_t seed, std::span<float> param
   }
 }
 
+namespace {
+
+/// The next whole number of cache lines.
+std::size_t lines(std::size_t floats) {
+  constexpr std::size_t line = 64 / sizeof(float);
+  return (floats + line - 1) / line * line;
+}
+
+}  // namespace
+
 Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std::size_t max_batch)
     : device_(device), layers_(std::move(shared)), max_batch_(max_batch) {
   starts_.reserve(layers().size() + 1);
   activation_starts_.reserve(layers().size() + 1);
   starts_.push_back(0);
   activation_starts_.push_back(0);
+  memory_starts_.push_back(0);
   std::size_t widest = 0;
   for (std::size_t l = 0; l < layers().size(); ++l) {
     if (l > 0 && layers()[l]->inputs() != layers()[l - 1]->outputs())
       throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below gives {}", l + 1,
                                            layers()[l]->inputs(), layers()[l - 1]->outputs()));
     starts_.push_back(starts_.back() + layers()[l]->parameter_count());
-    constexpr std::size_t line = 64 / sizeof(float);
-    activation_starts_.push_back(activation_starts_.back() + (max_batch * layers()[l]->outputs() + line - 1) / line * line);
+    activation_starts_.push_back(activation_starts_.back() + lines(max_batch * layers()[l]->outputs()));
+    memory_starts_.push_back(memory_starts_.back() + lines(max_batch * layers()[l]->memory()));
     if (l + 1 < layers().size()) widest = std::max(widest, layers()[l]->outputs());
   }
   activations_ = device_.allocate(activation_starts_.back());
+  memory_ = device_.allocate(memory_starts_.back());
   for (core::Arena& delta : deltas_) delta = device_.allocate(max_batch * widest);
 }
 
@@ -63,8 +75,17 @@ std::span<float> Model::outputs_of(std::size_t layer, std::size_t batch) {
 
 void Model::forward(std::span<const float> parameters, const data::Batch& batch) {
   if (batch.size() > max_batch_) throw std::logic_error("a minibatch is larger than the model was made for");
-  for (std::size_t l = 0; l < layers().size(); ++l)
-    layers()[l]->forward(device_, batch.size(), range_of(l).of(parameters), input_of(l, batch), outputs_of(l, batch.size()));
+  for (std::size_t l = 0; l < layers().size(); ++l) layers()[l]->forward(pass(l, parameters, batch));
+}
+
+Pass Model::pass(std::size_t layer, std::span<const float> parameters, const data::Batch& batch) {
+  return {.device = device_,
+          .rows = batch.size(),
+          .active = batch.active,
+          .parameters = range_of(layer).of(parameters),
+          .x = input_of(layer, batch),
+          .y = outputs_of(layer, batch.size()),
+          .memory = memory_.span().subspan(memory_starts_[layer], batch.size() * layers()[layer]->memory())};
 }
 
 backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
@@ -87,13 +108,11 @@ void Model::backward(std::span<const float> parameters, const data::Batch& batch
 void Model::backward_layer(std::size_t l, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
                            const GradientReady& ready) {
   const Layer& layer = *layers()[l];
-  const std::size_t size = batch.size();
-  const auto x = input_of(l, batch);
-  const std::span<float> delta = delta_of(l, size);
-  if (l > 0)
-    layer.backward_input(device_, size, range_of(l).of(parameters), delta, x, layers()[l - 1]->activation(),
-                         delta_of(l - 1, size));
-  layer.backward_parameters(device_, size, x, delta, sink.part(range_of(l)), [&, start = starts_[l]](core::Range part) {
+  const Pass pass = this->pass(l, parameters, batch);
+  const std::span<float> delta = delta_of(l, batch.size());
+  layer.backward_state(pass, delta);
+  if (l > 0) layer.backward_input(pass, delta, layers()[l - 1]->activation(), delta_of(l - 1, batch.size()));
+  layer.backward_parameters(pass, delta, sink.part(range_of(l)), [&, start = starts_[l]](core::Range part) {
     ready({start + part.begin, start + part.end});
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,9 @@ struct Network {
   explicit Network(Layers chain);
 
   std::size_t parameter_count() const { return layout.empty() ? 0 : layout.back().range().end; }
+  bool is_recurrent() const {
+    return std::ranges::any_of(layers, [](const auto& layer) { return layer->is_recurrent(); });
+  }
 
   Layers layers;
   std::vector<core::Matrix> layout;
@@ -67,6 +71,7 @@ class Model {
 
  private:
   const Layers& layers() const { return *layers_; }
+  Pass pass(std::size_t layer, std::span<const float> parameters, const data::Batch& batch);
   std::span<const float> input_of(std::size_t layer, const data::Batch& batch);
   std::span<float> outputs_of(std::size_t layer, std::size_t batch);
   std::span<float> delta_of(std::size_t layer, std::size_t batch);
@@ -75,14 +80,19 @@ class Model {
   std::shared_ptr<const Layers> layers_;
   std::vector<std::size_t> starts_;             // [layers + 1] where each layer's parameters begin
   std::vector<std::size_t> activation_starts_;  // [layers + 1] and its activations
+  std::vector<std::size_t> memory_starts_;      // [layers + 1] and what it keeps for the way back
   std::size_t max_batch_;
+  core::Arena memory_;
   core::Arena activations_;            // [layers][max_batch * outputs], each on a cache line of its own
   std::array<core::Arena, 2> deltas_;  // [max_batch * widest hidden layer], used in turn
 };
 
 /// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after
 /// a colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid", "440-5x1024-1000:relu". The output layer is
-/// affine. A published network: "zoo:resnet50" (zoo/zoo.hpp). Throws ConfigError that quotes the part it cannot use.
+/// affine. Layers of long short-term memory stand between the widths: lstm256 or, in both directions of time, blstm256 (256
+/// cells each), projected to 128 outputs as lstm256p128, with peepholes as lstm256+peepholes: "40-5xblstm256-1000". Their
+/// samples are frames of sequences. A published network: "zoo:resnet50" (zoo/zoo.hpp). Throws ConfigError that quotes the
+/// part it cannot use.
 Layers make_layers(const std::string& model);
 
 }  // namespace paragrad::nn

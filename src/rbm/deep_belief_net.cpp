@@ -43,10 +43,10 @@ std::span<const float> LayersBelow::pass(std::span<const float> parameters, std:
     const auto of_layer = parameters.subspan(starts_[l], layer(l).parameter_count());
     const auto y = buffers_[l % 2].span().first(rows.size() * units);
     if (activations_ == Activations::mean) {
-      layer(l).forward(device_, rows.size(), of_layer, x, y);
+      layer(l).forward({.device = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = y});
     } else {
       const auto mean = buffers_[2].span().first(rows.size() * units);
-      layer(l).forward(device_, rows.size(), of_layer, x, mean);
+      layer(l).forward({.device = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = mean});
       Draws below = draws;
       below.layer = static_cast<std::uint32_t>(l);
       device_.sample_bernoulli(below.stream(core::Purpose::activations_below), rows, units, mean, y);

@@ -40,7 +40,8 @@ std::size_t Rbm::samples_of(std::span<const float> v) const {
 }
 
 void Rbm::go_up(std::span<const float> parameters, std::span<const float> v, std::span<float> q) {
-  layer_.forward(device_, q.size() / shape_.hidden, shape_.layer().of(parameters), v, q);
+  layer_.forward(
+      {.device = device_, .rows = q.size() / shape_.hidden, .parameters = shape_.layer().of(parameters), .x = v, .y = q});
 }
 
 void Rbm::go_down(std::span<const float> parameters, std::span<const float> h, std::span<float> p) {
@@ -107,10 +108,11 @@ void Rbm::gradient(const nn::GradientSink& sink, const nn::GradientReady& ready)
   ready(of_visible);
 
   nn::GradientSink layer = sink.part(shape_.layer());
-  layer_.backward_parameters(device_, samples_, v0_, hidden(h0_, samples_), {layer.into, -sink.keep}, [](core::Range) {});
+  layer_.backward_parameters({.device = device_, .rows = samples_, .x = v0_}, hidden(h0_, samples_),
+                             {layer.into, -sink.keep}, [](core::Range) {});
   if (options_.sparsity_cost > 0) add_sparsity(shape_.hidden_bias().of(sink.into));
   layer.keep = -1;
-  layer_.backward_parameters(device_, samples_, v, hidden(q_, samples_), layer, ready);
+  layer_.backward_parameters({.device = device_, .rows = samples_, .x = v}, hidden(q_, samples_), layer, ready);
 }
 
 /// positive_bias -= cost·Σ (Q(h0|v0) - target)

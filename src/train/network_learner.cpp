@@ -8,7 +8,7 @@ NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn
                                std::size_t minibatch, bool bare_gradient)
     : PassLearner(device, network->layout, update_rule(options), bare_gradient),
       network_(std::move(network)),
-      model_(device, {network_, &network_->layers}, piece(minibatch)),
+      model_(device, {network_, &network_->layers}, network_->is_recurrent() ? minibatch : piece(minibatch)),
       loss_(nn::parse_loss(options.loss)) {}
 
 backend::LossSum NetworkLearner::do_pass(const data::Batch& batch) {

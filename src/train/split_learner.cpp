@@ -70,14 +70,19 @@ std::span<Real> columns(std::span<Real> matrix, std::size_t samples, std::size_t
 
 }  // namespace
 
+nn::Pass SplitLearner::pass(backend::Device& device, std::size_t layer, std::size_t samples, std::span<const float> x) {
+  const std::span<const float> parameters = this->parameters();
+  return {
+      .device = device, .rows = samples, .parameters = range_of(layer).of(parameters), .x = x, .y = outputs(layer, samples)};
+}
+
 void SplitLearner::forward(std::size_t layer, const data::Batch& batch) {
   const std::size_t samples = batch.size(), width = whole_layer(layer).outputs();
   const auto parts = parts_of(layer, samples);
   const auto in_parts = in_parts_.span().first(samples * width);
   const auto own = outputs(layer, samples);
   run_kernels([&](backend::Device& device) {
-    network_->own.layers[layer]->forward(device, samples, range_of(layer).of(std::span<const float>(parameters())),
-                                         input_of(layer, batch), own);
+    network_->own.layers[layer]->forward(pass(device, layer, samples, input_of(layer, batch)));
     device.copy(own, parts[network_->part].of(in_parts));
   });
   comm::gather_parts(peers_.comm(), parts, in_parts);
@@ -111,9 +116,8 @@ void SplitLearner::pass_down(std::size_t layer, std::size_t samples) {
   const auto parts = parts_of(layer - 1, samples);
   const auto in_parts = in_parts_.span().first(samples * width), partial = partial_.span().first(samples * width);
   run_kernels([&](backend::Device& device) {
-    network_->own.layers[layer]->backward_input(device, samples, range_of(layer).of(std::span<const float>(parameters())),
-                                                delta(layer, samples), all_outputs(layer - 1, samples),
-                                                backend::Activation::identity, partial);
+    network_->own.layers[layer]->backward_input(pass(device, layer, samples, all_outputs(layer - 1, samples)),
+                                                delta(layer, samples), backend::Activation::identity, partial);
     for (std::size_t k = 0; k < network_->parts; ++k) {
       const core::Range range = network_->outputs_of(layer - 1, k);
       device.copy_columns(samples, range.size(), width, columns(partial, samples, width, range), range.size(),
@@ -132,8 +136,8 @@ void SplitLearner::do_backward(std::size_t layer, const data::Batch& batch, nn::
   const std::size_t samples = batch.size();
   if (layer > 0) pass_down(layer, samples);
   run_kernels([&](backend::Device& device) {
-    network_->own.layers[layer]->backward_parameters(device, samples, input_of(layer, batch), delta(layer, samples),
-                                                     sink.part(range_of(layer)), [](core::Range) {});
+    network_->own.layers[layer]->backward_parameters(pass(device, layer, samples, input_of(layer, batch)),
+                                                     delta(layer, samples), sink.part(range_of(layer)), [](core::Range) {});
   });
   ready(range_of(layer));
 }

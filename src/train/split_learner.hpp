@@ -55,6 +55,7 @@ class SplitLearner : public PassLearner {
   std::span<float> outputs(std::size_t layer, std::size_t samples);
   std::span<float> delta(std::size_t layer, std::size_t samples);
   std::vector<core::Range> parts_of(std::size_t layer, std::size_t samples) const;
+  nn::Pass pass(backend::Device& device, std::size_t layer, std::size_t samples, std::span<const float> x);
   void forward(std::size_t layer, const data::Batch& batch);
   void pass_down(std::size_t layer, std::size_t samples);
 

@@ -32,6 +32,24 @@ void run_every_kernel(Device& device) {
   device.affine_backward_input(batch, in, out, y, w, x, Activation::tanh, dx);
   device.affine_backward_weights(batch, in, out, 1, 2, x, y, 0.5f, w.first(2 * out));
   device.affine_reverse(batch, in, out, y, w, x.first(in), Activation::sigmoid, dx);
+  for (const bool projected : {false, true}) {
+    const LstmShape shape{
+        .cells = 3, .outputs = projected ? 2u : 3u, .directions = 2, .peepholes = projected, .projected = projected};
+    const std::vector<std::uint32_t> active{2, 1};
+    core::Arena more = device.allocate(1000);
+    std::size_t taken = 0;
+    const auto next = [&](std::size_t count) {
+      taken += count;
+      return more.span().subspan(taken - count, count);
+    };
+    const LstmGradients weights{next(shape.recurrent_size()), next(shape.peephole_size()), next(shape.projection_size())};
+    const LstmWeights read{weights.recurrent, weights.peepholes, weights.projection};
+    const LstmMemory kept{next(3 * shape.gate_width()), next(3 * shape.cell_width()), next(3 * shape.hidden_width())};
+    const auto outputs = next(3 * shape.output_width()), slopes = next(3 * shape.output_width());
+    device.lstm_forward(shape, active, read, kept, outputs);
+    device.lstm_backward(shape, active, read, kept, slopes);
+    device.lstm_gradient(shape, active, outputs, kept, slopes, 0, weights);
+  }
   device.bias_gradient(batch, out, y, 0, bias);
   device.activation_backward(Activation::relu, a, b);
   device.softmax_cross_entropy(batch, out, labels, y);
@@ -114,8 +132,8 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
     const auto kernel = static_cast<Kernel>(k);
     CAPTURE(kernel_name(kernel));
     CHECK(find_kernel(kernel_name(kernel)) == kernel);
-    const auto with_option = {Kernel::descend, Kernel::quantise, Kernel::dequantise, Kernel::select_largest,
-                              Kernel::scatter_add};
+    const auto with_option = {Kernel::descend,     Kernel::quantise,     Kernel::dequantise,    Kernel::select_largest,
+                              Kernel::scatter_add, Kernel::lstm_forward, Kernel::lstm_backward, Kernel::lstm_gradient};
     const bool has_option = std::find(with_option.begin(), with_option.end(), kernel) != with_option.end();
     const std::uint64_t more = kernel == Kernel::momentum_update ? 3 : has_option ? 1 : 0;
     if (kernel != Kernel::affine_descend) CHECK(times->calls[k] == 1 + more);

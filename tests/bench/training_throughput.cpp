@@ -1,7 +1,8 @@
 // Throughput of training on one core of the device cpu, as a fraction of the rate of large matrix products (OpenBLAS)
 // measured in the same run. Counted are needed multiplications only: 2 flops per weight and sample forward, 2 for its
-// gradient, 2 for the gradient of its input except in the first layer. What is timed is the training loop's own step
-// (train::NetworkLearner: forward, loss, backward, momentum update), without reading data.
+// gradient, 2 for the gradient of its input except in the first layer. Frames of recurrent layers count as samples, their
+// weights of the step before like all others; minibatches there are 16 chunks of 106 frames (21-64+21). What is timed is the
+// training loop's own step (train::NetworkLearner: forward, loss, backward, momentum update), without reading data.
 //
 //   bench_training [seconds per net]
 #include <algorithm>
@@ -23,14 +24,23 @@ struct Net {
   std::string model;
   std::size_t batch;
   double target;
+  std::vector<std::uint32_t> active{};  // of sequences, see data::Batch
+
+  std::size_t weights_of(const nn::Layer& layer) const {
+    std::size_t count = 0;
+    for (const core::MatrixShape& matrix : layer.matrices()) count += matrix.columns > 1 ? matrix.size() : 0;
+    return count;
+  }
 };
 
 /// Flops per sample that the mathematics needs.
-double needed_flops(const std::string& model) {
+double needed_flops(const Net& net) {
   double flops = 0;
-  const auto layers = nn::make_layers(model);
-  for (const auto& layer : layers)
-    flops += (layer == layers.front() ? 4. : 6.) * static_cast<double>(layer->inputs() * layer->outputs());
+  const auto layers = nn::make_layers(net.model);
+  for (const auto& layer : layers) {
+    flops += 6. * static_cast<double>(net.weights_of(*layer));
+    if (layer == layers.front()) flops -= 2. * static_cast<double>(layer->inputs() * layer->matrices().front().rows);
+  }
   return flops;
 }
 
@@ -43,15 +53,12 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
   core::Arena features = device.allocate(net.batch * learner.inputs());
   bench::randomise(features.span(), 3);
   std::vector<std::int32_t> labels(net.batch);
-  for (std::size_t s = 0; s < net.batch; ++s) labels[s] = static_cast<std::int32_t>(s % learner.outputs());
+  for (std::size_t s = 0; s < net.batch; ++s) labels[s] = static_cast<std::int32_t>(s % network->layers.back()->outputs());
   const optim::Step step{0.01f / static_cast<float>(net.batch), 0};
   const auto train = [&] {
     learner.descend(
         net.batch,
-        [&](std::size_t) {
-          return data::Batch{features.span(), labels};
-        },
-        step);
+        [&](std::size_t) { return data::Batch{.features = features.span(), .labels = labels, .active = net.active}; }, step);
   };
   return bench::best_step_s(seconds, train);
 }
@@ -60,7 +67,9 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2;
-  const std::vector<Net> nets = {{"784-512-256-10:sigmoid", 64, 0.80}, {"440-5x1024-1000:relu", 256, 0.90}};
+  const std::vector<Net> nets = {{"784-512-256-10:sigmoid", 64, 0.80},
+                                 {"440-5x1024-1000:relu", 256, 0.90},
+                                 {"40-5xblstm256-1000", 16 * 106, 0.75, std::vector<std::uint32_t>(106, 16)}};
   const auto device = backend::make_device("cpu");
   fmt::print("{}\n", backend::blas_description());
   for (const Net& net : nets) {
@@ -68,7 +77,7 @@ int main(int argc, char** argv) {
     const double step_s = step_s_of(*device, net, seconds);
     sgemm = std::max(sgemm, bench::sgemm_gflops(*device));
     const double samples_per_s = static_cast<double>(net.batch) / step_s;
-    const double gflops = 1e-9 * needed_flops(net.model) * samples_per_s;
+    const double gflops = 1e-9 * needed_flops(net) * samples_per_s;
     fmt::print("{}, minibatch {}: {:.0f} samples/s, {:.1f} GF/s, SGEMM {:.1f} GF/s, fraction {:.3f} (target {:.2f})\n",
                net.model, net.batch, samples_per_s, gflops, sgemm, gflops / sgemm, net.target);
   }

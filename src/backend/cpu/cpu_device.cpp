@@ -6,6 +6,7 @@
 #include "backend/cpu/blas.hpp"
 #include "backend/cpu/flush_denormals.hpp"
 #include "backend/cpu/losses.hpp"
+#include "backend/cpu/lstm.hpp"
 #include "backend/cpu/product.hpp"
 #include "backend/cpu/quantise.hpp"
 #include "backend/cpu/sampling.hpp"
@@ -58,6 +59,21 @@ class CpuDevice final : public Device {
                          const float* bias, Activation f, float* x) override {
     const cpu::FlushDenormals flush;
     cpu::affine_reverse(buffer_, batch, in, out, y, w, bias, f, x);
+  }
+  void do_lstm_forward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
+                       float* y) override {
+    const cpu::FlushDenormals flush;
+    lstm_.forward(buffer_, shape, steps, weights, memory, y);
+  }
+  void do_lstm_backward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
+                        float* dy) override {
+    const cpu::FlushDenormals flush;
+    lstm_.backward(buffer_, shape, steps, weights, memory, dy);
+  }
+  void do_lstm_gradient(const LstmShape& shape, const Steps& steps, const float* y, const LstmMemory& memory,
+                        const float* dy, float keep, const LstmGradients& gradients) override {
+    const cpu::FlushDenormals flush;
+    lstm_.gradient(buffer_, shape, steps, y, memory, dy, keep, gradients);
   }
   void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
     const cpu::FlushDenormals flush;
@@ -169,6 +185,7 @@ class CpuDevice final : public Device {
   }
 
   cpu::PackBuffer buffer_;
+  cpu::Lstm lstm_;
 };
 
 }  // namespace

@@ -106,6 +106,7 @@ struct Product {
   Operand a, b;
   float keep;
   float* c;
+  std::size_t c_stride;
   const Finish* finish;
   std::size_t row_parts = parts(m, tile_rows);
   std::size_t depth_parts = std::max<std::size_t>(parts(k, depth_block), 1);
@@ -120,7 +121,8 @@ struct Product {
   void add_tile(std::size_t part, core::Range rows, std::size_t column, std::size_t columns, const float* left, Walk right,
                 Walk ahead) const {
     const Tile tile = find_tile(rows.size(), columns, a.transpose == Transpose::yes);
-    tile(depth(part).size(), left, right, ahead, part == 0 ? keep : 1.f, columns, n, c + rows.begin * n + column);
+    tile(depth(part).size(), left, right, ahead, part == 0 ? keep : 1.f, columns, c_stride,
+         c + rows.begin * c_stride + column);
   }
 };
 
@@ -163,7 +165,7 @@ void multiply_in_place(const Product& p, float* left) {
 /// The share of the tile at `column` in fetching what Finish reads of these rows. Only a block as wide as C is contiguous
 /// and can be walked through.
 Walk share_of_reads(const Product& p, core::Range rows, std::size_t depth, std::size_t column, Walk nothing) {
-  if (p.finish->reads() == nullptr || p.n > column_block || depth == 0) return nothing;
+  if (p.finish->reads() == nullptr || p.c_stride != p.n || p.n > column_block || depth == 0) return nothing;
   const float* first = p.finish->reads() + rows.begin * p.n + column * rows.size();
   return {first, std::min(parts(rows.size() * tile_columns, depth), cache_line)};
 }
@@ -200,7 +202,12 @@ float* PackBuffer::right() { return left() + left_size; }
 
 void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
               const Finish* finish) {
-  const Product product{m, n, k, a, b, keep, c, finish};
+  multiply(buffer, m, n, k, a, b, keep, c, n, finish);
+}
+
+void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
+              std::size_t c_stride, const Finish* finish) {
+  const Product product{m, n, k, a, b, keep, c, c_stride, finish};
   if (can_multiply_in_place(product)) return multiply_in_place(product, buffer.left());
   multiply_packed(product, buffer.left(), buffer.right());
 }

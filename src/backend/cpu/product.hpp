@@ -42,6 +42,10 @@ class Finish {
 void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
               const Finish* finish = nullptr);
 
+/// The same where the rows of C are c_stride floats apart.
+void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
+              std::size_t c_stride, const Finish* finish);
+
 /// "AVX-512", "AVX2" or "portable"
 const char* instruction_set();
 

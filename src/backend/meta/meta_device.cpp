@@ -26,6 +26,10 @@ class MetaDevice final : public Device {
                                   const float*, float, float*) override {}
   void do_affine_reverse(std::size_t, std::size_t, std::size_t, const float*, const float*, const float*, Activation,
                          float*) override {}
+  void do_lstm_forward(const LstmShape&, const Steps&, const LstmWeights&, const LstmMemory&, float*) override {}
+  void do_lstm_backward(const LstmShape&, const Steps&, const LstmWeights&, const LstmMemory&, float*) override {}
+  void do_lstm_gradient(const LstmShape&, const Steps&, const float*, const LstmMemory&, const float*, float,
+                        const LstmGradients&) override {}
   void do_bias_gradient(std::size_t, std::size_t, const float*, float, float*) override {}
   void do_activation_backward(Activation, std::size_t, const float*, float*) override {}
   LossSum do_softmax_cross_entropy(std::size_t, std::size_t, const std::int32_t*, float*) override { return {}; }

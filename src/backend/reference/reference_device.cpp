@@ -2,6 +2,7 @@
 
 #include "backend/kernels.hpp"
 #include "backend/reference/loops.hpp"
+#include "backend/reference/lstm.hpp"
 #include "backend/reference/quantise.hpp"
 #include "backend/reference/sampling.hpp"
 #include "backend/reference/select.hpp"
@@ -35,6 +36,22 @@ class ReferenceDevice final : public Device {
   void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
                          const float* bias, Activation f, float* x) override {
     reference::affine_reverse(batch, in, out, y, w, bias, f, x);
+  }
+  void do_lstm_forward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
+                       float* y) override {
+    reference::lstm_forward(shape, steps, weights.recurrent.data(), weights.peepholes.data(), weights.projection.data(),
+                            memory.gates.data(), memory.cells.data(), memory.hidden.data(), y);
+  }
+  void do_lstm_backward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
+                        float* dy) override {
+    reference::lstm_backward(shape, steps, weights.recurrent.data(), weights.peepholes.data(), weights.projection.data(),
+                             memory.gates.data(), memory.cells.data(), memory.hidden.data(), dy);
+  }
+  void do_lstm_gradient(const LstmShape& shape, const Steps& steps, const float* y, const LstmMemory& memory,
+                        const float* dy, float keep, const LstmGradients& gradients) override {
+    const float *gates = memory.gates.data(), *cells = memory.cells.data(), *hidden = memory.hidden.data();
+    reference::lstm_gradient(shape, steps, y, gates, cells, hidden, dy, keep, gradients.recurrent.data(),
+                             gradients.peepholes.data(), gradients.projection.data());
   }
   void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
     reference::bias_gradient(batch, out, dz, keep, dbias);

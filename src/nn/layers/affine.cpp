@@ -24,36 +24,37 @@ void Affine::initialise(const core::RandomStream& random, std::span<float> param
   std::ranges::fill(parameters.subspan(weights), 0.f);
 }
 
-void Affine::forward(backend::Device& device, std::size_t batch, std::span<const float> parameters, std::span<const float> x,
-                     std::span<float> y) const {
+void Affine::forward(const Pass& pass) const {
   const std::size_t weights = inputs_ * outputs_;
-  device.affine_forward(batch, inputs_, outputs_, x, parameters.first(weights), parameters.subspan(weights), f_, y);
+  pass.device.affine_forward(pass.rows, inputs_, outputs_, pass.x, pass.parameters.first(weights),
+                             pass.parameters.subspan(weights), f_, pass.y);
 }
 
-void Affine::backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
-                            std::span<const float> delta, std::span<const float> x, backend::Activation f,
+void Affine::backward_input(const Pass& pass, std::span<const float> delta, backend::Activation f,
                             std::span<float> delta_below) const {
-  device.affine_backward_input(batch, inputs_, outputs_, delta, parameters.first(inputs_ * outputs_), x, f, delta_below);
+  pass.device.affine_backward_input(pass.rows, inputs_, outputs_, delta, pass.parameters.first(inputs_ * outputs_), pass.x,
+                                    f, delta_below);
 }
 
-void Affine::backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
-                                 std::span<const float> delta, GradientSink sink, const GradientReady& ready) const {
+void Affine::backward_parameters(const Pass& pass, std::span<const float> delta, GradientSink sink,
+                                 const GradientReady& ready) const {
   const std::size_t weights = inputs_ * outputs_;
   const std::size_t rows_per_panel = std::max<std::size_t>(1, panel_bytes / sizeof(float) / outputs_);
   const core::Range bias{weights, weights + outputs_};
-  device.bias_gradient(batch, outputs_, delta, sink.keep, bias.of(sink.into));
+  pass.device.bias_gradient(pass.rows, outputs_, delta, sink.keep, bias.of(sink.into));
   if (sink.descent) {
     const auto& [rate, decay, moving] = *sink.descent;
-    device.descend(rate, decay, bias.of(sink.into), bias.of(moving));
-    device.affine_descend(batch, inputs_, outputs_, x, delta, sink.keep, rate, decay, sink.into.first(weights),
-                          moving.first(weights));
+    pass.device.descend(rate, decay, bias.of(sink.into), bias.of(moving));
+    pass.device.affine_descend(pass.rows, inputs_, outputs_, pass.x, delta, sink.keep, rate, decay, sink.into.first(weights),
+                               moving.first(weights));
     return ready({0, weights + outputs_});
   }
   ready(bias);
   for (std::size_t row = 0; row < inputs_; row += rows_per_panel) {
     const std::size_t rows = std::min(rows_per_panel, inputs_ - row);
     const core::Range panel{row * outputs_, (row + rows) * outputs_};
-    device.affine_backward_weights(batch, inputs_, outputs_, row, rows, x, delta, sink.keep, panel.of(sink.into));
+    pass.device.affine_backward_weights(pass.rows, inputs_, outputs_, row, rows, pass.x, delta, sink.keep,
+                                        panel.of(sink.into));
     ready(panel);
   }
 }

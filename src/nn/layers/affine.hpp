@@ -21,13 +21,11 @@ class Affine : public Layer {
     return std::make_unique<Affine>(inputs_, outputs.size(), f_);
   }
   void initialise(const core::RandomStream& random, std::span<float> parameters) const override;
-  void forward(backend::Device& device, std::size_t batch, std::span<const float> parameters, std::span<const float> x,
-               std::span<float> y) const override;
-  void backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
-                      std::span<const float> delta, std::span<const float> x, backend::Activation f,
+  void forward(const Pass& pass) const override;
+  void backward_input(const Pass& pass, std::span<const float> delta, backend::Activation f,
                       std::span<float> delta_below) const override;
-  void backward_parameters(backend::Device& device, std::size_t batch, std::span<const float> x,
-                           std::span<const float> delta, GradientSink sink, const GradientReady& ready) const override;
+  void backward_parameters(const Pass& pass, std::span<const float> delta, GradientSink sink,
+                           const GradientReady& ready) const override;
 
  private:
   std::size_t inputs_;

@@ -29,23 +29,21 @@ void TableLayer::stream(backend::Device& device, Kernel kernel, std::size_t acce
   if (bytes > 0) device.imagine(kernel, {bytes, 1, 1}, accesses, bytes);
 }
 
-void TableLayer::forward(backend::Device& device, std::size_t batch, std::span<const float>, std::span<const float>,
-                         std::span<float>) const {
-  product(device, Kernel::affine_forward, batch);
-  stream(device, Kernel::scale, batch * row_.forward_accesses);
+void TableLayer::forward(const Pass& pass) const {
+  product(pass.device, Kernel::affine_forward, pass.rows);
+  stream(pass.device, Kernel::scale, pass.rows * row_.forward_accesses);
 }
 
-void TableLayer::backward_input(backend::Device& device, std::size_t batch, std::span<const float>, std::span<const float>,
-                                std::span<const float>, backend::Activation, std::span<float>) const {
-  product(device, Kernel::affine_backward_input, batch);
+void TableLayer::backward_input(const Pass& pass, std::span<const float>, backend::Activation, std::span<float>) const {
+  product(pass.device, Kernel::affine_backward_input, pass.rows);
 }
 
-void TableLayer::backward_parameters(backend::Device& device, std::size_t batch, std::span<const float>,
-                                     std::span<const float>, GradientSink sink, const GradientReady& ready) const {
-  stream(device, Kernel::activation_backward, batch * row_.backward_accesses);
-  product(device, Kernel::affine_backward_weights, batch);
+void TableLayer::backward_parameters(const Pass& pass, std::span<const float>, GradientSink sink,
+                                     const GradientReady& ready) const {
+  stream(pass.device, Kernel::activation_backward, pass.rows * row_.backward_accesses);
+  product(pass.device, Kernel::affine_backward_weights, pass.rows);
   if (parameters_ == 0) return;
-  if (sink.descent) device.descend(sink.descent->rate, sink.descent->decay, sink.into, sink.descent->parameters);
+  if (sink.descent) pass.device.descend(sink.descent->rate, sink.descent->decay, sink.into, sink.descent->parameters);
   ready({0, parameters_});
 }
 

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+namespace paragrad::backend {
+
+/// A layer of long short-term memory (Hochreiter and Schmidhuber 1997; forget gates: Gers, Schmidhuber and Cummins 2000;
+/// peepholes: Gers, Schraudolph and Schmidhuber 2002; projection: Sak, Senior and Beaufays, Interspeech 2014). With H cells,
+/// R outputs and z the input's share x·W + b, for each direction
+///
+///   i = σ(z_i + h₋·U_i + p_i∘c₋)   f = σ(z_f + h₋·U_f + p_f∘c₋)   g = tanh(z_g + h₋·U_g)
+///   c = f∘c₋ + i∘g                 o = σ(z_o + h₋·U_o + p_o∘c)    m = o∘tanh(c)   h = m, or m·V where it is projected
+///
+/// c₋ and h₋ being those of the step before, zero at the beginning of a sequence.
+struct LstmShape {
+  std::size_t cells = 0;       ///< H
+  std::size_t outputs = 0;     ///< R of each direction: cells, unless it is projected
+  std::size_t directions = 1;  ///< 2: the second goes from the last step to the first
+  bool peepholes = false;
+  bool projected = false;
+
+  std::size_t gate_width() const { return directions * 4 * cells; }  ///< of all gates of a frame, i f g o
+  std::size_t cell_width() const { return directions * cells; }
+  std::size_t output_width() const { return directions * outputs; }
+  std::size_t hidden_width() const { return projected ? cell_width() : 0; }
+  std::size_t recurrent_size() const { return directions * outputs * 4 * cells; }
+  std::size_t peephole_size() const { return peepholes ? directions * 3 * cells : 0; }
+  std::size_t projection_size() const { return projected ? directions * cells * outputs : 0; }
+};
+
+/// Parameters, or their gradients.
+template <class Float>
+struct LstmWeightsOf {
+  std::span<Float> recurrent;   ///< U, [directions][R][4][H]
+  std::span<Float> peepholes;   ///< p, [directions][3][H]: i f o; or nothing
+  std::span<Float> projection;  ///< V, [directions][H][R]; or nothing
+};
+using LstmWeights = LstmWeightsOf<const float>;
+using LstmGradients = LstmWeightsOf<float>;
+
+/// What a pass forward leaves for the pass back.
+struct LstmMemory {
+  std::span<float> gates;   ///< [frames][directions][4][H]: z before; i f g o after; gradients by z after the pass back
+  std::span<float> cells;   ///< c, [frames][directions][H]
+  std::span<float> hidden;  ///< m, [frames][directions][H] where it is projected; or nothing
+};
+
+/// Where the frames of some sequences lie: all first frames, all second frames, …, the longest sequence first. active[t] is
+/// the number of sequences that have a frame t, and no greater than active[t-1].
+class Steps {
+ public:
+  explicit Steps(std::span<const std::uint32_t> active) : active_(active) {
+    for (std::size_t t = 0; t < active.size(); ++t) {
+      if (active[t] == 0 || (t > 0 && active[t] > active[t - 1]))
+        throw std::logic_error("the sequences of a minibatch are not in the order of their lengths");
+      frames_ += active[t];
+    }
+  }
+
+  std::size_t count() const { return active_.size(); }
+  std::size_t frames() const { return frames_; }
+  std::size_t most_rows() const { return active_.empty() ? 0 : active_[0]; }
+
+  struct Step {
+    std::size_t row = 0;            ///< of its first frame
+    std::size_t rows = 0;           ///< one per sequence
+    std::size_t row_before = 0;     ///< of the step before in this direction
+    std::size_t rows_continue = 0;  ///< how many of the rows, the first, have one
+  };
+
+  /// All steps in the order of a direction, or against it.
+  template <class Visit>
+  void walk(bool backwards, bool in_order, const Visit& visit) const {
+    const bool upwards = backwards != in_order;
+    std::size_t row = upwards ? 0 : frames_;
+    for (std::size_t i = 0; i < count(); ++i) {
+      const std::size_t t = upwards ? i : count() - 1 - i;
+      const std::size_t rows = active_[t];
+      if (!upwards) row -= rows;
+      Step step{row, rows, 0, 0};
+      if (!backwards && t > 0) step = {row, rows, row - active_[t - 1], rows};
+      if (backwards && t + 1 < count()) step = {row, rows, row + rows, active_[t + 1]};
+      visit(step);
+      if (upwards) row += rows;
+    }
+  }
+
+ private:
+  std::span<const std::uint32_t> active_;
+  std::size_t frames_ = 0;
+};
+
+}  // namespace paragrad::backend

@@ -1,0 +1,138 @@
+// A network with recurrent layers against the same in double, and its gradient against differences of that.
+#include "nn/layers/lstm.hpp"
+
+#include <limits>
+
+#include "backend/reference/lstm.hpp"
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::nn;
+using namespace paragrad::nn::testing;
+
+namespace {
+
+const std::vector<std::uint32_t> active{3, 3, 2, 1};
+constexpr std::size_t frames = 9, features = 4, classes = 3;
+using Numbers = std::vector<double>;
+
+/// W·x + b, then the layer over all frames; `at` walks through the parameters.
+Numbers recurrent_layer(const backend::LstmShape& shape, const Numbers& x, const double*& at) {
+  const std::size_t in = x.size() / frames, gates = shape.gate_width();
+  Numbers z(frames * gates), c(frames * shape.cell_width()), m(frames * shape.hidden_width()),
+      y(frames * shape.output_width());
+  backend::reference::affine_forward(frames, in, gates, x.data(), at, at + in * gates, backend::Activation::identity,
+                                     z.data());
+  at += in * gates + gates;
+  const double *recurrent = at, *peepholes = recurrent + shape.recurrent_size(),
+               *projection = peepholes + shape.peephole_size();
+  backend::reference::lstm_forward(shape, backend::Steps(active), recurrent, peepholes, projection, z.data(), c.data(),
+                                   m.data(), y.data());
+  at = projection + shape.projection_size();
+  return y;
+}
+
+double loss_in_double(const std::vector<backend::LstmShape>& shapes, const Numbers& parameters, const Samples& samples) {
+  const auto batch = samples.batch();
+  Numbers x(batch.features.begin(), batch.features.end());
+  const double* at = parameters.data();
+  for (const backend::LstmShape& shape : shapes) x = recurrent_layer(shape, x, at);
+  const std::size_t in = x.size() / frames;
+  Numbers logits(frames * classes);
+  backend::reference::affine_forward(frames, in, classes, x.data(), at, at + in * classes, backend::Activation::identity,
+                                     logits.data());
+  return backend::reference::softmax_cross_entropy(frames, classes, batch.labels.data(), logits.data()).loss;
+}
+
+data::Batch sequences(const Samples& samples) {
+  data::Batch batch = samples.batch();
+  batch.active = active;
+  return batch;
+}
+
+}  // namespace
+
+TEST_CASE("the gradient of a network with recurrent layers is the derivative of its loss", "[nn]") {
+  struct Case {
+    std::string model;
+    std::vector<backend::LstmShape> shapes;
+  };
+  const auto [text, shapes] = GENERATE(
+      Case{"4-lstm5-3", {{5, 5, 1, false, false}}}, Case{"4-2xblstm3-3", {{3, 3, 2, false, false}, {3, 3, 2, false, false}}},
+      Case{"4-blstm5p2+peepholes-3", {{5, 2, 2, true, true}}},
+      Case{"4-lstm4+peepholes-blstm3p2-3", {{4, 4, 1, true, false}, {3, 2, 2, false, true}}});
+  const std::string name = GENERATE("reference", "cpu");
+  CAPTURE(text, name);
+  const auto device = backend::make_device(name);
+  Model model(*device, make_layers(text), frames);
+  std::vector<float> parameters(model.parameter_count());
+  model.initialise(5, parameters);
+  const core::RandomStream random(8, core::Purpose::generator);
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += static_cast<float>(0.3 * random.normal(i));
+
+  const Samples samples(frames, features, classes);
+  const data::Batch batch = sequences(samples);
+  std::vector<float> gradient(parameters.size(), std::numeric_limits<float>::quiet_NaN());
+  model.forward(parameters, batch);
+  const double loss = model.loss(Loss::cross_entropy, batch).loss;
+  model.backward(parameters, batch, {gradient, 0}, [](core::Range) {});
+
+  Numbers at(parameters.begin(), parameters.end());
+  CHECK(loss == Approx(loss_in_double(shapes, at, samples)).epsilon(1e-5));
+  double worst = 0;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double here = at[i], h = 1e-6;
+    at[i] = here + h;
+    const double above = loss_in_double(shapes, at, samples);
+    at[i] = here - h;
+    const double below = loss_in_double(shapes, at, samples);
+    at[i] = here;
+    const double error = std::abs((above - below) / (2 * h) - double{gradient[i]});
+    worst = std::max(worst, std::isnan(error) ? 1e9 : error);
+  }
+  CHECK(worst < 2e-5);
+}
+
+TEST_CASE("descending during backward moves recurrent layers as descending afterwards", "[nn]") {
+  const auto device = backend::make_device("cpu");
+  Model model(*device, make_layers("4-blstm5+peepholes-3"), frames);
+  std::vector<float> apart(model.parameter_count());
+  model.initialise(5, apart);
+  std::vector<float> together = apart, d_apart(apart.size(), 0.5f), d_together = d_apart;
+  const Samples samples(frames, features, classes);
+  const data::Batch batch = sequences(samples);
+  const auto pass = [&](std::vector<float>& parameters, GradientSink sink) {
+    model.forward(parameters, batch);
+    model.loss(Loss::cross_entropy, batch);
+    model.backward(parameters, batch, sink, [](core::Range) {});
+  };
+  for (int step = 0; step < 3; ++step) {
+    pass(apart, {d_apart, 0.9f});
+    device->descend(0.2f, 0.1f, d_apart, apart);
+    pass(together, {d_together, 0.9f, GradientSink::Descent{0.2f, 0.1f, together}});
+  }
+  CHECK(together == apart);
+  CHECK(d_together == d_apart);
+}
+
+TEST_CASE("a recurrent layer's parameters are what its matrices say, finished once each", "[nn]") {
+  const Layers layers = make_layers("4-blstm5p2+peepholes-3");
+  const Layer& layer = *layers.front();
+  std::size_t elements = 0;
+  for (const core::MatrixShape& matrix : layer.matrices()) elements += matrix.size();
+  CHECK(elements == layer.parameter_count());
+  CHECK(layer.parameter_count() == 4 * 40 + 40 + 2 * (2 * 20 + 15 + 10));
+  CHECK(layer.outputs() == 4);
+  std::vector<float> parameters(layer.parameter_count());
+  layer.initialise(core::RandomStream(1, core::Purpose::initial_weights), parameters);
+  for (std::size_t j = 0; j < 40; ++j) CHECK(parameters[160 + j] == (j / 5 % 4 == 1 ? 1.f : 0.f));
+}
+
+TEST_CASE("a recurrent layer that cannot be meant is refused", "[nn]") {
+  const std::string text =
+      GENERATE("4-lstm-3", "4-lstm5", "lstm5-3", "4-lstm0-3", "4-lstm5p-3", "4-lstm5+hats-3", "4-gru5-3", "4-xlstm5-3");
+  CAPTURE(text);
+  CHECK_THROWS_AS(make_layers(text), core::ConfigError);
+}
