@@ -27,6 +27,9 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));
   const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
+  if (network->is_recurrent())
+    throw core::ConfigError(
+        "--device-rate is that of a device whose samples stand alone: time recurrent models by the roofline");
   train::LearnerCost cost(*device, train::network_learners(network, options), samples, false);
   const double roofline_s = sim::compute_time_s(platform, cost.descend(samples));
   const auto count = static_cast<double>(samples);

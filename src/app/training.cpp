@@ -46,6 +46,10 @@ void add_model_options(CLI::App& parser, train::Options& options) {
       ->group("Task");
   parser.add_option("--loss", options.loss, "cross_entropy or squared_error")->group("Task");
   parser
+      .add_option("--chunks", options.chunks,
+                  "recurrent models train on chunks of sequences, frames with context before and after (21-64+21), or whole")
+      ->group("Task");
+  parser
       .add_option("--target-error", options.target_error,
                   "end with the first sweep whose validation error, from 0 to 1, is no larger (below 0: train all sweeps)")
       ->check(CLI::Range(-1.0, 1.0))

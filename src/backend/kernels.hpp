@@ -27,12 +27,14 @@ enum class Transpose { no, yes };
 struct LossSum {
   double loss = 0;
   std::int64_t errors = 0;
-  double free_energy = 0;  ///< where what is trained has one
+  double free_energy = 0;    ///< where what is trained has one
+  std::uint64_t scored = 0;  ///< samples that the sums are of; counted by who hands them out, not by kernels
 
   LossSum& operator+=(const LossSum& other) {
     loss += other.loss;
     errors += other.errors;
     free_energy += other.free_energy;
+    scored += other.scored;
     return *this;
   }
 };
@@ -105,8 +107,9 @@ class Device {
   void affine_reverse(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> y, std::span<const float> w,
                       std::span<const float> bias, Activation f, std::span<float> x);
 
-  /// Long short-term memory, see backend/lstm.hpp, over sequences that lie as Steps says. gates hold z on entry; gates, cells
-  /// and hidden are filled, and y[frames][directions][R]. A row's values do not depend on which other sequences there are.
+  /// Long short-term memory, see backend/lstm.hpp, over sequences that lie as Steps says. gates hold z on entry; gates,
+  /// cells and hidden are filled, and y[frames][directions][R]. A row's values do not depend on which other sequences there
+  /// are.
   void lstm_forward(const LstmShape& shape, std::span<const std::uint32_t> active, const LstmWeights& weights,
                     const LstmMemory& memory, std::span<float> y);
 
@@ -125,7 +128,8 @@ class Device {
   /// dz ∘= f'(y): for a last layer that has an activation.
   void activation_backward(Activation f, std::span<const float> y, std::span<float> dz);
 
-  /// Softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] by its gradient p - onehot(label).
+  /// Softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] by its gradient p - onehot(label). A row with
+  /// the label -1 has no loss, no error and a gradient of zero; below too.
   LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
                                 std::span<float> logits);
 

@@ -20,7 +20,12 @@ struct Batch {
   /// Where samples are frames of sequences: how many sequences have a first frame, a second, …; they lie in that order, the
   /// longest sequence first. Nothing: samples stand alone.
   std::span<const std::uint32_t> active{};
-  std::size_t size() const { return labels.size(); }
+  std::size_t frames_with_loss = 0;  ///< then; the label of the others is -1
+
+  /// How many of what the loader was asked for: samples that stand alone, or sequences.
+  std::size_t units() const { return active.empty() ? size() : active.front(); }
+  std::size_t scored() const { return active.empty() ? size() : frames_with_loss; }  ///< rows that have a loss
+  std::size_t size() const { return labels.size(); }                                 ///< rows
 };
 
 /// One background thread that runs tasks in order. Shared by all loaders of a process.

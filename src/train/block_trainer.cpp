@@ -21,14 +21,14 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const S
       source_(source),
       times_(times),
       strategy_(make_strategy(options)),
-      step_sizes_(options),
+      step_sizes_(options, source.scored_per_sample()),
       learner_(make_learner(worker.device(), largest_minibatch, strategy_->exchanges_gradients(worker.size()))),
       stages_(learner_->stages(strategy_->stage_elements())),
       replica_{learner_->parameters(), learner_->layout(), {}, learner_->optimiser(), {}},
       balance_(worker.size(), options.balance) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
-  if (worker.device().computes() && !learner_->talks())
+  if (worker.device().computes() && !learner_->talks() && !source.has_sequences())  // which differ in length
     cost_ = std::make_unique<LearnerCost>(worker.device(), make_learner, largest_minibatch,
                                           strategy_->exchanges_gradients(worker.size()));
 }
@@ -86,7 +86,7 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
 
 void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   if (exchanging()) return exchange_minibatch(mine, next, sums);
-  take_in(learner_->descend(mine, next, replica_.step), mine, sums);
+  take_in(learner_->descend(mine, next, replica_.step), sums);
 }
 
 void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
@@ -94,7 +94,7 @@ void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, S
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     compute(worker_, *learner_, costs[stage], [&] {
       const backend::LossSum part = learner_->gradient(stages_[stage], mine, next, replica_.step);
-      if (stage == 0) take_in(part, mine, sums);
+      if (stage == 0) take_in(part, sums);
     });
     strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
   }
@@ -108,7 +108,7 @@ void BlockTrainer::synchronise(std::size_t samples) {
   strategy_->synchronise(worker_, replica_, samples);
 }
 
-void BlockTrainer::take_in(backend::LossSum loss, std::size_t samples, Sums& sums) const {
+void BlockTrainer::take_in(const backend::LossSum& loss, Sums& sums) const {
   if (!std::isfinite(loss.loss) && !setting_.trial)
     throw core::ConfigError(core::format(
         "the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds "
@@ -116,7 +116,7 @@ void BlockTrainer::take_in(backend::LossSum loss, std::size_t samples, Sums& sum
         loss.loss, worker_.rank(), setting_.sweep, position_ + 1, minibatch_ + 1));
   sums.loss += loss.loss;
   sums.errors += static_cast<double>(loss.errors);
-  sums.samples += static_cast<double>(samples);
+  sums.samples += static_cast<double>(loss.scored);
 }
 
 backend::WorkMeter BlockTrainer::expected_work(const BlockPlan& plan) {

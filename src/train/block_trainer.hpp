@@ -70,7 +70,7 @@ class BlockTrainer {
   void train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
   void exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
   void synchronise(std::size_t samples);
-  void take_in(backend::LossSum loss, std::size_t samples, Sums& sums) const;
+  void take_in(const backend::LossSum& loss, Sums& sums) const;
   backend::WorkMeter expected_work(const BlockPlan& plan);
 
   comm::Worker& worker_;

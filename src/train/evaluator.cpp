@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "comm/allreduce.hpp"
 #include "core/range.hpp"
@@ -17,7 +18,7 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
     std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
     const std::size_t count = learner_.has_free_energy() ? 3 : 2;  // what is not there is not sent
     if (add_up_(std::span(sums).first(count)))
-      return learner_.score({sums[0], sums[1], static_cast<double>(samples), sums[2]});
+      return learner_.score({sums[0], sums[1], static_cast<double>(source_.scored(subset, samples)), sums[2]});
   }
 }
 
@@ -36,15 +37,18 @@ backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
 
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
                data::Subset subset) {
-  const MakeLearner make = network_learners(source.network, options);
-  const auto learner = make(worker.device(), options.minibatch, false);
-  LearnerCost cost(worker.device(), make, options.minibatch, false);
+  constexpr std::size_t sequences = 16;  // together
+  const std::size_t minibatch = source.has_sequences() ? sequences : options.minibatch;
+  const MakeLearner make = network_learners(source.network, options, source.most_rows_per_sample());
+  const auto learner = make(worker.device(), minibatch, false);
+  std::optional<LearnerCost> cost;
+  if (!source.has_sequences()) cost.emplace(worker.device(), make, minibatch, false);
   learner->restore(parameters);
   const AddUp add_up = [&](std::span<double> values) {
     comm::sum_in_rank_order(worker.comm(), values);
     return true;
   };
-  return Evaluator(worker, options, *learner, &cost, source, add_up).score(subset);
+  return Evaluator(worker, options, *learner, cost ? &*cost : nullptr, source, add_up).score(subset);
 }
 
 }  // namespace paragrad::train

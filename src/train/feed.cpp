@@ -5,10 +5,24 @@
 
 namespace paragrad::train {
 
-data::Batch ImaginaryBatches::next(std::size_t samples) const {
+ImaginaryBatches::ImaginaryBatches(const backend::Device& device, std::size_t dim, std::size_t largest,
+                                   std::optional<data::Sequence> all_alike)
+    : dim_(dim), sequence_(all_alike) {
+  const std::size_t rows = largest * (sequence_ ? sequence_->frames() : 1);
+  features_ = device.allocate(dim * rows);
+  labels_ = device.allocate(rows);
+}
+
+data::Batch ImaginaryBatches::next(std::size_t samples) {
+  const std::size_t size = samples * (sequence_ ? sequence_->frames() : 1);
   const auto* labels = reinterpret_cast<const std::int32_t*>(labels_.span().data());
   const auto* rows = reinterpret_cast<const std::uint32_t*>(labels_.span().data());
-  return {features_.span().first(samples * dim_), {labels, samples}, {rows, samples}};
+  data::Batch batch{.features = features_.span().first(size * dim_), .labels = {labels, size}, .rows = {rows, size}};
+  if (!sequence_ || samples == 0) return batch;
+  active_.assign(sequence_->frames(), static_cast<std::uint32_t>(samples));
+  batch.active = active_;
+  batch.frames_with_loss = samples * sequence_->scored();
+  return batch;
 }
 
 namespace {
@@ -23,29 +37,41 @@ Feed::Feed(const Source& source, data::Subset subset, comm::Worker& worker, cons
     : worker_(worker),
       io_(parse_io(options.io)),
       sample_bytes_(options.sample_bytes > 0 ? options.sample_bytes : bytes_as_stored(source.info)) {
-  if (source.dataset)
+  if (source.has_sequences()) sequences_ = source.sequences_of(subset);
+  if (source.dataset && sequences_)
+    sequence_loader_.emplace(source.dataset, subset, *source.prefetcher, sequences_);
+  else if (source.dataset)
     loader_.emplace(source.dataset, subset, *source.prefetcher);
   else if (worker.device().computes())
     throw std::logic_error("a device that computes needs samples, not only their number");
   else
-    imaginary_.emplace(worker.device(), source.info.dim, largest);
+    imaginary_.emplace(worker.device(), source.info.dim, largest,
+                       sequences_ && sequences_->count() > 0 ? std::optional(sequences_->at(0)) : std::nullopt);
 }
 
 void Feed::prefetch(std::size_t samples, const std::vector<std::uint32_t>& rows) {
-  start_reading(samples);
+  start_reading(rows_of(samples, rows));
   if (loader_) loader_->prefetch(rows);
+  if (sequence_loader_) sequence_loader_->prefetch(rows);
 }
 
 void Feed::prefetch(core::Range rows) {
-  start_reading(rows.size());
-  if (!loader_) return;
-  std::vector<std::uint32_t> list(rows.size());
+  std::vector<std::uint32_t> list(loader_ || sequence_loader_ ? rows.size() : 0);
   std::iota(list.begin(), list.end(), static_cast<std::uint32_t>(rows.begin));
-  loader_->prefetch(std::move(list));
+  prefetch(rows.size(), list);
 }
 
-void Feed::start_reading(std::size_t samples) {
-  wanted_bytes_ = std::uint64_t{samples} * sample_bytes_;
+// Frames of context are read with each chunk.
+std::size_t Feed::rows_of(std::size_t samples, std::span<const std::uint32_t> list) const {
+  if (!sequences_) return samples;
+  if (list.empty()) return samples * sequences_->longest();
+  std::size_t rows = 0;
+  for (const std::uint32_t index : list) rows += sequences_->at(index).frames();
+  return rows;
+}
+
+void Feed::start_reading(std::size_t rows) {
+  wanted_bytes_ = std::uint64_t{rows} * sample_bytes_;
   if (io_ == Io::prefetch) worker_.start_read(wanted_bytes_);
 }
 
@@ -53,8 +79,12 @@ void Feed::advance() {
   if (io_ == Io::blocking) worker_.start_read(wanted_bytes_);
   if (io_ != Io::none) worker_.finish_read();
   if (loader_) loader_->advance();
+  if (sequence_loader_) sequence_loader_->advance();
 }
 
-data::Batch Feed::next(std::size_t at_most) { return loader_ ? loader_->next(at_most) : imaginary_->next(at_most); }
+data::Batch Feed::next(std::size_t at_most) {
+  if (sequence_loader_) return sequence_loader_->next(at_most);
+  return loader_ ? loader_->next(at_most) : imaginary_->next(at_most);
+}
 
 }  // namespace paragrad::train

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "comm/worker.hpp"
 #include "core/range.hpp"
 #include "data/loader.hpp"
+#include "data/sequence_loader.hpp"
 #include "train/source.hpp"
 
 namespace paragrad::train {
@@ -12,15 +16,18 @@ namespace paragrad::train {
 /// Minibatches of nothing: memory of a device that does not compute, of the right sizes.
 class ImaginaryBatches {
  public:
-  ImaginaryBatches(const backend::Device& device, std::size_t dim, std::size_t largest)
-      : dim_(dim), features_(device.allocate(dim * largest)), labels_(device.allocate(largest)) {}
+  /// all_alike: of samples that are sequences, each of them; nothing: samples stand alone.
+  ImaginaryBatches(const backend::Device& device, std::size_t dim, std::size_t largest,
+                   std::optional<data::Sequence> all_alike = {});
 
-  data::Batch next(std::size_t samples) const;
+  data::Batch next(std::size_t samples);
 
  private:
   std::size_t dim_;
-  core::Arena features_;  // [largest][dim]
-  core::Arena labels_;    // [largest], standing for int32, and for the samples' rows
+  std::optional<data::Sequence> sequence_;
+  std::vector<std::uint32_t> active_;
+  core::Arena features_;  // [rows][dim]
+  core::Arena labels_;    // [rows], standing for int32, and for the samples' rows
 };
 
 /// How samples reach a worker: through a loader or, where nothing is computed, out of nowhere. Used as a data::Loader is.
@@ -36,16 +43,19 @@ class Feed {
   void prefetch(core::Range rows);                                             ///< in the order of the file
   void advance();
   data::Batch next(std::size_t at_most);
-  double waited_s() const { return loader_ ? loader_->waited_s() : 0; }
+  double waited_s() const { return loader_ ? loader_->waited_s() : sequence_loader_ ? sequence_loader_->waited_s() : 0; }
 
  private:
-  void start_reading(std::size_t samples);
+  void start_reading(std::size_t rows);
+  std::size_t rows_of(std::size_t samples, std::span<const std::uint32_t> list) const;
 
   comm::Worker& worker_;
   Io io_;
   std::size_t sample_bytes_;
-  std::uint64_t wanted_bytes_ = 0;  // announced and not yet waited for
+  std::uint64_t wanted_bytes_ = 0;                    // announced and not yet waited for
+  std::shared_ptr<const data::Sequences> sequences_;  // of samples that are
   std::optional<data::Loader> loader_;
+  std::optional<data::SequenceLoader> sequence_loader_;
   std::optional<ImaginaryBatches> imaginary_;
 };
 

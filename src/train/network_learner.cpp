@@ -5,10 +5,12 @@
 namespace paragrad::train {
 
 NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Network> network, const Options& options,
-                               std::size_t minibatch, bool bare_gradient)
+                               std::size_t minibatch, bool bare_gradient, std::size_t rows_per_sample)
     : PassLearner(device, network->layout, update_rule(options), bare_gradient),
       network_(std::move(network)),
-      model_(device, {network_, &network_->layers}, network_->is_recurrent() ? minibatch : piece(minibatch)),
+      rows_per_sample_(rows_per_sample),
+      model_(device, {network_, &network_->layers},
+             (network_->is_recurrent() ? minibatch : piece(minibatch)) * rows_per_sample),
       loss_(nn::parse_loss(options.loss)) {}
 
 backend::LossSum NetworkLearner::do_pass(const data::Batch& batch) {
@@ -16,9 +18,11 @@ backend::LossSum NetworkLearner::do_pass(const data::Batch& batch) {
   return model_.loss(loss_, batch);
 }
 
-MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const Options& options) {
-  return [network = std::move(network), &options](backend::Device& device, std::size_t minibatch, bool bare_gradient) {
-    return std::make_unique<NetworkLearner>(device, network, options, minibatch, bare_gradient);
+MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const Options& options,
+                             std::size_t rows_per_sample) {
+  return [network = std::move(network), &options, rows_per_sample](backend::Device& device, std::size_t minibatch,
+                                                                   bool bare_gradient) {
+    return std::make_unique<NetworkLearner>(device, network, options, minibatch, bare_gradient, rows_per_sample);
   };
 }
 

@@ -11,12 +11,13 @@ namespace paragrad::train {
 /// A network and its loss.
 class NetworkLearner : public PassLearner {
  public:
+  /// rows_per_sample: at most; samples of a recurrent network are sequences.
   NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Network> network, const Options& options,
-                 std::size_t minibatch, bool bare_gradient);
+                 std::size_t minibatch, bool bare_gradient, std::size_t rows_per_sample = 1);
 
   std::size_t inputs() const override { return model_.inputs(); }
   std::size_t outputs() const { return model_.outputs(); }
-  std::size_t largest_batch() const override { return model_.max_batch(); }
+  std::size_t largest_batch() const override { return model_.max_batch() / rows_per_sample_; }
 
  private:
   void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.initialise(seed, model); }
@@ -29,11 +30,13 @@ class NetworkLearner : public PassLearner {
   }
 
   std::shared_ptr<const nn::Network> network_;
+  std::size_t rows_per_sample_;
   nn::Model model_;
   nn::Loss loss_;
 };
 
 /// options must outlive what is returned.
-MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const Options& options);
+MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const Options& options,
+                             std::size_t rows_per_sample = 1);
 
 }  // namespace paragrad::train

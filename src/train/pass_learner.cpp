@@ -61,14 +61,15 @@ backend::LossSum PassLearner::pass_until_last_loss(std::size_t samples, const Ne
       sink.keep = 1;
     }
     last_piece_ = next(std::min(samples - done, largest_batch()));
-    done += last_piece_.size();
+    done += last_piece_.units();
     sum += do_pass(last_piece_);
+    sum.scored += last_piece_.scored();
   }
   return sum;
 }
 
 nn::GradientSink PassLearner::sink_of_last_piece(std::size_t samples, float keep) {
-  const bool only_piece = samples == last_piece_.size();
+  const bool only_piece = samples == last_piece_.units();
   return {optimiser().gradients(), only_piece ? keep : 1.f};
 }
 
@@ -80,8 +81,9 @@ backend::LossSum PassLearner::evaluate(std::size_t samples, const NextBatch& nex
   backend::LossSum sum;
   for (std::size_t done = 0; done < samples;) {
     const data::Batch batch = next(std::min(samples - done, largest_batch()));
-    done += batch.size();
+    done += batch.units();
     sum += do_score(batch);
+    sum.scored += batch.scored();
   }
   return sum;
 }

@@ -58,7 +58,24 @@ data::DatasetInfo imaginary_info(const Options& options, const nn::Layers& layer
   return info;
 }
 
+/// What a recurrent model trains on; nothing for others.
+void cut_sequences(const Options& options, Source& source) {
+  if (!source.network->is_recurrent()) return;
+  const data::Chunking chunking = data::parse_chunking(options.chunks);
+  for (std::size_t i = 0; i < source.sequences.size(); ++i)
+    source.sequences[i] =
+        source.dataset ? std::make_shared<const data::Sequences>(*source.dataset, static_cast<data::Subset>(i), chunking)
+                       : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
+}
+
 }  // namespace
+
+std::size_t Source::most_rows_per_sample() const {
+  std::size_t most = 1;
+  for (const auto& one : sequences)
+    if (one != nullptr) most = std::max(most, one->longest());
+  return most;
+}
 
 Source open_evaluation(const Options& options) {
   Source source;
@@ -67,6 +84,7 @@ Source open_evaluation(const Options& options) {
   source.dataset = data::Dataset::open(options.data);
   source.info = source.dataset->info();
   check_fit(options, source);
+  cut_sequences(options, source);
   source.prefetcher = std::make_shared<data::Prefetcher>();
   return source;
 }
@@ -78,9 +96,10 @@ Source open_source(const Options& options, int workers) {
   check_pretraining(options, *source.network);
   check_pretraining_data(options, *source.dataset);
   const std::size_t splits = splits_per_block(options, own);
-  const std::size_t blocks = blocks_of(options, source.info.samples[0], own);
-  auto partition = data::Partition::find(*source.dataset, splits, blocks, options.seed);
-  if (!partition) partition = data::Partition::random(source.info.samples[0], splits, blocks, options.seed);
+  const std::size_t samples = source.samples(data::Subset::train), blocks = blocks_of(options, samples, own);
+  std::optional<data::Partition> partition;
+  if (!source.has_sequences()) partition = data::Partition::find(*source.dataset, splits, blocks, options.seed);
+  if (!partition) partition = data::Partition::random(samples, splits, blocks, options.seed);
   source.partition = std::make_shared<const data::Partition>(std::move(*partition));
   return source;
 }
@@ -94,10 +113,11 @@ Source imagine_source(const Options& options, int workers) {
   const auto dataset = options.data.empty() ? nullptr : data::Dataset::open(options.data);
   source.info = dataset ? dataset->info() : imaginary_info(options, source.network->layers);
   check_fit(options, source);
-  const std::size_t samples = source.info.samples[0], splits = splits_per_block(options, own);
+  cut_sequences(options, source);
+  const std::size_t samples = source.samples(data::Subset::train), splits = splits_per_block(options, own);
   const std::size_t blocks = blocks_of(options, samples, own);
   std::optional<data::Partition> stored;
-  if (dataset) stored = data::Partition::find(*dataset, splits, blocks, options.seed);
+  if (dataset && !source.has_sequences()) stored = data::Partition::find(*dataset, splits, blocks, options.seed);
   source.partition = std::make_shared<const data::Partition>(
       stored ? stored->without_rows() : data::Partition::of_sizes(samples, splits, blocks, options.seed));
   return source;

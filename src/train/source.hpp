@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "data/dataset.hpp"
 #include "data/loader.hpp"
 #include "data/partition.hpp"
+#include "data/sequences.hpp"
 #include "nn/model.hpp"
 #include "train/options.hpp"
 
@@ -18,7 +21,24 @@ struct Source {
   std::shared_ptr<const data::Partition> partition;
   std::shared_ptr<data::Prefetcher> prefetcher;
 
-  std::size_t samples(data::Subset subset) const { return info.samples[static_cast<std::size_t>(subset)]; }
+  /// Of a recurrent model what sequences are cut into, which are its samples; null: rows are.
+  std::array<std::shared_ptr<const data::Sequences>, 3> sequences{};
+
+  bool has_sequences() const { return sequences[0] != nullptr; }
+  const std::shared_ptr<const data::Sequences>& sequences_of(data::Subset subset) const {
+    return sequences[static_cast<std::size_t>(subset)];
+  }
+  std::size_t samples(data::Subset subset) const {
+    return has_sequences() ? sequences_of(subset)->count() : info.samples[static_cast<std::size_t>(subset)];
+  }
+
+  /// Rows that the first samples are scored on.
+  std::size_t scored(data::Subset subset, std::size_t first) const {
+    return has_sequences() ? sequences_of(subset)->scored(first) : first;
+  }
+
+  std::size_t most_rows_per_sample() const;
+  double scored_per_sample() const { return has_sequences() ? sequences[0]->mean_scored() : 1; }  ///< in training, mean
 };
 
 /// Opens the data and takes the partition N×M with the run's seed from the file, or makes the one that would be stored

@@ -7,8 +7,9 @@
 
 namespace paragrad::train {
 
-StepSizes::StepSizes(const Options& options)
-    : minibatch_(options.minibatch),
+StepSizes::StepSizes(const Options& options, double rows_per_sample)
+    : rows_per_sample_(rows_per_sample),
+      minibatch_(options.minibatch),
       initial_rate_(options.schedule.initial_rate),
       rate_per_minibatch_(options.rate_per == "minibatch"),
       momentum_(options.momentum),
@@ -23,16 +24,16 @@ StepSizes::StepSizes(const Options& options)
   if (!optim::heeds_momentum(options.optimiser.name)) momentum_ = time_constant_ = 0;
   if (!options.minibatch_search.enabled) return;
   if (minibatch_ == 0) throw core::ConfigError("--auto-minibatch begins with a size: give one with --minibatch");
-  if (momentum_ > 0 && time_constant_ == 0) time_constant_ = -static_cast<double>(minibatch_) / std::log(momentum_);
+  if (momentum_ > 0 && time_constant_ == 0) time_constant_ = -rows(minibatch_) / std::log(momentum_);
 }
 
-double StepSizes::rate_per_sample(double rate, std::size_t samples) const {
+double StepSizes::rate_per_row(double rate, std::size_t samples) const {
   if (!rate_per_minibatch_) return rate;
-  return rate / static_cast<double>(minibatch_ > 0 ? minibatch_ : samples);
+  return rate / rows(minibatch_ > 0 ? minibatch_ : samples);
 }
 
 double StepSizes::momentum_of(std::size_t samples) const {
-  return time_constant_ > 0 ? std::exp(-static_cast<double>(samples) / time_constant_) : momentum_;
+  return time_constant_ > 0 ? std::exp(-rows(samples) / time_constant_) : momentum_;
 }
 
 optim::Step StepSizes::of(double rate, std::size_t samples) const {
@@ -42,10 +43,10 @@ optim::Step StepSizes::of(double rate, std::size_t samples) const {
     gain = 1 - momentum;
   else if (time_constant_ > 0)
     gain = (1 - momentum) / (1 - momentum_of(minibatch_ > 0 ? minibatch_ : samples));
-  return {.rate = static_cast<float>(gain * rate_per_sample(rate, samples)),
-          .decay = static_cast<float>(l2_ * static_cast<double>(samples)),
+  return {.rate = static_cast<float>(gain * rate_per_row(rate, samples)),
+          .decay = static_cast<float>(l2_ * rows(samples)),
           .momentum = static_cast<float>(momentum),
-          .samples = static_cast<float>(samples)};
+          .samples = static_cast<float>(rows(samples))};
 }
 
 optim::Step StepSizes::of_part(double rate, std::size_t mine, std::size_t together) const {
@@ -60,8 +61,8 @@ optim::Step StepSizes::of_part(double rate, std::size_t mine, std::size_t togeth
 
 std::string StepSizes::describe() const {
   if (minibatch_ == 0) return "";
-  const auto minibatch = static_cast<double>(minibatch_);
-  const double per_sample = rate_per_sample(initial_rate_, minibatch_), momentum = momentum_of(minibatch_);
+  const double minibatch = rows(minibatch_), per_sample = rate_per_row(initial_rate_, minibatch_),
+               momentum = momentum_of(minibatch_);
   std::string text = core::format("learning rate {:.4g} per sample, {:.4g} per minibatch of {}", per_sample,
                                   per_sample * minibatch, minibatch_);
   if (momentum > 0)

@@ -18,7 +18,9 @@ namespace paragrad::train {
 class StepSizes {
  public:
   /// Throws ConfigError: momentum outside [0, 1), time constant below 0.
-  explicit StepSizes(const Options& options);
+  /// rows_per_sample: where samples are sequences, what they are scored on, on average; rates, decay and time constants are
+  /// in such rows (frames).
+  explicit StepSizes(const Options& options, double rows_per_sample = 1);
 
   /// rate: the schedule's. samples: of the update, of all workers that share it.
   optim::Step of(double rate, std::size_t samples) const;
@@ -31,9 +33,11 @@ class StepSizes {
   std::string describe() const;
 
  private:
-  double rate_per_sample(double rate, std::size_t samples) const;
+  double rate_per_row(double rate, std::size_t samples) const;
   double momentum_of(std::size_t samples) const;
+  double rows(std::size_t samples) const { return rows_per_sample_ * static_cast<double>(samples); }
 
+  double rows_per_sample_;
   std::size_t minibatch_;  // as configured; 0: a block
   double initial_rate_;
   bool rate_per_minibatch_;

@@ -20,7 +20,9 @@ namespace {
 Result train_network(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
                      std::span<const float> initial) {
   const int holders = options.model_parallel;
-  if (holders == 1) return train(worker, options, source, network_learners(source.network, options), output, initial);
+  if (holders == 1)
+    return train(worker, options, source, network_learners(source.network, options, source.most_rows_per_sample()), output,
+                 initial);
   comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
   comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
   Trainer trainer(others, worker, options, source, split_learners(peers, source.network, options), output, initial);

@@ -19,9 +19,11 @@ class AddedInParts : public nn::Affine {
   AddedInParts(std::size_t in, std::size_t out, backend::Activation f, std::size_t parts)
       : Affine(in, out, f), parts_(parts) {}
 
-  void backward_input(backend::Device& device, std::size_t batch, std::span<const float> parameters,
-                      std::span<const float> delta, std::span<const float> x, backend::Activation f,
+  void backward_input(const nn::Pass& pass, std::span<const float> delta, backend::Activation f,
                       std::span<float> delta_below) const override {
+    backend::Device& device = pass.device;
+    const std::size_t batch = pass.rows;
+    const std::span<const float> parameters = pass.parameters, x = pass.x;
     if (!device.computes()) return;  // a lower bound of the work is asked for
     const std::size_t in = this->inputs(), out = outputs();
     std::vector<std::vector<float>> addends;

@@ -1,5 +1,6 @@
 #include "backend/cpu/losses.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "backend/cpu/vector.hpp"
@@ -55,6 +56,10 @@ LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, const std:
   LossSum total;
   for (std::size_t s = 0; s < batch; ++s) {
     float* row = logits + s * classes;
+    if (labels[s] == reference::no_label) {
+      std::fill_n(row, classes, 0.f);
+      continue;
+    }
     const std::size_t label = reference::class_of(labels[s], classes);
     const float largest = largest_of(classes, row);
     const bool right = is_first_largest(row, label, largest);

@@ -115,7 +115,10 @@ void bias_gradient(std::size_t batch, std::size_t out, const Real* dz, Real keep
   }
 }
 
-/// The label as an index; a label outside [0, classes) is a broken contract.
+/// Of a row that has no loss: its gradient is zero.
+inline constexpr std::int32_t no_label = -1;
+
+/// The label as an index; another label outside [0, classes) is a broken contract.
 inline std::size_t class_of(std::int32_t label, std::size_t classes) {
   if (label < 0 || static_cast<std::size_t>(label) >= classes) throw std::out_of_range("a label names no class");
   return static_cast<std::size_t>(label);
@@ -139,6 +142,10 @@ LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, const std:
   LossSum total;
   for (std::size_t s = 0; s < batch; ++s) {
     Real* row = logits + s * classes;
+    if (labels[s] == no_label) {
+      std::fill_n(row, classes, Real(0));
+      continue;
+    }
     const std::size_t label = class_of(labels[s], classes);
     const bool wrong = is_error(classes, label, row);
 
@@ -159,6 +166,10 @@ LossSum squared_error(std::size_t batch, std::size_t classes, const std::int32_t
   LossSum total;
   for (std::size_t s = 0; s < batch; ++s) {
     Real* row = y + s * classes;
+    if (labels[s] == no_label) {
+      std::fill_n(row, classes, Real(0));
+      continue;
+    }
     const std::size_t label = class_of(labels[s], classes);
     total.errors += is_error(classes, label, row);
     row[label] -= Real(1);

@@ -1,0 +1,50 @@
+#include "data/sequence_loader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace paragrad::data {
+
+SequenceLoader::SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
+                               std::shared_ptr<const Sequences> sequences)
+    : sequences_(std::move(sequences)), frames_(dataset, subset, prefetcher), dim_(dataset->info().dim) {}
+
+void SequenceLoader::prefetch(std::vector<std::uint32_t> sequences) {
+  std::vector<std::uint32_t> rows;
+  for (const std::uint32_t index : sequences)
+    for (std::uint32_t row = sequences_->at(index).begin; row < sequences_->at(index).end; ++row) rows.push_back(row);
+  frames_.prefetch(std::move(rows));
+  incoming_ = std::move(sequences);
+}
+
+void SequenceLoader::advance() {
+  frames_.advance();
+  current_ = std::exchange(incoming_, {});
+  position_ = 0;
+}
+
+Batch SequenceLoader::next(std::size_t at_most) {
+  const auto sequences = std::span<const std::uint32_t>(current_).subspan(position_);
+  const auto taken = sequences.first(std::min(at_most, sequences.size()));
+  position_ += taken.size();
+  packing_ = pack(*sequences_, taken);
+  const std::size_t frames = packing_.from.size();
+  if (frames == 0) return {};
+  const Batch flat = frames_.next(frames);
+  if (features_.size() < frames * dim_) features_ = core::host_arena(frames * dim_);
+  labels_.resize(frames);
+  rows_.resize(frames);
+  for (std::size_t i = 0; i < frames; ++i) {
+    const std::size_t from = packing_.from[i];
+    std::ranges::copy(flat.features.subspan(from * dim_, dim_), features_.span().subspan(i * dim_).begin());
+    labels_[i] = packing_.has_loss[i] ? flat.labels[from] : no_label;
+    rows_[i] = flat.rows[from];
+  }
+  return {.features = features_.span().first(frames * dim_),
+          .labels = labels_,
+          .rows = rows_,
+          .active = packing_.active,
+          .frames_with_loss = packing_.scored};
+}
+
+}  // namespace paragrad::data

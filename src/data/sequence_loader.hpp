@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/arena.hpp"
+#include "data/loader.hpp"
+#include "data/sequences.hpp"
+
+namespace paragrad::data {
+
+/// A Loader whose samples are sequences: minibatches are their frames, packed as Packing says; frames that are context have
+/// no label.
+class SequenceLoader {
+ public:
+  SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
+                 std::shared_ptr<const Sequences> sequences);
+
+  void prefetch(std::vector<std::uint32_t> sequences);  ///< indices; at most one list ahead of the current
+  void advance();
+  Batch next(std::size_t at_most);  ///< sequences
+  double waited_s() const { return frames_.waited_s(); }
+
+ private:
+  std::shared_ptr<const Sequences> sequences_;
+  Loader frames_;
+  std::size_t dim_;
+  std::vector<std::uint32_t> current_, incoming_;
+  std::size_t position_ = 0;  // in the current list
+  Packing packing_;
+  core::Arena features_;
+  std::vector<std::int32_t> labels_;
+  std::vector<std::uint32_t> rows_;
+};
+
+}  // namespace paragrad::data

@@ -1,0 +1,86 @@
+// Training of recurrent models on sequences and on chunks of them.
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "support.hpp"
+
+using namespace paragrad;
+using test::SmallTask;
+
+namespace {
+
+struct RecurrentTask : SmallTask {
+  explicit RecurrentTask(const std::string& chunks) {
+    options.model = "8-blstm10-6";
+    options.chunks = chunks;
+    options.minibatch = 4;
+    options.blocks = 2;
+    options.sweeps = 3;
+    options.schedule.initial_rate = 0.3;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("recurrent models learn from sequences, and scores are per frame", "[train]") {
+  const std::string chunks = GENERATE("whole", "3-8+3");
+  RecurrentTask task(chunks);
+  task.options.strategy = "sgd";
+  task.options.sweeps = 1;
+  const train::Result first = task.simulate(1);
+  task.options.sweeps = 20;
+  const train::Result trained = task.simulate(1);
+  CHECK(first.samples == 613);
+  CHECK(trained.samples == 20 * 613);
+  CHECK(first.valid.loss < std::log(6.) * 1.2);
+  CHECK(trained.valid.loss < 0.9 * first.valid.loss);
+  CHECK(trained.valid.error < 0.6);
+}
+
+TEST_CASE("a chunk that is longer than every sequence trains as whole sequences do", "[train]") {
+  RecurrentTask whole("whole"), long_chunks("5-64+7");
+  CHECK(whole.simulate(1).parameters_sha256 == long_chunks.simulate(1).parameters_sha256);
+}
+
+TEST_CASE("workers share minibatches of sequences without a change of the result", "[train]") {
+  RecurrentTask task("3-8+3");
+  task.options.strategy = "data_parallel";
+  task.options.splits = 3;
+  const train::Result one = task.simulate(1), three = task.simulate(3);
+  CHECK(one.samples == three.samples);
+  CHECK(three.valid.loss == Approx(one.valid.loss).epsilon(1e-3));
+}
+
+TEST_CASE("recurrent models are trained under block strategies, the same every time", "[train]") {
+  const std::string strategy = GENERATE("bmuf", "model_averaging", "async_sgd");
+  RecurrentTask task("3-8+3");
+  task.options.strategy = strategy;
+  task.options.minibatch = 2;
+  const train::Result once = task.simulate(3), again = task.simulate(3);
+  CHECK(once.parameters_sha256 == again.parameters_sha256);
+  CHECK(once.samples == 3 * 613);
+}
+
+TEST_CASE("a timing run of chunks counts as many as there are, and whole sequences need their file", "[train]") {
+  RecurrentTask task("3-8+3");
+  task.options.strategy = "bmuf";
+  const auto samples = task.simulate(2, sim::free_platform(2), {.device = "meta"}).samples;
+  CHECK(samples == 3 * ((613 + 7) / 8) * 8);
+  task.options.chunks = "whole";
+  CHECK_THROWS_AS(task.simulate(2, sim::free_platform(2), {.device = "meta"}), core::ConfigError);
+}
+
+TEST_CASE("what recurrent models cannot do is refused in one sentence", "[train]") {
+  RecurrentTask task("whole");
+  SECTION("two workers for one replica") {
+    task.options.model_parallel = 2;
+    CHECK_THROWS_AS(task.simulate(2), core::ConfigError);
+  }
+  SECTION("pretraining") {
+    task.options.pretraining.sweeps = 1;
+    CHECK_THROWS_AS(task.simulate(1), core::ConfigError);
+  }
+  SECTION("no way to cut") {
+    task.options.chunks = "half";
+    CHECK_THROWS_AS(task.simulate(1), core::ConfigError);
+  }
+}
