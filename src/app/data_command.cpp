@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 #include "app/command.hpp"
+#include "app/context.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -12,6 +11,7 @@
 #include "data/idx.hpp"
 #include "data/partition.hpp"
 #include "data/verify.hpp"
+#include "speech/fsdd_import.hpp"
 #include "speech/kaldi_import.hpp"
 
 namespace paragrad::app {
@@ -41,18 +41,10 @@ void add_import_idx(CLI::App& data) {
   command->callback([options] { print_written(data::import_idx(*options), options->out); });
 }
 
-/// "5+5": frames before and after.
-data::Context parse_context(const std::string& text) {
-  const auto plus = text.find('+');
-  data::Context context;
-  const auto number = [&](std::size_t begin, std::size_t end, std::size_t& value) {
-    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-    return error == std::errc() && stop == text.data() + end && value <= data::widest_context;
-  };
-  if (plus == std::string::npos || !number(0, plus, context.left) || !number(plus + 1, text.size(), context.right))
-    throw core::ConfigError(
-        core::format("--context '{}' is not two numbers of frames up to {}, as 5+5", text, data::widest_context));
-  return context;
+double parse_frame_shift(const std::string& text) {
+  const double shift_s = core::parse_quantity(text, core::Unit::time);
+  if (!(shift_s > 0)) throw core::ConfigError(core::format("--frame-shift '{}' must be above zero", text));
+  return shift_s;
 }
 
 struct ImportKaldiArguments {
@@ -64,9 +56,7 @@ struct ImportKaldiArguments {
 void import_kaldi(ImportKaldiArguments& arguments) {
   auto& options = arguments.options;
   options.context = parse_context(arguments.context);
-  options.frame_shift_s = core::parse_quantity(arguments.frame_shift, core::Unit::time);
-  if (!(options.frame_shift_s > 0))
-    throw core::ConfigError(core::format("--frame-shift '{}' must be above zero", arguments.frame_shift));
+  options.frame_shift_s = parse_frame_shift(arguments.frame_shift);
   const auto imported = speech::import_kaldi(options);
   print_written(imported.info, options.out);
   if (options.skip_missing)
@@ -101,6 +91,33 @@ void add_import_kaldi(CLI::App& data) {
   command->add_option("--classes", options.classes, "number of classes (0: largest training label + 1)");
   command->add_option("--class-names", options.class_names, "file: a name for each class, one a line");
   command->callback([arguments] { import_kaldi(*arguments); });
+}
+
+struct ImportFsddArguments {
+  speech::ImportFsddOptions options;
+  std::string context = "0+0";
+  std::string frame_shift = "10ms";
+};
+
+void add_import_fsdd(CLI::App& data) {
+  CLI::App* command =
+      data.add_subcommand("import-fsdd", "recordings of spoken digits (FSDD) to a data file, as a flat start");
+  auto arguments = std::make_shared<ImportFsddArguments>();
+  auto& options = arguments->options;
+  command->add_option("--recordings", options.recordings, "folder of files like 7_jackson_32.wav")->required();
+  command->add_option("--out", options.out, "data file to write")->required();
+  command->add_option("--states", options.states, "of each digit");
+  command->add_option("--test", options.test, "recordings with an index below are the test set");
+  command->add_option("--valid", options.valid, "so many indices behind them the validation set");
+  command->add_option("--bins", options.bins, "mel filters");
+  command->add_option("--deltas", options.deltas, "derivatives of them, added")->check(CLI::Range(0, 4));
+  command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
+  command->add_option("--frame-shift", arguments->frame_shift, "from frame to frame");
+  command->callback([arguments] {
+    arguments->options.context = parse_context(arguments->context);
+    arguments->options.frame_shift_s = parse_frame_shift(arguments->frame_shift);
+    print_written(speech::import_fsdd(arguments->options), arguments->options.out);
+  });
 }
 
 void add_generate(CLI::App& data) {
@@ -193,6 +210,7 @@ int data_command(std::span<char*> argv) {
   parser->require_subcommand(1);
   add_import_idx(*parser);
   add_import_kaldi(*parser);
+  add_import_fsdd(*parser);
   add_generate(*parser);
   add_partition(*parser);
   add_info(*parser);

@@ -1,4 +1,5 @@
 #include "app/command.hpp"
+#include "app/scoring.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
@@ -7,16 +8,6 @@
 #include "train/train.hpp"
 
 namespace paragrad::app {
-namespace {
-
-data::Subset parse_subset(const std::string& name) {
-  std::vector<std::string> known(data::subset_names.begin(), data::subset_names.end());
-  for (std::size_t i = 0; i < known.size(); ++i)
-    if (known[i] == name) return static_cast<data::Subset>(i);
-  throw core::unknown_name("subset", name, known);
-}
-
-}  // namespace
 
 int evaluate_command(std::span<char*> argv) {
   std::string path, subset = "test", device_name = "cpu";

@@ -73,9 +73,10 @@ std::span<float> Model::outputs_of(std::size_t layer, std::size_t batch) {
   return activations_.span().subspan(activation_starts_[layer], batch * layers()[layer]->outputs());
 }
 
-void Model::forward(std::span<const float> parameters, const data::Batch& batch) {
+std::span<const float> Model::forward(std::span<const float> parameters, const data::Batch& batch) {
   if (batch.size() > max_batch_) throw std::logic_error("a minibatch is larger than the model was made for");
   for (std::size_t l = 0; l < layers().size(); ++l) layers()[l]->forward(pass(l, parameters, batch));
+  return outputs_of(layers().size() - 1, batch.size());
 }
 
 Pass Model::pass(std::size_t layer, std::span<const float> parameters, const data::Batch& batch) {

@@ -55,8 +55,9 @@ class Model {
 
   void initialise(std::uint64_t seed, std::span<float> parameters) const { nn::initialise(layers(), seed, parameters); }
 
-  /// Computes the outputs of a minibatch of at most max_batch samples. The batch's features are used again by backward().
-  void forward(std::span<const float> parameters, const data::Batch& batch);
+  /// Computes the outputs of a minibatch of at most max_batch samples, [rows][outputs()], before any softmax; they last
+  /// until loss() or the next pass. The batch's features are used again by backward().
+  std::span<const float> forward(std::span<const float> parameters, const data::Batch& batch);
 
   /// Loss of the outputs just computed; turns them into its gradient.
   backend::LossSum loss(Loss kind, const data::Batch& batch);

@@ -1,0 +1,39 @@
+#include "app/context.hpp"
+#include "app/scoring.hpp"
+#include "core/format.hpp"
+#include "data/relabel.hpp"
+
+namespace paragrad::app {
+
+int align_command(std::span<char*> argv) {
+  ScoringArguments arguments;
+  std::string out, context;
+  const auto parser = make_parser(
+      "paragrad align", "Labels each frame anew by the best path through the states of its utterance's words (Viterbi).");
+  add_scoring_options(*parser, arguments);
+  parser->add_option("--out", out, "data file to write")->required();
+  parser->add_option("--context", context,
+                     "of the new file: frames left and right seen with each, as 5+5 (default: as before)");
+  if (const auto code = parse(*parser, argv)) return *code;
+
+  const Scorer scorer(arguments);
+  data::Labels labels;
+  std::size_t changed = 0, frames = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    for (const auto& utterance : scorer.score(static_cast<data::Subset>(i))) {
+      const auto states = scorer.words().states_of(scorer.words().words_in(utterance.labels));
+      const auto path = speech::align(utterance.scores, states);
+      for (std::size_t t = 0; t < path.size(); ++t) changed += path[t] != utterance.labels[t];
+      frames += path.size();
+      labels[i].insert(labels[i].end(), path.begin(), path.end());
+    }
+  const auto info =
+      data::relabel(scorer.dataset(), labels, context.empty() ? scorer.dataset().info().context : parse_context(context),
+                    out, "realigned");
+  fmt::print("{}: {:.2f} % of {} frames have another label\n", out,
+             100 * static_cast<double>(changed) / static_cast<double>(frames), frames);
+  fmt::print("content sha256 {}\n", info.content_sha256);
+  return success;
+}
+
+}  // namespace paragrad::app

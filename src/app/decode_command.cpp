@@ -1,0 +1,61 @@
+#include "app/scoring.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+std::string names_of(const speech::WordModels& models, const std::vector<std::size_t>& words) {
+  std::string text;
+  for (const std::size_t word : words) text += (text.empty() ? "" : " ") + models.word(word).name;
+  return text;
+}
+
+bool is_loop(const std::string& grammar) {
+  if (grammar == "one" || grammar == "loop") return grammar == "loop";
+  throw core::unknown_name("grammar", grammar, {"one", "loop"});
+}
+
+}  // namespace
+
+int decode_command(std::span<char*> argv) {
+  ScoringArguments arguments;
+  std::string subset = "test", grammar_name = "one";
+  speech::Grammar grammar;
+  bool show = false;
+  const auto parser =
+      make_parser("paragrad decode", "Finds the words of utterances by the best path (Viterbi), and counts the errors.");
+  add_scoring_options(*parser, arguments);
+  parser->add_option("--subset", subset, "train, valid or test");
+  parser->add_option("--grammar", grammar_name, "one word to an utterance, or a loop of words");
+  parser->add_option("--insertion-score", grammar.insertion_score,
+                     "added to the score for each word; below zero: fewer words");
+  parser->add_flag("--show-errors", show, "a line for each utterance in error");
+  if (const auto code = parse(*parser, argv)) return *code;
+
+  grammar.loop = is_loop(grammar_name);
+  const data::Subset which = parse_subset(subset);
+  const Scorer scorer(arguments);
+  speech::WordErrors sum;
+  std::size_t frame_errors = 0, frames = 0;
+  for (const auto& utterance : scorer.score(which)) {
+    const auto said = scorer.words().words_in(utterance.labels);
+    const auto found = speech::decode(utterance.scores, scorer.words(), grammar);
+    const auto errors = speech::word_errors(said, found);
+    sum += errors;
+    frame_errors += utterance.frame_errors;
+    frames += utterance.labels.size();
+    if (show && errors.errors() > 0)
+      fmt::print("{}: {}, found {}\n", utterance.name, names_of(scorer.words(), said), names_of(scorer.words(), found));
+  }
+  const auto& info = scorer.dataset().info();
+  if (frames == 0) throw core::ConfigError(core::format("'{}' has no utterances in its subset '{}'", info.path, subset));
+  fmt::print(
+      "{} of {} after sweep {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
+      "%\n",
+      subset, info.name, scorer.sweep(), 100 * sum.rate(), sum.errors(), sum.words, sum.substitutions, sum.deletions,
+      sum.insertions, 100 * static_cast<double>(frame_errors) / static_cast<double>(frames));
+  return success;
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,73 @@
+#include "app/scoring.hpp"
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+#include "train/posteriors.hpp"
+
+namespace paragrad::app {
+namespace {
+
+train::Source open(const ScoringArguments& arguments, const train::Checkpoint& checkpoint) {
+  train::Options options = arguments.options;
+  options.model = checkpoint.model;
+  return train::open_evaluation(options);
+}
+
+std::size_t most(std::span<const float> values) {
+  return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+}
+
+}  // namespace
+
+void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
+  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
+  parser.add_option("--data", arguments.options.data, "data file whose classes are states of words")->required();
+  parser.add_option("--chunks", arguments.options.chunks,
+                    "recurrent models go over chunks like 21-64+21, or whole sequences");
+  parser.add_option("--prior-scale", arguments.prior_scale,
+                    "how much of the classes' log priors in the training set is taken from the log posteriors");
+  parser.add_option("--device", arguments.device, "device to compute on");
+}
+
+data::Subset parse_subset(const std::string& name) {
+  std::vector<std::string> known(data::subset_names.begin(), data::subset_names.end());
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (known[i] == name) return static_cast<data::Subset>(i);
+  throw core::unknown_name("subset", name, known);
+}
+
+Scorer::Scorer(const ScoringArguments& arguments)
+    : arguments_(arguments),
+      checkpoint_(train::read_checkpoint(arguments.checkpoint)),
+      source_(open(arguments, checkpoint_)),
+      words_(source_.info.class_names),
+      device_(backend::make_device(arguments.device)) {
+  for (std::size_t i = 0; i < 3; ++i)
+    if (source_.info.samples[i] > 0 && source_.info.sequences[i] == 0)
+      throw core::ConfigError("the data file '" + source_.info.path + "' does not say where utterances begin");
+}
+
+std::vector<Scorer::Utterance> Scorer::score(data::Subset subset) const {
+  const auto posteriors = train::log_posteriors(*device_, source_, checkpoint_.parameters, subset);
+  const auto priors = train::log_priors(dataset());
+  const auto offsets = dataset().offsets(subset);
+  const auto names = dataset().utterances(subset);
+  const std::size_t classes = words_.classes();
+  std::vector<Utterance> result;
+  for (std::size_t u = 0; u + 1 < offsets.size(); ++u) {
+    const auto begin = static_cast<std::size_t>(offsets[u]), frames = static_cast<std::size_t>(offsets[u + 1]) - begin;
+    Utterance utterance{names.empty() ? std::string_view{} : names[u], {}, {frames, classes}};
+    for (std::size_t t = 0; t < frames; ++t) {
+      const auto row = std::span(posteriors).subspan((begin + t) * classes, classes);
+      utterance.labels.push_back(dataset().label(subset, begin + t));
+      utterance.frame_errors += most(row) != static_cast<std::size_t>(utterance.labels.back());
+      for (std::size_t k = 0; k < classes; ++k)
+        utterance.scores.row(t)[k] = static_cast<float>(row[k] - arguments_.prior_scale * priors[k]);
+    }
+    result.push_back(std::move(utterance));
+  }
+  return result;
+}
+
+}  // namespace paragrad::app

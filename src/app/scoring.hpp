@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/command.hpp"
+#include "speech/viterbi.hpp"
+#include "train/checkpoint.hpp"
+#include "train/source.hpp"
+
+namespace paragrad::app {
+
+/// Options that `align` and `decode` share.
+struct ScoringArguments {
+  std::string checkpoint;
+  train::Options options;  // data, chunks
+  std::string device = "cpu";
+  double prior_scale = 1;
+};
+
+void add_scoring_options(CLI::App& parser, ScoringArguments& arguments);
+
+/// Who makes scores for hidden Markov models of words out of a data file's frames: a network, divided by the shares of the
+/// classes among the file's training labels.
+class Scorer {
+ public:
+  /// Throws ConfigError for a model that does not fit the data, or data that are no utterances of words.
+  explicit Scorer(const ScoringArguments& arguments);
+
+  const data::Dataset& dataset() const { return *source_.dataset; }
+  const speech::WordModels& words() const { return words_; }
+  std::uint64_t sweep() const { return checkpoint_.sweep; }
+
+  /// An utterance of a subset: its labels, and its log posteriors minus prior_scale times the log priors.
+  struct Utterance {
+    std::string_view name;  ///< empty: none known
+    std::vector<std::int32_t> labels;
+    speech::Scores scores;
+    std::size_t frame_errors = 0;  ///< where the most probable class is not the label
+  };
+  std::vector<Utterance> score(data::Subset subset) const;
+
+ private:
+  const ScoringArguments& arguments_;
+  train::Checkpoint checkpoint_;
+  train::Source source_;
+  speech::WordModels words_;
+  std::unique_ptr<backend::Device> device_;
+};
+
+data::Subset parse_subset(const std::string& name);  ///< throws ConfigError
+
+}  // namespace paragrad::app

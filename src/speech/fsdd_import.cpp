@@ -1,0 +1,138 @@
+#include "speech/fsdd_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/sha256.hpp"
+#include "data/writer.hpp"
+#include "speech/deltas.hpp"
+#include "speech/normalise.hpp"
+#include "speech/viterbi.hpp"
+#include "speech/wav.hpp"
+#include "speech/word_models.hpp"
+
+namespace paragrad::speech {
+namespace {
+
+constexpr std::array<std::string_view, 10> digit_names{"zero", "one", "two",   "three", "four",
+                                                       "five", "six", "seven", "eight", "nine"};
+
+struct Recording {
+  std::string speaker;
+  std::size_t digit = 0;
+  std::size_t index = 0;
+  std::string path{};
+  Features features{};
+
+  auto order() const { return std::tie(speaker, digit, index); }
+  std::string name() const { return core::format("{}_{}_{}", digit, speaker, index); }
+};
+
+/// Of "7_jackson_32.wav"; nothing for other names.
+std::optional<Recording> parse_name(const std::filesystem::path& path) {
+  const std::string name = path.stem().string();
+  const auto first = name.find('_'), last = name.rfind('_');
+  if (path.extension() != ".wav" || first != 1 || last <= first + 1 || name[0] < '0' || name[0] > '9') return {};
+  Recording recording{name.substr(2, last - 2), static_cast<std::size_t>(name[0] - '0')};
+  const auto* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + last + 1, end, recording.index);
+  if (error != std::errc() || stop != end) return {};
+  recording.path = path.string();
+  return recording;
+}
+
+std::vector<Recording> list(const std::string& folder) {
+  if (!std::filesystem::is_directory(folder)) throw core::ConfigError(core::format("there is no folder '{}'", folder));
+  std::vector<Recording> all;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (auto recording = parse_name(entry.path())) all.push_back(std::move(*recording));
+  if (all.empty())
+    throw core::ConfigError(core::format("'{}' has no recordings that are called as 7_jackson_32.wav", folder));
+  std::ranges::sort(all, {}, &Recording::order);
+  return all;
+}
+
+Features features_of(const Recording& recording, const ImportFsddOptions& options) {
+  const Wave wave = read_wav(recording.path);
+  FbankOptions fbank{.frame = {}, .bins = options.bins};
+  fbank.frame.sample_rate = wave.sample_rate;
+  fbank.frame.shift_s = options.frame_shift_s;
+  Features features = Fbank(fbank)(wave.samples);
+  if (features.rows < options.states)
+    throw core::ConfigError(core::format("'{}' has {} frames, too few for the {} states of a word", recording.path,
+                                         features.rows, options.states));
+  if (options.deltas > 0) features = add_deltas(features, options.deltas);
+  FeatureStatistics statistics(features.columns);
+  statistics.add(features);
+  statistics.normalise(features);
+  return features;
+}
+
+/// One digest for all: of lines "digest  file".
+std::string digest_of(const std::vector<Recording>& all) {
+  std::string lines;
+  for (const auto& recording : all)
+    lines += core::format("{}  {}.wav\n", core::sha256_of_file(recording.path), recording.name());
+  return core::sha256(std::as_bytes(std::span(lines)));
+}
+
+data::DatasetInfo describe(const std::vector<Recording>& all, const ImportFsddOptions& options) {
+  data::DatasetInfo info;
+  info.name = "speech-digits";
+  info.source = core::format("{} recordings of the Free Spoken Digit Dataset", all.size());
+  info.licence = "CC BY-SA 4.0";
+  info.source_sha256 = {core::format("recordings: {}", digest_of(all))};
+  info.context = options.context;
+  info.dim = all.front().features.columns * info.context.frames();
+  info.class_names = WordModels::class_names(digit_names, options.states);
+  info.classes = info.class_names.size();
+  info.frame_shift_s = options.frame_shift_s;
+  return info;
+}
+
+data::Subset subset_of(const Recording& recording, const ImportFsddOptions& options) {
+  if (recording.index < options.test) return data::Subset::test;
+  return recording.index < options.test + options.valid ? data::Subset::valid : data::Subset::train;
+}
+
+void write(data::DatasetWriter& writer, data::Subset subset, const std::vector<Recording>& all, const WordModels& models,
+           const ImportFsddOptions& options) {
+  std::size_t frames = 0;
+  for (const auto& recording : all)
+    if (subset_of(recording, options) == subset) frames += recording.features.rows;
+  if (subset == data::Subset::train && frames == 0)
+    throw core::ConfigError(core::format("'{}' has no recordings for training: their indices begin at {}",
+                                         options.recordings, options.test + options.valid));
+  writer.begin(subset, frames);
+  for (const auto& recording : all) {
+    if (subset_of(recording, options) != subset) continue;
+    const auto states = models.states_of(std::array{recording.digit});
+    const auto labels = align_uniformly(states, recording.features.rows);
+    writer.append(std::span<const float>(recording.features.values), std::span<const std::int32_t>(labels));
+    writer.end_sequence(recording.name(), recording.speaker);
+  }
+}
+
+}  // namespace
+
+data::DatasetInfo import_fsdd(const ImportFsddOptions& options) {
+  if (options.states == 0) throw core::ConfigError("a word needs at least one state");
+  auto all = list(options.recordings);
+  for (auto& recording : all) recording.features = features_of(recording, options);
+  const auto info = describe(all, options);
+  const WordModels models(info.class_names);
+  data::DatasetWriter writer(options.out, info);
+  for (const auto subset : {data::Subset::train, data::Subset::valid, data::Subset::test})
+    write(writer, subset, all, models, options);
+  return writer.finish();
+}
+
+}  // namespace paragrad::speech

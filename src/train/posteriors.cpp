@@ -1,0 +1,69 @@
+#include "train/posteriors.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/sequence_loader.hpp"
+
+namespace paragrad::train {
+namespace {
+
+void log_softmax(std::span<const float> logits, std::span<float> out) {
+  const double most = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float x : logits) sum += std::exp(static_cast<double>(x) - most);
+  const double log_sum = most + std::log(sum);
+  for (std::size_t k = 0; k < logits.size(); ++k) out[k] = static_cast<float>(static_cast<double>(logits[k]) - log_sum);
+}
+
+/// All samples of a subset in the order of the file.
+template <class Loader>
+void for_each_batch(Loader loader, std::size_t samples, std::size_t together, const auto& use) {
+  std::vector<std::uint32_t> all(samples);
+  std::iota(all.begin(), all.end(), 0u);
+  loader.prefetch(std::move(all));
+  loader.advance();
+  for (auto batch = loader.next(together); batch.size() > 0; batch = loader.next(together)) use(batch);
+}
+
+}  // namespace
+
+std::vector<float> log_posteriors(backend::Device& device, const Source& source, std::span<const float> parameters,
+                                  data::Subset subset) {
+  if (!device.computes()) throw std::logic_error("posteriors need a device that computes");
+  const std::size_t together = source.has_sequences() ? 16 : 256, classes = source.info.classes;
+  nn::Model model(device, {source.network, &source.network->layers}, together * source.most_rows_per_sample());
+  if (parameters.size() != model.parameter_count())
+    throw core::ConfigError(
+        core::format("the checkpoint has {} parameters, but its model {}", parameters.size(), model.parameter_count()));
+  core::Arena own = device.allocate(parameters.size());
+  std::ranges::copy(parameters, own.span().begin());
+  std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);
+  const auto use = [&](const data::Batch& batch) {
+    const auto outputs = model.forward(own.span(), batch);
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      if (batch.labels[i] != data::no_label)
+        log_softmax(outputs.subspan(i * classes, classes), std::span(result).subspan(batch.rows[i] * classes, classes));
+  };
+  if (source.has_sequences())
+    for_each_batch(data::SequenceLoader(source.dataset, subset, *source.prefetcher, source.sequences_of(subset)),
+                   source.samples(subset), together, use);
+  else
+    for_each_batch(data::Loader(source.dataset, subset, *source.prefetcher), source.samples(subset), together, use);
+  return result;
+}
+
+std::vector<double> log_priors(const data::Dataset& dataset) {
+  std::vector<double> counts(dataset.info().classes, 0), priors;
+  for (std::size_t i = 0; i < dataset.info().samples[0]; ++i)
+    ++counts[static_cast<std::size_t>(dataset.label(data::Subset::train, i))];
+  for (double& count : counts) count = std::max(count, 1.0);
+  const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
+  for (const double count : counts) priors.push_back(std::log(count / all));
+  return priors;
+}
+
+}  // namespace paragrad::train

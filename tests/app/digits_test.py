@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Spoken digits from recordings to words: the recipe of the data file on sounds made here, a rising or falling tone per digit."""
+
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+import unittest
+import wave
+
+from paragrad_cli import PROGRAM, ROOT, FolderTest, run
+
+RATE = 8000
+
+
+def sound(digit: int, seed: int) -> bytes:
+    """A glide from a pitch to another that together tell the digit, with noise, of 0.2 to 0.4 s."""
+    draw = random.Random(1000 * digit + seed)
+    length = draw.randrange(RATE // 5, 2 * RATE // 5)
+    begin, end = 300 + 250 * digit, 300 + 250 * ((digit + 3) % 10)
+    phase, samples = 0.0, []
+    for t in range(length):
+        phase += 2 * math.pi * (begin + (end - begin) * t / length) * draw.uniform(0.98, 1.02) / RATE
+        samples.append(int(6000 * math.sin(phase) + draw.uniform(-1500, 1500)))
+    return struct.pack(f"<{length}h", *samples)
+
+
+class Digits(FolderTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        recordings = cls.folder / "recordings"
+        recordings.mkdir()
+        for digit in range(10):
+            for index in range(18):
+                with wave.open(str(recordings / f"{digit}_anna_{index}.wav"), "wb") as file:
+                    file.setparams((1, 2, RATE, 0, "NONE", ""))
+                    file.writeframes(sound(digit, index))
+        (recordings / "notes.txt").write_text("not a recording")
+        cls.recordings, cls.data = recordings, cls.folder / "digits.h5"
+        cls.made = subprocess.run(["sh", str(ROOT / "data/speech-digits.sh"), str(cls.data)], capture_output=True, text=True,
+                                  env={**os.environ, "PARAGRAD": PROGRAM, "FSDD_DIR": str(cls.folder)}, timeout=120)
+
+    def word_error(self, result: subprocess.CompletedProcess) -> float:
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return float(re.search(r"word error ([0-9.]+) %", result.stdout).group(1))
+
+    def test_the_recipe_aligns_and_a_network_of_either_kind_finds_the_digits(self):
+        self.assertEqual(self.made.returncode, 0, self.made.stderr)
+        self.assertEqual(run("data", "verify", self.data).returncode, 0)
+        self.assertEqual(len(re.findall(r"frames have another label", self.made.stdout)), 3)
+        for name, model, options in (("dense", "1320-64-60:relu", ["--minibatch", "64", "--learning-rate", "0.02"]),
+                                     ("recurrent", "1320-blstm16-60", ["--minibatch", "4", "--learning-rate", "0.05"])):
+            out = self.folder / name
+            trained = run("train", "--data", self.data, "--model", model, *options, "--sweeps", 8, "--quiet", "--out", out)
+            self.assertEqual(trained.returncode, 0, trained.stderr)
+            decoded = run("decode", out / "checkpoint.h5", "--data", self.data)
+            self.assertLessEqual(self.word_error(decoded), 4, decoded.stdout)
+            frame_error = re.search(r"test error ([0-9.]+ %)", trained.stdout).group(1)
+            self.assertIn(f"frame error {frame_error}", decoded.stdout)
+        chunked = run("decode", self.folder / "recurrent/checkpoint.h5", "--data", self.data, "--chunks", "10-10+10")
+        self.assertLessEqual(self.word_error(chunked), 10, chunked.stdout)
+        self.loops(self.folder / "dense/checkpoint.h5")
+
+    def loops(self, checkpoint):
+        few = run("decode", checkpoint, "--data", self.data, "--grammar", "loop", "--insertion-score", "-1000", "--show-errors")
+        many = run("decode", checkpoint, "--data", self.data, "--grammar", "loop", "--insertion-score", "1000", "--show-errors")
+        self.assertIn(" 0 inserted", few.stdout)
+        self.assertGreater(self.word_error(many), 100)
+        self.assertRegex(many.stdout, r"(?m)^3_anna_2: three, found \w+ \w+")
+
+    def test_what_cannot_be_read_or_does_not_fit_is_refused(self):
+        out = self.folder / "refused.h5"
+        self.assert_refused(run("data", "import-fsdd", "--recordings", self.folder / "none", "--out", out), "no folder")
+        self.assert_refused(run("data", "import-fsdd", "--recordings", self.folder, "--out", out), "no recordings")
+        self.assert_refused(run("data", "import-fsdd", "--recordings", self.recordings, "--states", 80, "--out", out), "too few")
+        self.assert_refused(run("data", "import-fsdd", "--recordings", self.recordings, "--test", 90, "--out", out), "for training")
+        frames, model = self.folder / "frames.h5", self.folder / "frames"
+        run("data", "generate", "--out", frames, "--samples", 200, "--valid", 0, "--test", 50, "--dim", 4, "--classes", 3)
+        trained = run("train", "--data", frames, "--model", "4-3", "--learning-rate", "0.1", "--sweeps", 1, "--quiet", "--out", model)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        checkpoint = model / "checkpoint.h5"
+        self.assert_refused(run("align", checkpoint, "--data", frames, "--out", out), "names of classes")
+        self.assert_refused(run("decode", checkpoint, "--data", self.data), "features")
+        self.assert_refused(run("decode", checkpoint, "--data", frames, "--grammar", "none"), "grammar", "loop")
+        self.assertFalse(out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
