@@ -9,6 +9,7 @@ BENCHES := bench_training bench_rbm bench_emulation bench_simulator bench_quanti
 MPI_BENCHES := bench_allreduce
 export PARAGRAD = $(PROGRAM)
 export MNIST_DIR
+export FSDD_DIR
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build program test demo bench calibrate-check experiments clean
@@ -51,7 +52,7 @@ bench: build ## measure training, allreduce and emulation on this machine
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict trainings, run them, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"
 
-# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated, generated-200k
+# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...)
 data-%: program
 	@data/$*.sh
 

@@ -22,8 +22,9 @@
 namespace paragrad::speech {
 namespace {
 
-constexpr std::array<std::string_view, 10> digit_names{"zero", "one", "two",   "three", "four",
-                                                       "five", "six", "seven", "eight", "nine"};
+std::array<std::string_view, 10> digit_names() {
+  return {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
+}
 
 struct Recording {
   std::string speaker;
@@ -92,7 +93,7 @@ data::DatasetInfo describe(const std::vector<Recording>& all, const ImportFsddOp
   info.source_sha256 = {core::format("recordings: {}", digest_of(all))};
   info.context = options.context;
   info.dim = all.front().features.columns * info.context.frames();
-  info.class_names = WordModels::class_names(digit_names, options.states);
+  info.class_names = WordModels::class_names(digit_names(), options.states);
   info.classes = info.class_names.size();
   info.frame_shift_s = options.frame_shift_s;
   return info;
