@@ -23,9 +23,7 @@ struct WindowVerdict {
 ///   contents   accumulates of all workers under shared locks, counting under exclusive ones, and tickets of fetch_add are
 ///              what they must be, in windows of odd lengths
 ///   rate       get against a message of the same length between the same two workers, accumulate against a message and its
-///              addition, the fastest of twenty each. Less than a tenth is refused: a fetch or push over messages costs a
-///              request, the same transfer and a server's attention, so windows pay where they are no slower than that, and
-///              never at a tenth. Reports of crawling windows speak of a hundredth
+///              addition, the fastest of twenty each. That is told, not refused: on a busy machine it says little
 ///   progress   whether a target that is outside of MPI is waited for. That is told, not refused: servers are inside
 ///   end        all of it within `limit_s`, or else the transport hangs
 ///
@@ -34,7 +32,6 @@ WindowVerdict check_windows(Worker& worker, double limit_s = 30);
 
 /// What came of the trial in figures: those of messages and of progress at worker 0 alone.
 struct WindowTrial {
-  static constexpr double least_share = 0.1;
   std::string wrong;     ///< with the contents, the same on all workers; or nothing
   double get_share = 1;  ///< of the rate of messages
   double accumulate_share = 1;

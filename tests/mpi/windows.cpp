@@ -68,7 +68,7 @@ void a_service_and_the_tasks_of_its_worker_share_a_window(comm::Worker& worker) 
 void the_check_finds_windows_right(comm::Worker& worker) {
   const comm::WindowVerdict verdict = comm::check_windows(worker);
   if (worker.rank() == 0) std::printf("%s\n", verdict.text.c_str());
-  hold(verdict.usable || verdict.text.find("too slow") != std::string::npos, verdict.text);
+  hold(verdict.usable, verdict.text);
 }
 
 void an_attempt_that_hangs_is_given_up(comm::Worker& worker) {
