@@ -62,9 +62,15 @@ TEST_CASE("a NaN or infinite output makes the loss NaN and the sample an error",
   CHECK(square.errors == 1);
 }
 
-TEST_CASE("a label outside the classes is refused", "[backend]") {
+TEST_CASE("a label outside the classes is refused; -1 has neither loss nor gradient", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
-  const std::int32_t label = GENERATE(-1, 3, 1000000);
+  std::vector<float> unlabelled{1, 2, 3};
+  const LossSum none = device->softmax_cross_entropy(1, 3, std::vector<std::int32_t>{-1}, unlabelled);
+  CHECK(none.loss == 0);
+  CHECK(none.errors == 0);
+  CHECK(unlabelled == std::vector<float>{0, 0, 0});
+
+  const std::int32_t label = GENERATE(-2, 3, 1000000);
   std::vector<float> z(3);
   CHECK_THROWS_AS(device->softmax_cross_entropy(1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
   CHECK_THROWS_AS(device->squared_error(1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);

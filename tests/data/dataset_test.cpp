@@ -83,7 +83,7 @@ TEST_CASE("the checksum depends on content and on what the network sees, not on 
 
 TEST_CASE("a file made by another tool, compressed and byte-swapped, opens and verifies", "[data]") {
   // Made by make_foreign.py with h5py: chunked gzip float32 big-endian features, big-endian labels, fixed-length text.
-  const auto path = (std::filesystem::path(__FILE__).parent_path() / "foreign.h5").string();
+  const std::string path = PARAGRAD_SOURCE "/tests/data/foreign.h5";
   const auto dataset = Dataset::open(path);
   CHECK(dataset->info().samples == std::array<std::size_t, 3>{6, 2, 0});
   CHECK(dataset->info().source == "make_foreign.py");
