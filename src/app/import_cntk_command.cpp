@@ -33,14 +33,6 @@ void refuse_losses(const CntkImport& import) {
     throw core::ConfigError(core::format("'{}' would lose something (--strict): {}", import.file, fmt::join(lost, "; ")));
 }
 
-void write(const std::string& path, const std::string& text) {
-  core::FileReplacement replacement(path);
-  std::ofstream file(replacement.temporary_path(), std::ios::binary);
-  if (!(file << text << std::flush)) throw core::ConfigError(core::format("cannot write '{}'", path));
-  file.close();
-  replacement.commit();
-}
-
 }  // namespace
 
 int import_cntk_command(std::span<char*> argv) {
@@ -59,7 +51,7 @@ int import_cntk_command(std::span<char*> argv) {
   if (arguments.out.empty())
     fmt::print("{}", import.toml());
   else
-    write(arguments.out, import.toml());
+    core::replace_file(arguments.out, [&](std::ostream& out) { out << import.toml(); });
   for (const auto& remark : import.remarks)
     fmt::print(stderr, "paragrad: {}:{}: {}\n", arguments.file, remark.line, remark.text);
   return success;

@@ -156,13 +156,7 @@ void Instruments::write(const metrics::RunFolder& folder, const char* clock) {
   timeline_.clock = clock;
   // Only now has the last message arrived.
   for (std::size_t i = 0; i < logs_.size(); ++i) timeline_.workers[i] = logs_[i]->take();
-  const std::string path = folder.file("timeline.json");
-  core::FileReplacement replacement(path);
-  std::ofstream out(replacement.temporary_path(), std::ios::binary);
-  metrics::write_trace(timeline_, out);
-  out.close();
-  if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", path));
-  replacement.commit();
+  core::replace_file(folder.file("timeline.json"), [&](std::ostream& out) { metrics::write_trace(timeline_, out); });
 }
 
 }  // namespace paragrad::app

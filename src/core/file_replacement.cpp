@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -120,6 +121,15 @@ void FileReplacement::commit() {
   auto folder = std::filesystem::path(target_).parent_path().string();
   const Descriptor directory{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (directory.value >= 0) (void)::fsync(directory.value);  // some file systems refuse; the rename stands anyway
+}
+
+void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+  FileReplacement replacement(path);
+  std::ofstream out(replacement.temporary_path(), std::ios::binary);
+  write(out);
+  out.close();
+  if (!out) throw ConfigError(format("cannot write '{}': is the disk full?", path));
+  replacement.commit();
 }
 
 }  // namespace paragrad::core

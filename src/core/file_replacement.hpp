@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <iosfwd>
 #include <string>
 
 namespace paragrad::core {
@@ -31,5 +33,8 @@ class FileReplacement {
   int descriptor_ = -1;
   bool committed_ = false;
 };
+
+/// All of a text file by what `write` puts out. Throws ConfigError, `path` being as it was.
+void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 }  // namespace paragrad::core

@@ -25,12 +25,7 @@ RunFolder::RunFolder(std::string path, Existing existing) : path_(std::move(path
 }
 
 void RunFolder::write(const std::string& name, const std::string& content) const {
-  core::FileReplacement replacement(file(name));
-  std::ofstream out(replacement.temporary_path(), std::ios::binary);
-  out << content;
-  out.close();
-  if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file(name)));
-  replacement.commit();
+  core::replace_file(file(name), [&](std::ostream& out) { out << content; });
 }
 
 void RunFolder::record(const core::Json& record) {

@@ -57,12 +57,9 @@ void StateStore::save(const SavedState& state, const std::string& name, int phas
 
 // Sets that are not the latest any more, and those that never were, can go.
 void StateStore::point_to(const std::string& name, int phase) const {
-  core::FileReplacement replacement(pointer_of(folder_));
-  std::ofstream out(replacement.temporary_path());
-  out << core::Json{{"set", name}, {"workers", worker_.size()}, {"phase", phase}}.dump() << "\n";
-  out.close();
-  if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", pointer_of(folder_)));
-  replacement.commit();
+  core::replace_file(pointer_of(folder_), [&](std::ostream& out) {
+    out << core::Json{{"set", name}, {"workers", worker_.size()}, {"phase", phase}}.dump() << "\n";
+  });
   for (const auto& entry : fs::directory_iterator(folder_))
     if (entry.is_directory() && entry.path().filename() != name) fs::remove_all(entry.path());
 }

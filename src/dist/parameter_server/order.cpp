@@ -56,19 +56,16 @@ Event read_event(std::istream& in, const std::string& path) {
 }  // namespace
 
 void write_orders(const std::string& path, const Orders& orders) {
-  core::FileReplacement replacement(path);
-  std::ofstream out(replacement.temporary_path());
   core::Json head{{"format", format_name}, {"version", format_version}, {"servers", orders.servers.size()}};
   for (const auto& [name, value] : orders.shape) head["run"].push_back({name, value});
-  out << head.dump() << "\n";
-  for (const auto& events : orders.servers) {
-    out << events.size() << "\n";
-    for (std::size_t i = 0; i < events.size(); ++i)
-      out << text_of(events[i]) << (i % events_per_line == events_per_line - 1 || i + 1 == events.size() ? "\n" : " ");
-  }
-  out.close();
-  if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", path));
-  replacement.commit();
+  core::replace_file(path, [&](std::ostream& out) {
+    out << head.dump() << "\n";
+    for (const auto& events : orders.servers) {
+      out << events.size() << "\n";
+      for (std::size_t i = 0; i < events.size(); ++i)
+        out << text_of(events[i]) << (i % events_per_line == events_per_line - 1 || i + 1 == events.size() ? "\n" : " ");
+    }
+  });
 }
 
 Orders read_orders(const std::string& path) {
