@@ -1,4 +1,3 @@
-#include "app/context.hpp"
 #include "app/scoring.hpp"
 #include "core/format.hpp"
 #include "data/relabel.hpp"
@@ -7,13 +6,11 @@ namespace paragrad::app {
 
 int align_command(std::span<char*> argv) {
   ScoringArguments arguments;
-  std::string out, context;
+  std::string out;
   const auto parser = make_parser(
       "paragrad align", "Labels each frame anew by the best path through the states of its utterance's words (Viterbi).");
   add_scoring_options(*parser, arguments);
   parser->add_option("--out", out, "data file to write")->required();
-  parser->add_option("--context", context,
-                     "of the new file: frames left and right seen with each, as 5+5 (default: as before)");
   if (const auto code = parse(*parser, argv)) return *code;
 
   const Scorer scorer(arguments);
@@ -27,9 +24,7 @@ int align_command(std::span<char*> argv) {
       frames += path.size();
       labels[i].insert(labels[i].end(), path.begin(), path.end());
     }
-  const auto info =
-      data::relabel(scorer.dataset(), labels, context.empty() ? scorer.dataset().info().context : parse_context(context),
-                    out, "realigned");
+  const auto info = data::relabel(scorer.dataset(), labels, out, "realigned");
   fmt::print("{}: {:.2f} % of {} frames have another label\n", out,
              100 * static_cast<double>(changed) / static_cast<double>(frames), frames);
   fmt::print("content sha256 {}\n", info.content_sha256);

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "app/command.hpp"
-#include "app/context.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -55,7 +54,7 @@ struct ImportKaldiArguments {
 
 void import_kaldi(ImportKaldiArguments& arguments) {
   auto& options = arguments.options;
-  options.context = parse_context(arguments.context);
+  options.context = data::parse_context(arguments.context);
   options.frame_shift_s = parse_frame_shift(arguments.frame_shift);
   const auto imported = speech::import_kaldi(options);
   print_written(imported.info, options.out);
@@ -114,7 +113,7 @@ void add_import_fsdd(CLI::App& data) {
   command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
   command->add_option("--frame-shift", arguments->frame_shift, "from frame to frame");
   command->callback([arguments] {
-    arguments->options.context = parse_context(arguments->context);
+    arguments->options.context = data::parse_context(arguments->context);
     arguments->options.frame_shift_s = parse_frame_shift(arguments->frame_shift);
     print_written(speech::import_fsdd(arguments->options), arguments->options.out);
   });

@@ -23,6 +23,7 @@ std::size_t most(std::span<const float> values) {
 void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
   parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
   parser.add_option("--data", arguments.options.data, "data file whose classes are states of words")->required();
+  parser.add_option("--context", arguments.options.context, "the network's, as 5+5, instead of the data file's");
   parser.add_option("--chunks", arguments.options.chunks,
                     "recurrent models go over chunks like 21-64+21, or whole sequences");
   parser.add_option("--prior-scale", arguments.prior_scale,

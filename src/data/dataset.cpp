@@ -119,6 +119,7 @@ struct Dataset::Mapping {
   }
 
   void load(const Hdf5File& file, std::size_t subset);
+  void see(const Context& context);
   void check_shape(const Hdf5File& file, const std::string& group, std::size_t subset, const Hdf5ArrayInfo& features,
                    const Hdf5ArrayInfo& labels);
   void load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset);
@@ -147,6 +148,16 @@ void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
     throw broken(file, core::format("its samples have a context, but {}/offsets is missing", group));
   load_names(file, group + "/utterances", info.sequences[subset], arrays.utterances);
   load_names(file, group + "/speakers", info.sequences[subset], arrays.speakers);
+}
+
+void Dataset::Mapping::see(const Context& context) {
+  for (std::size_t i = 0; i < subset_names.size(); ++i)
+    if (context != Context{} && info.samples[i] > 0 && info.sequences[i] == 0)
+      throw core::ConfigError(
+          core::format("the samples of '{}' ({}) are no frames of sequences, whose neighbours could be their context",
+                       info.path, subset_names[i]));
+  info.dim = info.frame_dim() * context.frames();
+  info.context = context;
 }
 
 void Dataset::Mapping::load_names(const Hdf5File& file, const std::string& name, std::size_t sequences, Array& names) {
@@ -197,9 +208,11 @@ void Dataset::Mapping::load_offsets(const Hdf5File& file, const std::string& nam
 Dataset::Dataset(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
 Dataset::~Dataset() = default;
 
-std::shared_ptr<const Dataset> Dataset::open(const std::string& path) {
+std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std::optional<Context>& context) {
   const auto file = Hdf5File::open(path);
-  return std::shared_ptr<const Dataset>(new Dataset(std::make_unique<Mapping>(file)));
+  auto mapping = std::make_unique<Mapping>(file);
+  if (context) mapping->see(*context);
+  return std::shared_ptr<const Dataset>(new Dataset(std::move(mapping)));
 }
 
 const DatasetInfo& Dataset::info() const { return mapping_->info; }

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "data/context.hpp"
 
 namespace paragrad::data {
 
@@ -15,16 +18,6 @@ enum class Subset : std::size_t { train, valid, test };
 inline constexpr std::array<std::string_view, 3> subset_names{"train", "valid", "test"};
 
 enum class FeatureType { uint8, float32 };
-
-/// The neighbours of a frame that a network sees with it: frames of the same sequence; beyond its ends the first and the
-/// last frame are repeated.
-struct Context {
-  std::size_t left = 0;
-  std::size_t right = 0;
-
-  std::size_t frames() const { return left + 1 + right; }
-  bool operator==(const Context&) const = default;
-};
 
 /// What a data file says of itself; see data/README.md for the format.
 struct DatasetInfo {
@@ -54,8 +47,9 @@ struct DatasetInfo {
 class Dataset {
  public:
   /// Reads the description and maps features and labels; cost independent of the number of samples.
-  /// Throws ConfigError: missing, truncated or foreign file, counts that do not match.
-  static std::shared_ptr<const Dataset> open(const std::string& path);
+  /// `context`: of samples, instead of the file's. Throws ConfigError: missing, truncated or foreign file, counts that do
+  /// not match, a context for samples that are no sequences.
+  static std::shared_ptr<const Dataset> open(const std::string& path, const std::optional<Context>& context = {});
 
   ~Dataset();
   Dataset(const Dataset&) = delete;

@@ -147,6 +147,23 @@ Partition Partition::of_utterances(std::span<const std::int64_t> offsets, std::s
   return partition;
 }
 
+Partition Partition::of_pieces(std::span<const std::uint32_t> begins) const {
+  if (!whole_utterances_ || !has_rows()) throw std::logic_error("Partition::of_pieces: splits that are not of utterances");
+  constexpr std::uint32_t first_step = 2;  // of the streams: those before order samples and utterances
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint64_t> starts{0};
+  for (std::size_t split = 0; split < workers_ * blocks_; ++split) {
+    std::vector<std::uint32_t> pieces;
+    for (const std::uint32_t row : rows({start(split), start(split + 1)}))
+      if (const auto found = std::ranges::lower_bound(begins, row); found != begins.end() && *found == row)
+        pieces.push_back(static_cast<std::uint32_t>(found - begins.begin()));
+    const core::RandomStream stream(seed_, core::Purpose::partition, first_step + static_cast<std::uint32_t>(split));
+    for (const std::uint32_t i : stream.permutation(static_cast<std::uint32_t>(pieces.size()))) order.push_back(pieces[i]);
+    starts.push_back(order.size());
+  }
+  return {std::move(order), std::move(starts), begins.size(), workers_, blocks_, seed_};
+}
+
 Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed) {
   check_counts(samples, workers, blocks);
   return {{}, {}, samples, workers, blocks, seed};

@@ -28,6 +28,11 @@ class Partition {
   static Partition of_utterances(std::span<const std::int64_t> offsets, std::size_t workers, std::size_t blocks,
                                  std::uint64_t seed);
 
+  /// The same splits of whole utterances, by pieces of these: `begins` are the first rows of all pieces, rising, and no
+  /// piece goes beyond its utterance. Pieces are the samples then, in their places a split's pieces in a random order keyed
+  /// by the partition's seed: neighbouring ones are alike. Throws std::logic_error for splits that are not of utterances.
+  Partition of_pieces(std::span<const std::uint32_t> begins) const;
+
   /// The same splits by their sizes, without rows: for runs that count and never read. Costs no memory, whatever the number
   /// of samples.
   static Partition of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);

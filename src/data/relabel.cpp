@@ -38,11 +38,8 @@ void write(const Dataset& dataset, Subset subset, std::span<const std::int32_t> 
 
 }  // namespace
 
-DatasetInfo relabel(const Dataset& dataset, const Labels& labels, const Context& context, const std::string& out,
-                    const std::string& note) {
+DatasetInfo relabel(const Dataset& dataset, const Labels& labels, const std::string& out, const std::string& note) {
   DatasetInfo info = dataset.info();
-  info.dim = info.frame_dim() * context.frames();
-  info.context = context;
   if (!note.empty()) info.source += (info.source.empty() ? "" : "; ") + note;
   DatasetWriter writer(out, info);
   for (std::size_t i = 0; i < labels.size(); ++i) {

@@ -63,6 +63,12 @@ void Sequences::add(const Sequence& sequence) {
   longest_ = std::max(longest_, sequence.frames());
 }
 
+std::vector<std::uint32_t> Sequences::begins() const {
+  std::vector<std::uint32_t> rows;
+  for (const Sequence& sequence : all_) rows.push_back(sequence.scored_begin);
+  return rows;
+}
+
 std::size_t Sequences::scored(std::size_t first) const {
   return static_cast<std::size_t>(scored_before_[std::min(first, count())]);
 }

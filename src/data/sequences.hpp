@@ -47,6 +47,7 @@ class Sequences {
 
   std::size_t count() const { return all_.size(); }
   const Sequence& at(std::size_t index) const { return all_[index]; }
+  std::vector<std::uint32_t> begins() const;        ///< [count], of each the first row that is scored
   std::size_t longest() const { return longest_; }  ///< frames, context included
   std::size_t scored(std::size_t first) const;      ///< frames of the first so many
   double mean_scored() const;                       ///< per sequence; 1 where there are none

@@ -19,6 +19,7 @@ struct Options {
   std::array<std::size_t, 3> imaginary_samples{};  ///< without a file: training, validation, test; timing runs only
   std::string model;                               ///< "784-512-256-10:sigmoid"
   std::string loss = "cross_entropy";
+  std::string context;           ///< frames seen with each, "5+5", instead of those that the data file names; empty: those
   std::string chunks = "whole";  ///< of recurrent models, whose samples are these: see data::Chunking
   std::string strategy = "sgd";
   dist::StrategyOptions strategy_options;

@@ -15,6 +15,12 @@ std::shared_ptr<const nn::Network> network_of(const Options& options) {
   return std::make_shared<const nn::Network>(nn::make_layers(options.model));
 }
 
+std::shared_ptr<const data::Dataset> open_dataset(const Options& options) {
+  std::optional<data::Context> context;
+  if (!options.context.empty()) context = data::parse_context(options.context);
+  return data::Dataset::open(options.data, context);
+}
+
 void check_computable(const Options& options, const nn::Layers& layers) {
   for (const auto& layer : layers)
     if (!layer->computable())
@@ -68,6 +74,17 @@ void cut_sequences(const Options& options, Source& source) {
                        : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
 }
 
+/// The partition N×M of the training set with the run's seed: as it is stored in the file, or would be. For recurrent models
+/// utterances are kept whole, and cut afterwards.
+data::Partition partition_of(const Source& source, std::size_t splits, std::size_t blocks, std::uint64_t seed) {
+  auto stored = data::Partition::find(*source.dataset, splits, blocks, seed);
+  if (!source.has_sequences())
+    return stored ? std::move(*stored) : data::Partition::random(source.samples(data::Subset::train), splits, blocks, seed);
+  if (!stored || !stored->has_whole_utterances())
+    stored = data::Partition::of_utterances(source.dataset->offsets(data::Subset::train), splits, blocks, seed);
+  return stored->of_pieces(source.sequences_of(data::Subset::train)->begins());
+}
+
 }  // namespace
 
 std::size_t Source::most_rows_per_sample() const {
@@ -81,7 +98,7 @@ Source open_evaluation(const Options& options) {
   Source source;
   source.network = network_of(options);
   check_computable(options, source.network->layers);
-  source.dataset = data::Dataset::open(options.data);
+  source.dataset = open_dataset(options);
   source.info = source.dataset->info();
   check_fit(options, source);
   cut_sequences(options, source);
@@ -96,11 +113,8 @@ Source open_source(const Options& options, int workers) {
   check_pretraining(options, *source.network);
   check_pretraining_data(options, *source.dataset);
   const std::size_t splits = splits_per_block(options, own);
-  const std::size_t samples = source.samples(data::Subset::train), blocks = blocks_of(options, samples, own);
-  std::optional<data::Partition> partition;
-  if (!source.has_sequences()) partition = data::Partition::find(*source.dataset, splits, blocks, options.seed);
-  if (!partition) partition = data::Partition::random(samples, splits, blocks, options.seed);
-  source.partition = std::make_shared<const data::Partition>(std::move(*partition));
+  const std::size_t blocks = blocks_of(options, source.samples(data::Subset::train), own);
+  source.partition = std::make_shared<const data::Partition>(partition_of(source, splits, blocks, options.seed));
   return source;
 }
 
@@ -110,7 +124,7 @@ Source imagine_source(const Options& options, int workers) {
   source.network = network_of(options);
   check_split(options, source.network);
   check_pretraining(options, *source.network);
-  const auto dataset = options.data.empty() ? nullptr : data::Dataset::open(options.data);
+  const auto dataset = options.data.empty() ? nullptr : open_dataset(options);
   source.info = dataset ? dataset->info() : imaginary_info(options, source.network->layers);
   check_fit(options, source);
   cut_sequences(options, source);

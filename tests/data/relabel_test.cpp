@@ -37,12 +37,12 @@ TEST_CASE("a data set with its own labels again is the same, and others change n
   data::generate(generate);
   const auto dataset = Dataset::open(generate.out);
   auto labels = labels_of(*dataset);
-  CHECK(relabel(*dataset, labels, {}, folder.file("same.h5")).content_sha256 == dataset->info().content_sha256);
+  CHECK(relabel(*dataset, labels, folder.file("same.h5")).content_sha256 == dataset->info().content_sha256);
 
   for (auto& label : labels[0]) label = 4 - label;
-  const auto info = relabel(*dataset, labels, {2, 1}, folder.file("other.h5"), "turned");
+  const auto info = relabel(*dataset, labels, folder.file("other.h5"), "turned");
   CHECK(verify(folder.file("other.h5")).empty());
-  CHECK(info.dim == 12);
+  CHECK(info.dim == 3);
   CHECK(info.source.ends_with("turned"));
   const auto other = Dataset::open(folder.file("other.h5"));
   CHECK(labels_of(*other) == labels);
@@ -50,9 +50,9 @@ TEST_CASE("a data set with its own labels again is the same, and others change n
   CHECK(std::ranges::equal(other->offsets(Subset::valid), dataset->offsets(Subset::valid)));
 
   labels[0][5] = 5;
-  CHECK_THROWS_AS(relabel(*dataset, labels, {}, folder.file("y.h5")), core::ConfigError);
+  CHECK_THROWS_AS(relabel(*dataset, labels, folder.file("y.h5")), core::ConfigError);
   labels[0].pop_back();
-  CHECK_THROWS_AS(relabel(*dataset, labels, {}, folder.file("y.h5")), std::logic_error);
+  CHECK_THROWS_AS(relabel(*dataset, labels, folder.file("y.h5")), std::logic_error);
 }
 
 TEST_CASE("names of utterances and speakers, and samples without sequences, are kept by new labels", "[data]") {
@@ -72,7 +72,7 @@ TEST_CASE("names of utterances and speakers, and samples without sequences, are 
     if (spoken) writer.end_sequence("one", "anna");
     writer.finish();
   }
-  const auto written = relabel(*Dataset::open(folder.file("x.h5")), {{{2, 2, 2}, {}, {}}}, {}, folder.file("y.h5"));
+  const auto written = relabel(*Dataset::open(folder.file("x.h5")), {{{2, 2, 2}, {}, {}}}, folder.file("y.h5"));
   const auto dataset = Dataset::open(folder.file("y.h5"));
   CHECK(written.class_names == info.class_names);
   CHECK(dataset->label(Subset::train, 0) == 2);

@@ -112,3 +112,32 @@ TEST_CASE("a duration of splits gives the number of blocks that comes nearest", 
   info.frame_shift_s = 0;
   CHECK_THROWS_WITH(blocks_of_duration(info, 1, 1350), contains_text("frame_shift_s"));
 }
+
+TEST_CASE("splits of utterances by their pieces hold the pieces of the same utterances, each once, in a random order",
+          "[data]") {
+  const std::size_t workers = GENERATE(1u, 4u), blocks = GENERATE(1u, 3u);
+  const auto offsets = make_offsets(100, 9);
+  const auto utterances = Partition::of_utterances(offsets, workers, blocks, 3);
+  std::vector<std::uint32_t> begins;
+  for (std::size_t u = 0; u + 1 < offsets.size(); ++u)
+    for (std::int64_t row = offsets[u]; row < offsets[u + 1]; row += 7) begins.push_back(static_cast<std::uint32_t>(row));
+  const auto pieces = utterances.of_pieces(begins);
+  CHECK(pieces.samples() == begins.size());
+  std::size_t in_order = 0;
+  for (std::size_t j = 0; j < blocks; ++j)
+    for (std::size_t k = 0; k < workers; ++k) {
+      const auto rows = utterances.split(j, k);
+      std::set<std::uint32_t> expected, found;
+      for (std::uint32_t p = 0; p < begins.size(); ++p)
+        if (std::ranges::find(rows, begins[p]) != rows.end()) expected.insert(p);
+      const auto split = pieces.split(j, k);
+      found.insert(split.begin(), split.end());
+      CHECK(found == expected);
+      CHECK(split.size() == expected.size());
+      in_order += std::ranges::is_sorted(split);
+    }
+  CHECK(in_order == 0);
+  const auto other = Partition::of_utterances(offsets, workers, blocks, 4).of_pieces(begins);
+  CHECK_FALSE(std::ranges::equal(other.rows({0, begins.size()}), pieces.rows({0, begins.size()})));
+  CHECK_THROWS_AS(Partition::random(700, 2, 1, 1).of_pieces(begins), std::logic_error);
+}

@@ -61,8 +61,25 @@ TEST_CASE("training on spliced frames ends in the weights of training on stored 
     task.options.data = task.file("windows.h5");
     results.push_back(task.simulate(3));
   }
+  task.options.data = task.file("task.h5");  // frames without context
+  task.options.context = "2+1";
+  results.push_back(task.simulate(3));
   CHECK(results[0].parameters_sha256 == results[1].parameters_sha256);
+  CHECK(results[0].parameters_sha256 == results[2].parameters_sha256);
   CHECK(results[0].test.error == results[1].test.error);
+}
+
+TEST_CASE("a run may look at fewer or other neighbours than its data file names", "[train]") {
+  test::SmallTask task;
+  const auto alone = task.simulate(1).parameters_sha256;
+  rewrite(task.file("task.h5"), task.file("context.h5"), true);
+  task.options.data = task.file("context.h5");
+  task.options.context = "0+0";
+  CHECK(task.simulate(1).parameters_sha256 == alone);
+  task.options.context = "1+1";
+  CHECK_THROWS_WITH(task.simulate(1), contains_text("24 features"));
+  task.options.context = "five";
+  CHECK_THROWS_WITH(task.simulate(1), contains_text("as 5+5"));
 }
 
 TEST_CASE("splits of whole utterances are trained on, and timed, as they are stored", "[train]") {

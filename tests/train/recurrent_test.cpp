@@ -60,6 +60,15 @@ TEST_CASE("recurrent models are trained under block strategies, the same every t
   CHECK(once.samples == 3 * 613);
 }
 
+TEST_CASE("recurrent models train on stored splits of whole utterances, which are what they would draw", "[train]") {
+  RecurrentTask task(GENERATE("whole", "3-8+3"));
+  task.options.strategy = "bmuf";
+  const auto drawn = task.simulate(3).parameters_sha256;
+  const auto dataset = data::Dataset::open(task.options.data);
+  data::Partition::of_utterances(dataset->offsets(data::Subset::train), 3, 2, task.options.seed).store(task.options.data);
+  CHECK(task.simulate(3).parameters_sha256 == drawn);
+}
+
 TEST_CASE("a timing run of chunks counts as many as there are, and whole sequences need their file", "[train]") {
   RecurrentTask task("3-8+3");
   task.options.strategy = "bmuf";

@@ -1,0 +1,25 @@
+#include "data/context.hpp"
+
+#include <charconv>
+#include <system_error>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::data {
+
+Context parse_context(std::string_view text) {
+  const auto plus = text.find('+');
+  Context context;
+  const auto number = [](std::string_view digits, std::size_t& value) {
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && stop == digits.data() + digits.size() && value <= widest_context;
+  };
+  if (plus == std::string_view::npos || !number(text.substr(0, plus), context.left) ||
+      !number(text.substr(plus + 1), context.right))
+    throw core::ConfigError(
+        core::format("--context '{}' is not two numbers of frames up to {}, as 5+5", text, widest_context));
+  return context;
+}
+
+}  // namespace paragrad::data
