@@ -57,6 +57,13 @@ void add_model_options(CLI::App& parser, train::Options& options) {
                   "end with the first sweep whose validation error, from 0 to 1, is no larger (below 0: train all sweeps)")
       ->check(CLI::Range(-1.0, 1.0))
       ->group("Task");
+  parser
+      .add_option("--validations", options.validations,
+                  "in each sweep of all workers, spread over its blocks; gradients on their way are applied before")
+      ->check(CLI::Range(1, 1000000))
+      ->group("Task");
+  parser.add_option("--keep-best", options.keep_best, "end with the model whose validation error is the least")
+      ->group("Task");
   parser.add_option("--sweeps", options.sweeps, "passes over the training set (0: --pretrain-sweeps only)")
       ->check(CLI::Range(0, 1000000))
       ->group("Task");

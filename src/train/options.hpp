@@ -37,6 +37,8 @@ struct Options {
   MinibatchSearchOptions minibatch_search;
   int sweeps = 10;              ///< at most; 0: pretraining only
   double target_error = -1;     ///< ends with the first sweep whose validation error is no larger; below 0: none
+  int validations = 1;          ///< in each sweep of all workers, spread over its blocks, the last at its end
+  bool keep_best = false;       ///< end with the model whose validation error is the least
   std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
   std::size_t blocks = 30;      ///< M
   std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; not 0: M follows from it

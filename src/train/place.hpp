@@ -12,8 +12,6 @@ struct Place {
   double started = 0;  // the strategy: 0 or 1
   double samples = 0;
   double elapsed_s = 0;
-  double best_loss = 0;
-  double best_error = 0;
   double records = 0;  // in the run's folder
 
   void describe_state(core::State& state) {
@@ -23,8 +21,6 @@ struct Place {
     state.add("place/started", started);
     state.add("place/samples", samples);
     state.add("place/elapsed_s", elapsed_s);
-    state.add("place/best_loss", best_loss);
-    state.add("place/best_error", best_error);
     state.add("place/records", records);
   }
 };

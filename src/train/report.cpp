@@ -28,6 +28,7 @@ void Report::tell(const Sweep& sweep, const Learner& learner, const Result& resu
   if (has_folder()) {
     core::Json record{
         {"sweep", sweep.number}, {"samples", result.samples}, {"learning_rate", sweep.rate}, {"minibatch", sweep.minibatch}};
+    if (sweep.blocks > 0) record["blocks"] = sweep.blocks;
     record.update(learner.record(result.train, result.valid));
     record.update({{"time_s", sweep.time_s},
                    {"optimise_s", times.optimise_s - told_.optimise_s},
@@ -38,7 +39,8 @@ void Report::tell(const Sweep& sweep, const Learner& learner, const Result& resu
   }
   told_ = times;
   const std::string scores = learner.computes() ? learner.describe(result.train, result.valid) : std::string{};
-  say(core::format("sweep {:3}  rate {:<8.4g} {}{:.4g} s", sweep.number, sweep.rate, scores, sweep.time_s));
+  const std::string part = sweep.blocks > 0 ? core::format("after {} blocks  ", sweep.blocks) : std::string{};
+  say(core::format("sweep {:3}  {}rate {:<8.4g} {}{:.4g} s", sweep.number, part, sweep.rate, scores, sweep.time_s));
 }
 
 void Report::write_checkpoint(const Options& options, const Source& source, int sweeps, std::vector<float> model) const {

@@ -41,7 +41,8 @@ class Report {
     int number = 1;
     double rate = 0;
     std::size_t minibatch = 0;
-    double time_s = 0;  ///< since the beginning of the training
+    double time_s = 0;       ///< since the beginning of the training
+    std::size_t blocks = 0;  ///< of the sweep that are done; 0: all
   };
   /// result: scores and samples so far. times: since the beginning, told as the sweep's own.
   void tell(const Sweep& sweep, const Learner& learner, const Result& result, const PhaseTimes& times);

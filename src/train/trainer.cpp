@@ -25,6 +25,18 @@ std::size_t largest_minibatch(const comm::Worker& worker, const Options& options
   return shared && options.parallel_start_sweep <= 1 && !options.balance ? (together + workers - 1) / workers : together;
 }
 
+/// The state of a part of the training, in that of all.
+void add_to(core::State& all, const std::string& owner, core::State part) {
+  for (auto& array : part.arrays) all.add(owner + "/" + array.name, array.values);
+  for (auto& number : part.numbers) all.numbers.push_back({owner + "/" + number.name, number.value});
+}
+
+core::State of(auto& who) {
+  core::State state;
+  who.describe_state(state);
+  return state;
+}
+
 }  // namespace
 
 Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
@@ -79,6 +91,7 @@ Result Trainer::run_to_the_end() {
     if (reached_target()) break;
   }
   if (options_.sweeps == 0) score_sweep();
+  if (least_error_.score.error < result_.valid.error) go_back_to(least_error_, result_.sweeps);
   if (output_.last_phase)
     result_.test = evaluator_.score(data::Subset::test);
   else
@@ -95,6 +108,11 @@ Result Trainer::run_to_the_end() {
 void Trainer::check() {
   if (options_.target_error >= 0 && source_.samples(data::Subset::valid) == 0)
     throw core::ConfigError(core::format("'{}' has no validation samples that could meet --target-error", options_.data));
+  if (options_.keep_best && output_.last_phase && source_.samples(data::Subset::valid) == 0)
+    throw core::ConfigError(core::format("'{}' has no validation samples that --keep-best could go by", options_.data));
+  if (options_.validations > 1 && !blocks_.strategy().meets_at_blocks())
+    throw core::ConfigError(
+        core::format("the workers of '{}' meet at the end of a sweep only: leave out --validations", options_.strategy));
   const std::size_t splits = source_.partition->workers();
   if (blocks_.strategy().share() == dist::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(
@@ -169,7 +187,7 @@ void Trainer::tune_minibatch() {
 
 // Loss per sample of the beginning of the sweep; afterwards all is as it was.
 double Trainer::try_minibatch(std::size_t size) {
-  const SavedState before(describe_state(), worker_.device());
+  const SavedState before(describe_training(), worker_.device());
   const std::size_t samples = options_.minibatch_search.samples;
   SweepSetting setting = this->setting();
   setting.minibatch = size;
@@ -180,7 +198,7 @@ double Trainer::try_minibatch(std::size_t size) {
   std::array<double, 2> together{sums.loss, sums.samples};
   comm::sum_in_rank_order(worker_.comm(), together);
   const PhaseTimes spent = times_;
-  before.restore(describe_state(), worker_.device());
+  before.restore(describe_training(), worker_.device());
   times_ = spent;
   return together[0] / together[1];
 }
@@ -191,6 +209,7 @@ void Trainer::train_sweep() {
     block_ = at.done;
     if (report_.is_watched())
       report_.advance(at.samples, core::format("sweep {}/{} block {}/{}", sweep_, options_.sweeps, at.done, at.blocks));
+    if (validates_after(at)) validate_within(at);
     if (output_.state_every_blocks > 0 && parallel() && blocks_.strategy().meets_at_blocks() && at.done < at.blocks &&
         at.done % output_.state_every_blocks == 0)
       save_state();
@@ -199,15 +218,29 @@ void Trainer::train_sweep() {
   if (!parallel()) broadcast_parameters();
 }
 
+// As soon as so many of the sweep's validations are due; its last is finish_sweep's.
+bool Trainer::validates_after(const SweepWalk::Progress& at) const {
+  const auto due = [&](std::size_t done) { return done * static_cast<std::size_t>(options_.validations) / at.blocks; };
+  return parallel() && at.done < at.blocks && due(at.done) > due(at.done - 1);
+}
+
+void Trainer::validate_within(const SweepWalk::Progress& at) {
+  blocks_.strategy().show_model(worker_, blocks_.replica());
+  validate();
+  report_.tell({sweep_, schedule_->rate(), minibatch_, elapsed_s(), at.done}, learner(), result_, times_);
+  blocks_.strategy().resume_work(worker_, blocks_.replica());
+}
+
 void Trainer::finish_sweep() {
   const double rate = schedule_->rate();
   if (parallel()) blocks_.strategy().show_model(worker_, blocks_.replica());
   validate();
+  samples_before_ = result_.samples;
   write_model(sweep_);
   report_.tell({sweep_, rate, minibatch_, elapsed_s()}, learner(), result_, times_);
   const bool last = sweep_ == options_.sweeps || reached_target();
   if (schedule_->observe(sweep_, result_.valid.loss))
-    go_back_to_best();
+    restart_from_best();
   else if (parallel() && !last)
     blocks_.strategy().resume_work(worker_, blocks_.replica());
   if (output_.state_every_blocks == 0 || last) return;
@@ -223,7 +256,7 @@ void Trainer::score_sweep() {
     sums = {sums_.loss, sums_.errors, sums_.samples};
   } while (!add_up(sums));
   result_.train = learner().score({sums[0], sums[1], sums[2]});
-  result_.samples += static_cast<std::uint64_t>(sums[2]);
+  result_.samples = samples_before_ + static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
   if (learner().has_free_energy())
     result_.train.free_energy = evaluator_.score(data::Subset::train, source_.samples(data::Subset::valid)).free_energy;
@@ -244,22 +277,26 @@ void Trainer::validate() {
         core::format("the validation loss is {} after sweep {}: lower the learning rate (a checkpoint "
                      "holds the sweep before)",
                      result_.valid.loss, sweep_));
-  if (options_.schedule.newbob_restore && result_.valid.loss < best_score_.loss) remember_best();
+  if (!scored) return;
+  const auto remember = [&](BestModel& best) {
+    best.score = result_.valid;
+    if (leads()) best.parameters = learner().snapshot();
+  };
+  if (options_.schedule.newbob_restore && result_.valid.loss < least_loss_.score.loss) remember(least_loss_);
+  if (options_.keep_best && output_.last_phase && result_.valid.error < least_error_.score.error) remember(least_error_);
 }
 
-// Worker 0 keeps the best model for all.
-void Trainer::remember_best() {
-  best_score_ = result_.valid;
-  if (leads()) best_ = learner().snapshot();
-}
-
-void Trainer::go_back_to_best() {
-  learner().restore(best_);
+void Trainer::go_back_to(const BestModel& best, int sweeps) {
+  if (leads()) learner().restore(best.parameters);
   broadcast_parameters();
+  result_.valid = best.score;
+  write_model(sweeps);
+}
+
+void Trainer::restart_from_best() {
+  go_back_to(least_loss_, sweep_);
   worker_.run_kernels([&](backend::Device& device) { learner().optimiser().forget(device); });
   if (parallel()) blocks_.start_strategy();
-  result_.valid = best_score_;
-  write_model(sweep_);
 }
 
 void Trainer::write_model(int sweeps) {
@@ -268,26 +305,25 @@ void Trainer::write_model(int sweeps) {
   if (report_.has_folder() && learner().computes()) report_.write_checkpoint(options_, source_, sweeps, std::move(model));
 }
 
-core::State Trainer::describe_state() {
+// What a trial changes.
+core::State Trainer::describe_training() {
   core::State all;
-  const auto add = [&](const std::string& owner, core::State part) {
-    for (auto& array : part.arrays) all.add(owner + "/" + array.name, array.values);
-    for (auto& number : part.numbers) all.numbers.push_back({owner + "/" + number.name, number.value});
-  };
-  const auto of = [](auto& who) {
-    core::State state;
-    who.describe_state(state);
-    return state;
-  };
   all.add("parameters", learner().parameters());
-  add("optimiser", of(learner().optimiser()));
-  add("learner", of(learner()));
-  if (strategy_started_) add("strategy", of(blocks_.strategy()));
-  add("balance", of(blocks_));
-  add("schedule", of(*schedule_));
-  add("sums", of(sums_));
-  add("times", of(times_));
-  add("reported", of(report_));
+  add_to(all, "optimiser", of(learner().optimiser()));
+  add_to(all, "learner", of(learner()));
+  if (strategy_started_) add_to(all, "strategy", of(blocks_.strategy()));
+  add_to(all, "balance", of(blocks_));
+  add_to(all, "schedule", of(*schedule_));
+  add_to(all, "sums", of(sums_));
+  add_to(all, "times", of(times_));
+  add_to(all, "reported", of(report_));
+  return all;
+}
+
+core::State Trainer::describe_run() {
+  core::State all = describe_training();
+  add_to(all, "least_loss", of(least_loss_));
+  add_to(all, "least_error", of(least_error_));
   return all;
 }
 
@@ -298,14 +334,11 @@ void Trainer::save_state() {
               .block = static_cast<double>(block_),
               .minibatch = static_cast<double>(minibatch_),
               .started = strategy_started_ ? 1. : 0.,
-              .samples = static_cast<double>(result_.samples),
+              .samples = static_cast<double>(samples_before_),
               .elapsed_s = elapsed_s(),
-              .best_loss = best_score_.loss,
-              .best_error = best_score_.error,
               .records = static_cast<double>(report_.records())};
-  core::State state = describe_state();
+  core::State state = describe_run();
   place.describe_state(state);
-  state.add("best", best_);
   store_.save(SavedState(state, worker_.device()), core::format("{}-{}-{}", output_.phase, sweep_, block_), output_.phase);
 }
 
@@ -320,17 +353,16 @@ void Trainer::resume() {
   sweep_ = static_cast<int>(place.sweep);
   block_ = static_cast<std::size_t>(place.block);
   minibatch_ = static_cast<std::size_t>(place.minibatch);
-  result_.samples = static_cast<std::uint64_t>(place.samples);
+  samples_before_ = result_.samples = static_cast<std::uint64_t>(place.samples);
   start_s_ = worker_.comm().now_s() - place.elapsed_s;
-  best_score_ = {place.best_loss, place.best_error};
   strategy_started_ = place.started != 0;
   if (strategy_started_) {
     blocks_.start_strategy();
     blocks_.strategy().collect_state(worker_, blocks_.replica());
   }
-  if (saved.has("best")) best_.resize(saved.length("best"));
-  core::State state = describe_state();
-  state.add("best", best_);
+  for (auto& [owner, best] : {std::pair("least_loss", &least_loss_), std::pair("least_error", &least_error_)})
+    if (const auto name = core::format("{}/parameters", owner); saved.has(name)) best->parameters.resize(saved.length(name));
+  core::State state = describe_run();
   saved.restore(state, worker_.device());
   if (strategy_started_) blocks_.strategy().spread_state(worker_, blocks_.replica());
   report_.keep_records(static_cast<std::size_t>(place.records));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "comm/worker.hpp"
 #include "core/state.hpp"
 #include "optim/schedule.hpp"
+#include "train/best_model.hpp"
 #include "train/block_trainer.hpp"
 #include "train/evaluator.hpp"
 #include "train/options.hpp"
@@ -43,14 +43,17 @@ class Trainer {
   void tune_minibatch();
   double try_minibatch(std::size_t size);
   void train_sweep();
+  bool validates_after(const SweepWalk::Progress& at) const;
+  void validate_within(const SweepWalk::Progress& at);
   void finish_sweep();
   void score_sweep();
   bool add_up(std::span<double> values);
   void validate();
-  void remember_best();
-  void go_back_to_best();
+  void go_back_to(const BestModel& best, int sweeps);
+  void restart_from_best();
   void write_model(int sweeps);
-  core::State describe_state();
+  core::State describe_training();
+  core::State describe_run();
   void save_state();
   void resume();
   SweepSetting setting() const;
@@ -82,8 +85,9 @@ class Trainer {
   Sums sums_;
   Result result_;
   double start_s_ = 0;
-  std::vector<float> best_;  // worker 0, where the schedule may go back to it
-  Score best_score_{std::numeric_limits<double>::infinity(), 1};
+  std::uint64_t samples_before_ = 0;  // the sweep, processed by all workers
+  BestModel least_loss_;              // that the schedule may go back to
+  BestModel least_error_;             // that the training may end with
 };
 
 }  // namespace paragrad::train

@@ -65,17 +65,28 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   CAPTURE(c);
   test::SmallTask task;
   configure(task.options, c);
+  task.options.validations = GENERATE(1, 2);
+  task.options.keep_best = task.options.validations > 1;
   const train::Result whole = task.simulate(3, cluster(3));
   const std::size_t every = GENERATE(1u, 3u);
-  metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
-  const train::Output output{
-      .folder = &folder, .state_folder = task.file("run/state"), .state_every_blocks = every, .resume = true};
-  for (const double share : {0.35, 0.3, 0.2}) CHECK(dies(task, share * whole.training_s, output));
-  if (every == 1) CHECK(train::can_resume(output.state_folder));
-  const train::Result resumed = task.simulate(3, cluster(3), {}, output);
+  const std::string state = task.file("run/state");
+  const auto open_folder = [&] {
+    using enum metrics::RunFolder::Existing;
+    return metrics::RunFolder(task.file("run"), train::can_resume(state) ? continue_it : replace);
+  };
+  const auto output = [&](metrics::RunFolder& folder) {
+    return train::Output{.folder = &folder, .state_folder = state, .state_every_blocks = every, .resume = true};
+  };
+  for (const double share : {0.35, 0.3, 0.2}) {
+    auto folder = open_folder();
+    CHECK(dies(task, share * whole.training_s, output(folder)));
+  }
+  if (every == 1) CHECK(train::can_resume(state));
+  auto folder = open_folder();
+  const train::Result resumed = task.simulate(3, cluster(3), {}, output(folder));
   CHECK(resumed.parameters_sha256 == whole.parameters_sha256);
   CHECK(resumed.samples == whole.samples);
   CHECK(resumed.valid.loss == whole.valid.loss);
-  CHECK(folder.records() == 3);
-  CHECK_FALSE(std::filesystem::exists(output.state_folder));
+  CHECK(folder.records() == 3 * static_cast<std::size_t>(task.options.validations));
+  CHECK_FALSE(std::filesystem::exists(state));
 }
