@@ -1,8 +1,9 @@
 # One line per target; the logic lives in src/setup, data/*.sh and experiments/harness. `make` lists the targets.
 BUILD ?= build
-SIZE ?= full
+SIZE ?=
 JOBS ?= $(shell nproc)
 PROGRAM := $(BUILD)/paragrad
+SIZED = $(if $(SIZE),--size $(SIZE))
 HARNESS := python3 experiments/harness --program $(PROGRAM)
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
 BENCHES := bench_training bench_rbm bench_emulation bench_simulator bench_quantisation
@@ -56,24 +57,28 @@ calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict t
 data-%: program
 	@data/$*.sh
 
-experiments: program ## verify all experiments (SIZE=smoke or full)
-	@$(HARNESS) verify --size $(SIZE)
+experiments: program ## verify all experiments (SIZE=smoke, laptop or full)
+	@$(HARNESS) verify $(SIZED)
 
-# target run-<name>: run an experiment as far as it has not been run, and print its table (SIZE=smoke or full)
+# target run-<name>: run an experiment as far as it has not been run, and print its table (SIZE=smoke, laptop or full)
 run-%: program
-	@$(HARNESS) run $* --size $(SIZE)
+	@$(HARNESS) run $* $(SIZED)
+
+# target commands-<name>: print its runs as commands for a cluster with MPI (SIZE=full)
+commands-%: program
+	@$(HARNESS) commands $* $(SIZED)
 
 # target verify-<name>: run it, and check its claims and its recorded values
 verify-%: program
-	@$(HARNESS) verify $* --size $(SIZE)
+	@$(HARNESS) verify $* $(SIZED)
 
 # target record-<name>: run it, and write its values to expected.json
 record-%: program
-	@$(HARNESS) record $* --size $(SIZE)
+	@$(HARNESS) record $* $(SIZED)
 
 # target tune-<name>: choose its learning rates on the validation set, anew
 tune-%: program
-	@$(HARNESS) tune $* --size $(SIZE)
+	@$(HARNESS) tune $* $(SIZED)
 
 clean: ## remove the build folder
 	@cmake -E rm -rf $(BUILD)

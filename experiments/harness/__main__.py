@@ -18,7 +18,7 @@ from published import check_published
 from report import print_tables
 from runner import Runner
 from tuning import tune
-from worlds import compare_worlds
+from worlds import compare_worlds, print_commands
 
 COMMANDS = {
     "run": "run what has not been run, and print the table",
@@ -26,6 +26,7 @@ COMMANDS = {
     "record": "run, then write the results to expected.json",
     "tune": "choose the tuned option of every run on the validation set; writes tuned.toml",
     "compare": "print one seed's runs with `paragrad compare`",
+    "commands": "print the commands that do the runs with MPI, for a cluster",
     "worlds": "one run (--run) again under mpiexec; ends with 1 if the weights differ",
     "list": "list the experiments",
 }
@@ -36,7 +37,7 @@ def parse() -> argparse.Namespace:
                                      epilog="\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items()))
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("names", nargs="*", help="experiments; none: all of them")
-    parser.add_argument("--size", default="full", help=" or ".join(SIZES) + " (default: full)")
+    parser.add_argument("--size", default="", help=f"{', '.join(SIZES)} (default: laptop, or full where there is none)")
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "paragrad")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time (default: one per core)")
     parser.add_argument("--run", default="", help="the run that `worlds` repeats")
@@ -68,6 +69,9 @@ def execute(command: str, runner: Runner, run: str) -> bool:
         return compare(runner)
     if command == "worlds":
         return compare_worlds(runner, run)
+    if command == "commands":
+        print_commands(runner)
+        return True
     if command == "tune":
         tune(runner)
         return True

@@ -11,7 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "experiments"
-SIZES = ("smoke", "full")
+SIZES = ("smoke", "laptop", "full")
 
 Options = dict[str, Any]
 
@@ -57,6 +57,7 @@ class Experiment:
     published: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
     tune: dict[str, Any] = field(default_factory=dict)
+    decode: Options | None = None  # of `paragrad decode`, after each run
 
     @property
     def folder(self) -> Path:
@@ -119,12 +120,20 @@ def applies(entry: dict[str, Any], size: str) -> bool:
     return size in entry.get("sizes", SIZES)
 
 
-def load(name: str, size: str) -> Experiment:
+def choose_size(name: str, sizes: list[str], wanted: str) -> str:
+    """Nothing wanted: the largest that is meant for a machine like this."""
+    if not wanted:
+        return "laptop" if "laptop" in sizes else "full"
+    if wanted not in sizes:
+        raise UserError(f"{name} has no size '{wanted}'; known: {', '.join(sizes)}")
+    return wanted
+
+
+def load(name: str, wanted: str) -> Experiment:
     if name not in names():
         raise UserError(f"no experiment '{name}'; known: {', '.join(names())}")
-    if size not in SIZES:
-        raise UserError(f"no size '{size}'; known: {', '.join(SIZES)}")
     config = read_toml(EXPERIMENTS / name / "config.toml")
+    size = choose_size(name, list(config.get("size", {})), wanted)
     try:
         chosen = config["size"][size]
         shared = config.get("options", {}) | chosen.get("options", {})
@@ -141,6 +150,7 @@ def load(name: str, size: str) -> Experiment:
             repeats=[entry for entry in config.get("repeats", []) if applies(entry, size)],
             published=[entry for entry in config.get("published", []) if applies(entry, size)],
             tables=config.get("table", []),
-            tune=config.get("tune", {}))
+            tune=config.get("tune", {}),
+            decode=config.get("decode"))
     except KeyError as error:
         raise UserError(f"experiments/{name}/config.toml lacks {error} (size {size})") from error

@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from config import UserError, any_of
-from runner import Runner
+from runner import Runner, learning_curve
 from verdicts import Results, values
 
 
@@ -22,7 +22,7 @@ def print_tables(runner: Runner, results: Results) -> None:
         if not any(any_of(table.get("runs", ["*"]), run.name) for run in runner.experiment.runs):
             continue  # not in this size
         print(f"\n{runner.experiment.name}, {runner.experiment.size}: {table.get('title', '')}")
-        lines = (crossed if "rows" in table else listed)(runner, results, table)
+        lines = (crossed if "rows" in table else curves if "curves" in table else listed)(runner, results, table)
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         for line in lines:
             print("  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]))
@@ -46,6 +46,22 @@ def listed(runner: Runner, results: Results, table: dict[str, Any]) -> list[list
         return f"{mean_of(runner, results, run, metric):.5g}"
 
     return [["run", *table["columns"]]] + [[run, *(cell(run, metric) for metric in table["columns"])] for run in runs]
+
+
+def curves(runner: Runner, results: Results, table: dict[str, Any]) -> list[list[str]]:
+    """Learning curves: a line per run, a column per validation, named by the samples processed: validation error in %, the
+    mean over the seeds. `curves`: every so many of the validations."""
+    experiment, step = runner.experiment, table["curves"]
+    lines, places = [], []
+    for data in runner.data_sets():
+        for run in experiment.runs:
+            if not any_of(table.get("runs", ["*"]), run.name):
+                continue
+            of_seeds = [learning_curve(runner.job(data, run, seed).folder) for seed in experiment.seeds]
+            means = [statistics.fmean(error for _, error in points) for points in zip(*of_seeds)]
+            lines.append([run.name, *(f"{100 * mean:.2f}" for mean in means[step - 1::step])])
+            places = [f"{samples:.3g}" for samples, _ in of_seeds[0][step - 1::step]]
+    return [["samples", *places], *lines]
 
 
 def crossed(runner: Runner, results: Results, table: dict[str, Any]) -> list[list[str]]:
@@ -76,8 +92,9 @@ def print_training_table(runner: Runner, results: Results) -> None:
         runs = results[data.name]
         seeds = ", ".join(str(seed) for seed in experiment.seeds)
         print(f"\n{experiment.name}, {experiment.size}, {data.name}, seeds {seeds}")
-        print(f"{'run':<10} {'NxM':>7} {option:>14}  {'valid %':>14} {'test %':>14}  {'virtual s':>9} {'aggregate':>9} "
-              f"{'speed-up':>8} {'per worker':>10}")
+        decoded = all("word_error" in result for seeds in runs.values() for result in seeds.values())
+        print(f"{'run':<10} {'NxM':>7} {option:>14}  {'valid %':>14} {'test %':>14}  "
+              f"{'words %' if decoded else '':>{16 * decoded}}{'virtual s':>9} {'aggregate':>9} {'speed-up':>8} {'per worker':>10}")
         for run in experiment.runs:
             first = runs[run.name][experiment.seeds[0]]
             used = runner.job(data, run, experiment.seeds[0]).options.get(option, "")
@@ -87,6 +104,7 @@ def print_training_table(runner: Runner, results: Results) -> None:
 
             valid, test = (spread(values(runs, experiment.baselines, run.name, metric))
                            for metric in ("valid_error", "test_error"))
-            print(f"{run.name:<10} {first['splits']:>4}x{first['blocks']:<3}{used:>14}  {valid:>14} {test:>14}  "
+            words = f"{spread(values(runs, experiment.baselines, run.name, 'word_error')):>14}  " if decoded else ""
+            print(f"{run.name:<10} {first['splits']:>4}x{first['blocks']:<3}{used:>14}  {valid:>14} {test:>14}  {words}"
                   f"{mean('training_s'):>9.4g} {100 * mean('aggregate_s') / mean('training_s'):>7.1f} % "
                   f"{mean('speed_up'):>8.2f} {mean('efficiency'):>10.2f}")

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import statistics
 import subprocess
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ class Job:
     options: Options
     folder: Path
     command: str = "simulate"
+    decode: Options | None = None  # of `paragrad decode` with the model that comes of it
 
     @property
     def key_file(self) -> Path:
@@ -58,6 +60,12 @@ def arguments(options: Options) -> list[str]:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     return [f"--{key}={text(value)}" for key, value in options.items()]
+
+
+def complaint_of(command: list[Any]) -> str:
+    """Empty, if the program has none."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"ended with status {done.returncode}"
 
 
 class Runner:
@@ -116,7 +124,8 @@ class Runner:
         initial = self.initial_job(data, seed)
         if initial is not None:
             options["init"] = str((initial.folder / "checkpoint.h5").relative_to(ROOT))
-        return Job(f"{data.name} {run.name} seed {seed}", options, self.folder(data, run.name, seed), run.command)
+        return Job(f"{data.name} {run.name} seed {seed}", options, self.folder(data, run.name, seed), run.command,
+                   self.experiment.decode)
 
     def tuned_value(self, data: DataSet, run: Run) -> Any:
         try:
@@ -134,7 +143,8 @@ class Runner:
                 cached = self.file_digests.get(path) or digest(ROOT / path)
                 self.file_digests[path] = cached
                 files[name] = cached
-        return {"command": job.command, "options": job.options, "program": self.identity, "files": files}
+        key = {"command": job.command, "options": job.options, "program": self.identity, "files": files}
+        return key if job.decode is None else key | {"decode": job.decode}
 
     def is_done(self, job: Job) -> bool:
         try:
@@ -149,11 +159,18 @@ class Runner:
         out = str(job.folder.relative_to(ROOT))
         command = [self.program, job.command, *arguments(job.options), *HARNESS_OPTIONS.get(job.command, []),
                    "--overwrite", f"--out={out}"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
+        complaint = complaint_of(command) or self.decode(job)
+        if not complaint:
             job.key_file.write_text(json.dumps(self.key(job), indent=1))
+        return complaint
+
+    def decode(self, job: Job) -> str:
+        """Finds words with the model that came of the run, where the experiment asks for it."""
+        if job.decode is None:
             return ""
-        return done.stderr.strip() or f"ended with status {done.returncode}"
+        shared = {name: job.options[name] for name in ("data", "context", "chunks") if name in job.options}
+        return complaint_of([self.program, "decode", job.folder / "checkpoint.h5", *arguments(shared | job.decode),
+                             f"--result={job.folder / 'decode.json'}"])
 
     def run_jobs(self, jobs: list[Job], failures_allowed: bool = False) -> dict[str, str]:
         """Complaints by label."""
@@ -198,7 +215,19 @@ def result_of(folder: Path) -> dict[str, Any]:
     for name in ("splits", "blocks", "workers"):
         if name in manifest["run"]:
             result[name] = manifest["run"][name]
+    if (decoded := folder / "decode.json").exists():
+        result |= json.loads(decoded.read_text())
+    if curve := learning_curve(folder):
+        result["mean_valid_error"] = statistics.fmean(error for _, error in curve)
     return result
+
+
+def learning_curve(folder: Path) -> list[tuple[int, float]]:
+    """Samples processed and validation error, of each validation of the network's training."""
+    path = folder / "metrics.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [(record["samples"], record["valid_error"]) for record in records
+            if "sweep" in record and "phase" not in record and record.get("valid_error") is not None]
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from config import ROOT, UserError
-from runner import SIMULATION_OPTIONS, Runner, arguments
+from runner import SIMULATION_OPTIONS, Job, Runner, arguments
 
 
 def has_mpi(runner: Runner) -> bool:
@@ -19,6 +20,22 @@ def has_mpi(runner: Runner) -> bool:
     return "has no MPI" not in asked.stderr + asked.stdout
 
 
+def mpi_command(runner: Runner, job: Job, out: Path) -> list[str]:
+    options = {key: value for key, value in job.options.items() if key not in SIMULATION_OPTIONS}
+    return ["mpiexec", "-n", str(job.options["workers"]), str(runner.program), "train", *arguments(options), f"--out={out}"]
+
+
+def print_commands(runner: Runner) -> None:
+    """In their order: the initial models first."""
+    experiment = runner.experiment
+    for data in experiment.data:
+        for seed in experiment.seeds:
+            first = runner.initial_job(data, seed)
+            jobs = ([first] if first else []) + [runner.job(data, run, seed) for run in experiment.runs]
+            for job in jobs:
+                print(" ".join(mpi_command(runner, job, job.folder.relative_to(ROOT))))
+
+
 def compare_worlds(runner: Runner, name: str) -> bool:
     if not has_mpi(runner):
         print("no MPI here (no mpiexec, or a build without it): the comparison with real workers is left out")
@@ -27,11 +44,9 @@ def compare_worlds(runner: Runner, name: str) -> bool:
     job = runner.job(data, runner.experiment.run(name), seed)
     if not runner.is_done(job):
         raise UserError(f"{name} has not been run: make run-{runner.experiment.name} SIZE={runner.experiment.size}")
-    options = {key: value for key, value in job.options.items() if key not in SIMULATION_OPTIONS}
     folder = job.folder.with_name(job.folder.name + "-mpi")
     out = folder.relative_to(ROOT)
-    command = ["mpiexec", "-n", str(job.options["workers"]), runner.program, "train", *arguments(options), "--quiet",
-               "--overwrite", f"--out={out}"]
+    command = [*mpi_command(runner, job, out), "--quiet", "--overwrite"]
     print(" ".join(str(word) for word in command), flush=True)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     found = re.search(r"weights sha256 (\w+)", done.stdout)

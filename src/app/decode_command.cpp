@@ -1,6 +1,8 @@
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
+#include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -20,7 +22,7 @@ bool is_loop(const std::string& grammar) {
 
 int decode_command(std::span<char*> argv) {
   ScoringArguments arguments;
-  std::string subset = "test", grammar_name = "one";
+  std::string subset = "test", grammar_name = "one", result;
   speech::Grammar grammar;
   bool show = false;
   const auto parser =
@@ -30,6 +32,7 @@ int decode_command(std::span<char*> argv) {
   parser->add_option("--grammar", grammar_name, "one word to an utterance, or a loop of words");
   parser->add_option("--insertion-score", grammar.insertion_score,
                      "added to the score for each word; below zero: fewer words");
+  parser->add_option("--result", result, "file for the numbers, as JSON");
   parser->add_flag("--show-errors", show, "a line for each utterance in error");
   if (const auto code = parse(*parser, argv)) return *code;
 
@@ -55,6 +58,18 @@ int decode_command(std::span<char*> argv) {
       "%\n",
       subset, info.name, scorer.sweep(), 100 * sum.rate(), sum.errors(), sum.words, sum.substitutions, sum.deletions,
       sum.insertions, 100 * static_cast<double>(frame_errors) / static_cast<double>(frames));
+  if (!result.empty())
+    core::replace_file(result, [&](std::ostream& out) {
+      out << core::Json{{"subset", subset},
+                        {"words", sum.words},
+                        {"word_error", sum.rate()},
+                        {"substitutions", sum.substitutions},
+                        {"deletions", sum.deletions},
+                        {"insertions", sum.insertions},
+                        {"frame_error", static_cast<double>(frame_errors) / static_cast<double>(frames)}}
+                 .dump(1)
+          << "\n";
+    });
   return success;
 }
 
