@@ -11,6 +11,7 @@ MPI_BENCHES := bench_allreduce
 export PARAGRAD = $(PROGRAM)
 export MNIST_DIR
 export FSDD_DIR
+export HOURS
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build program test demo bench calibrate-check experiments clean
@@ -53,7 +54,7 @@ bench: build ## measure training, allreduce and emulation on this machine
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict trainings, run them, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"
 
-# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...)
+# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...), speech-synth (HOURS=...)
 data-%: program
 	@data/$*.sh
 

@@ -12,6 +12,7 @@
 #include "data/verify.hpp"
 #include "speech/fsdd_import.hpp"
 #include "speech/kaldi_import.hpp"
+#include "speech/synthesis/generate_speech.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -137,6 +138,46 @@ void add_generate(CLI::App& data) {
   command->callback([options] { print_written(data::generate(*options), options->out); });
 }
 
+struct GenerateSpeechArguments {
+  speech::GenerateSpeechOptions options;
+  std::string train = "1h", valid = "6min", test = "6min";
+  std::string context = "5+5";
+};
+
+void generate_speech(GenerateSpeechArguments& arguments) {
+  auto& options = arguments.options;
+  const auto seconds = [](const std::string& text) { return core::parse_quantity(text, core::Unit::time); };
+  options.train_s = seconds(arguments.train);
+  options.valid_s = seconds(arguments.valid);
+  options.test_s = seconds(arguments.test);
+  options.context = parse_context(arguments.context);
+  const auto generated = speech::generate_speech(options);
+  print_written(generated.info, options.out);
+  fmt::print("a context has a class of its own where it has {} training frames or more\n", generated.least_frames);
+}
+
+void add_generate_speech(CLI::App& data) {
+  CLI::App* command =
+      data.add_subcommand("generate-speech", "speech of synthetic voices, with the state of a phone for each frame");
+  auto arguments = std::make_shared<GenerateSpeechArguments>();
+  auto& options = arguments->options;
+  command->add_option("--text", options.text, "file: what is said for training, a sentence to a line")->required();
+  command->add_option("--unseen-text", options.unseen_text, "file: what is said for validation and test");
+  command->add_option("--out", options.out, "data file to write")->required();
+  command->add_option("--name", options.name, "of the data set");
+  command->add_option("--train", arguments->train, "how long the training set is, as 1h");
+  command->add_option("--valid", arguments->valid, "how long the validation set is");
+  command->add_option("--test", arguments->test, "how long the test set is");
+  command->add_option("--voices", options.voices, "of flite, as slt,rms,awb (default: all)")->delimiter(',');
+  command->add_option("--classes", options.classes, "at most so many; what has few frames is tied");
+  command->add_option("--bins", options.bins, "mel filters");
+  command->add_option("--deltas", options.deltas, "derivatives of them, added")->check(CLI::Range(0, 4));
+  command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
+  command->add_option("--jobs", options.jobs, "processes that speak; the data are the same for any number");
+  command->add_option("--seed", options.seed, "of everything");
+  command->callback([arguments] { generate_speech(*arguments); });
+}
+
 struct PartitionArguments {
   std::string file;
   std::size_t workers = 1;
@@ -211,6 +252,7 @@ int data_command(std::span<char*> argv) {
   add_import_kaldi(*parser);
   add_import_fsdd(*parser);
   add_generate(*parser);
+  add_generate_speech(*parser);
   add_partition(*parser);
   add_info(*parser);
   add_verify(*parser);

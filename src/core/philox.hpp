@@ -42,7 +42,8 @@ enum class Purpose : std::uint32_t {
   visible_states,
   hidden_chains,
   visible_chains,
-  activations_below
+  activations_below,
+  generated_speech
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.
@@ -73,6 +74,16 @@ class RandomStream {
     const double u = (static_cast<double>((std::uint64_t{w[0]} << 21) ^ (w[1] >> 11)) + 1.0) * 0x1p-53;  // (0, 1]
     const double v = static_cast<double>((std::uint64_t{w[2]} << 21) ^ (w[3] >> 11)) * 0x1p-53;
     return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+  }
+
+  /// A number of mean 0 and variance 1, near a Gaussian: the sum of eight 16-bit uniform ones. No logarithm or cosine, whose
+  /// last bit differs between mathematical libraries.
+  float near_normal(std::uint64_t index) const {
+    constexpr float mean = 8 * 32767.5f;
+    constexpr float deviation = 53509.918f;  // sqrt(8 (2^32 - 1) / 12)
+    std::uint32_t sum = 0;
+    for (const auto word : words(index)) sum += (word & 0xffff) + (word >> 16);
+    return (static_cast<float>(static_cast<std::int32_t>(sum)) - mean) / deviation;
   }
 
   /// A whole number in [0, bound), by multiplication; the bias is below bound / 2^64.

@@ -37,16 +37,6 @@ RandomStream stream(std::uint64_t seed, Use use, Subset subset = Subset::train) 
   return {seed, Purpose::generator, use + 16 * static_cast<std::uint32_t>(subset)};
 }
 
-/// A number of mean 0 and variance 1, near a Gaussian: the sum of eight 16-bit uniform ones. No logarithm or cosine, whose
-/// last bit differs between mathematical libraries.
-float near_normal(const RandomStream& stream, std::uint64_t index) {
-  constexpr float mean = 8 * 32767.5f;
-  constexpr float deviation = 53509.918f;  // sqrt(8 (2^32 - 1) / 12)
-  std::uint32_t sum = 0;
-  for (const auto word : stream.words(index)) sum += (word & 0xffff) + (word >> 16);
-  return (static_cast<float>(static_cast<std::int32_t>(sum)) - mean) / deviation;
-}
-
 /// The model that speaks.
 class Teacher {
  public:
@@ -82,7 +72,7 @@ class Teacher {
     const auto* const mean = &means_[(state * options_.mixtures + component) * options_.dim];
     const auto noise_stream = stream(options_.seed, noise, subset);
     for (std::size_t d = 0; d < options_.dim; ++d)
-      features[d] = mean[d] + near_normal(noise_stream, frame * options_.dim + d);
+      features[d] = mean[d] + noise_stream.near_normal(frame * options_.dim + d);
   }
 
  private:
@@ -95,7 +85,7 @@ class Teacher {
     for (std::size_t state = 0; state < options_.classes; ++state)
       for (std::size_t m = 0; m < options_.mixtures; ++m)
         for (std::size_t d = 0; d < options_.dim; ++d)
-          means_.push_back(scale * (near_normal(centre, state * options_.dim + d) + near_normal(component, means_.size())));
+          means_.push_back(scale * (centre.near_normal(state * options_.dim + d) + component.near_normal(means_.size())));
   }
 
   /// Weights in proportion to 0.5 … 1.5, kept as running sums.

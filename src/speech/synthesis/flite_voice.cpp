@@ -1,0 +1,85 @@
+#include <flite/flite.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "speech/synthesis/phones.hpp"
+#include "speech/synthesis/voice.hpp"
+
+// No header of flite declares them.
+extern "C" {
+cst_voice* register_cmu_us_slt(const char* folder);
+cst_voice* register_cmu_us_rms(const char* folder);
+cst_voice* register_cmu_us_awb(const char* folder);
+}
+
+namespace paragrad::speech {
+namespace {
+
+struct Registered {
+  const char* name;
+  cst_voice* (*open)(const char*);
+};
+std::array<Registered, 3> voices() {
+  return {{{"slt", register_cmu_us_slt}, {"rms", register_cmu_us_rms}, {"awb", register_cmu_us_awb}}};
+}
+
+using Utterance = std::unique_ptr<cst_utterance, decltype(&delete_utterance)>;
+
+/// Of an item of the relation HMMstate, through the phone that it is a part of.
+std::uint8_t state_of(const cst_item* state) {
+  const std::string_view phone = item_feat_string(item_parent(item_as(state, "segstate")), "name");
+  const int place = item_feat_int(state, "statepos");  // from 1
+  const auto known = std::ranges::find(phone_names, phone);
+  if (known == phone_names.end() || place < 1 || place > static_cast<int>(states_per_phone))
+    throw core::ConfigError(
+        core::format("a voice of flite has a state {} of a phone '{}', which is not known", place, phone));
+  return static_cast<std::uint8_t>((known - phone_names.begin()) * states_per_phone + place - 1);
+}
+
+/// Of each 5 ms: those of a state are its daughters in the relation mcep_link.
+std::vector<std::uint8_t> states_of(const cst_utterance& utterance) {
+  std::vector<std::uint8_t> states;
+  for (const cst_item* item = relation_head(utt_relation(&utterance, "HMMstate")); item != nullptr; item = item_next(item)) {
+    const auto state = state_of(item);
+    for (const cst_item* part = item_daughter(item_as(item, "mcep_link")); part != nullptr; part = item_next(part))
+      states.push_back(state);
+  }
+  return states;
+}
+
+}  // namespace
+
+std::vector<std::string> Voice::names() {
+  std::vector<std::string> names;
+  for (const auto& voice : voices()) names.emplace_back(voice.name);
+  return names;
+}
+
+bool Voice::available() { return true; }
+
+Voice::Voice(const std::string& name) {
+  const auto all = voices();
+  const auto* const known = std::ranges::find(all, name, &Registered::name);
+  if (known == all.end()) throw core::unknown_name("voice", name, names());
+  flite_init();
+  voice_ = known->open(nullptr);
+}
+
+Spoken Voice::say(const std::string& text, const Manner& manner, std::uint32_t id) {
+  auto* const voice = static_cast<cst_voice*>(voice_);
+  flite_feat_set_float(voice->features, "f0_shift", static_cast<float>(manner.pitch));
+  flite_feat_set_float(voice->features, "duration_stretch", static_cast<float>(manner.duration));
+  std::srand(id);  // the vocoder's noise is of rand(), so what was said before would be heard in what comes after
+  const Utterance utterance(flite_synth_text(text.c_str(), voice), delete_utterance);
+  const cst_wave* const wave = utterance ? utt_wave(utterance.get()) : nullptr;
+  if (wave == nullptr || wave->num_samples <= 0)
+    throw core::ConfigError(core::format("the sentence '{}' gives no sound", text));
+  return {{wave->samples, wave->samples + wave->num_samples}, states_of(*utterance)};
+}
+
+}  // namespace paragrad::speech
