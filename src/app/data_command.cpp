@@ -150,7 +150,7 @@ void generate_speech(GenerateSpeechArguments& arguments) {
   options.train_s = seconds(arguments.train);
   options.valid_s = seconds(arguments.valid);
   options.test_s = seconds(arguments.test);
-  options.context = parse_context(arguments.context);
+  options.context = data::parse_context(arguments.context);
   const auto generated = speech::generate_speech(options);
   print_written(generated.info, options.out);
   fmt::print("a context has a class of its own where it has {} training frames or more\n", generated.least_frames);
