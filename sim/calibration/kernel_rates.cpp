@@ -146,6 +146,17 @@ Call sampling_call(Bench& bench, Kernel kernel, std::size_t count) {
   return [=](Device& device) { device.sample_normal(random, rows, units, p, states); };
 }
 
+/// Sequences of 64 frames with one label each.
+Call ctc_call(Bench& bench, std::size_t frames, std::size_t classes) {
+  const std::size_t steps = std::min<std::size_t>(frames, 64), sequences = frames / steps;
+  std::vector<std::int32_t> labels(steps * sequences, -1);
+  std::fill_n(labels.begin(), sequences, 0);
+  return [logits = bench.activation(0, steps * sequences * classes), labels = std::move(labels), classes,
+          active = std::vector(steps, static_cast<std::uint32_t>(sequences))](Device& device) {
+    device.ctc(classes, active, labels, logits);
+  };
+}
+
 /// Arrays of the stream's length; those of parameters move on with each call. `device` prepares what they hold.
 Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t count) {
   constexpr std::size_t classes = 10;
@@ -168,6 +179,8 @@ Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
     case Kernel::squared_error:
       return [=, labels = std::span<const std::int32_t>(bench.labels).first(rows),
               y = y().first(rows * classes)](Device& device) { device.squared_error(rows, classes, labels, y); };
+    case Kernel::ctc:
+      return ctc_call(bench, rows, classes);
     case Kernel::fill:
       return [=](Device& device) { device.fill(1e-3f, moving()); };
     case Kernel::copy:
@@ -186,6 +199,12 @@ Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
       return [=](Device& device) { device.scale(1, moving()); };
     case Kernel::add:  // what a reduction adds has just arrived
       return [=, arrived = y()](Device& device) { device.add(arrived, moving()); };
+    case Kernel::clamp:
+      return [=](Device& device) { device.clamp(1e-3f, moving()); };
+    case Kernel::limit_row_norms: {
+      const std::size_t wide = std::min<std::size_t>(count, 512), columns = count / wide;
+      return [=](Device& device) { device.limit_row_norms(wide, columns, 1, moving().first(wide * columns)); };
+    }
     case Kernel::descend:
       return [=](Device& device) {
         const auto d = moving();

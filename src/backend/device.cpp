@@ -217,6 +217,15 @@ LossSum Device::squared_error(std::size_t batch, std::size_t classes, std::span<
   return do_squared_error(batch, classes, labels.data(), y.data());
 }
 
+LossSum Device::ctc(std::size_t classes, std::span<const std::uint32_t> active, std::span<const std::int32_t> labels,
+                    std::span<float> logits) {
+  const std::size_t frames = Steps(active).frames();
+  expect_size("ctc", "labels", labels.size(), frames);
+  expect_size("ctc", "logits", logits.size(), frames * classes);
+  count_streaming(Kernel::ctc, logits.size(), 8, 4);
+  return do_ctc(classes, active, labels.data(), logits.data());
+}
+
 void Device::fill(float value, std::span<float> x) {
   count_streaming(Kernel::fill, x.size(), 0, 1);
   do_fill(value, x.size(), x.data());
@@ -248,6 +257,17 @@ void Device::add(std::span<const float> from, std::span<float> to) {
   expect_size("add", "from", from.size(), to.size());
   count_streaming(Kernel::add, to.size(), 1, 3);
   do_add(to.size(), from.data(), to.data());
+}
+
+void Device::clamp(float limit, std::span<float> x) {
+  count_streaming(Kernel::clamp, x.size(), 2, 2);
+  do_clamp(limit, x.size(), x.data());
+}
+
+void Device::limit_row_norms(std::size_t rows, std::size_t columns, float limit, std::span<float> w) {
+  expect_size("limit_row_norms", "w", w.size(), rows * columns);
+  count_streaming(Kernel::limit_row_norms, w.size(), 3, 3);
+  do_limit_row_norms(rows, columns, limit, w.data());
 }
 
 void Device::descend(float rate, float decay, std::span<float> d, std::span<float> w) {

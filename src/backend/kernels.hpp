@@ -136,6 +136,18 @@ class Device {
   /// Squared error against one-hot targets, ½ Σ (y - onehot)². Overwrites y[batch][classes] by its gradient y - onehot.
   LossSum squared_error(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels, std::span<float> y);
 
+  /// Connectionist temporal classification (Graves, Fernández, Gomez and Schmidhuber, ICML 2006) of sequences that lie as
+  /// Steps says: -Σ log p(labels), p being the sum over all paths, one class per frame, that give the labels when of equal
+  /// neighbours one is left and the blanks, of the last class, are taken out. labels[frames]: those of a sequence in the
+  /// places of its first frames, -1 in the others. Overwrites logits[frames][classes] by the gradient.
+  ///
+  /// errors: labels to be replaced, put in or taken out of what the best path gives (of each frame the largest output).
+  /// Labels that need more frames than there are, one for each and one between equal neighbours, have an infinite loss and
+  /// a gradient of zero. Reckoned in logarithms, in double. The work is counted without that of the labels, which a device
+  /// that does not compute cannot know.
+  LossSum ctc(std::size_t classes, std::span<const std::uint32_t> active, std::span<const std::int32_t> labels,
+              std::span<float> logits);
+
   void fill(float value, std::span<float> x);
   void copy(std::span<const float> from, std::span<float> to);
 
@@ -146,6 +158,13 @@ class Device {
 
   void scale(float factor, std::span<float> x);                ///< x *= factor
   void add(std::span<const float> from, std::span<float> to);  ///< to += from
+
+  /// Every element to within ±limit; NaN stays NaN.
+  void clamp(float limit, std::span<float> x);
+
+  /// Each row of w, [columns][rows] as core::Matrix has it, whose norm is above `limit` is scaled to that; squares are added
+  /// up in double, in the order of the columns.
+  void limit_row_norms(std::size_t rows, std::size_t columns, float limit, std::span<float> w);
 
   /// d += decay·w; w -= rate·d. Plain SGD when d is the gradient; momentum when backward has accumulated it into d with
   /// keep = momentum. decay = 0 leaves d untouched.
@@ -244,12 +263,16 @@ class Device {
   virtual LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
                                            float* logits) = 0;
   virtual LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) = 0;
+  virtual LossSum do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels,
+                         float* logits) = 0;
   virtual void do_fill(float value, std::size_t count, float* x) = 0;
   virtual void do_copy(std::size_t count, const float* from, float* to) = 0;
   virtual void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
                                std::size_t to_width, float* to) = 0;
   virtual void do_scale(float factor, std::size_t count, float* x) = 0;
   virtual void do_add(std::size_t count, const float* from, float* to) = 0;
+  virtual void do_clamp(float limit, std::size_t count, float* x) = 0;
+  virtual void do_limit_row_norms(std::size_t rows, std::size_t columns, float limit, float* w) = 0;
   virtual void do_descend(float rate, float decay, std::size_t count, float* d, float* w) = 0;
   virtual void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
                                   float* v, float* w) = 0;

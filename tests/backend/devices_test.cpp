@@ -54,11 +54,14 @@ void run_every_kernel(Device& device) {
   device.activation_backward(Activation::relu, a, b);
   device.softmax_cross_entropy(batch, out, labels, y);
   device.squared_error(batch, out, labels, y);
+  device.ctc(out, std::vector<std::uint32_t>{2, 1, 1}, std::vector<std::int32_t>{0, 3, 2, -1}, y);
   device.fill(1, a);
   device.copy(a, b);
   device.copy_columns(2, 1, 2, std::span<const float>(a).first(3), 1, std::span<float>(b).first(2));
   device.scale(2, a);
   device.add(a, b);
+  device.clamp(0.5f, a);
+  device.limit_row_norms(10, 5, 0.5f, a);
   for (const float decay : {0.f, 0.1f}) {
     device.descend(0.1f, decay, a, b);
     for (const bool nesterov : {false, true}) device.momentum_update(0.1f, 0.9f, nesterov, decay, a, b, c);

@@ -112,6 +112,41 @@ TEST_CASE("adam_update follows its formulas and leaves g alone", "[backend]") {
   }
 }
 
+TEST_CASE("clamp keeps every element within the limit, and NaN as it is", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  for (const std::size_t n : lengths) {
+    auto x = random_numbers(n, 1);
+    std::vector<float> wanted;
+    for (const float value : x) wanted.push_back(std::min(0.3f, std::max(-0.3f, value)));
+    device->clamp(0.3f, x);
+    CHECK(same_bits(x, wanted));
+  }
+  std::vector<float> x = {not_a_number, std::numeric_limits<float>::infinity(), -7};
+  device->clamp(2, x);
+  CHECK((std::isnan(x[0]) && x[1] == 2 && x[2] == -2));
+}
+
+TEST_CASE("limit_row_norms scales rows that are too long to the limit, and leaves the others bit for bit", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  const std::size_t rows = GENERATE(1u, 5u, 16u, 33u), columns = GENERATE(1u, 4u, 19u);
+  const auto before = random_numbers(rows * columns, 1);
+  const auto norm = [&](const std::vector<float>& w, std::size_t r) {
+    double sum = 0;
+    for (std::size_t c = 0; c < columns; ++c) sum += double{w[c * rows + r]} * double{w[c * rows + r]};
+    return std::sqrt(sum);
+  };
+  const float limit = 0.58f * std::sqrt(static_cast<float>(columns));  // about the middle
+  auto w = before;
+  device->limit_row_norms(rows, columns, limit, w);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const bool too_long = norm(before, r) > double{limit};
+    if (too_long) CHECK(norm(w, r) == Approx(limit).epsilon(1e-6));
+    for (std::size_t c = 0; c < columns; ++c)
+      CHECK(double{w[c * rows + r]} ==
+            Approx(double{before[c * rows + r]} * (too_long ? limit / norm(before, r) : 1)).epsilon(too_long ? 1e-6 : 0));
+  }
+}
+
 TEST_CASE("momentum accumulated by backward and descend is momentum_update, bit for bit", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const auto g = random_numbers(100, 1);
@@ -146,6 +181,8 @@ TEST_CASE("cpu and reference give the same bits wherever no sum is involved", "[
       device->fill(0.25f, e);
       device->add(d, e);
       device->scale(0.7f, e);
+      device->clamp(0.5f, e);
+      device->limit_row_norms(n, 1, 0.4f, e);
       device->descend(0.1f, 0.01f, d, e);
       device->block_filter(0.9f, 1.1f, 0.4f, 0.9f, a, b, c);
       device->momentum_update(0.1f, 0.9f, true, 0.01f, e, a, b);

@@ -4,6 +4,7 @@
 #include "backend/cpu/adam.hpp"
 #include "backend/cpu/affine.hpp"
 #include "backend/cpu/blas.hpp"
+#include "backend/cpu/ctc.hpp"
 #include "backend/cpu/flush_denormals.hpp"
 #include "backend/cpu/losses.hpp"
 #include "backend/cpu/lstm.hpp"
@@ -92,6 +93,11 @@ class CpuDevice final : public Device {
     const cpu::FlushDenormals flush;
     return cpu::squared_error(batch, classes, labels, y);
   }
+  LossSum do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels,
+                 float* logits) override {
+    const cpu::FlushDenormals flush;
+    return cpu::ctc(classes, active, labels, logits);
+  }
   void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
   void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
   void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
@@ -107,6 +113,14 @@ class CpuDevice final : public Device {
     const cpu::FlushDenormals flush;
     cpu::transform(
         count, to, [](cpu::Vector a, cpu::Vector b) { return a + b; }, to, from);
+  }
+  void do_clamp(float limit, std::size_t count, float* x) override {
+    const cpu::FlushDenormals flush;
+    reference::clamp(limit, count, x);
+  }
+  void do_limit_row_norms(std::size_t rows, std::size_t columns, float limit, float* w) override {
+    const cpu::FlushDenormals flush;
+    reference::limit_row_norms(rows, columns, limit, w);
   }
   void do_descend(float rate, float decay, std::size_t count, float* d, float* w) override {
     const cpu::FlushDenormals flush;

@@ -3,26 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/vector.hpp"
+#include "backend/cpu/softmax.hpp"
 #include "backend/reference/loops.hpp"
 
 namespace paragrad::backend::cpu {
 
 namespace {
-
-/// Largest element; a NaN may be passed over.
-float largest_of(std::size_t count, const float* row) {
-  Vector best = broadcast(row[0]);
-  std::size_t j = 0;
-  for (; j + lanes <= count; j += lanes) {
-    const Vector z = load(row + j);
-    best = z > best ? z : best;
-  }
-  float largest = row[0];
-  for (std::size_t l = 0; l < lanes; ++l) largest = best[l] > largest ? best[l] : largest;
-  for (; j < count; ++j) largest = row[j] > largest ? row[j] : largest;
-  return largest;
-}
 
 /// Whether `largest` stands at the label and nowhere before it.
 bool is_first_largest(const float* row, std::size_t label, float largest) {
@@ -30,24 +16,6 @@ bool is_first_largest(const float* row, std::size_t label, float largest) {
   for (std::size_t j = 0; j < label; ++j)
     if (row[j] == largest) return false;
   return true;
-}
-
-/// row = exp(row - largest); returns the sum.
-float exponentiate(std::size_t count, float largest, float* row) {
-  Vector sums{};
-  std::size_t j = 0;
-  for (; j + lanes <= count; j += lanes) {
-    const Vector e = exponential(load(row + j) - largest);
-    store(e, row + j);
-    sums += e;
-  }
-  float sum = 0;
-  for (std::size_t l = 0; l < lanes; ++l) sum += sums[l];
-  if (j == count) return sum;
-  const Vector rest = exponential(load_part(row + j, count - j) - largest);
-  store_part(rest, row + j, count - j);
-  for (std::size_t l = 0; l < count - j; ++l) sum += rest[l];
-  return sum;
 }
 
 }  // namespace

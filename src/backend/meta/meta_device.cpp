@@ -34,11 +34,14 @@ class MetaDevice final : public Device {
   void do_activation_backward(Activation, std::size_t, const float*, float*) override {}
   LossSum do_softmax_cross_entropy(std::size_t, std::size_t, const std::int32_t*, float*) override { return {}; }
   LossSum do_squared_error(std::size_t, std::size_t, const std::int32_t*, float*) override { return {}; }
+  LossSum do_ctc(std::size_t, std::span<const std::uint32_t>, const std::int32_t*, float*) override { return {}; }
   void do_fill(float, std::size_t, float*) override {}
   void do_copy(std::size_t, const float*, float*) override {}
   void do_copy_columns(std::size_t, std::size_t, std::size_t, const float*, std::size_t, float*) override {}
   void do_scale(float, std::size_t, float*) override {}
   void do_add(std::size_t, const float*, float*) override {}
+  void do_clamp(float, std::size_t, float*) override {}
+  void do_limit_row_norms(std::size_t, std::size_t, float, float*) override {}
   void do_descend(float, float, std::size_t, float*, float*) override {}
   void do_momentum_update(float, float, bool, float, std::size_t, const float*, float*, float*) override {}
   void do_adam_update(const AdamStep&, std::size_t, const float*, float*, float*, float*) override {}

@@ -179,6 +179,25 @@ LossSum squared_error(std::size_t batch, std::size_t classes, const std::int32_t
 }
 
 template <class Real>
+void clamp(Real limit, std::size_t count, Real* x) {
+  for (std::size_t i = 0; i < count; ++i) x[i] = x[i] > limit ? limit : x[i] < -limit ? -limit : x[i];
+}
+
+template <class Real>
+void limit_row_norms(std::size_t rows, std::size_t columns, Real limit, Real* w) {
+  std::vector<double> squares(rows, 0.0);
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t r = 0; r < rows; ++r)
+      squares[r] += static_cast<double>(w[c * rows + r]) * static_cast<double>(w[c * rows + r]);
+  std::vector<Real> factors(rows, Real(1));
+  for (std::size_t r = 0; r < rows; ++r)
+    if (const double norm = std::sqrt(squares[r]); norm > static_cast<double>(limit))
+      factors[r] = static_cast<Real>(static_cast<double>(limit) / norm);
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t r = 0; r < rows; ++r) w[c * rows + r] *= factors[r];
+}
+
+template <class Real>
 void descend(Real rate, Real decay, std::size_t count, Real* d, Real* w) {
   for (std::size_t i = 0; i < count; ++i) {
     if (decay != 0) d[i] += decay * w[i];

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backend/kernels.hpp"
+#include "backend/reference/ctc.hpp"
 #include "backend/reference/loops.hpp"
 #include "backend/reference/lstm.hpp"
 #include "backend/reference/quantise.hpp"
@@ -66,6 +67,10 @@ class ReferenceDevice final : public Device {
   LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) override {
     return reference::squared_error(batch, classes, labels, y);
   }
+  LossSum do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels,
+                 float* logits) override {
+    return reference::ctc(classes, active, labels, logits);
+  }
   void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
   void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
   void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
@@ -77,6 +82,10 @@ class ReferenceDevice final : public Device {
   }
   void do_add(std::size_t count, const float* from, float* to) override {
     for (std::size_t i = 0; i < count; ++i) to[i] += from[i];
+  }
+  void do_clamp(float limit, std::size_t count, float* x) override { reference::clamp(limit, count, x); }
+  void do_limit_row_norms(std::size_t rows, std::size_t columns, float limit, float* w) override {
+    reference::limit_row_norms(rows, columns, limit, w);
   }
   void do_descend(float rate, float decay, std::size_t count, float* d, float* w) override {
     reference::descend(rate, decay, count, d, w);
