@@ -43,6 +43,7 @@ class CntkImporter {
   void minibatch();
   void learning_rate();
   void momentum();
+  void clipping();
   void auto_minibatch();
   void other_keys();
   void treat(const CntkKey& key, const Entry& entry);
@@ -74,6 +75,7 @@ CntkImport CntkImporter::run(std::string file) {
   minibatch();
   learning_rate();
   momentum();
+  clipping();
   auto_minibatch();
   other_keys();
   return {std::move(file), block_.line(), std::move(settings_), block_.remarks()};
@@ -298,6 +300,14 @@ void CntkImporter::momentum() {
   const bool nesterov =
       block_.is_yes(Section::sgd, "useNAG", false) || block_.is_yes(Section::sgd, "useNesterovMomentum", false);
   set("optimiser", toml(nesterov ? "nesterov" : "momentum"));
+}
+
+void CntkImporter::clipping() {
+  const Entry* threshold = block_.find(Section::sgd, "clippingThresholdPerSample");
+  if (threshold == nullptr || std::isinf(to_number(threshold->value).value_or(0))) return;
+  set("clip-gradient", toml(block_.number(*threshold)));
+  set("clip", toml(block_.is_yes(Section::sgd, "gradientClippingWithTruncation", true) ? "truncate" : "norm"),
+      block_.given(Section::sgd, "gradientClippingWithTruncation") ? "" : cntk_default);
 }
 
 void CntkImporter::auto_minibatch() {

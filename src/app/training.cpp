@@ -198,6 +198,15 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
       .add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample; adamw: of the decay past the moments")
       ->check(CLI::NonNegativeNumber)
       ->group("Local optimiser");
+  parser
+      .add_option("--clip-gradient", options.optimiser.clip_per_sample,
+                  "threshold per sample of what a rule takes in: a minibatch's gradient is limited to so much times its "
+                  "samples (0: not)")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Local optimiser");
+  parser.add_option("--clip", options.optimiser.clip, "truncate each element, or the norm of each matrix")
+      ->check(CLI::IsMember({"truncate", "norm"}))
+      ->group("Local optimiser");
   parser.add_option("--schedule", options.schedule.name, list(optim::schedule_names()))->group("Local optimiser");
   parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group("Local optimiser");
   parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group("Local optimiser");

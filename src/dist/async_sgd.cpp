@@ -2,7 +2,16 @@
 
 #include <utility>
 
+#include "core/errors.hpp"
+
 namespace paragrad::dist {
+
+void AsyncSgd::check(int) const {
+  if (optim::has_limits(options().rule) && goes_ahead())
+    throw core::ConfigError(
+        "servers clip gradients, and a worker that goes on by itself does not: give --push-every 1 and --fetch-every 1 with "
+        "--clip-gradient, and another strategy than lazy_sgd");
+}
 
 void AsyncSgd::start(comm::Worker& worker, Replica& replica) {
   ServerStrategy::start(worker, replica);

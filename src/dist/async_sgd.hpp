@@ -25,6 +25,10 @@ class AsyncSgd : public ServerStrategy {
   void show_model(comm::Worker& worker, Replica& replica) override;
 
  protected:
+  void check(int workers) const override;
+
+  /// Whether a worker goes on by itself between pushes or between fetches.
+  virtual bool goes_ahead() const { return options().push_every != 1 || options().fetch_every != 1; }
   std::unique_ptr<Policy> make_policy(int) const override { return std::make_unique<Policy>(); }
 
   /// Whether what has been added up is to be pushed now.

@@ -15,6 +15,7 @@ class LazySgd : public AsyncSgd {
 
  protected:
   bool due(comm::Worker& worker, Replica& replica) override;
+  bool goes_ahead() const override { return true; }
 };
 
 }  // namespace paragrad::dist

@@ -1,15 +1,39 @@
+#include <cmath>
+
 #include "core/errors.hpp"
+#include "core/format.hpp"
 #include "optim/ingredients.hpp"
+#include "optim/limited.hpp"
 
 namespace paragrad::optim {
 namespace {
 
 std::size_t parameters_of(std::span<const core::Matrix> layout) { return layout.empty() ? 0 : layout.back().range().end; }
 
+void check_limits(const OptimiserOptions& options) {
+  if (!(options.clip_per_sample >= 0) || !std::isfinite(options.clip_per_sample))
+    throw core::ConfigError(core::format(
+        "gradients cannot be clipped at {} per sample: give a number above 0, or 0 for none", options.clip_per_sample));
+  if (options.clip != "truncate" && options.clip != "norm")
+    throw core::unknown_name("way to clip gradients", options.clip, {"truncate", "norm"});
+}
+
 }  // namespace
+
+OptimiserOptions without_limits(OptimiserOptions options) {
+  options.clip_per_sample = 0;
+  return options;
+}
+
+std::string describe(const OptimiserOptions& options) {
+  return options.name + (options.clip_per_sample > 0 && options.clip == "norm" ? " with gradients clipped by norm" : "");
+}
 
 std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, backend::Device& device,
                                                std::span<const core::Matrix> layout, bool bare_gradient) {
+  check_limits(options);
+  if (has_limits(options))
+    return std::make_unique<Limited>(options, make_optimiser(without_limits(options), device, layout, true), layout);
   const Ingredients ingredients{options, device, layout, parameters_of(layout), bare_gradient};
 #define OPTIMISER(known, heeds_momentum, description) \
   if (options.name == #known) return make_##known(ingredients);

@@ -80,7 +80,20 @@ struct OptimiserOptions {
   double adam_beta2 = 0.999;
   double lars_trust = 0.001;   ///< share of a matrix's norm that it moves at rate 1
   double adam_epsilon = 1e-8;  ///< beside the root mean square of the mean gradient; adagrad: beside the root of the sum
+
+  // Around any rule, see limited.hpp.
+  double clip_per_sample = 0;     ///< threshold of gradient clipping; 0: none
+  std::string clip = "truncate";  ///< or norm
 };
+
+/// Whether gradients are clipped.
+inline bool has_limits(const OptimiserOptions& options) { return options.clip_per_sample > 0; }
+
+/// Without them.
+OptimiserOptions without_limits(OptimiserOptions options);
+
+/// The rule's name, with what of its limits looks at whole matrices.
+std::string describe(const OptimiserOptions& options);
 
 /// From optim/catalogue.def:
 ///   sgd       w -= rate·g
@@ -93,6 +106,8 @@ struct OptimiserOptions {
 ///
 /// bare_gradient: backward must deliver the gradient by itself, because it is exchanged before it is used; costs one more
 /// arena where classical momentum would otherwise accumulate in place.
+///
+/// With limits around it, if the options have any (limited.hpp).
 ///
 /// layout: the matrices that make up the parameters; must outlive the optimiser.
 /// Throws ConfigError: unknown name, numbers that make no sense.

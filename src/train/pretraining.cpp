@@ -23,6 +23,7 @@ Options phase_of(const Options& options, std::size_t machine) {
   phase.momentum_time_constant = 0;
   phase.unit_gain = false;
   phase.l2 = pretraining.l2;
+  phase.optimiser = optim::without_limits(phase.optimiser);
   phase.minibatch = pretraining.minibatch;
   phase.minibatch_search = {};
   phase.target_error = -1;

@@ -19,8 +19,8 @@ SplitLearner::SplitLearner(comm::Worker& peers, backend::Device& device, std::sh
       starts_{0} {
   if (optimiser().needs_all())
     throw core::ConfigError(core::format(
-        "the optimizer '{}' looks at whole matrices, of which --model-parallel leaves a worker a part: choose another",
-        options.optimiser.name));
+        "the optimiser '{}' looks at whole matrices, of which --model-parallel leaves a worker a part: choose another",
+        optim::describe(options.optimiser)));
   std::size_t widest = 0;
   for (std::size_t l = 0; l < layer_count(); ++l) {
     starts_.push_back(starts_.back() + network_->own.layers[l]->parameter_count());

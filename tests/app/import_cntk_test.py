@@ -158,9 +158,17 @@ class Keys(ImportTest):
                 AutoAdjust = [ autoAdjustLR = None; loadBestModel = true; learnRateDecreaseFactor = 0.5 ]
             ]""", {"learning-rate": 1, "learning-rate-per": "sample", "sweeps": 3, "minibatch": 256, **MOMENTUM}), [])
 
+    def test_gradients_are_clipped_as_in_cntk(self):
+        for more, clip in (("", "truncate"), ("; gradientClippingWithTruncation = true", "truncate"),
+                           ("; gradientClippingWithTruncation = false", "norm")):
+            with self.subTest(more=more):
+                self.assertEqual(self.assert_options("learningRatesPerSample = 1; clippingThresholdPerSample = 0.05" + more, {
+                    "learning-rate": 1, "learning-rate-per": "sample", "minibatch": 256, "clip-gradient": 0.05, "clip": clip,
+                    **MOMENTUM}), [])
+
     def test_what_cannot_be_expressed_is_named(self):
         for text in ("dropoutRate = 0.5", "L1RegWeight = 1e-4", "epochSize = 20000", "gradUpdateType = fsAdagrad",
-                     "clippingThresholdPerSample = 0.05", "truncated = true", "sgdSpecial = 3"):
+                     "truncated = true", "sgdSpecial = 3"):
             with self.subTest(text=text):
                 _, said = self.imported("learningRatesPerSample = 1\n" + text)
                 self.assert_said(said, (2, text))

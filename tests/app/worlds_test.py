@@ -138,6 +138,7 @@ class Worlds(CliTest):
     def test_local_optimisers_and_losses_end_in_the_same_weights_in_both_worlds(self):
         for options in (["--optimiser", "nesterov"], ["--optimiser", "adam"], ["--optimiser", "adamw", "--l2", "0.01"],
                         ["--optimiser", "lars", "--lars-trust", "0.02"], ["--optimiser", "sgd", "--l2", "0.001"],
+                        ["--clip-gradient", "0.002"], ["--clip-gradient", "0.002", "--clip", "norm", "--optimiser", "adam"],
                         ["--loss", "squared_error", "--schedule", "exponential"], ["--parallel-start-sweep", "2"],
                         ["--schedule", "newbob", "--newbob-restore", "true", "--reset-local-momentum", "false"]):
             for strategy in ("data_parallel", "bmuf"):

@@ -66,7 +66,7 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
     throw core::ConfigError(
         core::format("the rule '{}' looks at whole matrices, and {} servers would hold parts of them: give --servers 1 or "
                      "another --optimiser",
-                     options_.rule.name, count));
+                     optim::describe(options_.rule), count));
   const bool shared = options_.servers == 0, alone = shared && worker.size() == 1;
   if (shared && !alone && !worker.everyone().serves_beside())
     throw core::ConfigError(

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "optim/local_optimiser.hpp"
+
+namespace paragrad::optim {
+
+/// Limits around another rule. Before it, gradient clipping per sample (CNTK's clippingThresholdPerSample): what the rule
+/// takes in, the gradient summed over the n samples of a step, is brought
+///
+///   truncate  element by element to within ±n·threshold
+///   norm      matrix by matrix to a norm of n·threshold at most, biases and peepholes each being a matrix
+///
+/// before L2 is added to it, as in CNTK. That is where a gradient is used, not where it is computed: with data_parallel on
+/// the sum of all workers (and n their samples), with parameter servers at the server. n is Step::samples: where samples
+/// are sequences, their number times the frames they have on average.
+class Limited : public LocalOptimiser {
+ public:
+  /// rule: must deliver the bare gradient (see make_optimiser). Throws ConfigError: limits that are none.
+  Limited(const OptimiserOptions& options, std::unique_ptr<LocalOptimiser> rule, std::span<const core::Matrix> layout);
+
+  std::span<float> gradients() override { return rule_->gradients(); }
+  float keep(const Step& step) const override { return rule_->keep(step); }
+  bool descends() const override { return false; }
+  bool needs_all() const override { return clips_norms_ || rule_->needs_all(); }
+  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
+  void describe_state(core::State& state) override { rule_->describe_state(state); }
+  std::optional<Moments> moments() override { return rule_->moments(); }
+  void forget(backend::Device& device) override { rule_->forget(device); }
+  void swap_gradients(core::Arena& other) override { rule_->swap_gradients(other); }
+
+ private:
+  void clip(backend::Device& device, core::Range range, double limit);
+  void clip_norms(backend::Device& device, double limit);
+
+  std::unique_ptr<LocalOptimiser> rule_;
+  std::span<const core::Matrix> layout_;
+  double clip_per_sample_;  // 0: none
+  bool clips_norms_;
+};
+
+}  // namespace paragrad::optim
