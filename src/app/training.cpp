@@ -207,6 +207,11 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--clip", options.optimiser.clip, "truncate each element, or the norm of each matrix")
       ->check(CLI::IsMember({"truncate", "norm"}))
       ->group("Local optimiser");
+  parser
+      .add_option("--max-norm", options.optimiser.max_norm,
+                  "of the weights by which a unit sees its inputs, held after each update (0: any)")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Local optimiser");
   parser.add_option("--schedule", options.schedule.name, list(optim::schedule_names()))->group("Local optimiser");
   parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group("Local optimiser");
   parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group("Local optimiser");

@@ -9,8 +9,9 @@ namespace paragrad::dist {
 void AsyncSgd::check(int) const {
   if (optim::has_limits(options().rule) && goes_ahead())
     throw core::ConfigError(
-        "servers clip gradients, and a worker that goes on by itself does not: give --push-every 1 and --fetch-every 1 with "
-        "--clip-gradient, and another strategy than lazy_sgd");
+        "servers keep the limits of gradients and weights, and a worker that goes on by itself does not: give --push-every "
+        "1 "
+        "and --fetch-every 1 with --clip-gradient or --max-norm, and another strategy than lazy_sgd");
 }
 
 void AsyncSgd::start(comm::Worker& worker, Replica& replica) {

@@ -14,6 +14,9 @@ void check_limits(const OptimiserOptions& options) {
   if (!(options.clip_per_sample >= 0) || !std::isfinite(options.clip_per_sample))
     throw core::ConfigError(core::format(
         "gradients cannot be clipped at {} per sample: give a number above 0, or 0 for none", options.clip_per_sample));
+  if (!(options.max_norm >= 0) || !std::isfinite(options.max_norm))
+    throw core::ConfigError(
+        core::format("weights of a norm of {} at most are none: give a number above 0, or 0 for any", options.max_norm));
   if (options.clip != "truncate" && options.clip != "norm")
     throw core::unknown_name("way to clip gradients", options.clip, {"truncate", "norm"});
 }
@@ -21,12 +24,15 @@ void check_limits(const OptimiserOptions& options) {
 }  // namespace
 
 OptimiserOptions without_limits(OptimiserOptions options) {
-  options.clip_per_sample = 0;
+  options.clip_per_sample = options.max_norm = 0;
   return options;
 }
 
 std::string describe(const OptimiserOptions& options) {
-  return options.name + (options.clip_per_sample > 0 && options.clip == "norm" ? " with gradients clipped by norm" : "");
+  std::string text = options.name;
+  if (options.clip_per_sample > 0 && options.clip == "norm") text += " with gradients clipped by norm";
+  if (options.max_norm > 0) text += " with max-norm";
+  return text;
 }
 
 std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, backend::Device& device,

@@ -13,13 +13,22 @@ Limited::Limited(const OptimiserOptions& options, std::unique_ptr<LocalOptimiser
     : rule_(std::move(rule)),
       layout_(layout),
       clip_per_sample_(options.clip_per_sample),
-      clips_norms_(options.clip_per_sample > 0 && options.clip == "norm") {}
+      clips_norms_(options.clip_per_sample > 0 && options.clip == "norm"),
+      max_norm_(options.max_norm) {}
 
 void Limited::update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) {
   if (needs_all() && range != core::Range{0, parameters.size()})
     throw std::logic_error("norms are limited of all parameters at once");
   if (clip_per_sample_ > 0) clip(device, range, clip_per_sample_ * static_cast<double>(step.samples));
   rule_->update(device, range, step, parameters);
+  if (max_norm_ > 0) limit_weights(device, parameters);
+}
+
+void Limited::limit_weights(backend::Device& device, std::span<float> parameters) const {
+  for (const core::Matrix& matrix : layout_)
+    if (matrix.shape.columns > 1)
+      device.limit_row_norms(matrix.shape.rows, matrix.shape.columns, static_cast<float>(max_norm_),
+                             matrix.range().of(parameters));
 }
 
 void Limited::clip(backend::Device& device, core::Range range, double limit) {

@@ -16,6 +16,13 @@ namespace paragrad::optim {
 /// before L2 is added to it, as in CNTK. That is where a gradient is used, not where it is computed: with data_parallel on
 /// the sum of all workers (and n their samples), with parameter servers at the server. n is Step::samples: where samples
 /// are sequences, their number times the frames they have on average.
+///
+/// Behind it, max-norm (Srebro and Shraibman, COLT 2005; with dropout Hinton et al., arXiv 1207.0580, 2012): each row of a
+/// matrix of the model, the weights by which one unit of an affine layer or one gate or output of a recurrent layer sees
+/// its inputs, its layer's outputs of before, or its cells, is scaled back to max_norm where its norm is above that.
+/// Biases, peepholes and whatever else is a single column are left alone. So it is after every update of a replica, and
+/// averages of such replicas are so too; block momentum and other outer optimisers may lead a little beyond, until the next
+/// update.
 class Limited : public LocalOptimiser {
  public:
   /// rule: must deliver the bare gradient (see make_optimiser). Throws ConfigError: limits that are none.
@@ -24,7 +31,7 @@ class Limited : public LocalOptimiser {
   std::span<float> gradients() override { return rule_->gradients(); }
   float keep(const Step& step) const override { return rule_->keep(step); }
   bool descends() const override { return false; }
-  bool needs_all() const override { return clips_norms_ || rule_->needs_all(); }
+  bool needs_all() const override { return clips_norms_ || max_norm_ > 0 || rule_->needs_all(); }
   void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
   void describe_state(core::State& state) override { rule_->describe_state(state); }
   std::optional<Moments> moments() override { return rule_->moments(); }
@@ -34,11 +41,13 @@ class Limited : public LocalOptimiser {
  private:
   void clip(backend::Device& device, core::Range range, double limit);
   void clip_norms(backend::Device& device, double limit);
+  void limit_weights(backend::Device& device, std::span<float> parameters) const;
 
   std::unique_ptr<LocalOptimiser> rule_;
   std::span<const core::Matrix> layout_;
   double clip_per_sample_;  // 0: none
   bool clips_norms_;
+  double max_norm_;  // 0: none
 };
 
 }  // namespace paragrad::optim

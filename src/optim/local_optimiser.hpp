@@ -84,10 +84,11 @@ struct OptimiserOptions {
   // Around any rule, see limited.hpp.
   double clip_per_sample = 0;     ///< threshold of gradient clipping; 0: none
   std::string clip = "truncate";  ///< or norm
+  double max_norm = 0;            ///< of the weights by which a unit sees its inputs; 0: any
 };
 
-/// Whether gradients are clipped.
-inline bool has_limits(const OptimiserOptions& options) { return options.clip_per_sample > 0; }
+/// Whether gradients or weights are limited.
+inline bool has_limits(const OptimiserOptions& options) { return options.clip_per_sample > 0 || options.max_norm > 0; }
 
 /// Without them.
 OptimiserOptions without_limits(OptimiserOptions options);

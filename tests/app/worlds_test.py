@@ -139,6 +139,7 @@ class Worlds(CliTest):
         for options in (["--optimiser", "nesterov"], ["--optimiser", "adam"], ["--optimiser", "adamw", "--l2", "0.01"],
                         ["--optimiser", "lars", "--lars-trust", "0.02"], ["--optimiser", "sgd", "--l2", "0.001"],
                         ["--clip-gradient", "0.002"], ["--clip-gradient", "0.002", "--clip", "norm", "--optimiser", "adam"],
+                        ["--max-norm", "0.8", "--l2", "0.001"], ["--max-norm", "0.8", "--optimiser", "lars"],
                         ["--loss", "squared_error", "--schedule", "exponential"], ["--parallel-start-sweep", "2"],
                         ["--schedule", "newbob", "--newbob-restore", "true", "--reset-local-momentum", "false"]):
             for strategy in ("data_parallel", "bmuf"):

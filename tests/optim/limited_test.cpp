@@ -1,4 +1,4 @@
-// Limits around update rules: clipped gradients.
+// Limits around update rules: clipped gradients, norms of weights.
 #include <cmath>
 
 #include "catch.hpp"
@@ -114,10 +114,33 @@ TEST_CASE("clipping leaves what is no number as it is, so that it is noticed", "
   CHECK(std::isnan(limited.parameters[3]));
 }
 
+TEST_CASE("after an update each unit's weights are the rule's, scaled back to the largest norm", "[optim]") {
+  OptimiserOptions options;
+  options.name = GENERATE(from_range(optimiser_names()));
+  OptimiserOptions limits = options;
+  limits.max_norm = GENERATE(0.5, 1.3, 100.);
+  CAPTURE(options.name, limits.max_norm);
+  Trained limited(limits, "cpu"), plain(options, "cpu");
+  limited.step(numbers(1, 1));
+  plain.step(numbers(1, 1));
+  for (std::size_t row = 0; row < 17; ++row) {
+    const double length = std::hypot(plain.parameters[row], plain.parameters[17 + row]);
+    for (const std::size_t i : {row, 17 + row})
+      plain.parameters[i] *= static_cast<float>(std::min(1., limits.max_norm / length));
+  }
+  CHECK(distance(limited.parameters, plain.parameters) < 2e-6);
+  for (std::uint32_t step = 2; step < 5; ++step) {
+    limited.step(numbers(step, 1));
+    for (std::size_t row = 0; row < 17; ++row)
+      CHECK(std::hypot(limited.parameters[row], limited.parameters[17 + row]) <= limits.max_norm * (1 + 1e-6));
+  }
+}
+
 TEST_CASE("a device that only counts says of limits what they cost, whatever the gradient", "[optim]") {
   OptimiserOptions options;
   options.clip_per_sample = 0.3;
   options.clip = GENERATE("truncate", "norm");
+  options.max_norm = GENERATE(0., 1.);
   const auto cost = [&](const char* name, double size) {
     Trained limited(options, name);
     const auto before = limited.device->meter();
@@ -140,6 +163,7 @@ TEST_CASE("limits that are none are refused in one sentence", "[optim]") {
   OptimiserOptions options;
   SECTION("a threshold below zero") { options.clip_per_sample = -1; }
   SECTION("an infinite one") { options.clip_per_sample = std::numeric_limits<double>::infinity(); }
+  SECTION("a norm below zero") { options.max_norm = -0.1; }
   SECTION("another way") { options.clip = "halve"; }
   CHECK_THROWS_AS(make_optimiser(options, *device, layout, false), core::ConfigError);
 }

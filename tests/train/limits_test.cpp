@@ -1,4 +1,4 @@
-// Clipped gradients in whole runs.
+// Clipped gradients and limited weights in whole runs.
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "support.hpp"
@@ -58,11 +58,12 @@ TEST_CASE("clipping holds a learning rate that is too high without it", "[train]
 TEST_CASE("a timing run counts what limits cost", "[train]") {
   LimitedTask task(GENERATE("truncate", "norm"));
   task.options.strategy = GENERATE("data_parallel", "bmuf");
+  task.options.optimiser.max_norm = 1;
   sim::Platform platform = sim::free_platform(2);
   platform.device = {1e9, 1e9, 1, 1, 1e-6};
   const double timed = task.simulate(2, platform, {.device = "meta"}).training_s;
   CHECK(timed == task.simulate(2, platform).training_s);
-  task.options.optimiser.clip_per_sample = 0;
+  task.options.optimiser = {};
   CHECK(task.simulate(2, platform, {.device = "meta"}).training_s < timed);
 }
 
@@ -77,6 +78,11 @@ TEST_CASE("limits that a worker or a server would see a part of are refused in o
     task.options.strategy = "async_sgd";
     words = "clipped by norm";
   }
+  SECTION("weights at two servers") {
+    task.options.strategy = "async_sgd";
+    task.options.optimiser = {.max_norm = 1};
+    words = "max-norm";
+  }
   SECTION("workers that go on by themselves") {
     task.options.strategy = "async_sgd";
     task.options.optimiser.clip = "truncate";
@@ -89,6 +95,34 @@ TEST_CASE("limits that a worker or a server would see a part of are refused in o
     words = "lazy_sgd";
   }
   CHECK_THROWS_WITH(task.simulate(2), contains_text(words));
+}
+
+TEST_CASE("no unit's weights are longer than the largest norm, and those that are trained without are", "[train]") {
+  SmallTask task;
+  task.options.strategy = GENERATE("sgd", "data_parallel", "model_averaging", "async_sgd");
+  const int workers = task.options.strategy == "async_sgd" ? 1 : 3;
+  task.options.model = GENERATE("8-12-6:sigmoid", "8-blstm5p4+peepholes-6");
+  task.options.minibatch = 4;
+  const auto longest = [&](double max_norm) {
+    task.options.optimiser.max_norm = max_norm;
+    const auto parameters =
+        task.simulate(workers, sim::free_platform(workers), {}, {.last_phase = false}).model;  // and so handed on
+    const nn::Network network(nn::make_layers(task.options.model));
+    REQUIRE(parameters.size() == network.parameter_count());
+    double most = 0;
+    for (const core::Matrix& matrix : network.layout)
+      for (std::size_t row = 0; matrix.shape.columns > 1 && row < matrix.shape.rows; ++row) {
+        double sum = 0;
+        for (std::size_t c = 0; c < matrix.shape.columns; ++c) {
+          const double w = parameters[matrix.begin + c * matrix.shape.rows + row];
+          sum += w * w;
+        }
+        most = std::max(most, std::sqrt(sum));
+      }
+    return most;
+  };
+  CHECK(longest(0.7) <= 0.7 * (1 + 1e-6));
+  CHECK(longest(0) > 0.8);
 }
 
 TEST_CASE("servers clip the gradients that they are sent", "[train]") {
