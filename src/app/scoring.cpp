@@ -25,7 +25,7 @@ void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
   parser.add_option("--data", arguments.options.data, "data file whose classes are states of words")->required();
   parser.add_option("--context", arguments.options.context, "the network's, as 5+5, instead of the data file's");
   parser.add_option("--chunks", arguments.options.chunks,
-                    "recurrent models go over chunks like 21-64+21, or whole sequences");
+                    "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
   parser.add_option("--prior-scale", arguments.prior_scale,
                     "how much of the classes' log priors in the training set is taken from the log posteriors");
   parser.add_option("--device", arguments.device, "device to compute on");

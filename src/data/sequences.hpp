@@ -14,17 +14,24 @@ namespace paragrad::data {
 /// context whose outputs carry no loss (Chen and Huo, "Training deep bidirectional LSTM acoustic model for LVCSR by a
 /// context-sensitive-chunk BPTT approach", IEEE/ACM TASLP 24(7), 2016; "21-64+21"). At the ends of a sequence context is
 /// what there is.
+///
+/// Chunks may overlap by so many frames ("21-64+21/32", as the paper decodes): one begins `frames - overlap` behind the
+/// other. A frame of two or more is scored where it is furthest from the chunk's ends, so that neighbours divide what they
+/// share in its middle; of the first and the last chunk of a sequence all that is left is scored too.
 struct Chunking {
   std::size_t frames = 0;  ///< 0: whole sequences
   std::size_t before = 0;
   std::size_t after = 0;
+  std::size_t overlap = 0;  ///< below frames
+
+  std::size_t stride() const { return frames - overlap; }
 };
 
-/// "21-64+21", "64" or "whole". Throws ConfigError.
+/// "21-64+21", "21-64+21/32", "64" or "whole". Throws ConfigError.
 Chunking parse_chunking(std::string_view text);
 
 /// Consecutive frames that are processed together, [begin, end) of a subset's rows; those in [scored_begin, scored_end)
-/// carry loss.
+/// carry loss, the others are context.
 struct Sequence {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -53,6 +60,7 @@ class Sequences {
   double mean_scored() const;                       ///< per sequence; 1 where there are none
 
  private:
+  void cut(std::size_t first, std::size_t end, const Chunking& chunking);
   void add(const Sequence& sequence);
 
   std::vector<Sequence> all_;
@@ -66,7 +74,8 @@ inline constexpr std::int32_t no_label = -1;
 /// How sequences of different length lie in one minibatch: all first frames, all second frames, …, the longest sequence
 /// first; of equal ones the earlier.
 struct Packing {
-  std::vector<std::uint32_t> active;  ///< sequences that have each step, see Batch::active
+  std::vector<std::uint32_t> order;   ///< the sequences, as they lie in each step
+  std::vector<std::uint32_t> active;  ///< how many of them have each step, see Batch::active
   std::vector<std::uint32_t> from;    ///< of each place the frame, counted from the first one's first to the last one's last
   std::vector<bool> has_loss;         ///< of each place
   std::size_t scored = 0;             ///< places that have

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/range.hpp"
 #include "data/generate.hpp"
 #include "data/sequence_loader.hpp"
 #include "data/writer.hpp"
@@ -41,7 +42,12 @@ TEST_CASE("chunkings are read, and what is none is refused", "[data]") {
   CHECK((plain.before == 0 && plain.frames == 64 && plain.after == 0));
   CHECK((ahead.before == 0 && ahead.frames == 30 && ahead.after == 5));
   CHECK(parse_chunking("whole").frames == 0);
-  const std::string wrong = GENERATE("", "-", "0", "21-0+21", "21-64+", "a-64+b", "-1-64+2", "64+2-1");
+  CHECK((csc.overlap == 0 && parse_chunking("whole").overlap == 0));
+  const Chunking decoding = parse_chunking("21-64+21/32"), bare = parse_chunking("5/4");
+  CHECK((decoding.before == 21 && decoding.frames == 64 && decoding.after == 21 && decoding.overlap == 32));
+  CHECK((bare.before == 0 && bare.frames == 5 && bare.after == 0 && bare.overlap == 4));
+  const std::string wrong = GENERATE("", "-", "0", "21-0+21", "21-64+", "a-64+b", "-1-64+2", "64+2-1", "64/64", "64/65",
+                                     "64/", "/3", "64/3-2", "64/3+2", "1-64/3+2", "64/3/2", "whole/3", "64/-1");
   CAPTURE(wrong);
   CHECK_THROWS_AS(parse_chunking(wrong), core::ConfigError);
 }
@@ -65,6 +71,40 @@ TEST_CASE("chunks score every frame once, and their context is what the sequence
     CHECK(sequences.scored(i + 1) - sequences.scored(i) == one.scored());
     CHECK(one.frames() <= sequences.longest());
   }
+  CHECK(scored == std::vector<int>(scored.size(), 1));
+}
+
+TEST_CASE("chunks that overlap score every frame once, where it is furthest from a chunk's ends", "[data]") {
+  const Task task;
+  const std::size_t frames = GENERATE(1u, 4u, 7u, 64u), before = GENERATE(0u, 3u);
+  const std::size_t overlap = std::min(frames - 1, std::size_t{GENERATE(0u, 1u, 3u, 4u, 6u, 32u)});
+  const Chunking chunking{frames, before, 2, overlap};
+  CAPTURE(frames, before, overlap);
+  const Sequences sequences(*task.dataset, Subset::train, chunking);
+  const auto offsets = task.dataset->offsets(Subset::train);
+  std::vector<int> scored(task.dataset->info().samples[0]);
+  std::size_t chunk = 0;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const auto first = static_cast<std::size_t>(offsets[s]), end = static_cast<std::size_t>(offsets[s + 1]);
+    std::vector<core::Range> bodies;  // without context
+    for (std::size_t at = first; bodies.empty() || bodies.back().end < end; at += frames - overlap)
+      bodies.push_back({at, std::min(end, at + frames)});
+    const auto depth = [&](core::Range body, std::size_t row) {  // the ends of the sequence are no ends of a chunk
+      if (row < body.begin || row >= body.end) return -1.;
+      const double front = body.begin == first ? 1e9 : static_cast<double>(row - body.begin);
+      return std::min(front, body.end == end ? 1e9 : static_cast<double>(body.end - 1 - row));
+    };
+    for (const core::Range body : bodies) {
+      const Sequence& one = sequences.at(chunk++);
+      CHECK(one.begin == body.begin - std::min(before, body.begin - first));
+      CHECK(one.end == std::min(body.end + 2, end));
+      for (std::size_t row = one.scored_begin; row < one.scored_end; ++row) {
+        ++scored[row];
+        for (const core::Range other : bodies) CHECK(depth(body, row) >= depth(other, row));
+      }
+    }
+  }
+  CHECK(chunk == sequences.count());
   CHECK(scored == std::vector<int>(scored.size(), 1));
 }
 
