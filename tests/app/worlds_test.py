@@ -148,6 +148,21 @@ class Worlds(CliTest):
                     real = run("train", *self.task, *all_options, ranks=3)
                     self.assertEqual(weights(self.simulate(3, *all_options)), weights(real))
 
+    def test_recurrent_models_end_in_the_same_weights_in_both_worlds(self):
+        chunks = ["--model", "8-2xblstm6p4+peepholes-6", "--chunks", "3-8+3"]
+        spoken = ["--model", "8-blstm6-7", "--loss", "ctc", "--optimiser", "adam"]
+        for name, model, workers, options in (
+                ("bmuf", chunks, 3, ["--clip-gradient", "0.01"]), ("bmuf", chunks, 2, ["--bmuf-kind", "cbm"]),
+                ("data_parallel", chunks, 3, ["--bucket-bytes", "1000"]), ("data_parallel", chunks, 2, ["--max-norm", "0.9"]),
+                ("model_averaging", [*chunks[:3], "whole"], 3, []), ("bmuf", [*chunks[:3], "3-8+3/4"], 3, []),
+                ("bmuf", spoken, 3, []), ("data_parallel", spoken, 3, ["--clip-gradient", "0.1", "--clip", "norm"])):
+            with self.subTest(strategy=name, model=model, workers=workers, options=options):
+                task = ["--data", self.data, *model, "--learning-rate", "0.1", "--sweeps", "2", "--blocks", "2", "--minibatch",
+                        "4", "--quiet", "--strategy", name, *options]
+                real = run("train", *task, ranks=workers)
+                emulated = run("simulate", "--workers", workers, "--platform", PLATFORM, *task)
+                self.assertEqual(weights(emulated), weights(real))
+
     def test_a_killed_rank_ends_the_others_within_seconds(self):
         task = [a if a != "2" else "100000" for a in self.task]  # sweeps: longer than anybody waits
         with subprocess.Popen([MPIEXEC, "-n", "3", PROGRAM, "train", *task, "--strategy", "data_parallel"],

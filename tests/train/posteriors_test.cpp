@@ -37,7 +37,7 @@ Scored score(const train::Source& source, std::span<const float> posteriors, dat
 TEST_CASE("posteriors in the order of the file give the evaluator's loss and error", "[train]") {
   test::SmallTask task;
   const std::string model = GENERATE("8-12-6:sigmoid", "8-blstm5-6");
-  const std::string chunks = GENERATE("whole", "4-6+3");
+  const std::string chunks = GENERATE("whole", "4-6+3", "1-6+1/4");
   task.options.model = model;
   task.options.chunks = chunks;
   const train::Source source = train::open_evaluation(task.options);
@@ -65,4 +65,43 @@ TEST_CASE("priors are the logarithms of the classes' shares among the training l
   std::vector<double> counts(6, 0);
   for (std::size_t row = 0; row < 613; ++row) ++counts[static_cast<std::size_t>(dataset->label(data::Subset::train, row))];
   for (std::size_t k = 0; k < 6; ++k) CHECK(priors[k] == Approx(std::log(counts[k] / 613)));
+}
+
+namespace {
+
+/// Posteriors of a recurrent network of fixed random weights.
+std::vector<float> posteriors_by(test::SmallTask& task, const std::string& chunks, const char* device_name) {
+  task.options.model = "8-2xblstm5p3+peepholes-6";
+  task.options.chunks = chunks;
+  const train::Source source = train::open_evaluation(task.options);
+  std::vector<float> parameters(source.network->parameter_count());
+  nn::initialise(source.network->layers, 7, parameters);
+  const auto device = backend::make_device(device_name);
+  return train::log_posteriors(*device, source, parameters, data::Subset::test);
+}
+
+}  // namespace
+
+TEST_CASE("a recurrent network says the same of an utterance in chunks that are longer and as a whole, bit for bit",
+          "[train]") {
+  test::SmallTask task;
+  const char* device = GENERATE("reference", "cpu");
+  const auto whole = posteriors_by(task, "whole", device);
+  CHECK(posteriors_by(task, "21-64+21", device) == whole);
+  CHECK(posteriors_by(task, "21-64+21/32", device) == whole);
+  CHECK(posteriors_by(task, "64-1+64", device) == whole);  // all there is as context
+  CHECK(posteriors_by(task, "3-8+3", device) != whole);
+}
+
+TEST_CASE("chunks that overlap come nearer to whole sequences than the same chunks side by side", "[train]") {
+  test::SmallTask task;
+  const auto whole = posteriors_by(task, "whole", "cpu");
+  const auto distance = [&](const std::string& chunks) {
+    const auto found = posteriors_by(task, chunks, "cpu");
+    double sum = 0;
+    for (std::size_t i = 0; i < whole.size(); ++i) sum += std::abs(double{found[i]} - double{whole[i]});
+    return sum;
+  };
+  CHECK(distance("8/6") < distance("8/4"));
+  CHECK(distance("8/4") < distance("8"));
 }

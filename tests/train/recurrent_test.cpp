@@ -1,7 +1,9 @@
 // Training of recurrent models on sequences and on chunks of them.
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "data/sequence_loader.hpp"
 #include "support.hpp"
+#include "train/plan.hpp"
 
 using namespace paragrad;
 using test::SmallTask;
@@ -48,6 +50,35 @@ TEST_CASE("workers share minibatches of sequences without a change of the result
   const train::Result one = task.simulate(1), three = task.simulate(3);
   CHECK(one.samples == three.samples);
   CHECK(three.valid.loss == Approx(one.valid.loss).epsilon(1e-3));
+}
+
+TEST_CASE("workers are dealt whole chunks of sequences, which together are those of one worker", "[train]") {
+  RecurrentTask task("3-8+3/2");
+  task.options.strategy = "data_parallel";
+  task.options.sweeps = 1;
+  task.options.minibatch = 5;
+  const train::Source source = train::open_source(task.options, 3);
+  const auto& sequences = *source.sequences_of(data::Subset::train);
+  std::vector<int> seen(source.info.samples[0]);
+  data::Prefetcher prefetcher;
+  for (std::size_t block = 0; block < source.partition->blocks(); ++block)
+    for (int rank = 0; rank < 3; ++rank) {
+      const auto plan = train::plan_block(*source.partition, block, dist::Share::minibatch, 5, rank, 3);
+      data::SequenceLoader loader(source.dataset, data::Subset::train, prefetcher, source.sequences_of(data::Subset::train));
+      loader.prefetch(plan.rows);
+      loader.advance();
+      std::size_t next = 0;
+      for (const std::size_t mine : plan.mine) {
+        if (mine == 0) continue;
+        const data::Batch batch = loader.next(mine);
+        CHECK(batch.units() == mine);
+        std::size_t frames = 0;
+        for (std::size_t i = 0; i < mine; ++i) frames += sequences.at(plan.rows[next++]).frames();
+        CHECK(batch.size() == frames);
+        for (std::size_t i = 0; i < batch.size(); ++i) seen[batch.rows[i]] += batch.labels[i] != data::no_label;
+      }
+    }
+  CHECK(seen == std::vector<int>(seen.size(), 1));
 }
 
 TEST_CASE("recurrent models are trained under block strategies, the same every time", "[train]") {
