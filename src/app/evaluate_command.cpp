@@ -17,9 +17,10 @@ int evaluate_command(std::span<char*> argv) {
   parser->add_option("checkpoint", path, "checkpoint.h5 of a run")->required();
   parser->add_option("--data", options.data, "data file")->required();
   parser->add_option("--subset", subset, "train, valid or test");
-  parser->add_option("--loss", options.loss, "cross_entropy or squared_error");
+  parser->add_option("--loss", options.loss, "cross_entropy, squared_error or ctc");
   parser->add_option("--context", options.context, "the network's, as 5+5, instead of the data file's");
-  parser->add_option("--chunks", options.chunks, "recurrent models go over chunks like 21-64+21, or whole sequences");
+  parser->add_option("--chunks", options.chunks,
+                     "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
   parser->add_option("--device", device_name, "device to compute on");
   if (const auto code = parse(*parser, argv)) return *code;
 

@@ -44,13 +44,16 @@ void add_model_options(CLI::App& parser, train::Options& options) {
                                zoo_names()))
       ->required()
       ->group("Task");
-  parser.add_option("--loss", options.loss, "cross_entropy or squared_error")->group("Task");
+  parser
+      .add_option("--loss", options.loss, "cross_entropy, squared_error, or ctc of recurrent models: what is said, not when")
+      ->group("Task");
   parser
       .add_option("--context", options.context, "frames left and right seen with each, as 5+5, instead of the data file's")
       ->group("Task");
   parser
       .add_option("--chunks", options.chunks,
-                  "recurrent models train on chunks of sequences, frames with context before and after (21-64+21), or whole")
+                  "recurrent models train on chunks of sequences, frames with context before and after (21-64+21), that may "
+                  "overlap (21-64+21/32), or whole")
       ->group("Task");
   parser
       .add_option("--target-error", options.target_error,

@@ -20,7 +20,7 @@ struct Batch {
   /// Where samples are frames of sequences: how many sequences have a first frame, a second, …; they lie in that order, the
   /// longest sequence first. Nothing: samples stand alone.
   std::span<const std::uint32_t> active{};
-  std::size_t frames_with_loss = 0;  ///< then; the label of the others is -1
+  std::size_t frames_with_loss = 0;  ///< then: that have a label, which is -1 for the others
 
   /// How many of what the loader was asked for: samples that stand alone, or sequences.
   std::size_t units() const { return active.empty() ? size() : active.front(); }

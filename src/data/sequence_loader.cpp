@@ -6,8 +6,11 @@
 namespace paragrad::data {
 
 SequenceLoader::SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
-                               std::shared_ptr<const Sequences> sequences)
-    : sequences_(std::move(sequences)), frames_(dataset, subset, prefetcher), dim_(dataset->info().dim) {}
+                               std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets)
+    : sequences_(std::move(sequences)),
+      targets_(std::move(targets)),
+      frames_(dataset, subset, prefetcher),
+      dim_(dataset->info().dim) {}
 
 void SequenceLoader::prefetch(std::vector<std::uint32_t> sequences) {
   std::vector<std::uint32_t> rows;
@@ -21,6 +24,21 @@ void SequenceLoader::advance() {
   frames_.advance();
   current_ = std::exchange(incoming_, {});
   position_ = 0;
+}
+
+// Returns how many there are.
+std::size_t SequenceLoader::label_tokens() {
+  std::ranges::fill(labels_, no_label);
+  std::size_t count = 0;
+  for (std::size_t s = 0; s < packing_.order.size(); ++s) {
+    std::size_t place = s, step = 0;
+    for (const std::int32_t token : targets_->of(packing_.order[s])) {
+      labels_[place] = token;
+      place += packing_.active[step++];
+      ++count;
+    }
+  }
+  return count;
 }
 
 Batch SequenceLoader::next(std::size_t at_most) {
@@ -40,11 +58,12 @@ Batch SequenceLoader::next(std::size_t at_most) {
     labels_[i] = packing_.has_loss[i] ? flat.labels[from] : no_label;
     rows_[i] = flat.rows[from];
   }
+  const std::size_t scored = targets_ ? label_tokens() : packing_.scored;
   return {.features = features_.span().first(frames * dim_),
           .labels = labels_,
           .rows = rows_,
           .active = packing_.active,
-          .frames_with_loss = packing_.scored};
+          .frames_with_loss = scored};
 }
 
 }  // namespace paragrad::data

@@ -6,15 +6,17 @@
 #include "core/arena.hpp"
 #include "data/loader.hpp"
 #include "data/sequences.hpp"
+#include "data/targets.hpp"
 
 namespace paragrad::data {
 
 /// A Loader whose samples are sequences: minibatches are their frames, packed as Packing says; frames that are context have
-/// no label.
+/// no label. With targets the labels of whole sequences are their tokens, in the places of the first frames; the other
+/// frames have none.
 class SequenceLoader {
  public:
   SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
-                 std::shared_ptr<const Sequences> sequences);
+                 std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets = nullptr);
 
   void prefetch(std::vector<std::uint32_t> sequences);  ///< indices; at most one list ahead of the current
   void advance();
@@ -22,7 +24,10 @@ class SequenceLoader {
   double waited_s() const { return frames_.waited_s(); }
 
  private:
+  std::size_t label_tokens();
+
   std::shared_ptr<const Sequences> sequences_;
+  std::shared_ptr<const Targets> targets_;
   Loader frames_;
   std::size_t dim_;
   std::vector<std::uint32_t> current_, incoming_;

@@ -10,7 +10,8 @@ namespace paragrad::nn {
 Loss parse_loss(std::string_view name) {
   if (name == "cross_entropy") return Loss::cross_entropy;
   if (name == "squared_error") return Loss::squared_error;
-  throw core::unknown_name("loss", name, {"cross_entropy", "squared_error"});
+  if (name == "ctc") return Loss::ctc;
+  throw core::unknown_name("loss", name, {"cross_entropy", "squared_error", "ctc"});
 }
 
 Network::Network(Layers chain) : layers(std::move(chain)) {
@@ -91,8 +92,15 @@ Pass Model::pass(std::size_t layer, std::span<const float> parameters, const dat
 
 backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
   const auto predicted = outputs_of(layers().size() - 1, batch.size());
-  return kind == Loss::cross_entropy ? device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, predicted)
-                                     : device_.squared_error(batch.size(), outputs(), batch.labels, predicted);
+  switch (kind) {
+    case Loss::cross_entropy:
+      return device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, predicted);
+    case Loss::squared_error:
+      return device_.squared_error(batch.size(), outputs(), batch.labels, predicted);
+    case Loss::ctc:
+      return device_.ctc(outputs(), batch.active, batch.labels, predicted);
+  }
+  throw std::logic_error("no such loss");
 }
 
 // The gradient of what a layer computed before its activation function, [batch][outputs].

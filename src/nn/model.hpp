@@ -16,9 +16,9 @@
 
 namespace paragrad::nn {
 
-enum class Loss { cross_entropy, squared_error };
+enum class Loss { cross_entropy, squared_error, ctc };
 
-/// "cross_entropy" or "squared_error". Throws ConfigError.
+/// "cross_entropy", "squared_error" or "ctc". Throws ConfigError.
 Loss parse_loss(std::string_view name);
 
 /// Layers, and where their matrices lie in the flat span of a replica's parameters. Shared by all replicas of a process.

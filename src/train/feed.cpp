@@ -39,7 +39,7 @@ Feed::Feed(const Source& source, data::Subset subset, comm::Worker& worker, cons
       sample_bytes_(options.sample_bytes > 0 ? options.sample_bytes : bytes_as_stored(source.info)) {
   if (source.has_sequences()) sequences_ = source.sequences_of(subset);
   if (source.dataset && sequences_)
-    sequence_loader_.emplace(source.dataset, subset, *source.prefetcher, sequences_);
+    sequence_loader_.emplace(source.dataset, subset, *source.prefetcher, sequences_, source.targets_of(subset));
   else if (source.dataset)
     loader_.emplace(source.dataset, subset, *source.prefetcher);
   else if (worker.device().computes())

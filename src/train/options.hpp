@@ -18,7 +18,7 @@ struct Options {
   std::string data;                                ///< HDF5 file
   std::array<std::size_t, 3> imaginary_samples{};  ///< without a file: training, validation, test; timing runs only
   std::string model;                               ///< "784-512-256-10:sigmoid"
-  std::string loss = "cross_entropy";
+  std::string loss = "cross_entropy";              ///< or squared_error; or ctc, whose "samples" (rates, scores) are tokens
   std::string context;           ///< frames seen with each, "5+5", instead of those that the data file names; empty: those
   std::string chunks = "whole";  ///< of recurrent models, whose samples are these: see data::Chunking
   std::string strategy = "sgd";

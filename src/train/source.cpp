@@ -29,8 +29,25 @@ void check_computable(const Options& options, const nn::Layers& layers) {
           options.model));
 }
 
+bool is_ctc(const Options& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
+
+void check_ctc(const Options& options, const Source& source) {
+  if (!is_ctc(options)) return;
+  if (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0)
+    throw core::ConfigError(
+        "the loss 'ctc' is of whole sequences: give a model with layers like blstm128, and leave out --chunks");
+  const std::size_t outputs = source.network->layers.back()->outputs(), tokens = data::Tokens(source.info).count();
+  if (outputs != tokens + 1)
+    throw core::ConfigError(
+        core::format("model '{}' has {} outputs, but ctc needs {} for '{}': one for each of its {} tokens, "
+                     "then one for the blank",
+                     options.model, outputs, tokens + 1, source.info.path, tokens));
+}
+
 void check_fit(const Options& options, const Source& source) {
-  const std::size_t inputs = source.network->layers.front()->inputs(), outputs = source.network->layers.back()->outputs();
+  check_ctc(options, source);
+  const std::size_t inputs = source.network->layers.front()->inputs(),
+                    outputs = is_ctc(options) ? source.info.classes : source.network->layers.back()->outputs();
   if (inputs != source.info.dim || outputs != source.info.classes)
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {} classes",
                                          options.model, inputs, outputs, source.info.path, source.info.dim,
@@ -64,7 +81,7 @@ data::DatasetInfo imaginary_info(const Options& options, const nn::Layers& layer
   return info;
 }
 
-/// What a recurrent model trains on; nothing for others.
+/// What a recurrent model trains on; nothing for others. And what is said there, if the loss asks for it.
 void cut_sequences(const Options& options, Source& source) {
   if (!source.network->is_recurrent()) return;
   const data::Chunking chunking = data::parse_chunking(options.chunks);
@@ -72,6 +89,10 @@ void cut_sequences(const Options& options, Source& source) {
     source.sequences[i] =
         source.dataset ? std::make_shared<const data::Sequences>(*source.dataset, static_cast<data::Subset>(i), chunking)
                        : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
+  if (!is_ctc(options)) return;
+  const data::Tokens tokens(source.info);
+  for (std::size_t i = 0; i < source.targets.size(); ++i)
+    source.targets[i] = std::make_shared<const data::Targets>(*source.dataset, static_cast<data::Subset>(i), tokens);
 }
 
 /// The partition N×M of the training set with the run's seed: as it is stored in the file, or would be. For recurrent models
@@ -92,6 +113,11 @@ std::size_t Source::most_rows_per_sample() const {
   for (const auto& one : sequences)
     if (one != nullptr) most = std::max(most, one->longest());
   return most;
+}
+
+double Source::scored_per_sample() const {
+  if (targets[0] != nullptr) return targets[0]->mean();
+  return has_sequences() ? sequences[0]->mean_scored() : 1;
 }
 
 Source open_evaluation(const Options& options) {
@@ -120,6 +146,9 @@ Source open_source(const Options& options, int workers) {
 
 Source imagine_source(const Options& options, int workers) {
   const int own = replicas(options, workers);
+  if (is_ctc(options))
+    throw core::ConfigError(
+        "the loss 'ctc' is of whole sequences, of whose lengths a timing run knows nothing: time cross_entropy on chunks");
   Source source;
   source.network = network_of(options);
   check_split(options, source.network);

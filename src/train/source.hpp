@@ -8,6 +8,7 @@
 #include "data/loader.hpp"
 #include "data/partition.hpp"
 #include "data/sequences.hpp"
+#include "data/targets.hpp"
 #include "nn/model.hpp"
 #include "train/options.hpp"
 
@@ -24,21 +25,28 @@ struct Source {
   /// Of a recurrent model what sequences are cut into, which are its samples; null: rows are.
   std::array<std::shared_ptr<const data::Sequences>, 3> sequences{};
 
+  /// What is said in them, where the loss is ctc.
+  std::array<std::shared_ptr<const data::Targets>, 3> targets{};
+
   bool has_sequences() const { return sequences[0] != nullptr; }
   const std::shared_ptr<const data::Sequences>& sequences_of(data::Subset subset) const {
     return sequences[static_cast<std::size_t>(subset)];
+  }
+  const std::shared_ptr<const data::Targets>& targets_of(data::Subset subset) const {
+    return targets[static_cast<std::size_t>(subset)];
   }
   std::size_t samples(data::Subset subset) const {
     return has_sequences() ? sequences_of(subset)->count() : info.samples[static_cast<std::size_t>(subset)];
   }
 
-  /// Rows that the first samples are scored on.
+  /// What the first samples are scored on: rows, or tokens where the loss is ctc.
   std::size_t scored(data::Subset subset, std::size_t first) const {
+    if (const auto& said = targets_of(subset)) return said->count(first);
     return has_sequences() ? sequences_of(subset)->scored(first) : first;
   }
 
   std::size_t most_rows_per_sample() const;
-  double scored_per_sample() const { return has_sequences() ? sequences[0]->mean_scored() : 1; }  ///< in training, mean
+  double scored_per_sample() const;  ///< in training, mean
 };
 
 /// Opens the data and takes the partition N×M with the run's seed from the file, or makes the one that would be stored

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "backend/reference/ctc.hpp"
 #include "backend/reference/lstm.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 const std::vector<std::uint32_t> active{3, 3, 2, 1};
 constexpr std::size_t frames = 9, features = 4, classes = 3;
+const std::vector<std::int32_t> tokens{0, 1, -1, 0, -1, -1, -1, -1, -1};  // of the three sequences: 0 0, 1 and nothing
 using Numbers = std::vector<double>;
 
 /// W·x + b, then the layer over all frames; `at` walks through the parameters.
@@ -34,7 +36,8 @@ Numbers recurrent_layer(const backend::LstmShape& shape, const Numbers& x, const
   return y;
 }
 
-double loss_in_double(const std::vector<backend::LstmShape>& shapes, const Numbers& parameters, const Samples& samples) {
+double loss_in_double(Loss kind, const std::vector<backend::LstmShape>& shapes, const Numbers& parameters,
+                      const Samples& samples) {
   const auto batch = samples.batch();
   Numbers x(batch.features.begin(), batch.features.end());
   const double* at = parameters.data();
@@ -43,6 +46,7 @@ double loss_in_double(const std::vector<backend::LstmShape>& shapes, const Numbe
   Numbers logits(frames * classes);
   backend::reference::affine_forward(frames, in, classes, x.data(), at, at + in * classes, backend::Activation::identity,
                                      logits.data());
+  if (kind == Loss::ctc) return backend::reference::ctc(classes, active, tokens.data(), logits.data()).loss;
   return backend::reference::softmax_cross_entropy(frames, classes, batch.labels.data(), logits.data()).loss;
 }
 
@@ -64,6 +68,7 @@ TEST_CASE("the gradient of a network with recurrent layers is the derivative of 
       Case{"4-blstm5p2+peepholes-3", {{5, 2, 2, true, true}}},
       Case{"4-lstm4+peepholes-blstm3p2-3", {{4, 4, 1, true, false}, {3, 2, 2, false, true}}});
   const std::string name = GENERATE("reference", "cpu");
+  const Loss kind = GENERATE(Loss::cross_entropy, Loss::ctc);
   CAPTURE(text, name);
   const auto device = backend::make_device(name);
   Model model(*device, make_layers(text), frames);
@@ -73,26 +78,54 @@ TEST_CASE("the gradient of a network with recurrent layers is the derivative of 
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += static_cast<float>(0.3 * random.normal(i));
 
   const Samples samples(frames, features, classes);
-  const data::Batch batch = sequences(samples);
+  data::Batch batch = sequences(samples);
+  if (kind == Loss::ctc) batch.labels = tokens;
   std::vector<float> gradient(parameters.size(), std::numeric_limits<float>::quiet_NaN());
   model.forward(parameters, batch);
-  const double loss = model.loss(Loss::cross_entropy, batch).loss;
+  const double loss = model.loss(kind, batch).loss;
   model.backward(parameters, batch, {gradient, 0}, [](core::Range) {});
 
   Numbers at(parameters.begin(), parameters.end());
-  CHECK(loss == Approx(loss_in_double(shapes, at, samples)).epsilon(1e-5));
+  CHECK(loss == Approx(loss_in_double(kind, shapes, at, samples)).epsilon(1e-5));
   double worst = 0;
   for (std::size_t i = 0; i < at.size(); ++i) {
     const double here = at[i], h = 1e-6;
     at[i] = here + h;
-    const double above = loss_in_double(shapes, at, samples);
+    const double above = loss_in_double(kind, shapes, at, samples);
     at[i] = here - h;
-    const double below = loss_in_double(shapes, at, samples);
+    const double below = loss_in_double(kind, shapes, at, samples);
     at[i] = here;
     const double error = std::abs((above - below) / (2 * h) - double{gradient[i]});
     worst = std::max(worst, std::isnan(error) ? 1e9 : error);
   }
   CHECK(worst < 2e-5);
+}
+
+TEST_CASE("a minibatch of sequences of unequal length gives each the outputs that it has alone, bit for bit", "[nn]") {
+  const auto device = backend::make_device(GENERATE("reference", "cpu"));
+  Model model(*device, make_layers("4-2xblstm5p2+peepholes-3"), frames);
+  std::vector<float> parameters(model.parameter_count());
+  model.initialise(5, parameters);
+  const Samples samples(frames, features, classes);
+  const data::Batch batch = sequences(samples);
+  const auto outputs = model.forward(parameters, batch);
+  const std::vector<float> together(outputs.begin(), outputs.end());
+  for (std::uint32_t s = 0; s < active[0]; ++s) {
+    std::vector<float> x, expected;
+    std::vector<std::uint32_t> ones;
+    for (std::size_t t = 0, place = s; t < active.size() && active[t] > s; place += active[t++]) {
+      const auto row = [&](std::span<const float> all, std::size_t width, std::vector<float>& to) {
+        to.insert(to.end(), all.begin() + static_cast<std::ptrdiff_t>(place * width),
+                  all.begin() + static_cast<std::ptrdiff_t>((place + 1) * width));
+      };
+      row(batch.features, features, x);
+      row(together, classes, expected);
+      ones.push_back(1);
+    }
+    const data::Batch alone{.features = x, .labels = batch.labels.first(ones.size()), .active = ones};
+    const auto found = model.forward(parameters, alone);
+    CHECK(std::vector<float>(found.begin(), found.end()) == expected);
+  }
 }
 
 TEST_CASE("descending during backward moves recurrent layers as descending afterwards", "[nn]") {
