@@ -17,10 +17,13 @@ def spread(numbers: list[float]) -> str:
 
 def print_tables(runner: Runner, results: Results) -> None:
     if not runner.experiment.tables:
-        return print_training_table(runner, results)
+        return print_training_table(runner, results, {})
     for table in runner.experiment.tables:
         if not any(any_of(table.get("runs", ["*"]), run.name) for run in runner.experiment.runs):
             continue  # not in this size
+        if not {"rows", "columns", "curves"} & table.keys():
+            print_training_table(runner, results, table)
+            continue
         print(f"\n{runner.experiment.name}, {runner.experiment.size}: {table.get('title', '')}")
         lines = (crossed if "rows" in table else curves if "curves" in table else listed)(runner, results, table)
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
@@ -85,7 +88,7 @@ def crossed(runner: Runner, results: Results, table: dict[str, Any]) -> list[lis
         [str(choice), *(cell(choice, other) for other in choices(column))] for choice in choices(row)]
 
 
-def print_training_table(runner: Runner, results: Results) -> None:
+def print_training_table(runner: Runner, results: Results, table: dict[str, Any]) -> None:
     experiment = runner.experiment
     option = experiment.tune.get("option", "")
     for data in runner.data_sets():
@@ -96,6 +99,8 @@ def print_training_table(runner: Runner, results: Results) -> None:
         print(f"{'run':<10} {'NxM':>7} {option:>14}  {'valid %':>14} {'test %':>14}  "
               f"{'words %' if decoded else '':>{16 * decoded}}{'virtual s':>9} {'aggregate':>9} {'speed-up':>8} {'per worker':>10}")
         for run in experiment.runs:
+            if not any_of(table.get("runs", ["*"]), run.name):
+                continue
             first = runs[run.name][experiment.seeds[0]]
             used = runner.job(data, run, experiment.seeds[0]).options.get(option, "")
 

@@ -23,7 +23,7 @@ def collect(runner: Runner) -> Results:
 
 def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], run: str, metric: str) -> list[float]:
     """Of all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency is that per worker;
-    sooner: the baseline's whole time over the run's."""
+    sooner: the baseline's whole time over the run's; X_over_baseline: the run's X over the baseline's."""
     if run not in runs:
         raise UserError(f"'{run}.{metric}': the run is not in this size")
     found, baseline = [], baselines[run]
@@ -33,6 +33,9 @@ def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]
             known["speed_up"] = result["samples_per_s"] / runs[baseline][seed]["samples_per_s"]
             known["efficiency"] = known["speed_up"] / result["workers"]
             known["sooner"] = runs[baseline][seed]["total_s"] / result["total_s"]
+        plain = metric.removesuffix("_over_baseline")
+        if baseline in runs and plain != metric and plain in result:
+            known[metric] = result[plain] / runs[baseline][seed][plain]
         if metric not in known:
             raise UserError(f"'{run}.{metric}': no such metric; known: {', '.join(sorted(known))}")
         found.append(known[metric])
