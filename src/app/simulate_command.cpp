@@ -51,7 +51,6 @@ void add_timing_options(CLI::App& parser, train::Options& options) {
     parser.add_option(names[i], options.imaginary_samples[i], "of an imaginary data set, instead of --data")
         ->check(CLI::Range(std::size_t{0}, most_samples))
         ->group(group);
-  parser.add_option("--max-blocks", options.max_blocks, "time only the first blocks of each sweep (0: all)")->group(group);
   parser.add_option("--max-steps", options.max_steps, "time only the first minibatches of each block (0: all)")
       ->group(group);
 }
@@ -100,10 +99,8 @@ void check_mode(train::Options& options, bool computes) {
   if (computes && options.data.empty())
     throw core::ConfigError("--data is required, or --device meta with --train-samples to time an imaginary data set");
   if (computes) require_learning_rate(options);
-  if (computes && (options.max_blocks > 0 || options.max_steps > 0))
-    throw core::ConfigError(
-        "--max-blocks and --max-steps leave out a part of the training: that can only be timed "
-        "(--device meta)");
+  if (computes && options.max_steps > 0)
+    throw core::ConfigError("--max-steps leaves out a part of each block: that can only be timed (--device meta)");
   if (imaginary && !options.data.empty()) throw core::ConfigError("give either --data or --train-samples, not both");
   if (!computes && options.minibatch_search.enabled)
     throw core::ConfigError(

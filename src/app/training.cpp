@@ -1,5 +1,6 @@
 #include "app/training.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -108,6 +109,10 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
       .add_option("--sync-period", options.sync_period,
                   "samples per worker between two synchronisations: decides the blocks (0: --blocks does; CNTK: 40000 for "
                   "model_averaging, 120000 for bmuf)")
+      ->group("Distribution");
+  parser
+      .add_option("--max-blocks", options.max_blocks,
+                  "of a sweep, the first that it comes to; the others are left out (0: all)")
       ->group("Distribution");
   parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
   parser
@@ -324,7 +329,9 @@ void require_learning_rate(train::Options& options) {
 std::uint64_t samples_to_train(const train::Options& options, const train::Source& source) {
   std::uint64_t sweeps = 0;
   for (const train::Options& phase : train::phases(options)) sweeps += static_cast<std::uint64_t>(phase.sweeps);
-  return sweeps * source.partition->samples();
+  const std::size_t blocks = source.partition->blocks();
+  const std::size_t taken = options.max_blocks > 0 ? std::min(blocks, options.max_blocks) : blocks;
+  return sweeps * source.partition->samples() * taken / blocks;
 }
 
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {

@@ -55,8 +55,8 @@ struct Options {
   std::string io = "none";       ///< of the simulator: what reading costs, see Io
   std::size_t sample_bytes = 0;  ///< that are read per sample; 0: as the data set stores them, or four per input
 
-  std::size_t max_blocks = 0;  ///< of each sweep; 0: all. For timing runs: a part of a sweep often tells enough
-  std::size_t max_steps = 0;   ///< minibatches of each block; 0: all
+  std::size_t max_blocks = 0;  ///< of each sweep, the first that it comes to; 0: all
+  std::size_t max_steps = 0;   ///< minibatches of each block; 0: all. For timing runs: a part often tells enough
 };
 
 /// How many replicas so many workers hold. Throws ConfigError unless they come out even.

@@ -211,7 +211,7 @@ class Mistakes(CliTest):
             (["--devices-per-node", "5"], ["--devices-per-node 5", "k40m-fdr.toml", "4 devices"]),
             (["--io", "mmap"], ["'mmap'", "prefetch"]),
             (["--device-rate", "-3"], ["--device-rate"]),
-            (["--max-blocks", "1"], ["--max-blocks", "--device meta"]),
+            (["--max-steps", "1"], ["--max-steps", "--device meta"]),
             (["--device", "cuda"], ["cuda"]),
             (["--learning-rate-per", "day"], ["day"]),
             (["--sweeps", "0"], ["sweeps"]),
