@@ -1,7 +1,8 @@
 #!/bin/sh
 # data/speech-synth.h5: generated speech, HOURS (default 1) of it for training, with the state of a phone for each frame.
 # Three synthetic voices say the King James Bible for training, and sentences out of fortune's cookies for validation and
-# test. Needs the packages bible-kjv, bible-kjv-text, fortunes and fortunes-min. SEED, JOBS (default: all processors).
+# test. Needs the packages bible-kjv, bible-kjv-text, fortunes and fortunes-min. SEED, JOBS (default: all processors), and
+# VALID, TEST (6min), CLASSES (1200) are more of it.
 # An argument: another file to write.
 set -eu
 cd "$(dirname "$0")/.."
@@ -24,5 +25,5 @@ bible -f gen1:1-rev22:21 | sed 's/^[^ ]* //; s/[.;:?!] */&\n/g' > "$work/seen.tx
 find $cookies -type f ! -name '*.dat' | LC_ALL=C sort | xargs cat |
   awk 'BEGIN { RS = "\n%\n" } { sub(/\n\t+-- .*/, "") } !/\t/ { gsub(/\n/, " "); print }' |
   sed -E "s/[.?!][\"')]* +/&\n/g" > "$work/unseen.txt"
-"$paragrad" data generate-speech --text "$work/seen.txt" --unseen-text "$work/unseen.txt" --train "${hours}h" \
-  --name "$name" --seed "$seed" --jobs "${JOBS:-$(nproc)}" --out "$out"
+"$paragrad" data generate-speech --text "$work/seen.txt" --unseen-text "$work/unseen.txt" --train "${hours}h" --valid "${VALID:-6min}" --test "${TEST:-6min}" \
+  --classes "${CLASSES:-1200}" --name "$name" --seed "$seed" --jobs "${JOBS:-$(nproc)}" --out "$out"
