@@ -1,4 +1,5 @@
 #include "app/scoring.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 #include "data/relabel.hpp"
 
@@ -14,11 +15,17 @@ int align_command(std::span<char*> argv) {
   if (const auto code = parse(*parser, argv)) return *code;
 
   const Scorer scorer(arguments);
+  if (scorer.words().has_variants())
+    throw core::ConfigError(core::format(
+        "'{}' has several classes for a state, of which an alignment of states chooses none", scorer.dataset().info().path));
   data::Labels labels;
   std::size_t changed = 0, frames = 0;
   for (std::size_t i = 0; i < labels.size(); ++i)
     for (const auto& utterance : scorer.score(static_cast<data::Subset>(i))) {
       const auto states = scorer.words().states_of(scorer.words().words_in(utterance.labels));
+      if (states.size() > utterance.labels.size())
+        throw core::ConfigError(core::format("the utterance '{}' has {} frames, too few for the {} states of its words",
+                                             utterance.name, utterance.labels.size(), states.size()));
       const auto path = speech::align(utterance.scores, states);
       for (std::size_t t = 0; t < path.size(); ++t) changed += path[t] != utterance.labels[t];
       frames += path.size();

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
@@ -18,11 +20,17 @@ bool is_loop(const std::string& grammar) {
   throw core::unknown_name("grammar", grammar, {"one", "loop"});
 }
 
+/// What is said without the silence in it.
+std::vector<std::size_t> spoken(std::vector<std::size_t> words, std::optional<std::size_t> silence) {
+  if (silence) std::erase(words, *silence);
+  return words;
+}
+
 }  // namespace
 
 int decode_command(std::span<char*> argv) {
   ScoringArguments arguments;
-  std::string subset = "test", grammar_name = "one", result;
+  std::string subset = "test", grammar_name = "one", silence_name, result;
   speech::Grammar grammar;
   bool show = false;
   const auto parser =
@@ -32,6 +40,7 @@ int decode_command(std::span<char*> argv) {
   parser->add_option("--grammar", grammar_name, "one word to an utterance, or a loop of words");
   parser->add_option("--insertion-score", grammar.insertion_score,
                      "added to the score for each word; below zero: fewer words");
+  parser->add_option("--silence", silence_name, "a word (as pau) that is found like others, but not counted");
   parser->add_option("--result", result, "file for the numbers, as JSON");
   parser->add_flag("--show-errors", show, "a line for each utterance in error");
   if (const auto code = parse(*parser, argv)) return *code;
@@ -39,11 +48,12 @@ int decode_command(std::span<char*> argv) {
   grammar.loop = is_loop(grammar_name);
   const data::Subset which = parse_subset(subset);
   const Scorer scorer(arguments);
+  const auto silence = silence_name.empty() ? std::nullopt : std::optional(scorer.words().find(silence_name));
   speech::WordErrors sum;
   std::size_t frame_errors = 0, frames = 0;
   for (const auto& utterance : scorer.score(which)) {
-    const auto said = scorer.words().words_in(utterance.labels);
-    const auto found = speech::decode(utterance.scores, scorer.words(), grammar);
+    const auto said = spoken(scorer.words().words_in(utterance.labels), silence);
+    const auto found = spoken(speech::decode(utterance.scores, scorer.words(), grammar), silence);
     const auto errors = speech::word_errors(said, found);
     sum += errors;
     frame_errors += utterance.frame_errors;
@@ -53,6 +63,7 @@ int decode_command(std::span<char*> argv) {
   }
   const auto& info = scorer.dataset().info();
   if (frames == 0) throw core::ConfigError(core::format("'{}' has no utterances in its subset '{}'", info.path, subset));
+  if (sum.words == 0) throw core::ConfigError(core::format("'{}' has only silence in its subset '{}'", info.path, subset));
   fmt::print(
       "{} of {} after sweep {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
       "%\n",

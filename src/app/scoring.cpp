@@ -51,20 +51,21 @@ Scorer::Scorer(const ScoringArguments& arguments)
 
 std::vector<Scorer::Utterance> Scorer::score(data::Subset subset) const {
   const auto posteriors = train::log_posteriors(*device_, source_, checkpoint_.parameters, subset);
-  const auto priors = train::log_priors(dataset());
+  const auto priors = words_.sum_variants(train::log_priors(dataset()));
   const auto offsets = dataset().offsets(subset);
   const auto names = dataset().utterances(subset);
   const std::size_t classes = words_.classes();
   std::vector<Utterance> result;
   for (std::size_t u = 0; u + 1 < offsets.size(); ++u) {
     const auto begin = static_cast<std::size_t>(offsets[u]), frames = static_cast<std::size_t>(offsets[u + 1]) - begin;
-    Utterance utterance{names.empty() ? std::string_view{} : names[u], {}, {frames, classes}};
+    Utterance utterance{names.empty() ? std::string_view{} : names[u], {}, {frames, words_.states()}};
     for (std::size_t t = 0; t < frames; ++t) {
       const auto row = std::span(posteriors).subspan((begin + t) * classes, classes);
       utterance.labels.push_back(dataset().label(subset, begin + t));
       utterance.frame_errors += most(row) != static_cast<std::size_t>(utterance.labels.back());
-      for (std::size_t k = 0; k < classes; ++k)
-        utterance.scores.row(t)[k] = static_cast<float>(row[k] - arguments_.prior_scale * priors[k]);
+      const auto states = words_.sum_variants(std::vector<double>(row.begin(), row.end()));
+      for (std::size_t s = 0; s < states.size(); ++s)
+        utterance.scores.row(t)[s] = static_cast<float>(states[s] - arguments_.prior_scale * priors[s]);
     }
     result.push_back(std::move(utterance));
   }

@@ -31,7 +31,7 @@ class Scorer {
   const speech::WordModels& words() const { return words_; }
   std::uint64_t sweep() const { return checkpoint_.sweep; }
 
-  /// An utterance of a subset: its labels, and its log posteriors minus prior_scale times the log priors.
+  /// An utterance of a subset: its labels, and the log posteriors of states minus prior_scale times their log priors.
   struct Utterance {
     std::string_view name;  ///< empty: none known
     std::vector<std::int32_t> labels;

@@ -54,8 +54,8 @@ class Decoder {
       : scores_(scores),
         models_(models),
         grammar_(grammar),
-        best_(models.classes(), impossible),
-        history_(models.classes(), none) {}
+        best_(models.states(), impossible),
+        history_(models.states(), none) {}
 
   std::vector<std::size_t> run() {
     double ended = 0;  // of paths whose words have ended just before the frame
@@ -97,15 +97,15 @@ class Decoder {
   const Scores& scores_;
   const WordModels& models_;
   const Grammar& grammar_;
-  std::vector<double> best_;          // [classes], of paths that are in a state now
-  std::vector<std::size_t> history_;  // [classes], the words before the present one
+  std::vector<double> best_;          // [states], of paths that are in a state now
+  std::vector<std::size_t> history_;  // [states], the words before the present one
   std::vector<History> said_;
 };
 
 }  // namespace
 
 std::vector<std::size_t> decode(const Scores& scores, const WordModels& models, const Grammar& grammar) {
-  if (scores.columns != models.classes()) throw std::logic_error("scores are of other classes than the words' states");
+  if (scores.columns != models.states()) throw std::logic_error("scores are of other states than the words'");
   return Decoder(scores, models, grammar).run();
 }
 

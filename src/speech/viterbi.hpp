@@ -10,7 +10,7 @@
 
 namespace paragrad::speech {
 
-/// Scores of an utterance: for each frame and class a logarithm, [frames][classes]; any constant may be added to a frame.
+/// Scores of an utterance: for each frame and state a logarithm, [frames][states]; any constant may be added to a frame.
 using Scores = Matrix<float>;
 
 /// The states in their order, each for as many frames as the others, or one more. Throws std::logic_error for fewer frames
@@ -29,7 +29,7 @@ struct Grammar {
 
 /// The words of the path with the largest sum of scores through what the grammar allows, each state for at least one frame;
 /// of equal ones, where a word ends, the one that is named first. Nothing where there are too few frames for any word.
-/// frames·classes additions in double.
+/// frames·states additions in double.
 std::vector<std::size_t> decode(const Scores& scores, const WordModels& models, const Grammar& grammar);
 
 /// What turns words that were found into those that were said.

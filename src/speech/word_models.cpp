@@ -1,28 +1,72 @@
 #include "speech/word_models.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <unordered_set>
+
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::speech {
 
+namespace {
+
+/// "ah/0 front_labial": the word and the text of its state.
+struct StateName {
+  explicit StateName(const std::string& text) {
+    const auto slash = text.rfind('/');
+    if (slash == std::string::npos) return;
+    word = text.substr(0, slash);
+    state = text.substr(slash + 1, text.find(' ', slash) - slash - 1);
+  }
+
+  std::string word, state;
+};
+
+}  // namespace
+
 WordModels::WordModels(const std::vector<std::string>& class_names) {
   if (class_names.empty())
     throw core::ConfigError("the data file has no names of classes, which say what states words have: seven/0, seven/1");
-  for (std::size_t k = 0; k < class_names.size(); ++k) {
-    const auto& text = class_names[k];
-    const auto slash = text.rfind('/');
-    const auto name = text.substr(0, slash);
-    const bool goes_on = !words_.empty() && words_.back().name == name;
-    const std::size_t state = goes_on ? words_.back().states : 0;
-    if (slash == std::string::npos || name.empty() || text.substr(slash + 1) != std::to_string(state))
+  std::unordered_set<std::string> variants;  // of the present state
+  for (const auto& text : class_names) {
+    const std::size_t states_before = states();
+    add_class(text);
+    if (states() > states_before) variants.clear();
+    if (!variants.insert(text).second)
       throw core::ConfigError(
-          core::format("class {} is called '{}', which is no state of a word that is next there: seven/0 "
-                       "to begin the word 'seven', then seven/1",
-                       k, text));
-    if (!goes_on) words_.push_back({name, k, 0});
+          core::format("two classes are called '{}'; what tells variants of a state apart follows a space: "
+                       "seven/0 after_six",
+                       text));
+  }
+}
+
+void WordModels::add_class(const std::string& text) {
+  const StateName name(text);
+  const bool goes_on = !words_.empty() && words_.back().name == name.word;
+  const std::size_t next = goes_on ? words_.back().states : 0;
+  const bool is_variant = goes_on && name.state == std::to_string(next - 1);
+  if (name.word.empty() || (!is_variant && name.state != std::to_string(next)))
+    throw core::ConfigError(
+        core::format("class {} is called '{}', which is no state of a word that is next there: seven/0 "
+                     "to begin the word 'seven', then seven/1",
+                     classes(), text));
+  if (!is_variant) {
+    if (!goes_on) words_.push_back({name.word, states(), 0});
     ++words_.back().states;
     word_of_.push_back(words_.size() - 1);
   }
+  state_of_.push_back(states() - 1);
+}
+
+std::size_t WordModels::find(const std::string& name) const {
+  std::vector<std::string> known;
+  for (std::size_t w = 0; w < words_.size(); ++w) {
+    if (words_[w].name == name) return w;
+    known.push_back(words_[w].name);
+  }
+  throw core::unknown_name("word", name, known);
 }
 
 std::vector<std::string> WordModels::class_names(std::span<const std::string_view> words, std::size_t states) {
@@ -34,18 +78,14 @@ std::vector<std::string> WordModels::class_names(std::span<const std::string_vie
 
 std::vector<std::size_t> WordModels::words_in(std::span<const std::int32_t> labels) const {
   std::vector<std::size_t> words;
-  for (std::size_t t = 0; t < labels.size(); ++t) {
-    if (t > 0 && labels[t] == labels[t - 1]) continue;
-    const auto state = static_cast<std::size_t>(labels[t]);  // below zero: beyond all
-    if (state >= classes())
-      throw core::ConfigError(core::format("the label {} is none of {} classes", labels[t], classes()));
-    const auto& word = words_[word_of_[state]];
-    const bool enters = state == word.first && (t == 0 || ends_word(labels[t - 1]));
-    const bool goes_on = state != word.first && t > 0 && labels[t] == labels[t - 1] + 1;
-    if (!enters && !goes_on)
-      throw core::ConfigError(
-          core::format("frame {} has state {} of the word '{}', which cannot come there", t, state - word.first, word.name));
-    if (enters) words.push_back(word_of_[state]);
+  std::size_t before = 0;
+  for (const std::int32_t label : labels) {
+    if (static_cast<std::size_t>(label) >= classes())  // below zero: beyond all
+      throw core::ConfigError(core::format("the label {} is none of {} classes", label, classes()));
+    const std::size_t state = state_of_[static_cast<std::size_t>(label)];
+    const bool goes_on = !words.empty() && word_of_[state] == words.back() && state >= before;
+    if (!goes_on) words.push_back(word_of_[state]);
+    before = state;
   }
   return words;
 }
@@ -56,6 +96,19 @@ std::vector<std::int32_t> WordModels::states_of(std::span<const std::size_t> wor
     for (std::size_t s = 0; s < words_[index].states; ++s)
       states.push_back(static_cast<std::int32_t>(words_[index].first + s));
   return states;
+}
+
+std::vector<double> WordModels::sum_variants(std::span<const double> log_classes) const {
+  if (log_classes.size() != classes()) throw std::logic_error("WordModels::sum_variants: other classes");
+  std::vector<double> result;
+  for (std::size_t begin = 0, end = 0; begin < classes(); begin = end) {
+    double most = log_classes[begin], sum = 0;
+    for (end = begin + 1; end < classes() && state_of_[end] == state_of_[begin]; ++end)
+      most = std::max(most, log_classes[end]);
+    for (std::size_t k = begin; k < end; ++k) sum += std::exp(log_classes[k] - most);
+    result.push_back(most + std::log(sum));
+  }
+  return result;
 }
 
 }  // namespace paragrad::speech

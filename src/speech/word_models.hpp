@@ -9,16 +9,18 @@
 
 namespace paragrad::speech {
 
-/// Words as hidden Markov models from left to right: the frames of a word pass through its states, which are neighbouring
-/// classes, one after the other, each for at least one frame. The probabilities to stay and to go on are taken as equal:
-/// through given words every path then has the same, so they decide nothing.
+/// Words (or phones) as hidden Markov models from left to right: the frames of a word pass through its states one after the
+/// other, each for at least one frame. The probabilities to stay and to go on are taken as equal: through given words every
+/// path then has the same, so they decide nothing.
 ///
-/// The names of a data file's classes say which words there are: "seven/0", "seven/1", … are the states of "seven".
+/// The names of a data file's classes say which words there are: "seven/0", "seven/1", … are the states of "seven". Several
+/// classes may be variants of one state, if they are neighbours and something tells them apart after a space: "ah/0",
+/// "ah/0 front_labial". Here states are numbered too: without variants they are the classes.
 class WordModels {
  public:
   struct Word {
     std::string name;
-    std::size_t first = 0;   ///< class of its first state
+    std::size_t first = 0;   ///< its first state
     std::size_t states = 0;  ///< the others follow
 
     std::size_t last() const { return first + states - 1; }
@@ -32,23 +34,28 @@ class WordModels {
 
   std::size_t count() const { return words_.size(); }
   const Word& word(std::size_t index) const { return words_[index]; }
-  std::size_t classes() const { return word_of_.size(); }
+  std::size_t find(const std::string& name) const;  ///< throws ConfigError for an unknown one
+  std::size_t states() const { return word_of_.size(); }
+  std::size_t classes() const { return state_of_.size(); }
+  bool has_variants() const { return classes() > states(); }
 
-  /// The words that an alignment passes through; a word of one state is not seen to come twice in a row. Throws ConfigError
-  /// for labels that are no such path.
+  /// The words that an alignment, of classes, passes through. States may be left out, as those that were shorter than a
+  /// frame are: a word ends where another follows, or an earlier state of its own. So one of one state is not seen to come
+  /// twice in a row. Throws ConfigError for labels that are no classes.
   std::vector<std::size_t> words_in(std::span<const std::int32_t> labels) const;
 
   /// The states of words, one after the other.
   std::vector<std::int32_t> states_of(std::span<const std::size_t> words) const;
 
+  /// Logarithms of the probabilities of states, [states], from those of classes: a state's is the sum of its variants'.
+  std::vector<double> sum_variants(std::span<const double> log_classes) const;
+
  private:
-  bool ends_word(std::int32_t label) const {
-    const auto state = static_cast<std::size_t>(label);
-    return state == words_[word_of_[state]].last();
-  }
+  void add_class(const std::string& name);
 
   std::vector<Word> words_;
-  std::vector<std::size_t> word_of_;  // [classes]
+  std::vector<std::size_t> word_of_;   // [states]
+  std::vector<std::size_t> state_of_;  // [classes], ascending
 };
 
 }  // namespace paragrad::speech
