@@ -46,6 +46,28 @@ class GeneratedSpeech(FolderTest):
         other = self.generate("other.h5", "--seed", 2)
         self.assertNotEqual(other.stdout.splitlines()[1], one.stdout.splitlines()[1])
 
+    def test_phones_are_found_in_it_by_a_network(self):
+        made = self.generate("train.h5")
+        classes = re.search(r"(\d+) classes", made.stdout).group(1)
+        data, out = self.folder / "train.h5", self.folder / "run"
+        trained = run("train", "--data", data, "--model", f"440-64-{classes}:relu", "--learning-rate", "0.05", "--minibatch", "32",
+                      "--sweeps", 8, "--quiet", "--out", out)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        decode = ["decode", out / "checkpoint.h5", "--data", data, "--subset", "train", "--grammar", "loop"]
+        all_words, phones = (self.words_and_errors(run(*decode, *more)) for more in ([], ["--silence", "pau"]))
+        self.assertLess(phones[0], all_words[0] - 10)  # two or more silences in each utterance
+        self.assertLess(phones[1], phones[0] / 2)
+        shown = run(*decode, "--silence", "pau", "--show-errors").stdout
+        self.assertRegex(shown, r"(?m)^train-\d{6}: [a-z ]+, found [a-z ]+$")
+        self.assertNotRegex(shown, r"\bpau\b")
+        self.assert_refused(run(*decode, "--silence", "pausa"), "pausa", "pau")
+        self.assert_refused(run("align", out / "checkpoint.h5", "--data", data, "--out", self.folder / "no.h5"), "several classes")
+
+    def words_and_errors(self, result: subprocess.CompletedProcess) -> tuple[int, int]:
+        self.assertEqual(result.returncode, 0, result.stderr)
+        errors, words = re.search(r"\((\d+) of (\d+):", result.stdout).groups()
+        return int(words), int(errors)
+
     def test_what_cannot_be_made_is_refused(self):
         empty = self.folder / "empty"
         empty.write_text("two words\n")

@@ -23,7 +23,7 @@ inline constexpr double voice_sample_rate = 16000;   ///< per second
 inline constexpr std::size_t samples_per_item = 80;  ///< 5 ms
 
 /// A voice of flite (Black and Lenzo, 2001) of the kind clustergen (Black, CLUSTERGEN, Interspeech 2006): statistics of mel
-/// cepstra for each state of each phone, which know exactly what state each 5 ms are. About 1/75 of the time that the speech
+/// cepstra for each state of each phone, which know exactly what state each 5 ms are. About 1/70 of the time that the speech
 /// lasts. For one thread of a process alone: flite has variables of its own, and draws from rand().
 ///
 /// Throws ConfigError for an unknown name, and where the program was built without flite.
