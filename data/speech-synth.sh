@@ -25,5 +25,5 @@ bible -f gen1:1-rev22:21 | sed 's/^[^ ]* //; s/[.;:?!] */&\n/g' > "$work/seen.tx
 find $cookies -type f ! -name '*.dat' | LC_ALL=C sort | xargs cat |
   awk 'BEGIN { RS = "\n%\n" } { sub(/\n\t+-- .*/, "") } !/\t/ { gsub(/\n/, " "); print }' |
   sed -E "s/[.?!][\"')]* +/&\n/g" > "$work/unseen.txt"
-"$paragrad" data generate-speech --text "$work/seen.txt" --unseen-text "$work/unseen.txt" --train "${hours}h" --valid "${VALID:-6min}" --test "${TEST:-6min}" \
-  --classes "${CLASSES:-1200}" --name "$name" --seed "$seed" --jobs "${JOBS:-$(nproc)}" --out "$out"
+"$paragrad" data generate-speech --text "$work/seen.txt" --unseen-text "$work/unseen.txt" --train "${hours}h" \
+  --valid "${VALID:-6min}" --test "${TEST:-6min}" --classes "${CLASSES:-1200}" --name "$name" --seed "$seed" --jobs "${JOBS:-$(nproc)}" --out "$out"
