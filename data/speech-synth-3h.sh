@@ -1,0 +1,10 @@
+#!/bin/sh
+# data/speech-synth-3h.h5: three hours of generated speech for training, for experiments.
+# An argument: another file to write.
+set -eu
+cd "$(dirname "$0")/.."
+. data/idx.sh
+
+out=${1:-data/speech-synth-3h.h5}
+[ -n "${1:-}" ] || ! have $out || exit 0
+HOURS=3 data/speech-synth.sh "$out"
