@@ -20,67 +20,98 @@ bool is_loop(const std::string& grammar) {
   throw core::unknown_name("grammar", grammar, {"one", "loop"});
 }
 
+struct DecodeArguments {
+  ScoringArguments scoring;
+  std::string subset = "test";
+  std::string grammar = "one";
+  double insertion_score = 0;
+  std::string silence;  // "": none
+  std::string result;   // "": to no file
+  bool show_errors = false;
+};
+
+void add_options(CLI::App& parser, DecodeArguments& arguments) {
+  add_scoring_options(parser, arguments.scoring);
+  parser.add_option("--subset", arguments.subset, "train, valid or test");
+  parser.add_option("--grammar", arguments.grammar, "one word to an utterance, or a loop of words");
+  parser.add_option("--insertion-score", arguments.insertion_score,
+                    "added to the score for each word; below zero: fewer words");
+  parser.add_option("--silence", arguments.silence, "a word (as pau) that is found like others, but not counted");
+  parser.add_option("--result", arguments.result, "file for the numbers, as JSON");
+  parser.add_flag("--show-errors", arguments.show_errors, "a line for each utterance in error");
+}
+
 /// What is said without the silence in it.
 std::vector<std::size_t> spoken(std::vector<std::size_t> words, std::optional<std::size_t> silence) {
   if (silence) std::erase(words, *silence);
   return words;
 }
 
+/// Of all utterances of a subset.
+struct Found {
+  speech::WordErrors words;
+  std::size_t frame_errors = 0;
+  std::size_t frames = 0;
+
+  double frame_error() const { return static_cast<double>(frame_errors) / static_cast<double>(frames); }
+};
+
+Found find_words(const Scorer& scorer, const DecodeArguments& arguments) {
+  const speech::Grammar grammar{is_loop(arguments.grammar), arguments.insertion_score};
+  const speech::WordModels& models = scorer.words();
+  const auto silence = arguments.silence.empty() ? std::nullopt : std::optional(models.find(arguments.silence));
+  Found sum;
+  for (const auto& utterance : scorer.score(parse_subset(arguments.subset))) {
+    const auto said = spoken(models.words_in(utterance.labels), silence);
+    const auto found = spoken(speech::decode(utterance.scores, models, grammar), silence);
+    const auto errors = speech::word_errors(said, found);
+    sum.words += errors;
+    sum.frame_errors += utterance.frame_errors;
+    sum.frames += utterance.labels.size();
+    if (arguments.show_errors && errors.errors() > 0)
+      fmt::print("{}: {}, found {}\n", utterance.name, names_of(models, said), names_of(models, found));
+  }
+  return sum;
+}
+
+core::Json record_of(const Found& found, const std::string& subset) {
+  const speech::WordErrors& words = found.words;
+  return {{"subset", subset},
+          {"words", words.words},
+          {"word_error", words.rate()},
+          {"substitutions", words.substitutions},
+          {"deletions", words.deletions},
+          {"insertions", words.insertions},
+          {"frame_error", found.frame_error()}};
+}
+
 }  // namespace
 
 int decode_command(std::span<char*> argv) {
-  ScoringArguments arguments;
-  std::string subset = "test", grammar_name = "one", silence_name, result;
-  speech::Grammar grammar;
-  bool show = false;
+  DecodeArguments arguments;
   const auto parser =
       make_parser("paragrad decode", "Finds the words of utterances by the best path (Viterbi), and counts the errors.");
-  add_scoring_options(*parser, arguments);
-  parser->add_option("--subset", subset, "train, valid or test");
-  parser->add_option("--grammar", grammar_name, "one word to an utterance, or a loop of words");
-  parser->add_option("--insertion-score", grammar.insertion_score,
-                     "added to the score for each word; below zero: fewer words");
-  parser->add_option("--silence", silence_name, "a word (as pau) that is found like others, but not counted");
-  parser->add_option("--result", result, "file for the numbers, as JSON");
-  parser->add_flag("--show-errors", show, "a line for each utterance in error");
+  add_options(*parser, arguments);
   if (const auto code = parse(*parser, argv)) return *code;
 
-  grammar.loop = is_loop(grammar_name);
-  const data::Subset which = parse_subset(subset);
-  const Scorer scorer(arguments);
-  const auto silence = silence_name.empty() ? std::nullopt : std::optional(scorer.words().find(silence_name));
-  speech::WordErrors sum;
-  std::size_t frame_errors = 0, frames = 0;
-  for (const auto& utterance : scorer.score(which)) {
-    const auto said = spoken(scorer.words().words_in(utterance.labels), silence);
-    const auto found = spoken(speech::decode(utterance.scores, scorer.words(), grammar), silence);
-    const auto errors = speech::word_errors(said, found);
-    sum += errors;
-    frame_errors += utterance.frame_errors;
-    frames += utterance.labels.size();
-    if (show && errors.errors() > 0)
-      fmt::print("{}: {}, found {}\n", utterance.name, names_of(scorer.words(), said), names_of(scorer.words(), found));
-  }
+  const std::string& subset = arguments.subset;
+  // Before anything is read.
+  parse_subset(subset);
+  is_loop(arguments.grammar);
+  const Scorer scorer(arguments.scoring);
+  const Found found = find_words(scorer, arguments);
+  const speech::WordErrors& words = found.words;
   const auto& info = scorer.dataset().info();
-  if (frames == 0) throw core::ConfigError(core::format("'{}' has no utterances in its subset '{}'", info.path, subset));
-  if (sum.words == 0) throw core::ConfigError(core::format("'{}' has only silence in its subset '{}'", info.path, subset));
+  if (found.frames == 0)
+    throw core::ConfigError(core::format("'{}' has no utterances in its subset '{}'", info.path, subset));
+  if (words.words == 0) throw core::ConfigError(core::format("'{}' has only silence in its subset '{}'", info.path, subset));
   fmt::print(
       "{} of {} after sweep {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
       "%\n",
-      subset, info.name, scorer.sweep(), 100 * sum.rate(), sum.errors(), sum.words, sum.substitutions, sum.deletions,
-      sum.insertions, 100 * static_cast<double>(frame_errors) / static_cast<double>(frames));
-  if (!result.empty())
-    core::replace_file(result, [&](std::ostream& out) {
-      out << core::Json{{"subset", subset},
-                        {"words", sum.words},
-                        {"word_error", sum.rate()},
-                        {"substitutions", sum.substitutions},
-                        {"deletions", sum.deletions},
-                        {"insertions", sum.insertions},
-                        {"frame_error", static_cast<double>(frame_errors) / static_cast<double>(frames)}}
-                 .dump(1)
-          << "\n";
-    });
+      subset, info.name, scorer.sweep(), 100 * words.rate(), words.errors(), words.words, words.substitutions,
+      words.deletions, words.insertions, 100 * found.frame_error());
+  if (!arguments.result.empty())
+    core::replace_file(arguments.result, [&](std::ostream& out) { out << record_of(found, subset).dump(1) << "\n"; });
   return success;
 }
 

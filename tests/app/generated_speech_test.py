@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Generated speech by the command line: some seconds of it, what is printed, what is refused, and a process that dies."""
 
+import json
 import os
 import re
 import signal
@@ -57,7 +58,10 @@ class GeneratedSpeech(FolderTest):
         all_words, phones = (self.words_and_errors(run(*decode, *more)) for more in ([], ["--silence", "pau"]))
         self.assertLess(phones[0], all_words[0] - 10)  # two or more silences in each utterance
         self.assertLess(phones[1], phones[0] / 2)
-        shown = run(*decode, "--silence", "pau", "--show-errors").stdout
+        shown = run(*decode, "--silence", "pau", "--show-errors", "--result", self.folder / "result.json").stdout
+        result = json.loads((self.folder / "result.json").read_text())
+        self.assertEqual((result["words"], round(result["word_error"] * result["words"])), phones)
+        self.assertEqual(result["substitutions"] + result["deletions"] + result["insertions"], phones[1])
         self.assertRegex(shown, r"(?m)^train-\d{6}: [a-z ]+, found [a-z ]+$")
         self.assertNotRegex(shown, r"\bpau\b")
         self.assert_refused(run(*decode, "--silence", "pausa"), "pausa", "pau")
