@@ -13,9 +13,10 @@ namespace paragrad::optim {
 ///   truncate  element by element to within ±n·threshold
 ///   norm      matrix by matrix to a norm of n·threshold at most, biases and peepholes each being a matrix
 ///
-/// before L2 is added to it, as in CNTK. That is where a gradient is used, not where it is computed: with data_parallel on
-/// the sum of all workers (and n their samples), with parameter servers at the server. n is Step::samples: where samples
-/// are sequences, their number times the frames they have on average.
+/// before L2 is added to it, as in CNTK (UpdateWeightsS of its SGD.cpp). That is where a gradient is used, not where it is
+/// computed: with data_parallel on the sum of all workers (and n their samples), with parameter servers at the server. n is
+/// Step::samples: where samples are sequences, their number times the frames (with ctc, the tokens) that they are scored on,
+/// on average.
 ///
 /// Behind it, max-norm (Srebro and Shraibman, COLT 2005; with dropout Hinton et al., arXiv 1207.0580, 2012): each row of a
 /// matrix of the model, the weights by which one unit of an affine layer or one gate or output of a recurrent layer sees

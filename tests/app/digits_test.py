@@ -64,6 +64,20 @@ class Digits(FolderTest):
         self.assertLessEqual(self.word_error(chunked), 10, chunked.stdout)
         self.loops(self.folder / "dense/checkpoint.h5")
 
+    def test_a_network_learns_by_ctc_which_digits_are_said_and_not_when(self):
+        out = self.folder / "spoken"
+        options = ["--data", self.data, "--context", "0+0", "--loss", "ctc"]
+        trained = run("train", *options, "--model", "120-blstm24-11", "--optimiser", "adam", "--learning-rate", "0.01", "--minibatch",
+                      "4", "--sweeps", 40, "--quiet", "--out", out)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        error = re.search(r"test error ([0-9.]+) %", trained.stdout).group(1)
+        self.assertLessEqual(float(error), 60)  # of ten digits, eight examples of each, no alignment
+        checkpoint = out / "checkpoint.h5"
+        self.assertIn(f"error {error} %", run("evaluate", checkpoint, *options).stdout)
+        self.assert_refused(run("evaluate", checkpoint, *options[:-2]), "11 outputs", "60 classes")
+        self.assert_refused(run("evaluate", checkpoint, *options, "--chunks", "10"), "leave out --chunks")
+        self.assert_refused(run("train", *options, "--model", "120-blstm24-60", "--learning-rate", "0.1"), "11 for", "blank")
+
     def loops(self, checkpoint):
         few = run("decode", checkpoint, "--data", self.data, "--grammar", "loop", "--insertion-score", "-1000", "--show-errors")
         many = run("decode", checkpoint, "--data", self.data, "--grammar", "loop", "--insertion-score", "1000", "--show-errors")
