@@ -3,35 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "data/dataset.hpp"
+#include "data/tokens.hpp"
 
 namespace paragrad::data {
-
-/// What can be said, in the order of the file's classes: the classes "seven/0", "seven/1", … are states of the token
-/// "seven"; a class whose name has no such end, and one without a name, is a token with one state.
-class Tokens {
- public:
-  explicit Tokens(const DatasetInfo& info);
-
-  std::size_t count() const { return names_.size(); }
-  const std::string& name(std::size_t token) const { return names_[token]; }
-
-  /// The tokens that labels of consecutive frames pass through. One begins where the token is another than before, or its
-  /// state falls back; one of a single state is not seen to come twice in a row.
-  std::vector<std::int32_t> in(std::span<const std::int32_t> labels) const;
-
- private:
-  struct State {
-    std::int32_t token;
-    std::size_t number;
-  };
-
-  std::vector<std::string> names_;
-  std::vector<State> of_class_;  // [classes]
-};
 
 /// What is said in each sequence of a subset, without when: what connectionist temporal classification learns from.
 class Targets {

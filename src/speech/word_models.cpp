@@ -10,23 +10,7 @@
 
 namespace paragrad::speech {
 
-namespace {
-
-/// "ah/0 front_labial": the word and the text of its state.
-struct StateName {
-  explicit StateName(const std::string& text) {
-    const auto slash = text.rfind('/');
-    if (slash == std::string::npos) return;
-    word = text.substr(0, slash);
-    state = text.substr(slash + 1, text.find(' ', slash) - slash - 1);
-  }
-
-  std::string word, state;
-};
-
-}  // namespace
-
-WordModels::WordModels(const std::vector<std::string>& class_names) {
+WordModels::WordModels(const std::vector<std::string>& class_names) : tokens_(class_names, class_names.size()) {
   if (class_names.empty())
     throw core::ConfigError("the data file has no names of classes, which say what states words have: seven/0, seven/1");
   std::unordered_set<std::string> variants;  // of the present state
@@ -43,17 +27,17 @@ WordModels::WordModels(const std::vector<std::string>& class_names) {
 }
 
 void WordModels::add_class(const std::string& text) {
-  const StateName name(text);
-  const bool goes_on = !words_.empty() && words_.back().name == name.word;
+  const data::ClassName name(text);
+  const bool goes_on = !words_.empty() && words_.back().name == name.token;
   const std::size_t next = goes_on ? words_.back().states : 0;
-  const bool is_variant = goes_on && name.state == std::to_string(next - 1);
-  if (name.word.empty() || (!is_variant && name.state != std::to_string(next)))
+  const bool is_variant = goes_on && name.state == next - 1;
+  if (!is_variant && name.state != next)
     throw core::ConfigError(
         core::format("class {} is called '{}', which is no state of a word that is next there: seven/0 "
                      "to begin the word 'seven', then seven/1",
                      classes(), text));
   if (!is_variant) {
-    if (!goes_on) words_.push_back({name.word, states(), 0});
+    if (!goes_on) words_.push_back({name.token, states(), 0});
     ++words_.back().states;
     word_of_.push_back(words_.size() - 1);
   }
@@ -77,17 +61,8 @@ std::vector<std::string> WordModels::class_names(std::span<const std::string_vie
 }
 
 std::vector<std::size_t> WordModels::words_in(std::span<const std::int32_t> labels) const {
-  std::vector<std::size_t> words;
-  std::size_t before = 0;
-  for (const std::int32_t label : labels) {
-    if (static_cast<std::size_t>(label) >= classes())  // below zero: beyond all
-      throw core::ConfigError(core::format("the label {} is none of {} classes", label, classes()));
-    const std::size_t state = state_of_[static_cast<std::size_t>(label)];
-    const bool goes_on = !words.empty() && word_of_[state] == words.back() && state >= before;
-    if (!goes_on) words.push_back(word_of_[state]);
-    before = state;
-  }
-  return words;
+  const auto tokens = tokens_.in(labels);
+  return {tokens.begin(), tokens.end()};
 }
 
 std::vector<std::int32_t> WordModels::states_of(std::span<const std::size_t> words) const {

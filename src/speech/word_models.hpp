@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/tokens.hpp"
+
 namespace paragrad::speech {
 
 /// Words (or phones) as hidden Markov models from left to right: the frames of a word pass through its states one after the
@@ -39,9 +41,8 @@ class WordModels {
   std::size_t classes() const { return state_of_.size(); }
   bool has_variants() const { return classes() > states(); }
 
-  /// The words that an alignment, of classes, passes through. States may be left out, as those that were shorter than a
-  /// frame are: a word ends where another follows, or an earlier state of its own. So one of one state is not seen to come
-  /// twice in a row. Throws ConfigError for labels that are no classes.
+  /// The words that an alignment, of classes, passes through, as data::Tokens reads them. Throws ConfigError for labels that
+  /// are no classes.
   std::vector<std::size_t> words_in(std::span<const std::int32_t> labels) const;
 
   /// The states of words, one after the other.
@@ -53,6 +54,7 @@ class WordModels {
  private:
   void add_class(const std::string& name);
 
+  data::Tokens tokens_;  // the words
   std::vector<Word> words_;
   std::vector<std::size_t> word_of_;   // [states]
   std::vector<std::size_t> state_of_;  // [classes], ascending

@@ -31,12 +31,14 @@ void check_computable(const Options& options, const nn::Layers& layers) {
 
 bool is_ctc(const Options& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
 
+data::Tokens tokens_of(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
+
 void check_ctc(const Options& options, const Source& source) {
   if (!is_ctc(options)) return;
   if (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0)
     throw core::ConfigError(
         "the loss 'ctc' is of whole sequences: give a model with layers like blstm128, and leave out --chunks");
-  const std::size_t outputs = source.network->layers.back()->outputs(), tokens = data::Tokens(source.info).count();
+  const std::size_t outputs = source.network->layers.back()->outputs(), tokens = tokens_of(source.info).count();
   if (outputs != tokens + 1)
     throw core::ConfigError(
         core::format("model '{}' has {} outputs, but ctc needs {} for '{}': one for each of its {} tokens, "
@@ -90,7 +92,7 @@ void cut_sequences(const Options& options, Source& source) {
         source.dataset ? std::make_shared<const data::Sequences>(*source.dataset, static_cast<data::Subset>(i), chunking)
                        : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
   if (!is_ctc(options)) return;
-  const data::Tokens tokens(source.info);
+  const data::Tokens tokens = tokens_of(source.info);
   for (std::size_t i = 0; i < source.targets.size(); ++i)
     source.targets[i] = std::make_shared<const data::Targets>(*source.dataset, static_cast<data::Subset>(i), tokens);
 }

@@ -15,10 +15,10 @@ namespace {
 
 using Said = std::vector<std::int32_t>;
 
-DatasetInfo info_of(std::vector<std::string> class_names, std::size_t classes = 0) {
+DatasetInfo info_of(std::vector<std::string> class_names) {
   DatasetInfo info;
   info.dim = 1;
-  info.classes = class_names.empty() ? classes : class_names.size();
+  info.classes = class_names.size();
   info.class_names = std::move(class_names);
   return info;
 }
@@ -40,30 +40,6 @@ std::shared_ptr<const Dataset> file_of(const test::TemporaryFolder& folder, cons
 
 }  // namespace
 
-TEST_CASE("states of a word are one token, which comes again where they fall back", "[data]") {
-  const Tokens tokens(info_of({"one/0", "one/1", "one/2", "two/0", "two/1", "pau"}));
-  REQUIRE(tokens.count() == 3);
-  CHECK((tokens.name(0) == "one" && tokens.name(1) == "two" && tokens.name(2) == "pau"));
-  CHECK(tokens.in(Said{}) == Said{});
-  CHECK(tokens.in(Said{0, 0, 1, 2, 2}) == Said{0});
-  CHECK(tokens.in(Said{0, 2, 0, 1}) == Said{0, 0});  // states may be left out
-  CHECK(tokens.in(Said{5, 5, 3, 4, 3, 0, 1, 5}) == Said{2, 1, 1, 0, 2});
-}
-
-TEST_CASE("classes without states are tokens, and of equal neighbours one is heard", "[data]") {
-  const auto names = GENERATE(std::vector<std::string>{}, std::vector<std::string>{"a", "b/c", "/3", "a/"});
-  const Tokens tokens(info_of(names, 4));
-  CHECK(tokens.count() == 4);
-  CHECK(tokens.in(Said{1, 1, 0, 3, 3, 3, 1}) == Said{1, 0, 3, 1});
-}
-
-TEST_CASE("variants of a state are states of the same token", "[data]") {
-  const Tokens tokens(info_of({"ah/0", "ah/0 V_", "ah/0 V_N", "ah/1", "ah/1 V_N"}));
-  CHECK(tokens.count() == 1);
-  CHECK(tokens.in(Said{2, 2, 4}) == Said{0});
-  CHECK(tokens.in(Said{1, 3, 0}) == Said{0, 0});
-}
-
 TEST_CASE("a minibatch of sequences with targets has them in the places of the first frames", "[data]") {
   const test::TemporaryFolder folder;
   const auto info = info_of({"a/0", "a/1", "b/0"});
@@ -71,7 +47,7 @@ TEST_CASE("a minibatch of sequences with targets has them in the places of the f
   const std::vector<Said> said{{0}, {1, 0, 0, 1}, {0}, {1, 0}};
   const auto dataset = file_of(folder, info, all);
   const auto sequences = std::make_shared<const Sequences>(*dataset, Subset::train, Chunking{});
-  const auto targets = std::make_shared<const Targets>(*dataset, Subset::train, Tokens(info));
+  const auto targets = std::make_shared<const Targets>(*dataset, Subset::train, Tokens(info.class_names, info.classes));
   CHECK(targets->count(2) == 5);
   CHECK(targets->count(99) == 8);
   CHECK(targets->mean() == 2);
@@ -107,9 +83,9 @@ TEST_CASE("a sequence too short for what is said in it is refused by its number"
   const test::TemporaryFolder folder;
   const auto info = info_of({"a/0", "a/1", "b/0"});
   const auto enough = file_of(folder, info, {{0, 2, 0}, {1, 0, 0}});
-  CHECK(Targets(*enough, Subset::train, Tokens(info)).of(1).size() == 2);
+  CHECK(Targets(*enough, Subset::train, Tokens(info.class_names, info.classes)).of(1).size() == 2);
   const auto few = file_of(folder, info, {{0, 2, 0}, {1, 0}});
-  CHECK_THROWS_WITH(Targets(*few, Subset::train, Tokens(info)), contains_text("sequence 1 of") &&
-                                                                    contains_text("has 2 frames for 2 tokens") &&
-                                                                    contains_text("less than 3"));
+  CHECK_THROWS_WITH(
+      Targets(*few, Subset::train, Tokens(info.class_names, info.classes)),
+      contains_text("sequence 1 of") && contains_text("has 2 frames for 2 tokens") && contains_text("less than 3"));
 }

@@ -1,0 +1,42 @@
+#include "data/tokens.hpp"
+
+#include <charconv>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::data {
+
+ClassName::ClassName(std::string_view name) : token(name) {
+  const std::size_t stroke = name.rfind('/');
+  if (stroke == std::string_view::npos || stroke == 0) return;
+  const std::string_view number = name.substr(stroke + 1, name.find(' ', stroke) - stroke - 1);
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc{} || end != number.data() + number.size() || number != std::to_string(value)) return;
+  token = name.substr(0, stroke);
+  state = value;
+}
+
+Tokens::Tokens(std::span<const std::string> class_names, std::size_t classes) {
+  for (std::size_t k = 0; k < classes; ++k) {
+    const ClassName name(class_names.empty() ? std::to_string(k) : class_names[k]);
+    if (names_.empty() || names_.back() != name.token) names_.push_back(name.token);
+    of_class_.push_back({static_cast<std::int32_t>(names_.size() - 1), name.state.value_or(0)});
+  }
+}
+
+std::vector<std::int32_t> Tokens::in(std::span<const std::int32_t> labels) const {
+  std::vector<std::int32_t> tokens;
+  const State* before = nullptr;
+  for (const std::int32_t label : labels) {
+    if (static_cast<std::size_t>(label) >= of_class_.size())  // below zero: beyond all
+      throw core::ConfigError(core::format("the label {} is none of {} classes", label, of_class_.size()));
+    const State& now = of_class_[static_cast<std::size_t>(label)];
+    if (before == nullptr || now.token != before->token || now.number < before->number) tokens.push_back(now.token);
+    before = &now;
+  }
+  return tokens;
+}
+
+}  // namespace paragrad::data
