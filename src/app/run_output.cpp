@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
 
 namespace paragrad::app {
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include "app/device_rate.hpp"
 #include "app/run_output.hpp"
 #include "app/server_arguments.hpp"
-#include "app/training.hpp"
+#include "app/training_report.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/sha256.hpp"

@@ -4,7 +4,7 @@
 #include "app/rank.hpp"
 #include "app/run_output.hpp"
 #include "app/server_arguments.hpp"
-#include "app/training.hpp"
+#include "app/training_report.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
-#include "app/environment.hpp"
 #include "app/pretraining_arguments.hpp"
 #include "app/server_arguments.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/units.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "train/pretraining.hpp"
 
@@ -237,17 +234,6 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
       ->group("Local optimiser");
 }
 
-/// What part of the sweeps a timing run goes through.
-std::string extent(const train::Options& options) {
-  std::string part = core::format("sweeps {}", options.sweeps);
-  if (options.max_blocks > 0) part += core::format(", of each the first {} blocks", options.max_blocks);
-  if (options.max_steps > 0) part += core::format(", of each block the first {} minibatches", options.max_steps);
-  return part;
-}
-
-/// JSON has no NaN: the score of an empty subset is null.
-core::Json number(double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); }
-
 }  // namespace
 
 std::string collective_names() {
@@ -332,85 +318,6 @@ std::uint64_t samples_to_train(const train::Options& options, const train::Sourc
   const std::size_t blocks = source.partition->blocks();
   const std::size_t taken = options.max_blocks > 0 ? std::min(blocks, options.max_blocks) : blocks;
   return sweeps * source.partition->samples() * taken / blocks;
-}
-
-core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {
-  const data::DatasetInfo& data = source.info;
-  core::Json record = environment();
-  record.update({
-      {"data",
-       {{"path", data.path},
-        {"name", data.name},
-        {"content_sha256", data.content_sha256},
-        {"samples", {{"train", data.samples[0]}, {"valid", data.samples[1]}, {"test", data.samples[2]}}}}},
-      {"run",
-       {{"world", world},
-        {"workers", workers},
-        {"servers", arguments.options.strategy_options.server.servers},
-        {"strategy", arguments.options.strategy},
-        {"bmuf_kind", arguments.options.strategy_options.bmuf_kind},
-        {"splits", source.partition->workers()},
-        {"blocks", source.partition->blocks()},
-        {"sweeps", arguments.options.sweeps},
-        {"pretrain_sweeps", arguments.options.pretraining.sweeps},
-        {"seed", arguments.options.seed},
-        {"device", arguments.device},
-        {"timing_only", source.dataset == nullptr},
-        {"max_blocks", arguments.options.max_blocks},
-        {"max_steps", arguments.options.max_steps}}},
-  });
-  return record;
-}
-
-core::Json end_record(const train::Result& result) {
-  core::Json record = {
-      {"end", true},
-      {"parameters_sha256", result.timing_only ? core::Json(nullptr) : core::Json(result.parameters_sha256)},
-      {"samples", result.samples},
-      {"sweeps", result.sweeps},
-      {"train_loss", number(result.train.loss)},
-      {"train_error", number(result.train.error)},
-      {"valid_loss", number(result.valid.loss)},
-      {"valid_error", number(result.valid.error)},
-      {"test_loss", number(result.test.loss)},
-      {"test_error", number(result.test.error)},
-      {"training_s", result.training_s},
-      {"optimise_s", result.times.optimise_s},
-      {"aggregate_s", result.times.aggregate_s},
-      {"validate_s", result.times.validate_s},
-      {"data_s", result.times.data_s}};
-  if (result.pretraining_samples > 0) {
-    record["pretraining_s"] = result.pretraining_s;
-    record["pretraining_samples"] = result.pretraining_samples;
-  }
-  for (const auto& [name, value] : result.strategy) record["strategy"][name] = number(value);
-  return record;
-}
-
-void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s) {
-  manifest["finished"] = {
-      {"wall_s", wall_s}, {"data_wait_s", result.data_wait_s}, {"peak_memory_bytes", peak_memory_bytes()}};
-  manifest["result"] = end_record(result);
-}
-
-void print_result(const TrainingArguments& arguments, const train::Result& result, const std::string& clock) {
-  if (result.timing_only)
-    fmt::print("timing only: nothing was computed; {}\n", extent(arguments.options));
-  else
-    fmt::print("test error {:.2f} %, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error, result.test.loss,
-               100 * result.valid.error);
-  const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
-  if (result.pretraining_samples > 0)
-    fmt::print("pretraining {}; {:.0f} samples/s\n", time(result.pretraining_s),
-               static_cast<double>(result.pretraining_samples) / result.pretraining_s);
-  if (arguments.options.sweeps > 0)
-    fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
-               time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
-               static_cast<double>(result.samples) / result.training_s);
-  const double data_s = clock == "wall-clock" ? result.data_wait_s : result.times.data_s;
-  if (clock == "wall-clock" || data_s > 0) fmt::print("waited {} for data\n", time(data_s));
-  if (!arguments.out.empty()) fmt::print("run folder {}\n", arguments.out);
-  if (!result.timing_only) fmt::print("weights sha256 {}\n", result.parameters_sha256);
 }
 
 }  // namespace paragrad::app

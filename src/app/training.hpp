@@ -4,7 +4,6 @@
 
 #include "app/command.hpp"
 #include "app/instruments.hpp"
-#include "core/json.hpp"
 #include "train/train.hpp"
 
 namespace paragrad::app {
@@ -42,17 +41,5 @@ void require_learning_rate(train::Options& options);
 
 /// Samples of all sweeps, those of pretraining among them.
 std::uint64_t samples_to_train(const train::Options& options, const train::Source& source);
-
-/// What a run's manifest says before it starts: program, libraries, host, data, seed, workers.
-core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers);
-
-/// Adds what is known at the end, "result" among it.
-void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s);
-
-/// The last record of metrics.jsonl, a function of the training alone.
-core::Json end_record(const train::Result& result);
-
-/// Scores, times and hash for the user.
-void print_result(const TrainingArguments& arguments, const train::Result& result, const std::string& clock);
 
 }  // namespace paragrad::app
