@@ -50,11 +50,11 @@ double best_step_s(double seconds, const Train& train) {
   train();
   const int group = std::max(1, static_cast<int>(0.01 / (thread_s() - first_s)));
   double best_s = 1e9;
-  while (thread_s() - first_s < seconds) {
+  do {
     const double begin_s = thread_s();
     for (int i = 0; i < group; ++i) train();
     best_s = std::min(best_s, (thread_s() - begin_s) / group);
-  }
+  } while (thread_s() - first_s < seconds);
   return best_s;
 }
 

@@ -26,6 +26,9 @@ struct Net {
   double target;
   std::vector<std::uint32_t> active{};  // of sequences, see data::Batch
 
+  std::size_t sequences() const { return active.empty() ? batch : active.front(); }  // or samples that stand alone
+  std::size_t frames() const { return batch / sequences(); }                         // of each
+
   std::size_t weights_of(const nn::Layer& layer) const {
     std::size_t count = 0;
     for (const core::MatrixShape& matrix : layer.matrices()) count += matrix.columns > 1 ? matrix.size() : 0;
@@ -48,7 +51,7 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
   train::Options options;
   options.model = net.model;
   const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
-  train::NetworkLearner learner(device, network, options, net.batch, false);
+  train::NetworkLearner learner(device, network, options, net.sequences(), false, net.frames());
   learner.initialise(1);
   core::Arena features = device.allocate(net.batch * learner.inputs());
   bench::randomise(features.span(), 3);
@@ -56,9 +59,10 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
   for (std::size_t s = 0; s < net.batch; ++s) labels[s] = static_cast<std::int32_t>(s % network->layers.back()->outputs());
   const optim::Step step{0.01f / static_cast<float>(net.batch), 0};
   const auto train = [&] {
+    const data::Batch batch{
+        .features = features.span(), .labels = labels, .active = net.active, .frames_with_loss = net.batch};
     learner.descend(
-        net.batch,
-        [&](std::size_t) { return data::Batch{.features = features.span(), .labels = labels, .active = net.active}; }, step);
+        net.sequences(), [&](std::size_t) { return batch; }, step);
   };
   return bench::best_step_s(seconds, train);
 }
