@@ -72,6 +72,33 @@ void add_model_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
 }
 
+/// What strategies that meet at the end of a block make of the mean update.
+void add_block_options(CLI::App& parser, TrainingArguments& arguments) {
+  dist::StrategyOptions& strategy = arguments.options.strategy_options;
+  parser.add_option("--bmuf-kind", strategy.bmuf_kind, "cbm, nbm or nbm_cntk")->group("Distribution");
+  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")
+      ->group("Distribution");
+  parser
+      .add_option("--block-momentum-time-constant", strategy.block_momentum_time_constant,
+                  "block momentum as exp(-B/T) for a block of B samples per worker, instead of --block-momentum (0: off)")
+      ->group("Distribution");
+  parser
+      .add_option("--block-learning-rate", strategy.block_learning_rate,
+                  "weight of the mean update; cntk: in the end, of the sum of the workers' updates")
+      ->group("Distribution");
+  parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "paper or cntk")
+      ->check(CLI::IsMember({"paper", "cntk"}))
+      ->group("Distribution");
+  parser.add_option("--slow-momentum", strategy.slow_momentum, "slowmo: of the mean update")->group("Distribution");
+  parser.add_option("--slow-learning-rate", strategy.slow_learning_rate, "slowmo: times the local learning rate")
+      ->group("Distribution");
+  parser.add_option("--outer-learning-rate", strategy.outer_learning_rate, "diloco: weight of the mean update")
+      ->group("Distribution");
+  parser.add_option("--outer-momentum", strategy.outer_momentum, "diloco: of the mean update")->group("Distribution");
+  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation, except diloco's")
+      ->group("Distribution");
+}
+
 void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   train::Options& options = arguments.options;
   dist::StrategyOptions& strategy = options.strategy_options;
@@ -124,28 +151,7 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
                   "post_local_sgd: the first sweep whose gradients are not exchanged")
       ->check(CLI::Range(1, 1000000))
       ->group("Distribution");
-  parser.add_option("--bmuf-kind", strategy.bmuf_kind, "cbm, nbm or nbm_cntk")->group("Distribution");
-  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")
-      ->group("Distribution");
-  parser
-      .add_option("--block-momentum-time-constant", strategy.block_momentum_time_constant,
-                  "block momentum as exp(-B/T) for a block of B samples per worker, instead of --block-momentum (0: off)")
-      ->group("Distribution");
-  parser
-      .add_option("--block-learning-rate", strategy.block_learning_rate,
-                  "weight of the mean update; cntk: in the end, of the sum of the workers' updates")
-      ->group("Distribution");
-  parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "paper or cntk")
-      ->check(CLI::IsMember({"paper", "cntk"}))
-      ->group("Distribution");
-  parser.add_option("--slow-momentum", strategy.slow_momentum, "slowmo: of the mean update")->group("Distribution");
-  parser.add_option("--slow-learning-rate", strategy.slow_learning_rate, "slowmo: times the local learning rate")
-      ->group("Distribution");
-  parser.add_option("--outer-learning-rate", strategy.outer_learning_rate, "diloco: weight of the mean update")
-      ->group("Distribution");
-  parser.add_option("--outer-momentum", strategy.outer_momentum, "diloco: of the mean update")->group("Distribution");
-  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation, except diloco's")
-      ->group("Distribution");
+  add_block_options(parser, arguments);
   parser
       .add_option("--parallel-start-sweep", options.parallel_start_sweep,
                   "first sweep of all workers; those before are trained as by one (warm start)")

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "backend/call_checks.hpp"
 #include "backend/kernels.hpp"
 #include "core/format.hpp"
 
@@ -11,40 +12,7 @@ namespace {
 
 constexpr std::size_t pair_bytes = 8;            // of a selected element: index and value
 constexpr std::uint64_t philox_operations = 20;  // for each of the four words: 10 rounds of 8 operations
-constexpr std::uint64_t squash_operations = 20;  // an exponential and a division
 constexpr std::uint64_t pair_indices = std::uint64_t{1} << 32;
-
-void expect_size(const char* kernel, const char* argument, std::size_t size, std::size_t wanted) {
-  if (size != wanted)
-    throw std::logic_error(core::format("{}: {} has {} elements where {} are wanted", kernel, argument, size, wanted));
-}
-
-template <class Weights>
-void expect_lstm(const char* kernel, const LstmShape& shape, const Steps& steps, const Weights& weights,
-                 const LstmMemory& memory) {
-  if (shape.directions < 1 || shape.directions > 2 || (!shape.projected && shape.outputs != shape.cells))
-    throw std::logic_error(core::format("{}: no shape of such a layer", kernel));
-  expect_size(kernel, "recurrent", weights.recurrent.size(), shape.recurrent_size());
-  expect_size(kernel, "peepholes", weights.peepholes.size(), shape.peephole_size());
-  expect_size(kernel, "projection", weights.projection.size(), shape.projection_size());
-  expect_size(kernel, "gates", memory.gates.size(), steps.frames() * shape.gate_width());
-  expect_size(kernel, "cells", memory.cells.size(), steps.frames() * shape.cell_width());
-  expect_size(kernel, "hidden", memory.hidden.size(), steps.frames() * shape.hidden_width());
-}
-
-/// A product with `rows` x `inner` x `columns` multiplications.
-WorkMeter product(std::uint64_t rows, std::uint64_t inner, std::uint64_t columns) {
-  WorkMeter work;
-  work.add(KernelKind::gemm, 2 * rows * inner * columns, sizeof(float) * (rows * inner + inner * columns + rows * columns));
-  return work;
-}
-
-/// `flops` operations on each of `elements`, `accesses` of which are read or written.
-WorkMeter streaming(std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses) {
-  WorkMeter work;
-  work.add(KernelKind::streaming, flops * elements, sizeof(float) * accesses * elements);
-  return work;
-}
 
 // d and w are read and one of them written, with decay both.
 WorkMeter descent(std::uint64_t elements, float decay) {
@@ -60,15 +28,6 @@ void Device::count(Kernel kernel, const CallSize& size, const WorkMeter& work) {
 
 void Device::count_product(Kernel kernel, std::uint64_t batch, std::uint64_t inputs, std::uint64_t outputs) {
   count(kernel, {batch, inputs, outputs}, product(batch, inputs, outputs));
-}
-
-// Its products, and `flops` operations and `accesses` per cell and frame.
-void Device::count_lstm(Kernel kernel, const LstmShape& shape, std::uint64_t frames, std::uint64_t flops,
-                        std::uint64_t accesses) {
-  const std::uint64_t columns = shape.cell_width() * (shape.projected ? 5 : 4);
-  WorkMeter work = product(frames, shape.outputs, columns);
-  work += streaming(frames * shape.cell_width(), flops, accesses);
-  count(kernel, {frames, shape.outputs, columns}, work);
 }
 
 void Device::count_streaming(Kernel kernel, std::uint64_t elements, std::uint64_t flops, std::uint64_t accesses) {
@@ -159,34 +118,6 @@ void Device::affine_reverse(std::size_t batch, std::size_t in, std::size_t out, 
   do_affine_reverse(batch, in, out, y.data(), w.data(), bias.data(), f, x.data());
 }
 
-void Device::lstm_forward(const LstmShape& shape, std::span<const std::uint32_t> active, const LstmWeights& weights,
-                          const LstmMemory& memory, std::span<float> y) {
-  const Steps steps(active);
-  expect_lstm("lstm_forward", shape, steps, weights, memory);
-  expect_size("lstm_forward", "y", y.size(), steps.frames() * shape.output_width());
-  count_lstm(Kernel::lstm_forward, shape, steps.frames(), 5 * squash_operations + 4, 10);
-  do_lstm_forward(shape, steps, weights, memory, y.data());
-}
-
-void Device::lstm_backward(const LstmShape& shape, std::span<const std::uint32_t> active, const LstmWeights& weights,
-                           const LstmMemory& memory, std::span<float> dy) {
-  const Steps steps(active);
-  expect_lstm("lstm_backward", shape, steps, weights, memory);
-  expect_size("lstm_backward", "dy", dy.size(), steps.frames() * shape.output_width());
-  count_lstm(Kernel::lstm_backward, shape, steps.frames(), squash_operations + 25, 13);
-  do_lstm_backward(shape, steps, weights, memory, dy.data());
-}
-
-void Device::lstm_gradient(const LstmShape& shape, std::span<const std::uint32_t> active, std::span<const float> y,
-                           const LstmMemory& memory, std::span<const float> dy, float keep, const LstmGradients& gradients) {
-  const Steps steps(active);
-  expect_lstm("lstm_gradient", shape, steps, gradients, memory);
-  expect_size("lstm_gradient", "y", y.size(), steps.frames() * shape.output_width());
-  expect_size("lstm_gradient", "dy", dy.size(), steps.frames() * shape.output_width());
-  count_lstm(Kernel::lstm_gradient, shape, steps.frames(), shape.peepholes ? 6 : 0, shape.peepholes ? 6 : 0);
-  do_lstm_gradient(shape, steps, y.data(), memory, dy.data(), keep, gradients);
-}
-
 void Device::bias_gradient(std::size_t batch, std::size_t out, std::span<const float> dz, float keep,
                            std::span<float> dbias) {
   expect_size("bias_gradient", "dz", dz.size(), batch * out);
@@ -215,15 +146,6 @@ LossSum Device::squared_error(std::size_t batch, std::size_t classes, std::span<
   expect_size("squared_error", "y", y.size(), batch * classes);
   count_streaming(Kernel::squared_error, batch * classes, 3, 2);
   return do_squared_error(batch, classes, labels.data(), y.data());
-}
-
-LossSum Device::ctc(std::size_t classes, std::span<const std::uint32_t> active, std::span<const std::int32_t> labels,
-                    std::span<float> logits) {
-  const std::size_t frames = Steps(active).frames();
-  expect_size("ctc", "labels", labels.size(), frames);
-  expect_size("ctc", "logits", logits.size(), frames * classes);
-  count_streaming(Kernel::ctc, logits.size(), 8, 4);
-  return do_ctc(classes, active, labels.data(), logits.data());
 }
 
 void Device::fill(float value, std::span<float> x) {

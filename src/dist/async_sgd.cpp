@@ -9,9 +9,8 @@ namespace paragrad::dist {
 void AsyncSgd::check(int) const {
   if (optim::has_limits(options().rule) && goes_ahead())
     throw core::ConfigError(
-        "servers keep the limits of gradients and weights, and a worker that goes on by itself does not: give --push-every "
-        "1 "
-        "and --fetch-every 1 with --clip-gradient or --max-norm, and another strategy than lazy_sgd");
+        "servers keep the limits of gradients and weights, and a worker that goes on by itself does not: with "
+        "--clip-gradient or --max-norm give --push-every 1 and --fetch-every 1, and another strategy than lazy_sgd");
 }
 
 void AsyncSgd::start(comm::Worker& worker, Replica& replica) {

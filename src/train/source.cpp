@@ -33,27 +33,27 @@ bool is_ctc(const Options& options) { return nn::parse_loss(options.loss) == nn:
 
 data::Tokens tokens_of(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
 
-void check_ctc(const Options& options, const Source& source) {
-  if (!is_ctc(options)) return;
-  if (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0)
-    throw core::ConfigError(
-        "the loss 'ctc' is of whole sequences: give a model with layers like blstm128, and leave out --chunks");
-  const std::size_t outputs = source.network->layers.back()->outputs(), tokens = tokens_of(source.info).count();
-  if (outputs != tokens + 1)
-    throw core::ConfigError(
-        core::format("model '{}' has {} outputs, but ctc needs {} for '{}': one for each of its {} tokens, "
-                     "then one for the blank",
-                     options.model, outputs, tokens + 1, source.info.path, tokens));
+/// How many outputs a model must have, and what they are.
+struct Outputs {
+  std::size_t count;
+  std::string what;
+};
+
+Outputs wanted_outputs(const Options& options, const data::DatasetInfo& info) {
+  if (!is_ctc(options)) return {info.classes, core::format("{} classes", info.classes)};
+  const std::size_t tokens = tokens_of(info).count();
+  return {tokens + 1, core::format("{} tokens, which with the blank need {} outputs", tokens, tokens + 1)};
 }
 
 void check_fit(const Options& options, const Source& source) {
-  check_ctc(options, source);
-  const std::size_t inputs = source.network->layers.front()->inputs(),
-                    outputs = is_ctc(options) ? source.info.classes : source.network->layers.back()->outputs();
-  if (inputs != source.info.dim || outputs != source.info.classes)
-    throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {} classes",
-                                         options.model, inputs, outputs, source.info.path, source.info.dim,
-                                         source.info.classes));
+  if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
+    throw core::ConfigError(
+        "the loss 'ctc' is of whole sequences: give a model with layers like blstm128, and leave out --chunks");
+  const std::size_t inputs = source.network->layers.front()->inputs(), outputs = source.network->layers.back()->outputs();
+  const Outputs wanted = wanted_outputs(options, source.info);
+  if (inputs != source.info.dim || outputs != wanted.count)
+    throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {}",
+                                         options.model, inputs, outputs, source.info.path, source.info.dim, wanted.what));
 }
 
 /// What can be known to be wrong with a split before anybody trains.
