@@ -76,7 +76,7 @@ class Digits(FolderTest):
         self.assertIn(f"error {error} %", run("evaluate", checkpoint, *options).stdout)
         self.assert_refused(run("evaluate", checkpoint, *options[:-2]), "11 outputs", "60 classes")
         self.assert_refused(run("evaluate", checkpoint, *options, "--chunks", "10"), "leave out --chunks")
-        self.assert_refused(run("train", *options, "--model", "120-blstm24-60", "--learning-rate", "0.1"), "11 for", "blank")
+        self.assert_refused(run("train", *options, "--model", "120-blstm24-60", "--learning-rate", "0.1"), "blank need 11 outputs")
 
     def loops(self, checkpoint):
         few = run("decode", checkpoint, "--data", self.data, "--grammar", "loop", "--insertion-score", "-1000", "--show-errors")
