@@ -54,7 +54,7 @@ bench: build ## measure training, allreduce and emulation on this machine
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict trainings, run them, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"
 
-# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...), speech-synth (HOURS=...)
+# target data-<name>: make data/<name>.h5 with data/<name>.sh: fashion-mnist, mnist (MNIST_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...), speech-synth (HOURS=...), speech-synth-6min, speech-synth-3h
 data-%: program
 	@data/$*.sh
 

@@ -56,6 +56,16 @@ class Documents(unittest.TestCase):
                 done = subprocess.run(["make", "-n", *target.split()], cwd=ROOT, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_every_experiment_has_a_page_and_stands_on_the_page_of_all(self):
+        text = (ROOT / "experiments/README.md").read_text()
+        configured = sorted(path.parent.name for path in (ROOT / "experiments").glob("*/config.toml"))
+        linked = re.findall(r"^\| \[(\w+)\]\((\w+)/README\.md\)", text, re.MULTILINE)
+        self.assertEqual(sorted(name for name, _ in linked), configured)
+        for name, folder in linked:
+            with self.subTest(experiment=name):
+                self.assertEqual(name, folder)
+                self.assertTrue((ROOT / "experiments" / name / "README.md").exists())
+
 
 if __name__ == "__main__":
     unittest.main()
