@@ -55,6 +55,7 @@ double SimCommunicator::now_s() {
 void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   const backend::WorkMeter before = device().meter();
   device().add(from, to);
+  device().finish();
   if (world_.platform.host.reduces) {
     constexpr int passes = 3;  // reads both, writes one
     world_.engine.settle();
@@ -71,6 +72,7 @@ void SimCommunicator::library_allreduce(std::span<float>) {
 }
 
 std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {
+  if (device().computes()) comm::expect_reachable_windows(device());
   stop_if_dead();
   world_.gathering.disable();
   auto window = world_.windows.open(rank_, first_tag_ / tags_per_channel, device(), floats, counters);
@@ -84,13 +86,17 @@ bool SimCommunicator::shortcut(const comm::Collective& collective, std::span<flo
 
 void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {
   if (!device().computes()) return run_here([&](backend::Device&) { task(); }, scale);
+  const auto whole_task = [&] {
+    task();
+    device().finish();
+  };
   stop_if_dead();
   {
     const Turns::Turn turn(world_.turns, rank_);
     const backend::WorkMeter before = device().meter();
     const Time start = world_.engine.own_time();
     const std::uint64_t number = computations_++;
-    world_.engine.compute(pace_.of_computation(start, scaled(world_.roofline.duration(expected), scale), number), task,
+    world_.engine.compute(pace_.of_computation(start, scaled(world_.roofline.duration(expected), scale), number), whole_task,
                           [&] { return pace_.of_computation(start, time_since(before, scale), number); });
   }
   stop_if_dead();
@@ -112,6 +118,7 @@ void SimCommunicator::run_here(const std::function<void(backend::Device&)>& kern
     const Turns::Turn turn(world_.turns, rank_);
     const backend::WorkMeter before = device().meter();
     kernels(device());
+    device().finish();
     spend(pace_.of_computation(world_.engine.own_time(), time_since(before, scale), computations_++));
   }
   stop_if_dead();

@@ -29,7 +29,8 @@ class Gathering;
 /// To receives from any source an eager message becomes visible when it arrives, another when word of it does: t_s' + α.
 class Transport : private Delivery, private EventHandler {
  public:
-  Transport(Engine& engine, Network& network, int workers, const Platform::Message& costs);
+  /// carrier: of the workers' kind, by which their memory is read and written.
+  Transport(Engine& engine, Network& network, backend::Device& carrier, int workers, const Platform::Message& costs);
 
   // The following are for the running fiber.
   comm::Request start_send(int from, int to, int tag, std::span<const std::byte> data);
@@ -70,6 +71,7 @@ class Transport : private Delivery, private EventHandler {
 
   Engine& engine_;
   Network& network_;
+  backend::Device& carrier_;
   std::int64_t eager_bytes_;
   Time send_overhead_;
   Time receive_overhead_;

@@ -32,6 +32,7 @@ struct World {
   const Platform& platform;
   Engine engine;
   std::unique_ptr<Network> network;
+  std::unique_ptr<backend::Device> carrier;
   Transport transport;
   Storage storage;
   Turns turns;
@@ -50,7 +51,8 @@ struct World {
       : platform(platform_),
         engine(fibers_per_worker * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
         network(make_watched_network(options, engine, platform, workers_)),
-        transport(engine, *network, workers_, platform.message),
+        carrier(backend::make_device(options.device)),
+        transport(engine, *network, *carrier, workers_, platform.message),
         storage(engine, platform, workers_),
         turns(engine, platform, workers_),
         roofline(platform.device),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/device_array.hpp"
 #include "core/philox.hpp"
 #include "sim/calibration/timing.hpp"
 
@@ -40,10 +41,21 @@ class Parameters {
 
 /// Memory for all calls, one after the other.
 struct Bench {
+  /// activation: elements of the largest; gradient: of the largest stream.
+  Bench(Device& device, std::size_t largest_parameters, std::size_t activation, std::size_t gradient_elements)
+      : parameters(device, largest_parameters),
+        activations(device.allocate(3 * activation)),
+        gradient(device.allocate(gradient_elements)),
+        labels(device, activation),
+        rows(device, activation),
+        sum(device, 1) {}
+
   Parameters parameters;
   core::Arena activations;  // three arrays
   core::Arena gradient;     // random numbers, where a kernel's time depends on them
-  std::vector<std::int32_t> labels;
+  backend::DeviceArray<std::int32_t> labels;
+  backend::DeviceArray<std::uint32_t> rows;
+  backend::DeviceArray<backend::LossSum> sum;
 
   std::span<float> activation(std::size_t which, std::size_t count) {
     return activations.span().subspan(which * (activations.size() / 3), count);
@@ -139,7 +151,7 @@ Call selecting_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
 Call sampling_call(Bench& bench, Kernel kernel, std::size_t count) {
   const std::size_t batch = std::max<std::size_t>(1, (count + 256) / 512), units = count / batch;
   const auto p = bench.activation(0, batch * units), states = bench.activation(1, batch * units);
-  const std::span rows(reinterpret_cast<const std::uint32_t*>(bench.labels.data()), batch);
+  const std::span<const std::uint32_t> rows = bench.rows.span().first(batch);
   const core::RandomStream random(1, core::Purpose::generator);
   if (kernel == Kernel::sample_bernoulli)
     return [=](Device& device) { device.sample_bernoulli(random, rows, units, p, states); };
@@ -147,13 +159,15 @@ Call sampling_call(Bench& bench, Kernel kernel, std::size_t count) {
 }
 
 /// Sequences of 64 frames with one label each.
-Call ctc_call(Bench& bench, std::size_t frames, std::size_t classes) {
+Call ctc_call(Device& device, Bench& bench, std::size_t frames, std::size_t classes) {
   const std::size_t steps = std::min<std::size_t>(frames, 64), sequences = frames / steps;
-  std::vector<std::int32_t> labels(steps * sequences, -1);
-  std::fill_n(labels.begin(), sequences, 0);
-  return [logits = bench.activation(0, steps * sequences * classes), labels = std::move(labels), classes,
-          active = std::vector(steps, static_cast<std::uint32_t>(sequences))](Device& device) {
-    device.ctc(classes, active, labels, logits);
+  std::vector<std::int32_t> said(steps * sequences, -1);
+  std::fill_n(said.begin(), sequences, 0);
+  const auto labels = std::make_shared<backend::DeviceArray<std::int32_t>>(device, said.size());
+  device.transfer(std::span<const std::int32_t>(said), labels->span());
+  return [logits = bench.activation(0, steps * sequences * classes), labels, classes, sum = bench.sum.data(),
+          active = std::vector(steps, static_cast<std::uint32_t>(sequences))](Device& on) {
+    on.ctc(classes, active, labels->span(), logits, sum);
   };
 }
 
@@ -164,6 +178,8 @@ Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
   const auto y = [&] { return bench.activation(0, count); };
   const auto dz = [&] { return bench.activation(1, count); };
   const auto moving = [&bench, count] { return bench.parameters.next(count); };
+  const std::span<const std::int32_t> labels = bench.labels.span();
+  backend::LossSum* const sum = bench.sum.data();
   switch (kernel) {
     case Kernel::bias_gradient: {
       const std::size_t wide = std::min<std::size_t>(count, 512), batch = count / wide;
@@ -174,13 +190,15 @@ Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
     case Kernel::activation_backward:
       return [=, y = y(), dz = dz()](Device& device) { device.activation_backward(Activation::sigmoid, y, dz); };
     case Kernel::softmax_cross_entropy:
-      return [=, labels = std::span<const std::int32_t>(bench.labels).first(rows),
-              y = y().first(rows * classes)](Device& device) { device.softmax_cross_entropy(rows, classes, labels, y); };
+      return [=, y = y().first(rows * classes)](Device& device) {
+        device.softmax_cross_entropy(rows, classes, labels.first(rows), y, sum);
+      };
     case Kernel::squared_error:
-      return [=, labels = std::span<const std::int32_t>(bench.labels).first(rows),
-              y = y().first(rows * classes)](Device& device) { device.squared_error(rows, classes, labels, y); };
+      return [=, y = y().first(rows * classes)](Device& device) {
+        device.squared_error(rows, classes, labels.first(rows), y, sum);
+      };
     case Kernel::ctc:
-      return ctc_call(bench, rows, classes);
+      return ctc_call(device, bench, rows, classes);
     case Kernel::fill:
       return [=](Device& device) { device.fill(1e-3f, moving()); };
     case Kernel::copy:
@@ -247,13 +265,13 @@ Call streaming_call(Device& device, Bench& bench, Kernel kernel, std::size_t cou
       return [=, &bench](Device& on) { on.orthonormalise(length, rank, bench.parameters.next(length * rank)); };
     }
     case Kernel::squared_norm:
-      return [=](Device& on) { on.squared_norm(moving()); };
+      return [=](Device& on) { on.add_squared_norm(1, moving(), &sum->loss); };
     case Kernel::squared_distance:
-      return [=, y = y(), dz = dz()](Device& on) { on.squared_distance(y, dz); };
+      return [=, y = y(), dz = dz()](Device& on) { on.add_squared_distance(1, y, dz, &sum->loss); };
     case Kernel::dot:
-      return [=, y = y(), dz = dz()](Device& on) { on.dot(y, dz); };
+      return [=, y = y(), dz = dz()](Device& on) { on.add_dot(1, y, dz, &sum->loss); };
     case Kernel::softplus_sum:
-      return [=, y = y()](Device& on) { on.softplus_sum(y); };
+      return [=, y = y()](Device& on) { on.add_softplus_sum(1, y, &sum->loss); };
     case Kernel::sample_bernoulli:
     case Kernel::sample_normal:
       return sampling_call(bench, kernel, count);
@@ -276,7 +294,7 @@ KernelTable blank(Kernel kernel, const KernelGrid& grid) {
 std::uint64_t bytes_per_element(Kernel kernel) {
   constexpr std::size_t count = 5120;  // whole rows of every kernel: of 10 classes, of 512 columns
   const auto meta = backend::make_device("meta");
-  Bench bench{Parameters(*meta, count), meta->allocate(3 * count), meta->allocate(count), std::vector<std::int32_t>(count)};
+  Bench bench(*meta, count, count, count);
   const Call call = streaming_call(*meta, bench, kernel, count);
   const std::uint64_t before = meta->meter().of(backend::KernelKind::streaming).bytes;
   call(*meta);
@@ -291,14 +309,13 @@ class Measurement {
     const auto activation = static_cast<std::size_t>(std::max(largest_product, largest_stream));
     const auto largest = static_cast<std::size_t>(std::max(grid.width.back() * grid.width.back(), largest_stream));
     Device& device = worker.device();
-    bench_ = std::make_unique<Bench>(Bench{Parameters(device, largest), device.allocate(3 * activation),
-                                           device.allocate(static_cast<std::size_t>(largest_stream)),
-                                           std::vector<std::int32_t>(activation)});
+    bench_ = std::make_unique<Bench>(device, largest, activation, static_cast<std::size_t>(largest_stream));
     device.fill(0.5f, bench_->activations.span());
     if (!device.computes()) return;
     const core::RandomStream random(1, core::Purpose::generator);
-    for (std::size_t i = 0; i < bench_->gradient.size(); ++i)
-      bench_->gradient.span()[i] = static_cast<float>(2 * random.uniform(i) - 1);
+    std::vector<float> drawn(bench_->gradient.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = static_cast<float>(2 * random.uniform(i) - 1);
+    device.transfer(std::span<const float>(drawn), bench_->gradient.span());
   }
 
   /// One pass over all points of a table, keeping the least.

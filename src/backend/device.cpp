@@ -1,5 +1,6 @@
 // What every device has in common: shapes are checked, work is counted, the body is called.
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "backend/call_checks.hpp"
@@ -132,20 +133,20 @@ void Device::activation_backward(Activation f, std::span<const float> y, std::sp
   do_activation_backward(f, dz.size(), y.data(), dz.data());
 }
 
-LossSum Device::softmax_cross_entropy(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
-                                      std::span<float> logits) {
+void Device::softmax_cross_entropy(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
+                                   std::span<float> logits, LossSum* into) {
   expect_size("softmax_cross_entropy", "labels", labels.size(), batch);
   expect_size("softmax_cross_entropy", "logits", logits.size(), batch * classes);
   count_streaming(Kernel::softmax_cross_entropy, batch * classes, 4, 2);
-  return do_softmax_cross_entropy(batch, classes, labels.data(), logits.data());
+  do_softmax_cross_entropy(batch, classes, labels.data(), logits.data(), into);
 }
 
-LossSum Device::squared_error(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
-                              std::span<float> y) {
+void Device::squared_error(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels, std::span<float> y,
+                           LossSum* into) {
   expect_size("squared_error", "labels", labels.size(), batch);
   expect_size("squared_error", "y", y.size(), batch * classes);
   count_streaming(Kernel::squared_error, batch * classes, 3, 2);
-  return do_squared_error(batch, classes, labels.data(), y.data());
+  do_squared_error(batch, classes, labels.data(), y.data(), into);
 }
 
 void Device::fill(float value, std::span<float> x) {
@@ -284,27 +285,45 @@ void Device::orthonormalise(std::size_t rows, std::size_t rank, std::span<float>
   do_orthonormalise(rows, rank, matrix.data());
 }
 
-double Device::squared_norm(std::span<const float> x) {
+void Device::add_squared_norm(double weight, std::span<const float> x, double* into) {
   count_streaming(Kernel::squared_norm, x.size(), 2, 1);
-  return do_squared_norm(x.size(), x.data());
+  do_add_squared_norm(weight, x.size(), x.data(), into);
 }
 
-double Device::squared_distance(std::span<const float> a, std::span<const float> b) {
+void Device::add_squared_distance(double weight, std::span<const float> a, std::span<const float> b, double* into) {
   expect_size("squared_distance", "a", a.size(), b.size());
   count_streaming(Kernel::squared_distance, a.size(), 3, 2);
-  return do_squared_distance(a.size(), a.data(), b.data());
+  do_add_squared_distance(weight, a.size(), a.data(), b.data(), into);
 }
 
-double Device::dot(std::span<const float> a, std::span<const float> b) {
+void Device::add_dot(double weight, std::span<const float> a, std::span<const float> b, double* into) {
   expect_size("dot", "a", a.size(), b.size());
   count_streaming(Kernel::dot, a.size(), 2, 2);
-  return do_dot(a.size(), a.data(), b.data());
+  do_add_dot(weight, a.size(), a.data(), b.data(), into);
 }
 
-double Device::softplus_sum(std::span<const float> x) {
+void Device::add_softplus_sum(double weight, std::span<const float> x, double* into) {
   count_streaming(Kernel::softplus_sum, x.size(), 30, 1);  // an exponential and a logarithm
-  return do_softplus_sum(x.size(), x.data());
+  do_add_softplus_sum(weight, x.size(), x.data(), into);
 }
+
+double Device::squared_norm(std::span<const float> x) {
+  constexpr std::size_t floats = sizeof(double) / sizeof(float);
+  if (number_.size() == 0) number_ = allocate(floats);
+  auto* const number = reinterpret_cast<double*>(number_.span().data());
+  do_fill(0, floats, number_.span().data());
+  add_squared_norm(1, x, number);
+  double result = 0;
+  transfer(std::span<const double>(number, 1), std::span(&result, 1));
+  return result;
+}
+
+void Device::transfer_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
+  expect_size("transfer", "from", from.size(), to.size());
+  if (!to.empty()) do_transfer(to.size(), from.data(), to.data());
+}
+
+void Device::do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); }
 
 void Device::sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
                               std::span<const float> p, std::span<float> y) {

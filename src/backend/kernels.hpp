@@ -23,18 +23,16 @@ enum class Activation { identity, sigmoid, tanh, relu };
 
 enum class Transpose { no, yes };
 
-/// Sums over a minibatch: loss in nats (or squared units), samples whose largest output is not the label.
+/// Sums over samples: loss in nats (or squared units), samples whose largest output is not the label.
 struct LossSum {
   double loss = 0;
   std::int64_t errors = 0;
-  double free_energy = 0;    ///< where what is trained has one
-  std::uint64_t scored = 0;  ///< samples that the sums are of; counted by who hands them out, not by kernels
+  double free_energy = 0;  ///< where what is trained has one
 
   LossSum& operator+=(const LossSum& other) {
     loss += other.loss;
     errors += other.errors;
     free_energy += other.free_energy;
-    scored += other.scored;
     return *this;
   }
 };
@@ -52,7 +50,14 @@ struct AdamStep {
 };
 
 /// Dense mathematics on flat float32 arrays of one device. Matrices are row-major without padding; a batch is
-/// [batch][features]. All spans are memory of this device. Shapes are checked by the caller (a mismatch is a logic_error).
+/// [batch][features]. Shapes are checked by the caller (a mismatch is a logic_error).
+///
+/// Memory. All spans and pointers are memory of this device, but for `active` (lengths of sequences), which the host reads.
+/// Whether the host can reach a device's memory is_host() says; transfer() copies between the two.
+///
+/// Time. A device takes up calls in their order, and may be at them still when they have returned: the host looks at what
+/// they write after finish(), or has it by transfer(), and memory that they use stays until then. What a kernel finds out
+/// stays where it was found: sums are added to a place in the device's memory.
 ///
 /// The public functions add their work to `meter` and call the body, so every device, the one without arithmetic (meta)
 /// included, counts the same flops and bytes.
@@ -64,11 +69,26 @@ class Device {
   virtual ~Device() = default;
 
   virtual std::string_view name() const = 0;
-  virtual core::Arena allocate(std::size_t count) const = 0;  ///< zeros
+  virtual core::Arena allocate(std::size_t count) const = 0;  ///< zeros; see device_array.hpp for other types
+
+  /// Whether the host may use this device's memory as its own.
+  virtual bool is_host() const { return true; }
+
+  /// Whether an address is memory that the host cannot reach, of some device of this kind.
+  virtual bool is_apart(const void* /*address*/) const { return false; }
+
+  /// to = from, each of them memory of a device of this kind or of the host; after all that was called before, and done on
+  /// return. No work of the device: it is not counted. Of memory without content (meta) nothing comes, into it nothing goes.
+  template <class T>
+  void transfer(std::span<const T> from, std::span<T> to) {
+    transfer_bytes(std::as_bytes(from), std::as_writable_bytes(to));
+  }
+
+  /// Returns when all that was called before is done.
+  virtual void finish() {}
 
   /// False where there is no arithmetic and no memory (meta): kernels are counted only, losses are 0, and what allocate()
-  /// gives has addresses but no content, so it must not be read, written, copied or sent by anything but this device and
-  /// the simulator's transport.
+  /// gives has addresses but no content.
   virtual bool computes() const { return true; }
 
   const WorkMeter& meter() const { return meter_; }
@@ -128,25 +148,27 @@ class Device {
   /// dz ∘= f'(y): for a last layer that has an activation.
   void activation_backward(Activation f, std::span<const float> y, std::span<float> dz);
 
-  /// Softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] by its gradient p - onehot(label). A row with
-  /// the label -1 has no loss, no error and a gradient of zero; below too.
-  LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
-                                std::span<float> logits);
+  /// *into += softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] by its gradient p - onehot(label). A
+  /// row with the label -1 has no loss, no error and a gradient of zero; below too.
+  void softmax_cross_entropy(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
+                             std::span<float> logits, LossSum* into);
 
-  /// Squared error against one-hot targets, ½ Σ (y - onehot)². Overwrites y[batch][classes] by its gradient y - onehot.
-  LossSum squared_error(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels, std::span<float> y);
+  /// *into += squared error against one-hot targets, ½ Σ (y - onehot)². Overwrites y[batch][classes] by its gradient
+  /// y - onehot.
+  void squared_error(std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels, std::span<float> y,
+                     LossSum* into);
 
   /// Connectionist temporal classification (Graves, Fernández, Gomez and Schmidhuber, ICML 2006) of sequences that lie as
-  /// Steps says: -Σ log p(labels), p being the sum over all paths, one class per frame, that give the labels when of equal
-  /// neighbours one is left and the blanks, of the last class, are taken out. labels[frames]: those of a sequence in the
-  /// places of its first frames, -1 in the others. Overwrites logits[frames][classes] by the gradient.
+  /// Steps says: *into += -Σ log p(labels), p being the sum over all paths, one class per frame, that give the labels when
+  /// of equal neighbours one is left and the blanks, of the last class, are taken out. labels[frames]: those of a sequence
+  /// in the places of its first frames, -1 in the others. Overwrites logits[frames][classes] by the gradient.
   ///
   /// errors: labels to be replaced, put in or taken out of what the best path gives (of each frame the largest output).
   /// Labels that need more frames than there are, one for each and one between equal neighbours, have an infinite loss and
   /// a gradient of zero. Reckoned in logarithms, in double. The work is counted without that of the labels, which a device
   /// that does not compute cannot know.
-  LossSum ctc(std::size_t classes, std::span<const std::uint32_t> active, std::span<const std::int32_t> labels,
-              std::span<float> logits);
+  void ctc(std::size_t classes, std::span<const std::uint32_t> active, std::span<const std::int32_t> labels,
+           std::span<float> logits, LossSum* into);
 
   void fill(float value, std::span<float> x);
   void copy(std::span<const float> from, std::span<float> to);
@@ -217,15 +239,18 @@ class Device {
   /// 2005). A column of which less than 1e-5 is left by that becomes 0.
   void orthonormalise(std::size_t rows, std::size_t rank, std::span<float> matrix);
 
-  /// Σ x², added up in double in an order that depends on the length alone. 0 where there is no arithmetic.
+  /// *into += weight·Σ x², added up in double in an order that depends on the length alone.
+  void add_squared_norm(double weight, std::span<const float> x, double* into);
+
+  /// The same of Σ (a - b)² and of Σ a·b, in the same order.
+  void add_squared_distance(double weight, std::span<const float> a, std::span<const float> b, double* into);
+  void add_dot(double weight, std::span<const float> a, std::span<const float> b, double* into);
+
+  /// The same of Σ log(1 + e^x); each term is exact to 2e-7, of itself or absolutely.
+  void add_softplus_sum(double weight, std::span<const float> x, double* into);
+
+  /// Σ x² for the host, which waits for it. 0 where there is no arithmetic.
   double squared_norm(std::span<const float> x);
-
-  /// Σ (a - b)² and Σ a·b, in the same order.
-  double squared_distance(std::span<const float> a, std::span<const float> b);
-  double dot(std::span<const float> a, std::span<const float> b);
-
-  /// Σ log(1 + e^x), in double; each term is exact to 2e-7, of itself or absolutely.
-  double softplus_sum(std::span<const float> x);
 
   /// y[rows][units] = 1 with probability p[rows][units], else 0: [uniform < p]. A uniform number depends on the stream, on
   /// rows[i] and on the unit alone (backend/random_numbers.hpp), so given p all devices give the same bits. p = NaN gives 0.
@@ -241,7 +266,10 @@ class Device {
   void imagine(Kernel kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
 
  private:
+  void transfer_bytes(std::span<const std::byte> from, std::span<std::byte> to);
+
   // The bodies, in the order of the public functions.
+  virtual void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to);  // default: both are the host's
   virtual void do_gemm(Transpose, Transpose, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
                        float keep, float* c) = 0;
   virtual void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
@@ -260,11 +288,12 @@ class Device {
                                 float keep, const LstmGradients&) = 0;
   virtual void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) = 0;
   virtual void do_activation_backward(Activation, std::size_t count, const float* y, float* dz) = 0;
-  virtual LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
-                                           float* logits) = 0;
-  virtual LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) = 0;
-  virtual LossSum do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels,
-                         float* logits) = 0;
+  virtual void do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* logits,
+                                        LossSum* into) = 0;
+  virtual void do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y,
+                                LossSum* into) = 0;
+  virtual void do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels, float* logits,
+                      LossSum* into) = 0;
   virtual void do_fill(float value, std::size_t count, float* x) = 0;
   virtual void do_copy(std::size_t count, const float* from, float* to) = 0;
   virtual void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
@@ -290,10 +319,10 @@ class Device {
                                  std::byte* packed) = 0;  // no residual: nullptr
   virtual void do_scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) = 0;
   virtual void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) = 0;
-  virtual double do_squared_norm(std::size_t count, const float* x) = 0;
-  virtual double do_squared_distance(std::size_t count, const float* a, const float* b) = 0;
-  virtual double do_dot(std::size_t count, const float* a, const float* b) = 0;
-  virtual double do_softplus_sum(std::size_t count, const float* x) = 0;
+  virtual void do_add_squared_norm(double weight, std::size_t count, const float* x, double* into) = 0;
+  virtual void do_add_squared_distance(double weight, std::size_t count, const float* a, const float* b, double* into) = 0;
+  virtual void do_add_dot(double weight, std::size_t count, const float* a, const float* b, double* into) = 0;
+  virtual void do_add_softplus_sum(double weight, std::size_t count, const float* x, double* into) = 0;
   virtual void do_sample_bernoulli(const core::RandomStream&, std::span<const std::uint32_t> rows, std::size_t units,
                                    const float* p, float* y) = 0;
   virtual void do_sample_normal(const core::RandomStream&, std::span<const std::uint32_t> rows, std::size_t units,
@@ -308,6 +337,7 @@ class Device {
 
   WorkMeter meter_;
   std::shared_ptr<const CallTimes> times_;
+  core::Arena number_;  // where squared_norm() finds its own
 };
 
 /// Names of the devices this program knows, from backend/catalogue.def.

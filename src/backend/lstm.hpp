@@ -60,6 +60,7 @@ class Steps {
     }
   }
 
+  std::span<const std::uint32_t> active() const { return active_; }
   std::size_t count() const { return active_.size(); }
   std::size_t frames() const { return frames_; }
   std::size_t most_rows() const { return active_.empty() ? 0 : active_[0]; }

@@ -60,13 +60,13 @@ void Device::lstm_gradient(const LstmShape& shape, std::span<const std::uint32_t
   do_lstm_gradient(shape, steps, y.data(), memory, dy.data(), keep, gradients);
 }
 
-LossSum Device::ctc(std::size_t classes, std::span<const std::uint32_t> active, std::span<const std::int32_t> labels,
-                    std::span<float> logits) {
+void Device::ctc(std::size_t classes, std::span<const std::uint32_t> active, std::span<const std::int32_t> labels,
+                 std::span<float> logits, LossSum* into) {
   const std::size_t frames = Steps(active).frames();
   expect_size("ctc", "labels", labels.size(), frames);
   expect_size("ctc", "logits", logits.size(), frames * classes);
   count_streaming(Kernel::ctc, logits.size(), 8, 4);
-  return do_ctc(classes, active, labels.data(), logits.data());
+  do_ctc(classes, active, labels.data(), logits.data(), into);
 }
 
 }  // namespace paragrad::backend

@@ -44,6 +44,13 @@ struct Request {
   std::uint64_t id = 0;
 };
 
+/// Throws ConfigError, for a device whose memory one-sided windows cannot be in.
+inline void expect_reachable_windows(const backend::Device& device) {
+  if (!device.is_host())
+    throw core::ConfigError("one-sided windows need memory that the host can reach, which that of the device '" +
+                            std::string(device.name()) + "' is not: choose a strategy's two-sided messages");
+}
+
 class Communicator;
 
 /// What all workers do with an array of one length each. What they send depends on (rank, size, length) alone.
@@ -54,7 +61,7 @@ using Collective = std::function<void(Communicator&, std::span<float>)>;
 ///
 /// Semantics are MPI's: messages of one (source, tag) do not overtake each other; a send may block until the receive is
 /// posted, so code must not rely on buffering; the memory of a request stays untouched until its wait.
-/// Every function may throw Failure. Spans are memory of device().
+/// Every function may throw Failure. Spans are memory of device(), or of the host.
 class Communicator {
  public:
   explicit Communicator(backend::Device& device) : device_(device) {}
@@ -87,12 +94,15 @@ class Communicator {
   /// The same for instruments: reading it has no effect, whereas an emulated worker that reads now_s() for ever pays for it.
   virtual double observed_s() { return now_s(); }
 
-  /// to += from, the arithmetic of a reduction. Costs time on this worker's device.
+  /// to += from, the arithmetic of a reduction. Costs time on this worker's device, which has finished on return; below too.
   virtual void add(std::span<const float> from, std::span<float> to) = 0;
 
   /// Runs a few kernels of a collective, and nothing else, on the device it hands over; they cost this worker time. See
   /// Worker::run_kernels.
-  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) { kernels(device_); }
+  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) {
+    kernels(device_);
+    device_.finish();
+  }
 
   /// How many workers share a node: they fill the nodes in rank order, the last one perhaps not whole. Collectives that
   /// treat the inside of a node apart go by it, so all workers see the same number. 0: the workers do not lie in that order.

@@ -13,8 +13,14 @@ namespace paragrad::comm {
 class RealWorker : public Worker {
  public:
   using Worker::Worker;
-  void compute(const backend::WorkMeter&, const std::function<void()>& task) override { task(); }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { kernels(device()); }
+  void compute(const backend::WorkMeter&, const std::function<void()>& task) override {
+    task();
+    device().finish();
+  }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+    kernels(device());
+    device().finish();
+  }
   void launch(Task task) override { launched_.push_back(std::move(task)); }
   void join() override {
     for (const Task& task : std::exchange(launched_, {})) task(task_comm());

@@ -26,7 +26,8 @@ class Worker {
   int rank() const { return comm_.rank(); }
   int size() const { return comm_.size(); }
 
-  /// Runs `task`, which computes and never communicates. Under MPI that is all; an emulated worker's task runs beside those
+  /// Runs `task`, which computes and never communicates, and returns when the device has finished. Under MPI that is all; an
+  /// emulated worker's task runs beside those
   /// of the others on the host's cores while its clock advances by the work that the device counted.
   ///
   /// expected: a lower bound of that work. The simulator lets other workers go on up to the virtual time it implies, so a
@@ -35,7 +36,7 @@ class Worker {
   virtual void compute(const backend::WorkMeter& expected, const std::function<void()>& task) = 0;
 
   /// Runs a few kernels, and nothing else, on the device it hands over. `kernels` may be called more than once (the
-  /// simulator first asks a device without arithmetic what they cost).
+  /// simulator first asks a device without arithmetic what they cost). The device has finished on return.
   virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) = 0;
 
   /// Runs `task` beside this worker's computing and talking: a thread under MPI, a second fiber in the simulator. The tasks

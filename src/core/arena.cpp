@@ -15,7 +15,9 @@ Arena host_arena(std::size_t count) {
   auto* data = static_cast<float*>(std::aligned_alloc(alignment, bytes));
   if (data == nullptr) throw std::bad_alloc();
   std::memset(data, 0, bytes);
-  return {data, count, [](float* memory, std::size_t) { std::free(memory); }};
+  return {data, count, release_host_memory};
 }
+
+void release_host_memory(float* data, std::size_t) { std::free(data); }
 
 }  // namespace paragrad::core

@@ -19,6 +19,12 @@ class Arena {
   std::span<const float> span() const { return {data_.get(), count_}; }
   std::size_t size() const { return count_; }
 
+  /// Leaves the memory, and its release, to the caller.
+  float* let_go() {
+    count_ = 0;
+    return data_.release();
+  }
+
  private:
   struct Deleter {
     std::size_t count;
@@ -31,5 +37,8 @@ class Arena {
 
 /// `count` zeros in host memory, aligned to 64 bytes (a cache line, an AVX-512 register).
 Arena host_arena(std::size_t count);
+
+/// Releases memory that an arena of host_arena() has let go of.
+void release_host_memory(float* data, std::size_t count);
 
 }  // namespace paragrad::core

@@ -15,7 +15,7 @@ namespace paragrad::core {
 struct State {
   struct Array {
     std::string name;
-    std::span<float> values;  ///< memory of the worker's device
+    std::span<float> values;  ///< memory of the worker's device, or of the host
   };
   struct Number {
     std::string name;

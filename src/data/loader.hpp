@@ -11,14 +11,14 @@
 
 namespace paragrad::data {
 
-/// A minibatch in host memory: features[size][dim], labels[size]. Valid until the loader's next call.
+/// A minibatch: features[size][dim], labels[size]. What a loader hands out is host memory, valid until its next call.
 struct Batch {
   std::span<const float> features;
   std::span<const std::int32_t> labels;
   std::span<const std::uint32_t> rows{};  ///< [size] of the subset that the samples are, by which randomness is keyed
 
   /// Where samples are frames of sequences: how many sequences have a first frame, a second, …; they lie in that order, the
-  /// longest sequence first. Nothing: samples stand alone.
+  /// longest sequence first. Nothing: samples stand alone. Always the host's memory.
   std::span<const std::uint32_t> active{};
   std::size_t frames_with_loss = 0;  ///< then: that have a label, which is -1 for the others
 

@@ -90,15 +90,15 @@ Pass Model::pass(std::size_t layer, std::span<const float> parameters, const dat
           .memory = memory_.span().subspan(memory_starts_[layer], batch.size() * layers()[layer]->memory())};
 }
 
-backend::LossSum Model::loss(Loss kind, const data::Batch& batch) {
+void Model::loss(Loss kind, const data::Batch& batch, backend::LossSum* into) {
   const auto predicted = outputs_of(layers().size() - 1, batch.size());
   switch (kind) {
     case Loss::cross_entropy:
-      return device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, predicted);
+      return device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, predicted, into);
     case Loss::squared_error:
-      return device_.squared_error(batch.size(), outputs(), batch.labels, predicted);
+      return device_.squared_error(batch.size(), outputs(), batch.labels, predicted, into);
     case Loss::ctc:
-      return device_.ctc(outputs(), batch.active, batch.labels, predicted);
+      return device_.ctc(outputs(), batch.active, batch.labels, predicted, into);
   }
   throw std::logic_error("no such loss");
 }

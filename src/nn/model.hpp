@@ -59,8 +59,8 @@ class Model {
   /// until loss() or the next pass. The batch's features are used again by backward().
   std::span<const float> forward(std::span<const float> parameters, const data::Batch& batch);
 
-  /// Loss of the outputs just computed; turns them into its gradient.
-  backend::LossSum loss(Loss kind, const data::Batch& batch);
+  /// *into, memory of the device, += loss of the outputs just computed; turns them into its gradient.
+  void loss(Loss kind, const data::Batch& batch, backend::LossSum* into);
 
   /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. What `sink` or `ready`
   /// changes in the parameters of a finished layer is not needed any more.

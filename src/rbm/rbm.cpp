@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <stdexcept>
+#include <vector>
 
 namespace paragrad::rbm {
 
@@ -27,8 +28,10 @@ Rbm::Rbm(backend::Device& device, Shape shape, const Options& options, std::size
     device.fill(1, ones_.span());
   }
   if (options.persistent) {
-    chain_numbers_.resize(max_batch);
-    std::iota(chain_numbers_.begin(), chain_numbers_.end(), first_chain);
+    std::vector<std::uint32_t> numbers(max_batch);
+    std::iota(numbers.begin(), numbers.end(), first_chain);
+    chain_numbers_ = backend::DeviceArray<std::uint32_t>(device, max_batch);
+    device.transfer(std::span<const std::uint32_t>(numbers), chain_numbers_.span());
   }
 }
 
@@ -58,8 +61,8 @@ void Rbm::draw_visible(const core::RandomStream& random, std::span<const std::ui
     device_.sample_bernoulli(random, rows, shape_.visible, p, v);
 }
 
-double Rbm::contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
-                     const Draws& draws) {
+void Rbm::contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
+                   const Draws& draws, backend::LossSum* into) {
   samples_ = samples_of(v0);
   if (rows.size() != samples_) throw std::logic_error("as many rows are wanted as there are samples");
   v0_ = v0;
@@ -68,16 +71,15 @@ double Rbm::contrast(std::span<const float> parameters, std::span<const float> v
   if (options_.sparsity_cost > 0) device_.bias_gradient(samples_, shape_.hidden, q, 0, activity_.span());
   device_.sample_bernoulli(draws.stream(Purpose::hidden_states), rows, shape_.hidden, q, h0);
   go_down(parameters, h0, visible(p_, samples_));
-  const double error = device_.squared_distance(v0, visible(p_, samples_));
+  device_.add_squared_distance(1, v0, visible(p_, samples_), &into->loss);
   if (options_.persistent) {
     Draws of_chains = draws;
     of_chains.sweep = static_cast<std::uint32_t>(updates_++);
     go_down(parameters, hidden(h_, samples_), visible(p_, samples_));
-    walk(parameters, std::span<const std::uint32_t>(chain_numbers_).first(samples_), of_chains, true);
+    walk(parameters, std::span<const std::uint32_t>(chain_numbers_.span()).first(samples_), of_chains, true);
   } else {
     walk(parameters, rows, draws, false);
   }
-  return error;
 }
 
 /// From P(v|h) in p_ to the negative phase's states (or means) and probabilities.
@@ -123,23 +125,25 @@ void Rbm::add_sparsity(std::span<float> positive_bias) {
   device_.look_ahead(cost * static_cast<float>(wanted), positive_bias, ones_.span(), positive_bias);
 }
 
-double Rbm::reconstruction_error(std::span<const float> parameters, std::span<const float> v) {
+void Rbm::reconstruction_error(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into) {
   const std::size_t samples = samples_of(v);
   go_up(parameters, v, hidden(q_, samples));
   go_down(parameters, hidden(q_, samples), visible(p_, samples));
-  return device_.squared_distance(v, visible(p_, samples));
+  device_.add_squared_distance(1, v, visible(p_, samples), &into->loss);
 }
 
-double Rbm::free_energy(std::span<const float> parameters, std::span<const float> v) {
+void Rbm::free_energy(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into) {
   const std::size_t samples = samples_of(v);
   const auto z = hidden(q_, samples);
   const auto w = shape_.weights().of(parameters), b = shape_.hidden_bias().of(parameters);
   const auto c = shape_.visible_bias().of(parameters);
   device_.affine_forward(samples, shape_.visible, shape_.hidden, v, w, b, Activation::identity, z);
   device_.bias_gradient(samples, shape_.visible, v, 0, visible_sums_.span());
-  const double energy = -device_.softplus_sum(z) - device_.dot(c, visible_sums_.span());
-  if (options_.visible == VisibleUnits::binomial) return energy;
-  return energy + 0.5 * (device_.squared_norm(v) + static_cast<double>(samples) * device_.squared_norm(c));
+  device_.add_softplus_sum(-1, z, &into->free_energy);
+  device_.add_dot(-1, c, visible_sums_.span(), &into->free_energy);
+  if (options_.visible == VisibleUnits::binomial) return;
+  device_.add_squared_norm(0.5, v, &into->free_energy);
+  device_.add_squared_norm(0.5 * static_cast<double>(samples), c, &into->free_energy);
 }
 
 void Rbm::describe_state(core::State& state) {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "backend/device_array.hpp"
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
 #include "core/state.hpp"
@@ -39,19 +39,21 @@ class Rbm {
   std::size_t max_batch() const { return max_batch_; }
 
   /// Both phases for v0[rows][visible], which must stay until gradient(). rows: by which random numbers are keyed.
-  /// Returns Σ (v0 - P(v1|h0))², the reconstruction error.
-  double contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
-                  const Draws& draws);
+  /// into->loss += Σ (v0 - P(v1|h0))², the reconstruction error. `rows` and `into` are memory of the device, here and below.
+  void contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
+                const Draws& draws, backend::LossSum* into);
 
   /// g of what contrast() met, into sink.into [parameter_count()], from its end to its beginning; with a descent the
   /// parameters move too. `ready` is told of finished ranges.
   void gradient(const nn::GradientSink& sink, const nn::GradientReady& ready);
 
-  /// Σ |v - its mean-field reconstruction|² over v[samples][visible], of at most max_batch samples. Draws nothing.
-  double reconstruction_error(std::span<const float> parameters, std::span<const float> v);
+  /// into->loss += Σ |v - its mean-field reconstruction|² over v[samples][visible], of at most max_batch samples. Draws
+  /// nothing.
+  void reconstruction_error(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into);
 
-  /// Σ F(v), where P(v) ∝ exp(-F(v)): F(v) = -c·v - Σ softplus(b + v·W); with Gaussian units ½|v - c|² for -c·v.
-  double free_energy(std::span<const float> parameters, std::span<const float> v);
+  /// into->free_energy += Σ F(v), where P(v) ∝ exp(-F(v)): F(v) = -c·v - Σ softplus(b + v·W); with Gaussian units ½|v - c|²
+  /// for -c·v.
+  void free_energy(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into);
 
   /// The persistent chains.
   void describe_state(core::State& state);
@@ -81,7 +83,7 @@ class Rbm {
   core::Arena activity_;      // [hidden] Σ Q(h0|v0), if it is needed
   core::Arena ones_;          // [hidden]
   core::Arena visible_sums_;  // [visible]
-  std::vector<std::uint32_t> chain_numbers_;
+  backend::DeviceArray<std::uint32_t> chain_numbers_;
   double updates_ = 0;  // by which persistent chains key their numbers
 };
 

@@ -25,6 +25,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const S
       learner_(make_learner(worker.device(), largest_minibatch, strategy_->exchanges_gradients(worker.size()))),
       stages_(learner_->stages(strategy_->stage_elements())),
       replica_{learner_->parameters(), learner_->layout(), {}, learner_->optimiser(), {}},
+      losses_(worker.device()),
       balance_(worker.size(), options.balance) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
@@ -76,6 +77,7 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
           exchanging() ? step_sizes_.of(setting_.rate, together) : step_sizes_.of_part(setting_.rate, mine, together);
       train_minibatch(mine, next, sums);
     }
+    settle_losses(sums);
   };
   // Nobody to wait for until the end of the block: then its minibatches are one computation.
   if (exchanging())
@@ -86,15 +88,18 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
 
 void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   if (exchanging()) return exchange_minibatch(mine, next, sums);
-  take_in(learner_->descend(mine, next, replica_.step), sums);
+  losses_.enter(learner_->descend(mine, next, replica_.step, losses_.place()), minibatch_);
+  if (losses_.full()) settle_losses(sums);
 }
 
 void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     compute(worker_, *learner_, costs[stage], [&] {
-      const backend::LossSum part = learner_->gradient(stages_[stage], mine, next, replica_.step);
-      if (stage == 0) take_in(part, sums);
+      const std::size_t scored = learner_->gradient(stages_[stage], mine, next, replica_.step, losses_.place());
+      if (stage > 0) return;
+      losses_.enter(scored, minibatch_);
+      settle_losses(sums);  // before anything of it is sent
     });
     strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
   }
@@ -108,15 +113,21 @@ void BlockTrainer::synchronise(std::size_t samples) {
   strategy_->synchronise(worker_, replica_, samples);
 }
 
-void BlockTrainer::take_in(const backend::LossSum& loss, Sums& sums) const {
+void BlockTrainer::settle_losses(Sums& sums) {
+  losses_.settle([&](const backend::LossSum& loss, std::size_t scored, std::size_t minibatch) {
+    take_in(loss, scored, minibatch, sums);
+  });
+}
+
+void BlockTrainer::take_in(const backend::LossSum& loss, std::size_t scored, std::size_t minibatch, Sums& sums) const {
   if (!std::isfinite(loss.loss) && !setting_.trial)
     throw core::ConfigError(core::format(
         "the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds "
         "the last complete sweep)",
-        loss.loss, worker_.rank(), setting_.sweep, position_ + 1, minibatch_ + 1));
+        loss.loss, worker_.rank(), setting_.sweep, position_ + 1, minibatch + 1));
   sums.loss += loss.loss;
   sums.errors += static_cast<double>(loss.errors);
-  sums.samples += static_cast<double>(loss.scored);
+  sums.samples += static_cast<double>(scored);
 }
 
 backend::WorkMeter BlockTrainer::expected_work(const BlockPlan& plan) {

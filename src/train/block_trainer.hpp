@@ -7,6 +7,7 @@
 #include "dist/strategy.hpp"
 #include "train/balance.hpp"
 #include "train/learner_cost.hpp"
+#include "train/loss_ledger.hpp"
 #include "train/plan.hpp"
 #include "train/source.hpp"
 #include "train/step_sizes.hpp"
@@ -70,7 +71,8 @@ class BlockTrainer {
   void train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
   void exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
   void synchronise(std::size_t samples);
-  void take_in(const backend::LossSum& loss, Sums& sums) const;
+  void settle_losses(Sums& sums);
+  void take_in(const backend::LossSum& loss, std::size_t scored, std::size_t minibatch, Sums& sums) const;
   backend::WorkMeter expected_work(const BlockPlan& plan);
 
   comm::Worker& worker_;
@@ -84,6 +86,7 @@ class BlockTrainer {
   std::vector<core::Range> stage_elements_;
   std::unique_ptr<LearnerCost> cost_;  // null where nothing is computed: then the work is counted as it comes
   dist::Replica replica_;
+  LossLedger losses_;
 
   Balance balance_;
   SweepSetting setting_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "backend/device_array.hpp"
 #include "comm/allreduce.hpp"
 #include "core/range.hpp"
 #include "train/network_learner.hpp"
@@ -29,10 +30,12 @@ backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
   Feed feed(source_, subset, worker_, options_, learner_.largest_batch());
   feed.prefetch(part);
   feed.advance();
-  backend::LossSum loss;
-  compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
-          [&] { loss = learner_.evaluate(part.size(), [&](std::size_t n) { return feed.next(n); }); });
-  return loss;
+  backend::DeviceArray<backend::LossSum> loss(worker_.device(), 1);
+  compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{}, [&] {
+    learner_.evaluate(
+        part.size(), [&](std::size_t n) { return feed.next(n); }, loss.data());
+  });
+  return backend::value_at(worker_.device(), loss.data());
 }
 
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,

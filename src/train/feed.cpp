@@ -10,14 +10,15 @@ ImaginaryBatches::ImaginaryBatches(const backend::Device& device, std::size_t di
     : dim_(dim), sequence_(all_alike) {
   const std::size_t rows = largest * (sequence_ ? sequence_->frames() : 1);
   features_ = device.allocate(dim * rows);
-  labels_ = device.allocate(rows);
+  labels_ = backend::DeviceArray<std::int32_t>(device, rows);
+  rows_ = backend::DeviceArray<std::uint32_t>(device, rows);
 }
 
 data::Batch ImaginaryBatches::next(std::size_t samples) {
   const std::size_t size = samples * (sequence_ ? sequence_->frames() : 1);
-  const auto* labels = reinterpret_cast<const std::int32_t*>(labels_.span().data());
-  const auto* rows = reinterpret_cast<const std::uint32_t*>(labels_.span().data());
-  data::Batch batch{.features = features_.span().first(size * dim_), .labels = {labels, size}, .rows = {rows, size}};
+  data::Batch batch{.features = features_.span().first(size * dim_),
+                    .labels = labels_.span().first(size),
+                    .rows = rows_.span().first(size)};
   if (!sequence_ || samples == 0) return batch;
   active_.assign(sequence_->frames(), static_cast<std::uint32_t>(samples));
   batch.active = active_;
@@ -35,6 +36,7 @@ std::size_t bytes_as_stored(const data::DatasetInfo& info) {
 
 Feed::Feed(const Source& source, data::Subset subset, comm::Worker& worker, const Options& options, std::size_t largest)
     : worker_(worker),
+      mover_(worker.device()),
       io_(parse_io(options.io)),
       sample_bytes_(options.sample_bytes > 0 ? options.sample_bytes : bytes_as_stored(source.info)) {
   if (source.has_sequences()) sequences_ = source.sequences_of(subset);
@@ -83,8 +85,8 @@ void Feed::advance() {
 }
 
 data::Batch Feed::next(std::size_t at_most) {
-  if (sequence_loader_) return sequence_loader_->next(at_most);
-  return loader_ ? loader_->next(at_most) : imaginary_->next(at_most);
+  if (imaginary_) return imaginary_->next(at_most);
+  return mover_.bring(sequence_loader_ ? sequence_loader_->next(at_most) : loader_->next(at_most));
 }
 
 }  // namespace paragrad::train

@@ -9,6 +9,7 @@
 #include "core/range.hpp"
 #include "data/loader.hpp"
 #include "data/sequence_loader.hpp"
+#include "train/batch_mover.hpp"
 #include "train/source.hpp"
 
 namespace paragrad::train {
@@ -26,11 +27,13 @@ class ImaginaryBatches {
   std::size_t dim_;
   std::optional<data::Sequence> sequence_;
   std::vector<std::uint32_t> active_;
-  core::Arena features_;  // [rows][dim]
-  core::Arena labels_;    // [rows], standing for int32, and for the samples' rows
+  core::Arena features_;                       // [rows][dim]
+  backend::DeviceArray<std::int32_t> labels_;  // [rows]
+  backend::DeviceArray<std::uint32_t> rows_;
 };
 
-/// How samples reach a worker: through a loader or, where nothing is computed, out of nowhere. Used as a data::Loader is.
+/// How samples reach a worker's device: through a loader or, where nothing is computed, out of nowhere. Used as a
+/// data::Loader is.
 ///
 /// In the simulator the samples are also read from the platform's file system, as Options::io says: from the moment of
 /// prefetch on, or only when they are wanted.
@@ -50,6 +53,7 @@ class Feed {
   std::size_t rows_of(std::size_t samples, std::span<const std::uint32_t> list) const;
 
   comm::Worker& worker_;
+  BatchMover mover_;
   Io io_;
   std::size_t sample_bytes_;
   std::uint64_t wanted_bytes_ = 0;                    // announced and not yet waited for

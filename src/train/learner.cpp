@@ -23,12 +23,14 @@ void Learner::initialise(std::uint64_t seed) {
 }
 
 void Learner::restore(std::span<const float> model) {
-  if (computes()) std::ranges::copy(model, parameters().begin());
+  if (computes() && !model.empty()) device().transfer(model, parameters());
 }
 
 std::vector<float> Learner::snapshot() {
   if (!computes()) return {};
-  return {parameters().begin(), parameters().end()};
+  std::vector<float> model(parameters().size());
+  device().transfer(std::span<const float>(parameters()), std::span(model));
+  return model;
 }
 
 std::string Learner::model_sha256() { return computes() ? parameters_sha256(snapshot()) : std::string{}; }

@@ -83,16 +83,19 @@ class Learner {
   /// left.
   virtual std::vector<Stage> stages(std::size_t elements) const = 0;
 
+  // Losses are added to *into, memory of the device. What is returned is how many rows have one.
+
   /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero); to be called for all stages
-  /// in their order. Returns the loss in the first stage, nothing in the others.
-  virtual backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next,
-                                    const optim::Step& step) = 0;
+  /// in their order. The loss is the first stage's; the others have none.
+  virtual std::size_t gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step,
+                               backend::LossSum* into) = 0;
 
   /// Forward, loss, backward and the local update.
-  virtual backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step) = 0;
+  virtual std::size_t descend(std::size_t samples, const NextBatch& next, const optim::Step& step,
+                              backend::LossSum* into) = 0;
 
   /// Loss of `samples` samples.
-  virtual backend::LossSum evaluate(std::size_t samples, const NextBatch& next) = 0;
+  virtual std::size_t evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) = 0;
 
  protected:
   /// layout: of the parameters; must outlive the learner.

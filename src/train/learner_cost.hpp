@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/device_array.hpp"
 #include "comm/worker.hpp"
 #include "train/feed.hpp"
 #include "train/learner.hpp"
@@ -28,6 +29,7 @@ class LearnerCost {
   std::unique_ptr<Learner> learner_;
   ImaginaryBatches batches_;
   NextBatch next_;
+  backend::DeviceArray<backend::LossSum> loss_;
 };
 
 /// Runs a task of the learner's, whose work is `expected` at least, as a computation of the worker's; as it is, where the

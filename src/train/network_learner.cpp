@@ -13,9 +13,9 @@ NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn
              (network_->is_recurrent() ? minibatch : piece(minibatch)) * rows_per_sample),
       loss_(nn::parse_loss(options.loss)) {}
 
-backend::LossSum NetworkLearner::do_pass(const data::Batch& batch) {
+void NetworkLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
   model_.forward(parameters(), batch);
-  return model_.loss(loss_, batch);
+  model_.loss(loss_, batch, into);
 }
 
 MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const Options& options,

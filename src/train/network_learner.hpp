@@ -23,7 +23,7 @@ class NetworkLearner : public PassLearner {
   void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.initialise(seed, model); }
   std::size_t layer_count() const override { return model_.layer_count(); }
   core::Range range_of(std::size_t layer) const override { return model_.range_of(layer); }
-  backend::LossSum do_pass(const data::Batch& batch) override;
+  void do_pass(const data::Batch& batch, backend::LossSum* into) override;
   void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
                    const nn::GradientReady& ready) override {
     model_.backward_layer(layer, parameters(), batch, sink, ready);

@@ -21,24 +21,25 @@ std::vector<Learner::Stage> PassLearner::stages(std::size_t elements) const {
   return result;
 }
 
-backend::LossSum PassLearner::gradient(const Stage& stage, std::size_t samples, const NextBatch& next,
-                                       const optim::Step& step) {
+std::size_t PassLearner::gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step,
+                                  backend::LossSum* into) {
   const float keep = optimiser().keep(step);
-  backend::LossSum sum;
+  std::size_t scored = 0;
   if (stage.layers.end == layer_count()) {
     if (samples == 0) run_kernels([&](backend::Device& device) { device.scale(keep, optimiser().gradients()); });
-    sum = pass_until_last_loss(samples, next, keep);
+    scored = pass_until_last_loss(samples, next, keep, into);
   }
   const nn::GradientSink sink = sink_of_last_piece(samples, keep);
   for (std::size_t layer = stage.layers.end; samples > 0 && layer-- > stage.layers.begin;)
     do_backward(layer, last_piece_, sink, [](core::Range) {});
-  return sum;
+  return scored;
 }
 
-backend::LossSum PassLearner::descend(std::size_t samples, const NextBatch& next, const optim::Step& step) {
-  if (samples == 0) return {};
+std::size_t PassLearner::descend(std::size_t samples, const NextBatch& next, const optim::Step& step,
+                                 backend::LossSum* into) {
+  if (samples == 0) return 0;
   const float keep = optimiser().keep(step);
-  const backend::LossSum sum = pass_until_last_loss(samples, next, keep);
+  const std::size_t scored = pass_until_last_loss(samples, next, keep, into);
   nn::GradientSink sink = sink_of_last_piece(samples, keep);
   if (optimiser().descends()) {
     sink.descent = {step.rate, step.decay, parameters()};
@@ -49,11 +50,12 @@ backend::LossSum PassLearner::descend(std::size_t samples, const NextBatch& next
   } else {
     backward(sink, [&](core::Range range) { optimiser().update(device(), range, step, parameters()); });
   }
-  return sum;
+  return scored;
 }
 
-backend::LossSum PassLearner::pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep) {
-  backend::LossSum sum;
+std::size_t PassLearner::pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep,
+                                              backend::LossSum* into) {
+  std::size_t scored = 0;
   nn::GradientSink sink{optimiser().gradients(), keep};
   for (std::size_t done = 0; done < samples;) {
     if (done > 0) {
@@ -62,10 +64,10 @@ backend::LossSum PassLearner::pass_until_last_loss(std::size_t samples, const Ne
     }
     last_piece_ = next(std::min(samples - done, largest_batch()));
     done += last_piece_.units();
-    sum += do_pass(last_piece_);
-    sum.scored += last_piece_.scored();
+    do_pass(last_piece_, into);
+    scored += last_piece_.scored();
   }
-  return sum;
+  return scored;
 }
 
 nn::GradientSink PassLearner::sink_of_last_piece(std::size_t samples, float keep) {
@@ -77,15 +79,15 @@ void PassLearner::backward(nn::GradientSink sink, const nn::GradientReady& ready
   for (std::size_t layer = layer_count(); layer-- > 0;) do_backward(layer, last_piece_, sink, ready);
 }
 
-backend::LossSum PassLearner::evaluate(std::size_t samples, const NextBatch& next) {
-  backend::LossSum sum;
+std::size_t PassLearner::evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) {
+  std::size_t scored = 0;
   for (std::size_t done = 0; done < samples;) {
     const data::Batch batch = next(std::min(samples - done, largest_batch()));
     done += batch.units();
-    sum += do_score(batch);
-    sum.scored += batch.scored();
+    do_score(batch, into);
+    scored += batch.scored();
   }
-  return sum;
+  return scored;
 }
 
 }  // namespace paragrad::train

@@ -10,10 +10,10 @@ namespace paragrad::train {
 class PassLearner : public Learner {
  public:
   std::vector<Stage> stages(std::size_t elements) const override;
-  backend::LossSum gradient(const Stage& stage, std::size_t samples, const NextBatch& next,
-                            const optim::Step& step) override;
-  backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step) override;
-  backend::LossSum evaluate(std::size_t samples, const NextBatch& next) override;
+  std::size_t gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step,
+                       backend::LossSum* into) override;
+  std::size_t descend(std::size_t samples, const NextBatch& next, const optim::Step& step, backend::LossSum* into) override;
+  std::size_t evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) override;
 
  protected:
   using Learner::Learner;
@@ -22,7 +22,7 @@ class PassLearner : public Learner {
   static std::size_t piece(std::size_t minibatch);
 
   /// All of a minibatch up to the loss of its last piece; and what of it is left, layer by layer from the last.
-  backend::LossSum pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep);
+  std::size_t pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep, backend::LossSum* into);
   nn::GradientSink sink_of_last_piece(std::size_t samples, float keep);
   void backward(nn::GradientSink sink, const nn::GradientReady& ready);
 
@@ -31,10 +31,10 @@ class PassLearner : public Learner {
   virtual core::Range range_of(std::size_t layer) const = 0;  ///< of the parameters
 
   /// Forward pass and loss, whose gradient then lies where the backward pass begins.
-  virtual backend::LossSum do_pass(const data::Batch& batch) = 0;
+  virtual void do_pass(const data::Batch& batch, backend::LossSum* into) = 0;
 
   /// What the samples say of the parameters.
-  virtual backend::LossSum do_score(const data::Batch& batch) { return do_pass(batch); }
+  virtual void do_score(const data::Batch& batch, backend::LossSum* into) { do_pass(batch, into); }
 
   /// Every layer once, from the last to the first. See nn::Model.
   virtual void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,

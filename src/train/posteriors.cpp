@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "data/sequence_loader.hpp"
+#include "train/batch_mover.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -40,13 +41,16 @@ std::vector<float> log_posteriors(backend::Device& device, const Source& source,
     throw core::ConfigError(
         core::format("the checkpoint has {} parameters, but its model {}", parameters.size(), model.parameter_count()));
   core::Arena own = device.allocate(parameters.size());
-  std::ranges::copy(parameters, own.span().begin());
+  device.transfer(parameters, own.span());
   std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);
+  BatchMover mover(device);
   const auto use = [&](const data::Batch& batch) {
-    const auto outputs = model.forward(own.span(), batch);
+    std::vector<float> outputs(batch.size() * classes);
+    device.transfer(model.forward(own.span(), mover.bring(batch)), std::span(outputs));
     for (std::size_t i = 0; i < batch.size(); ++i)
       if (batch.labels[i] != data::no_label)
-        log_softmax(outputs.subspan(i * classes, classes), std::span(result).subspan(batch.rows[i] * classes, classes));
+        log_softmax(std::span(outputs).subspan(i * classes, classes),
+                    std::span(result).subspan(batch.rows[i] * classes, classes));
   };
   if (source.has_sequences())
     for_each_batch(data::SequenceLoader(source.dataset, subset, *source.prefetcher, source.sequences_of(subset)),

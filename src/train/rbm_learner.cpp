@@ -32,7 +32,7 @@ RbmLearner::RbmLearner(backend::Device& device, std::shared_ptr<const Machine> m
       draws_{.seed = options.seed,
              .layer = static_cast<std::uint32_t>(machine_->index),
              .layers = static_cast<std::uint32_t>(machine_->count)} {
-  if (computes()) std::ranges::copy(machine_->below, below_.span().begin());
+  if (computes() && !machine_->below.empty()) device.transfer(std::span<const float>(machine_->below), below_.span());
 }
 
 void RbmLearner::do_initialise(std::uint64_t seed, std::span<float> model) const {
@@ -43,9 +43,10 @@ void RbmLearner::do_initialise(std::uint64_t seed, std::span<float> model) const
 
 std::vector<float> RbmLearner::snapshot() {
   if (!computes()) return {};
-  std::vector<float> result(below_.span().begin(), below_.span().end());
-  const std::span<float> layer = machine_->shape.layer().of(parameters());
-  result.insert(result.end(), layer.begin(), layer.end());
+  const std::span<const float> below = below_.span(), layer = machine_->shape.layer().of(parameters());
+  std::vector<float> result(below.size() + layer.size());
+  device().transfer(below, std::span(result).first(below.size()));
+  device().transfer(layer, std::span(result).subspan(below.size()));
   return result;
 }
 
@@ -54,17 +55,18 @@ void RbmLearner::describe_state(core::State& state) {
   rbm_.describe_state(state);
 }
 
-backend::LossSum RbmLearner::do_pass(const data::Batch& batch) {
+void RbmLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
   const auto seen = layers_below_.pass(below_.span(), batch.features, batch.rows, draws_);
-  return {.loss = rbm_.contrast(parameters(), seen, batch.rows, draws_)};
+  rbm_.contrast(parameters(), seen, batch.rows, draws_, into);
 }
 
 // Layers below draw the same in every sweep, so that sweeps can be compared.
-backend::LossSum RbmLearner::do_score(const data::Batch& batch) {
+void RbmLearner::do_score(const data::Batch& batch, backend::LossSum* into) {
   rbm::Draws same = draws_;
   same.sweep = 0;
   const auto seen = layers_below_.pass(below_.span(), batch.features, batch.rows, same);
-  return {.loss = rbm_.reconstruction_error(parameters(), seen), .free_energy = rbm_.free_energy(parameters(), seen)};
+  rbm_.reconstruction_error(parameters(), seen, into);
+  rbm_.free_energy(parameters(), seen, into);
 }
 
 core::Json RbmLearner::record(const Score& train, const Score& valid) const {

@@ -44,8 +44,8 @@ class RbmLearner : public PassLearner {
   void do_initialise(std::uint64_t seed, std::span<float> model) const override;
   std::size_t layer_count() const override { return 1; }
   core::Range range_of(std::size_t) const override { return {0, machine_->shape.parameter_count()}; }
-  backend::LossSum do_pass(const data::Batch& batch) override;
-  backend::LossSum do_score(const data::Batch& batch) override;
+  void do_pass(const data::Batch& batch, backend::LossSum* into) override;
+  void do_score(const data::Batch& batch, backend::LossSum* into) override;
   void do_backward(std::size_t, const data::Batch&, nn::GradientSink sink, const nn::GradientReady& ready) override {
     rbm_.gradient(sink, ready);
   }

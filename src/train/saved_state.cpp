@@ -1,7 +1,5 @@
 #include "train/saved_state.hpp"
 
-#include <algorithm>
-
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/sha256.hpp"
@@ -15,20 +13,24 @@ constexpr std::uint64_t format_version = 1;
 
 }  // namespace
 
-SavedState::SavedState(const core::State& state, const backend::Device& device) {
+SavedState::SavedState(const core::State& state, backend::Device& device) {
   if (device.computes())
-    for (const auto& array : state.arrays) arrays_[array.name].assign(array.values.begin(), array.values.end());
+    for (const auto& array : state.arrays) {
+      auto& copy = arrays_[array.name];
+      copy.resize(array.values.size());
+      device.transfer(std::span<const float>(array.values), std::span(copy));
+    }
   for (const auto& number : state.numbers) numbers_[number.name] = number.get();
 }
 
-void SavedState::restore(const core::State& state, const backend::Device& device) const {
+void SavedState::restore(const core::State& state, backend::Device& device) const {
   if (device.computes())
     for (const auto& array : state.arrays) {
       const auto saved = arrays_.find(array.name);
       if (saved == arrays_.end() || saved->second.size() != array.values.size())
         throw core::ConfigError(
             core::format("the saved state has no array '{}' of {} elements", array.name, array.values.size()));
-      std::ranges::copy(saved->second, array.values.begin());
+      device.transfer(std::span<const float>(saved->second), array.values);
     }
   for (const auto& number : state.numbers) number.set(this->number(number.name));
 }

@@ -15,10 +15,10 @@ class SavedState {
   SavedState() = default;
 
   /// On a device that does not compute arrays have no content, and only numbers are copied.
-  SavedState(const core::State& state, const backend::Device& device);
+  SavedState(const core::State& state, backend::Device& device);
 
   /// Puts all of it back. Throws ConfigError that names what is missing or has another length.
-  void restore(const core::State& state, const backend::Device& device) const;
+  void restore(const core::State& state, backend::Device& device) const;
 
   bool has(const std::string& name) const { return arrays_.contains(name); }
   std::size_t length(const std::string& name) const { return arrays_.at(name).size(); }

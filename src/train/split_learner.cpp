@@ -95,19 +95,19 @@ void SplitLearner::forward(std::size_t layer, const data::Batch& batch) {
   });
 }
 
-backend::LossSum SplitLearner::do_pass(const data::Batch& batch) {
+void SplitLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
   for (std::size_t layer = 0; layer < layer_count(); ++layer) forward(layer, batch);
   const std::size_t last = layer_count() - 1, samples = batch.size(), classes = whole_layer(last).outputs();
   const auto predicted = all_outputs(last, samples);
   const core::Range range = network_->outputs_of(last, network_->part);
-  backend::LossSum loss;
   run_kernels([&](backend::Device& device) {
-    loss = loss_ == nn::Loss::cross_entropy ? device.softmax_cross_entropy(samples, classes, batch.labels, predicted)
-                                            : device.squared_error(samples, classes, batch.labels, predicted);
+    if (loss_ == nn::Loss::cross_entropy)
+      device.softmax_cross_entropy(samples, classes, batch.labels, predicted, into);
+    else
+      device.squared_error(samples, classes, batch.labels, predicted, into);
     device.copy_columns(samples, range.size(), classes, columns(predicted, samples, classes, range), range.size(),
                         delta(last, samples));
   });
-  return loss;
 }
 
 /// From delta(layer) that of the layer below.
@@ -142,17 +142,21 @@ void SplitLearner::do_backward(std::size_t layer, const data::Batch& batch, nn::
   ready(range_of(layer));
 }
 
-backend::LossSum SplitLearner::descend(std::size_t samples, const NextBatch& next, const optim::Step& step) {
-  if (samples == 0) return {};
-  const backend::LossSum sum = pass_until_last_loss(samples, next, optimiser().keep(step));
+std::size_t SplitLearner::descend(std::size_t samples, const NextBatch& next, const optim::Step& step,
+                                  backend::LossSum* into) {
+  if (samples == 0) return 0;
+  const std::size_t scored = pass_until_last_loss(samples, next, optimiser().keep(step), into);
   backward(sink_of_last_piece(samples, optimiser().keep(step)), [&](core::Range range) {
     run_kernels([&](backend::Device& device) { optimiser().update(device, range, step, parameters()); });
   });
-  return sum;
+  return scored;
 }
 
 void SplitLearner::restore(std::span<const float> model) {
-  if (computes() && !model.empty()) network_->cut(network_->part, model, parameters());
+  if (!computes() || model.empty()) return;
+  std::vector<float> part(parameters().size());
+  network_->cut(network_->part, model, part);
+  device().transfer(std::span<const float>(part), parameters());
 }
 
 std::vector<float> SplitLearner::snapshot() {
@@ -163,9 +167,9 @@ std::vector<float> SplitLearner::snapshot() {
   run_kernels([&](backend::Device& device) { device.copy(parameters(), parts[network_->part].of(all.span())); });
   comm::gather_parts(peers_.comm(), parts, all.span());
   if (!computes()) return {};
-  std::vector<float> model(model_size());
-  for (std::size_t k = 0; k < network_->parts; ++k)
-    network_->join(k, parts[k].of(std::span<const float>(all.span())), model);
+  std::vector<float> in_parts(model_size()), model(model_size());
+  device().transfer(std::span<const float>(all.span()), std::span(in_parts));
+  for (std::size_t k = 0; k < network_->parts; ++k) network_->join(k, parts[k].of(std::span<const float>(in_parts)), model);
   return model;
 }
 

@@ -35,7 +35,7 @@ class SplitLearner : public PassLearner {
   void restore(std::span<const float> model) override;
   std::vector<float> snapshot() override;
   bool talks() const override { return true; }
-  backend::LossSum descend(std::size_t samples, const NextBatch& next, const optim::Step& step) override;
+  std::size_t descend(std::size_t samples, const NextBatch& next, const optim::Step& step, backend::LossSum* into) override;
 
  private:
   void do_initialise(std::uint64_t seed, std::span<float> model) const override {
@@ -43,7 +43,7 @@ class SplitLearner : public PassLearner {
   }
   std::size_t layer_count() const override { return network_->own.layers.size(); }
   core::Range range_of(std::size_t layer) const override { return {starts_[layer], starts_[layer + 1]}; }
-  backend::LossSum do_pass(const data::Batch& batch) override;
+  void do_pass(const data::Batch& batch, backend::LossSum* into) override;
   void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
                    const nn::GradientReady& ready) override;
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { peers_.run_kernels(kernels); }

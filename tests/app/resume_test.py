@@ -23,7 +23,8 @@ class Resume(CliTest):
     def command(self, world: str, out: str, *more: str) -> list[str]:
         launcher = [MPIEXEC, "-n", "2", PROGRAM, "train"] if world == "mpi" else \
             [PROGRAM, "simulate", "--workers", "2", "--platform", PLATFORM]
-        return [*launcher, *self.options, "--out", out, "--checkpoint-every", "2", "--resume", *more]
+        device = ["--device", "apart"] if world == "apart" else []  # emulated, in memory that the host cannot reach
+        return [*launcher, *self.options, *device, "--out", out, "--checkpoint-every", "2", "--resume", *more]
 
     def kill_after_another_state(self, command: list[str], out: str) -> bool:
         """Starts it and kills all its processes when it has written a new state; False if it ended before."""
@@ -63,7 +64,7 @@ class Resume(CliTest):
 
     def test_a_killed_run_is_taken_up_in_either_world(self):
         whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
-        for world in ("simulation", "mpi"):
+        for world in ("simulation", "mpi", "apart"):
             with self.subTest(world=world):
                 out = str(self.folder / world)
                 kills = sum(self.kill_after_another_state(self.command(world, out), out) for _ in range(3))

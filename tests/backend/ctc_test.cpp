@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "catch.hpp"
+#include "tests/backend/sums.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad::backend;
@@ -64,7 +65,7 @@ Logits random_logits(std::size_t frames, std::size_t classes, std::uint32_t stre
 
 LossSum loss_of(Device& device, std::size_t classes, std::vector<float>& logits, const std::vector<std::int32_t>& labels) {
   const std::vector<std::uint32_t> active(labels.size(), 1);
-  return device.ctc(classes, active, labels, logits);
+  return ctc(device, classes, active, labels, logits);
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ TEST_CASE("cpu ctc agrees with the reference on packed sequences of any length",
   auto z = random_numbers(frames * classes, 1);
   for (float& v : z) v *= 6;
   auto expected = z;
-  const LossSum loss = cpu->ctc(classes, active, labels, z), wanted = reference->ctc(classes, active, labels, expected);
+  const LossSum loss = ctc(*cpu, classes, active, labels, z), wanted = ctc(*reference, classes, active, labels, expected);
   CHECK(loss.loss == Approx(wanted.loss).epsilon(1e-6));
   CHECK(loss.errors == wanted.errors);
   CHECK(distance(z, expected) < 2e-6);
@@ -146,7 +147,7 @@ TEST_CASE("a packed minibatch gives each sequence what it has alone, bit for bit
   const std::vector<std::int32_t> labels{3, 0, 1, none, none, none, none};  // 3 1 and 0
   const auto z = random_numbers(7 * classes, 1);
   auto together = z;
-  const LossSum all = device->ctc(classes, active, labels, together);
+  const LossSum all = ctc(*device, classes, active, labels, together);
   LossSum sum;
   for (const std::vector<std::size_t>& places : {std::vector<std::size_t>{0, 2, 4, 6}, std::vector<std::size_t>{1, 3, 5}}) {
     std::vector<float> mine, expected;
@@ -215,5 +216,6 @@ TEST_CASE("a label that names no token is a broken contract", "[backend]") {
   const std::int32_t label = GENERATE(2, 7, -2);  // 2 is the blank
   std::vector<float> z(6);
   CHECK_THROWS_AS(loss_of(*device, 3, z, {label, none}), std::out_of_range);
-  CHECK_THROWS_AS(device->ctc(3, std::vector<std::uint32_t>{1, 2}, std::vector<std::int32_t>(3, none), z), std::logic_error);
+  CHECK_THROWS_AS(ctc(*device, 3, std::vector<std::uint32_t>{1, 2}, std::vector<std::int32_t>(3, none), z),
+                  std::logic_error);
 }

@@ -7,6 +7,7 @@
 #include "backend/backend_info.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "tests/backend/sums.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad;
@@ -26,7 +27,8 @@ void run_every_kernel(Device& device) {
   };
   const auto x = take(batch * in), w = take(in * out), bias = take(out), y = take(batch * out), dx = take(batch * in);
   const auto a = take(50), b = take(50), c = take(50), d = take(50);
-  const std::vector<std::int32_t> labels(batch);
+  const std::vector<std::int32_t> said{0, 3, 2, -1};
+  const DeviceArray<std::int32_t> zeros(device, batch), labels = on_device(device, std::span(said));
   device.gemm(Transpose::no, Transpose::no, batch, out, in, x, w, 0, y);
   device.affine_forward(batch, in, out, x, w, bias, Activation::tanh, y);
   device.affine_backward_input(batch, in, out, y, w, x, Activation::tanh, dx);
@@ -49,12 +51,13 @@ void run_every_kernel(Device& device) {
     device.lstm_forward(shape, active, read, kept, outputs);
     device.lstm_backward(shape, active, read, kept, slopes);
     device.lstm_gradient(shape, active, outputs, kept, slopes, 0, weights);
+    device.finish();  // before its memory goes
   }
   device.bias_gradient(batch, out, y, 0, bias);
   device.activation_backward(Activation::relu, a, b);
-  device.softmax_cross_entropy(batch, out, labels, y);
-  device.squared_error(batch, out, labels, y);
-  device.ctc(out, std::vector<std::uint32_t>{2, 1, 1}, std::vector<std::int32_t>{0, 3, 2, -1}, y);
+  softmax_cross_entropy(device, batch, out, zeros.span(), y);
+  squared_error(device, batch, out, zeros.span(), y);
+  ctc(device, out, std::vector<std::uint32_t>{2, 1, 1}, labels.span(), y);
   device.fill(1, a);
   device.copy(a, b);
   device.copy_columns(2, 1, 2, std::span<const float>(a).first(3), 1, std::span<float>(b).first(2));
@@ -79,13 +82,13 @@ void run_every_kernel(Device& device) {
   for (const float keep : {0.f, 1.f}) device.scatter_add(pairs, keep, c);
   device.orthonormalise(10, 5, c);
   device.squared_norm(c);
-  device.squared_distance(a, b);
-  device.dot(a, b);
-  device.softplus_sum(a);
+  squared_distance(device, a, b);
+  dot(device, a, b);
+  softplus_sum(device, a);
   const core::RandomStream random(1, core::Purpose::generator);
-  const std::vector<std::uint32_t> rows(5);
-  device.sample_bernoulli(random, rows, 10, a, b);
-  device.sample_normal(random, rows, 10, a, b);
+  const DeviceArray<std::uint32_t> rows(device, 5);
+  device.sample_bernoulli(random, rows.span(), 10, a, b);
+  device.sample_normal(random, rows.span(), 10, a, b);
 }
 
 }  // namespace
@@ -93,7 +96,7 @@ void run_every_kernel(Device& device) {
 TEST_CASE("every device counts the same work for the same calls", "[backend]") {
   const auto reference = make_device("reference");
   run_every_kernel(*reference);
-  for (const char* name : {"meta", "cpu"}) {
+  for (const char* name : {"meta", "cpu", "apart"}) {
     const auto device = make_device(name);
     run_every_kernel(*device);
     CHECK(device->meter() == reference->meter());
@@ -152,16 +155,16 @@ TEST_CASE("the meta device reserves more than any memory holds and computes no l
   core::Arena arena = device->allocate(four_terabytes);
   REQUIRE(arena.size() == four_terabytes);
   device->fill(1, arena.span());
-  const std::vector<std::int32_t> labels(2);
-  const LossSum loss = device->softmax_cross_entropy(2, 8, labels, arena.span().first(16));
+  const DeviceArray<std::int32_t> labels(*device, 2);
+  const LossSum loss = softmax_cross_entropy(*device, 2, 8, labels.span(), arena.span().first(16));
   CHECK(loss.loss == 0);
   CHECK(loss.errors == 0);
   CHECK(device->allocate(0).size() == 0);
   CHECK_FALSE(device->computes());
 }
 
-TEST_CASE("touching memory of the meta device faults", "[backend]") {
-  const auto device = make_device("meta");
+TEST_CASE("touching memory that is not the host's faults", "[backend]") {
+  const auto device = make_device(GENERATE("meta", "apart"));
   core::Arena arena = device->allocate(1);
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -184,7 +187,8 @@ TEST_CASE("devices allocate zeros", "[backend]") {
 
 TEST_CASE("an unknown device is refused with the known ones named", "[backend]") {
   REQUIRE_THROWS_AS(make_device("gpu"), core::ConfigError);
-  REQUIRE_THROWS_WITH(make_device("gpu"), contains_text("device 'gpu'") && contains_text("reference, cpu, cuda, meta"));
+  REQUIRE_THROWS_WITH(make_device("gpu"),
+                      contains_text("device 'gpu'") && contains_text("reference, cpu, cuda, apart, meta"));
   REQUIRE_THROWS_AS(make_device(""), core::ConfigError);
 }
 

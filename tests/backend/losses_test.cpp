@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "tests/backend/sums.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad::backend;
@@ -13,14 +14,14 @@ TEST_CASE("cpu losses agree with the reference", "[backend]") {
   for (float& v : z) v *= 8;
   auto expected = z, y = z, y_expected = z;
 
-  const LossSum loss = cpu->softmax_cross_entropy(batch, classes, labels, z);
-  const LossSum wanted = reference->softmax_cross_entropy(batch, classes, labels, expected);
+  const LossSum loss = softmax_cross_entropy(*cpu, batch, classes, labels, z);
+  const LossSum wanted = softmax_cross_entropy(*reference, batch, classes, labels, expected);
   CHECK(loss.loss == Approx(wanted.loss).epsilon(1e-6).margin(1e-6));
   CHECK(loss.errors == wanted.errors);
   CHECK(distance(z, expected) < 1e-6);
 
-  const LossSum square = cpu->squared_error(batch, classes, labels, y);
-  const LossSum square_wanted = reference->squared_error(batch, classes, labels, y_expected);
+  const LossSum square = squared_error(*cpu, batch, classes, labels, y);
+  const LossSum square_wanted = squared_error(*reference, batch, classes, labels, y_expected);
   CHECK(square.loss == Approx(square_wanted.loss));
   CHECK(square.errors == square_wanted.errors);
   CHECK(distance(y, y_expected) < 1e-6);
@@ -29,7 +30,7 @@ TEST_CASE("cpu losses agree with the reference", "[backend]") {
 TEST_CASE("softmax cross-entropy of equal logits is log(classes), and its gradient p - onehot", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> z = {3, 3, 3, 3};
-  const LossSum loss = device->softmax_cross_entropy(1, 4, std::vector<std::int32_t>{1}, z);
+  const LossSum loss = softmax_cross_entropy(*device, 1, 4, std::vector<std::int32_t>{1}, z);
   CHECK(loss.loss == Approx(std::log(4.0)));
   CHECK(z == std::vector<float>{0.25f, -0.75f, 0.25f, 0.25f});
   CHECK(loss.errors == 1);  // of equal outputs the first counts, and that is not the label
@@ -38,7 +39,7 @@ TEST_CASE("softmax cross-entropy of equal logits is log(classes), and its gradie
 TEST_CASE("softmax is stable for logits of any finite size", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> z = {1e4f, -1e4f, 0, -1e4f, 1e4f, 1e4f};
-  const LossSum loss = device->softmax_cross_entropy(2, 3, std::vector<std::int32_t>{0, 0}, z);
+  const LossSum loss = softmax_cross_entropy(*device, 2, 3, std::vector<std::int32_t>{0, 0}, z);
   CHECK(loss.loss == Approx(2e4 + std::log(2.0)));
   CHECK(loss.errors == 1);
   CHECK(z == std::vector<float>{0, 0, 0, -1, 0.5f, 0.5f});
@@ -51,13 +52,13 @@ TEST_CASE("a NaN or infinite output makes the loss NaN and the sample an error",
   const float bad = GENERATE(as<float>{}, not_a_number, std::numeric_limits<float>::infinity());
   auto z = random_numbers(2 * classes, 1);
   z[classes + place] = bad;
-  const LossSum loss = device->softmax_cross_entropy(2, classes, std::vector<std::int32_t>{0, 2}, z);
+  const LossSum loss = softmax_cross_entropy(*device, 2, classes, std::vector<std::int32_t>{0, 2}, z);
   CHECK(std::isnan(loss.loss));
   CHECK(loss.errors >= 1);
 
   auto y = random_numbers(classes, 1);
   y[place] = not_a_number;
-  const LossSum square = device->squared_error(1, classes, std::vector<std::int32_t>{0}, y);
+  const LossSum square = squared_error(*device, 1, classes, std::vector<std::int32_t>{0}, y);
   CHECK(std::isnan(square.loss));
   CHECK(square.errors == 1);
 }
@@ -65,13 +66,13 @@ TEST_CASE("a NaN or infinite output makes the loss NaN and the sample an error",
 TEST_CASE("a label outside the classes is refused; -1 has neither loss nor gradient", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> unlabelled{1, 2, 3};
-  const LossSum none = device->softmax_cross_entropy(1, 3, std::vector<std::int32_t>{-1}, unlabelled);
+  const LossSum none = softmax_cross_entropy(*device, 1, 3, std::vector<std::int32_t>{-1}, unlabelled);
   CHECK(none.loss == 0);
   CHECK(none.errors == 0);
   CHECK(unlabelled == std::vector<float>{0, 0, 0});
 
   const std::int32_t label = GENERATE(-2, 3, 1000000);
   std::vector<float> z(3);
-  CHECK_THROWS_AS(device->softmax_cross_entropy(1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
-  CHECK_THROWS_AS(device->squared_error(1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
+  CHECK_THROWS_AS(softmax_cross_entropy(*device, 1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
+  CHECK_THROWS_AS(squared_error(*device, 1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
 }

@@ -2,6 +2,7 @@
 
 #include "backend/random_numbers.hpp"
 #include "catch.hpp"
+#include "tests/backend/sums.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad;
@@ -146,18 +147,18 @@ TEST_CASE("sums of distances, products and softplus are the reference's", "[back
   const std::size_t count = GENERATE(0u, 1u, 31u, 32u, 1023u, 1025u, 5000u);
   auto a = random_numbers(count, 1), b = random_numbers(count, 2);
   for (float& value : a) value *= 30;
-  CHECK(cpu->squared_distance(a, b) == Approx(reference->squared_distance(a, b)).epsilon(1e-12));
-  CHECK(cpu->dot(a, b) == Approx(reference->dot(a, b)).epsilon(1e-12).margin(1e-9));
-  CHECK(cpu->softplus_sum(a) == Approx(reference->softplus_sum(a)).epsilon(2e-7));
+  CHECK(squared_distance(*cpu, a, b) == Approx(squared_distance(*reference, a, b)).epsilon(1e-12));
+  CHECK(dot(*cpu, a, b) == Approx(dot(*reference, a, b)).epsilon(1e-12).margin(1e-9));
+  CHECK(softplus_sum(*cpu, a) == Approx(softplus_sum(*reference, a)).epsilon(2e-7));
   const std::vector<float> x = {3, 4, 0}, y = {0, 2, 5};
-  CHECK(cpu->squared_distance(x, y) == 9 + 4 + 25);
-  CHECK(cpu->dot(x, y) == 8);
+  CHECK(squared_distance(*cpu, x, y) == 9 + 4 + 25);
+  CHECK(dot(*cpu, x, y) == 8);
 }
 
 TEST_CASE("softplus keeps its limits", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const float infinity = std::numeric_limits<float>::infinity();
-  const auto softplus = [&](float x) { return device->softplus_sum(std::vector<float>{x}); };
+  const auto softplus = [&](float x) { return softplus_sum(*device, std::vector<float>{x}); };
   CHECK(softplus(0) == Approx(std::log(2.)));
   CHECK(softplus(-infinity) == 0);
   CHECK(softplus(infinity) == static_cast<double>(infinity));
@@ -189,6 +190,6 @@ TEST_CASE("sampling refuses arrays of the wrong size", "[backend]") {
   const auto p = memory.span().first(6), y = memory.span().subspan(10, 6);
   CHECK_THROWS_AS(device->sample_bernoulli(stream, rows, 4, p, y), std::logic_error);
   CHECK_THROWS_AS(device->sample_normal(stream, rows, 3, p, y.first(5)), std::logic_error);
-  CHECK_THROWS_AS(device->dot(p, y.first(5)), std::logic_error);
+  CHECK_THROWS_AS(dot(*device, p, y.first(5)), std::logic_error);
   CHECK_THROWS_AS(device->affine_reverse(2, 2, 3, p, p, y, Activation::sigmoid, y), std::logic_error);
 }

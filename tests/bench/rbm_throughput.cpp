@@ -34,9 +34,10 @@ double update_s(backend::Device& device, const rbm::Options& options, double sec
   std::vector<std::uint32_t> rows(batch);
   for (std::size_t i = 0; i < batch; ++i) rows[i] = static_cast<std::uint32_t>(i);
   rbm::Draws draws;
+  backend::DeviceArray<backend::LossSum> error(device, 1);
   return bench::best_step_s(seconds, [&] {
     ++draws.sweep;
-    machine.contrast(parameters.span(), v.span(), rows, draws);
+    machine.contrast(parameters.span(), v.span(), rows, draws, error.data());
     const nn::GradientSink::Descent descent{0.001f / batch, 0, parameters.span()};
     machine.gradient({velocity.span(), 0.9f, descent}, [](core::Range) {});
   });

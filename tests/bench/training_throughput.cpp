@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/backend_info.hpp"
+#include "backend/device_array.hpp"
 #include "core/format.hpp"
 #include "tests/bench/throughput.hpp"
 #include "train/network_learner.hpp"
@@ -58,11 +59,12 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
   std::vector<std::int32_t> labels(net.batch);
   for (std::size_t s = 0; s < net.batch; ++s) labels[s] = static_cast<std::int32_t>(s % network->layers.back()->outputs());
   const optim::Step step{0.01f / static_cast<float>(net.batch), 0};
+  backend::DeviceArray<backend::LossSum> loss(device, 1);
   const auto train = [&] {
     const data::Batch batch{
         .features = features.span(), .labels = labels, .active = net.active, .frames_with_loss = net.batch};
     learner.descend(
-        net.sequences(), [&](std::size_t) { return batch; }, step);
+        net.sequences(), [&](std::size_t) { return batch; }, step, loss.data());
   };
   return bench::best_step_s(seconds, train);
 }

@@ -30,7 +30,7 @@ struct Net {
 
   double accumulate(const data::Batch& batch, Loss kind, float keep, std::vector<float>& into) {
     model.forward(parameters, batch);
-    const double loss = model.loss(kind, batch).loss;
+    const double loss = loss_of(model, kind, batch);
     model.backward(parameters, batch, {into, keep}, nothing);
     return loss;
   }
@@ -106,7 +106,7 @@ TEST_CASE("finished ranges cover every parameter exactly once, the last layer fi
   std::vector<float> gradient(net.parameters.size()), moving = net.parameters;
   const std::vector<std::size_t> starts{0, 700 * 600 + 600, 700 * 600 + 600 + 600 * 5 + 5};
   net.model.forward(moving, samples.batch());
-  net.model.loss(Loss::cross_entropy, samples.batch());
+  loss_of(net.model, Loss::cross_entropy, samples.batch());
   std::vector<int> covered(gradient.size());
   std::vector<std::size_t> layers;
   GradientSink sink{gradient, 0};
@@ -132,11 +132,11 @@ TEST_CASE("descending during backward moves the parameters as descending afterwa
   std::vector<float> d_apart(apart.size(), 0.5f), d_together = d_apart;
   for (int step = 0; step < 3; ++step) {
     net.model.forward(apart, samples.batch());
-    net.model.loss(Loss::cross_entropy, samples.batch());
+    loss_of(net.model, Loss::cross_entropy, samples.batch());
     net.model.backward(apart, samples.batch(), {d_apart, keep}, nothing);
     net.device->descend(0.2f, decay, d_apart, apart);
     net.model.forward(together, samples.batch());
-    net.model.loss(Loss::cross_entropy, samples.batch());
+    loss_of(net.model, Loss::cross_entropy, samples.batch());
     net.model.backward(together, samples.batch(), {d_together, keep, GradientSink::Descent{0.2f, decay, together}}, nothing);
   }
   CHECK(together == apart);
@@ -149,7 +149,7 @@ TEST_CASE("parameters may change as soon as their range is finished", "[nn]") {
   std::vector<float> expected(net.parameters.size()), gradient(net.parameters.size());
   net.accumulate(samples.batch(), Loss::cross_entropy, 0, expected);
   net.model.forward(net.parameters, samples.batch());
-  net.model.loss(Loss::cross_entropy, samples.batch());
+  loss_of(net.model, Loss::cross_entropy, samples.batch());
   net.model.backward(net.parameters, samples.batch(), {gradient, 0}, [&](core::Range range) {
     for (float& w : range.of(std::span(net.parameters))) w = std::numeric_limits<float>::quiet_NaN();
   });

@@ -82,7 +82,7 @@ TEST_CASE("the gradient of a network with recurrent layers is the derivative of 
   if (kind == Loss::ctc) batch.labels = tokens;
   std::vector<float> gradient(parameters.size(), std::numeric_limits<float>::quiet_NaN());
   model.forward(parameters, batch);
-  const double loss = model.loss(kind, batch).loss;
+  const double loss = loss_of(model, kind, batch);
   model.backward(parameters, batch, {gradient, 0}, [](core::Range) {});
 
   Numbers at(parameters.begin(), parameters.end());
@@ -138,7 +138,7 @@ TEST_CASE("descending during backward moves recurrent layers as descending after
   const data::Batch batch = sequences(samples);
   const auto pass = [&](std::vector<float>& parameters, GradientSink sink) {
     model.forward(parameters, batch);
-    model.loss(Loss::cross_entropy, batch);
+    loss_of(model, Loss::cross_entropy, batch);
     model.backward(parameters, batch, sink, [](core::Range) {});
   };
   for (int step = 0; step < 3; ++step) {

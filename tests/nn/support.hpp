@@ -26,6 +26,13 @@ struct Samples {
   }
 };
 
+/// Of outputs in the host's memory.
+inline double loss_of(Model& model, Loss kind, const data::Batch& batch) {
+  backend::LossSum loss;
+  model.loss(kind, batch, &loss);
+  return loss.loss;
+}
+
 /// Loss of a multilayer perceptron in double, computed apart from Model.
 inline double loss_in_double(const std::vector<std::size_t>& widths, backend::Activation hidden, Loss kind,
                              const std::vector<double>& parameters, const Samples& samples) {

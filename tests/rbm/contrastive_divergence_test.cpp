@@ -85,7 +85,7 @@ TEST_CASE("learning raises the exact log-likelihood of a tiny machine", "[rbm]")
   CHECK(before == Approx(-4 * std::log(2.)).margin(0.01));
   double error_before = 0, error = 0;
   for (std::uint32_t sweep = 0; sweep < 1500; ++sweep) {
-    error = rbm.contrast(exact.parameters, data.features, rows_from(0, data.samples), {.seed = 1, .sweep = sweep});
+    error = contrast(rbm, exact.parameters, data.features, rows_from(0, data.samples), {.seed = 1, .sweep = sweep});
     if (sweep == 0) error_before = error;
     std::vector<float> g(exact.parameters.size());
     rbm.gradient({g, 0, nn::GradientSink::Descent{0.2f / 60, 0, exact.parameters}}, nobody);

@@ -100,12 +100,12 @@ TEST_CASE("machines learned one after the other raise what the lower bound of th
                parameters);
     const auto error = [&] {
       const auto seen = below.pass(network, data.features, rows, {.seed = 1, .layer = 0, .layers = 2});
-      return rbm.reconstruction_error(parameters, seen);
+      return reconstruction_error(rbm, parameters, seen);
     };
     const double before = error();
     for (std::uint32_t sweep = 1; sweep < 800; ++sweep) {
       const Draws now{.seed = 1, .sweep = sweep, .layer = static_cast<std::uint32_t>(l), .layers = 2};
-      rbm.contrast(parameters, below.pass(network, data.features, rows, now), rows, now);
+      contrast(rbm, parameters, below.pass(network, data.features, rows, now), rows, now);
       rbm.gradient({g, 0, nn::GradientSink::Descent{0.2f / 60, 0, parameters}}, nobody);
     }
     CHECK(error() < 0.5 * before);

@@ -50,11 +50,11 @@ TEST_CASE("a sample adds the same to the gradient in whatever minibatch and at w
   std::vector<float> in_parts(whole.size());  // as workers would share it
   double error = 0;
   for (const auto& [begin, end] : {std::pair(10, 24), std::pair(0, 7), std::pair(7, 10)}) {
-    error += rbm.contrast(c.parameters, c.v_of(begin, end), c.rows_of(begin, end), draws);
+    error += contrast(rbm, c.parameters, c.v_of(begin, end), c.rows_of(begin, end), draws);
     rbm.gradient({in_parts, 1}, nobody);
   }
   CHECK(distance(whole, in_parts) < 1e-4);
-  CHECK(error == Approx(rbm.contrast(c.parameters, c.v, c.rows, draws)).epsilon(1e-6));
+  CHECK(error == Approx(contrast(rbm, c.parameters, c.v, c.rows, draws)).epsilon(1e-6));
 }
 
 TEST_CASE("other rows, sweeps, layers and seeds draw other states", "[rbm]") {
@@ -79,9 +79,9 @@ TEST_CASE("cpu computes the reference's gradients and energies", "[rbm]") {
   for (int update = 0; update < 3; ++update)
     CHECK(distance(gradient_of(fast, c.parameters, c.v, c.rows, draws),
                    gradient_of(oracle, c.parameters, c.v, c.rows, draws)) < 1e-4);
-  CHECK(fast.free_energy(c.parameters, c.v) == Approx(oracle.free_energy(c.parameters, c.v)).epsilon(1e-6));
-  CHECK(fast.reconstruction_error(c.parameters, c.v) ==
-        Approx(oracle.reconstruction_error(c.parameters, c.v)).epsilon(1e-6));
+  CHECK(free_energy(fast, c.parameters, c.v) == Approx(free_energy(oracle, c.parameters, c.v)).epsilon(1e-6));
+  CHECK(reconstruction_error(fast, c.parameters, c.v) ==
+        Approx(reconstruction_error(oracle, c.parameters, c.v)).epsilon(1e-6));
 }
 
 TEST_CASE("the gradient accumulates and descends as backpropagation's does", "[rbm]") {
@@ -93,7 +93,7 @@ TEST_CASE("the gradient accumulates and descends as backpropagation's does", "[r
   const auto before = random_numbers(g.size(), 1, 9);
 
   auto into = before, moved = c.parameters;
-  rbm.contrast(c.parameters, c.v, c.rows, draws);
+  contrast(rbm, c.parameters, c.v, c.rows, draws);
   std::size_t end = g.size();
   rbm.gradient({into, keep, nn::GradientSink::Descent{0.1f, decay, moved}}, [&](core::Range range) {
     CHECK(range.end == end);
@@ -115,7 +115,7 @@ TEST_CASE("free energy is minus the logarithm of the summed probabilities of all
   const Patterns data(4, {5, 8, 15}, 1);
   double wanted = 0;
   for (const Values& v : data.each) wanted -= std::log(exact.unnormalised(v));
-  CHECK(rbm.free_energy(exact.parameters, data.features) == Approx(wanted).epsilon(1e-6));
+  CHECK(free_energy(rbm, exact.parameters, data.features) == Approx(wanted).epsilon(1e-6));
 }
 
 TEST_CASE("with Gaussian units the free energy is that of a mixture of Gaussians", "[rbm]") {
@@ -134,7 +134,7 @@ TEST_CASE("with Gaussian units the free energy is that of a mixture of Gaussians
     }
     return sum / whole;
   };
-  const auto energy = [&](float v) { return rbm.free_energy(parameters, std::vector<float>{v}); };
+  const auto energy = [&](float v) { return free_energy(rbm, parameters, std::vector<float>{v}); };
   for (const float v : {-3.f, 0.5f, 2.f, 4.f})
     CHECK(energy(0) - energy(v) == Approx(std::log(density(static_cast<double>(v)) / density(0))).epsilon(1e-5));
 }
@@ -146,7 +146,7 @@ TEST_CASE("Gaussian units are drawn with variance 1 around their mean", "[rbm]")
   for (std::size_t i = 0; i < 100; ++i) parameters[shape.visible_bias().begin + i] = 0.25f;
   const std::vector<float> zero(1000 * 100);
   Rbm rbm(*device, shape, gaussian(), 1000);
-  const double error = rbm.contrast(parameters, zero, rows_from(0, 1000), draws);
+  const double error = contrast(rbm, parameters, zero, rows_from(0, 1000), draws);
   CHECK(error == Approx(0.0625 * 1e5));
   std::vector<float> g(parameters.size());
   rbm.gradient({g}, nobody);
@@ -170,12 +170,12 @@ TEST_CASE("a Gaussian machine learns where the data lie", "[rbm]") {
   std::vector<float> parameters(shape.parameter_count()), g(parameters.size());
   initialise(shape, 0.01, core::RandomStream(1, core::Purpose::initial_weights), parameters);
   Rbm rbm(*device, shape, gaussian(), 200);
-  const double before = rbm.reconstruction_error(parameters, v);
+  const double before = reconstruction_error(rbm, parameters, v);
   for (std::uint32_t sweep = 0; sweep < 300; ++sweep) {
-    rbm.contrast(parameters, v, rows_from(0, 200), {.seed = 1, .sweep = sweep});
+    contrast(rbm, parameters, v, rows_from(0, 200), {.seed = 1, .sweep = sweep});
     rbm.gradient({g, 0, nn::GradientSink::Descent{0.02f / 200, 0, parameters}}, nobody);
   }
-  CHECK(rbm.reconstruction_error(parameters, v) < 0.3 * before);
+  CHECK(reconstruction_error(rbm, parameters, v) < 0.3 * before);
 }
 
 TEST_CASE("sparsity pulls the biases of units that are on too often, and nothing else", "[rbm]") {
@@ -233,10 +233,10 @@ TEST_CASE("a machine counts on meta what it does on cpu", "[rbm]") {
     core::Arena memory = device.allocate(2 * c.parameters.size() + c.v.size());
     const auto parameters = memory.span().first(c.parameters.size());
     const auto into = memory.span().subspan(c.parameters.size(), c.parameters.size()), v = memory.span().last(c.v.size());
-    rbm.contrast(parameters, v, c.rows, draws);
+    contrast(rbm, parameters, v, c.rows, draws);
     rbm.gradient({into, 0, nn::GradientSink::Descent{0.1f, 0, parameters}}, nobody);
-    rbm.free_energy(parameters, v);
-    rbm.reconstruction_error(parameters, v);
+    free_energy(rbm, parameters, v);
+    reconstruction_error(rbm, parameters, v);
     return device.meter();
   };
   CHECK(work(*cpu) == work(*meta));
@@ -277,8 +277,8 @@ TEST_CASE("minibatches that do not fit are broken contracts", "[rbm]") {
   Rbm rbm(*device, {3, 2}, {}, 4);
   const std::vector<float> parameters(Shape{3, 2}.parameter_count()), v(15);
   const std::span<const float> some(v);
-  CHECK_THROWS_AS(rbm.contrast(parameters, some, rows_from(0, 5), draws), std::logic_error);
-  CHECK_THROWS_AS(rbm.contrast(parameters, some.first(6), rows_from(0, 3), draws), std::logic_error);
-  CHECK_THROWS_AS(rbm.contrast(parameters, some.first(5), rows_from(0, 1), draws), std::logic_error);
-  CHECK_THROWS_AS(rbm.free_energy(parameters, some), std::logic_error);
+  CHECK_THROWS_AS(contrast(rbm, parameters, some, rows_from(0, 5), draws), std::logic_error);
+  CHECK_THROWS_AS(contrast(rbm, parameters, some.first(6), rows_from(0, 3), draws), std::logic_error);
+  CHECK_THROWS_AS(contrast(rbm, parameters, some.first(5), rows_from(0, 1), draws), std::logic_error);
+  CHECK_THROWS_AS(free_energy(rbm, parameters, some), std::logic_error);
 }

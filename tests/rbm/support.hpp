@@ -44,9 +44,30 @@ struct Patterns {
   }
 };
 
+// What a machine in the host's memory adds to a sum.
+
+inline double contrast(Rbm& rbm, std::span<const float> parameters, std::span<const float> v,
+                       std::span<const std::uint32_t> rows, const Draws& draws) {
+  backend::LossSum sum;
+  rbm.contrast(parameters, v, rows, draws, &sum);
+  return sum.loss;
+}
+
+inline double reconstruction_error(Rbm& rbm, std::span<const float> parameters, std::span<const float> v) {
+  backend::LossSum sum;
+  rbm.reconstruction_error(parameters, v, &sum);
+  return sum.loss;
+}
+
+inline double free_energy(Rbm& rbm, std::span<const float> parameters, std::span<const float> v) {
+  backend::LossSum sum;
+  rbm.free_energy(parameters, v, &sum);
+  return sum.free_energy;
+}
+
 inline std::vector<float> gradient_of(Rbm& rbm, const std::vector<float>& parameters, std::span<const float> v,
                                       const std::vector<std::uint32_t>& rows, const Draws& draws) {
-  rbm.contrast(parameters, v, rows, draws);
+  contrast(rbm, parameters, v, rows, draws);
   std::vector<float> g(parameters.size());
   rbm.gradient({g}, nobody);
   return g;

@@ -84,19 +84,20 @@ class CpuDevice final : public Device {
     const cpu::FlushDenormals flush;
     cpu::with_activation(f, [&]<Activation g>() { cpu::transform(count, dz, cpu::times_slope<g>, dz, y); });
   }
-  LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
-                                   float* logits) override {
+  void do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* logits,
+                                LossSum* into) override {
     const cpu::FlushDenormals flush;
-    return cpu::softmax_cross_entropy(batch, classes, labels, logits);
+    *into += cpu::softmax_cross_entropy(batch, classes, labels, logits);
   }
-  LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) override {
+  void do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y,
+                        LossSum* into) override {
     const cpu::FlushDenormals flush;
-    return cpu::squared_error(batch, classes, labels, y);
+    *into += cpu::squared_error(batch, classes, labels, y);
   }
-  LossSum do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels,
-                 float* logits) override {
+  void do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels, float* logits,
+              LossSum* into) override {
     const cpu::FlushDenormals flush;
-    return cpu::ctc(classes, active, labels, logits);
+    *into += cpu::ctc(classes, active, labels, logits);
   }
   void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
   void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
@@ -171,21 +172,21 @@ class CpuDevice final : public Device {
     const cpu::FlushDenormals flush;
     cpu::orthonormalise(rows, rank, matrix);
   }
-  double do_squared_norm(std::size_t count, const float* x) override {
+  void do_add_squared_norm(double weight, std::size_t count, const float* x, double* into) override {
     const cpu::FlushDenormals flush;
-    return cpu::dot(count, x, x);
+    *into += weight * cpu::dot(count, x, x);
   }
-  double do_squared_distance(std::size_t count, const float* a, const float* b) override {
+  void do_add_squared_distance(double weight, std::size_t count, const float* a, const float* b, double* into) override {
     const cpu::FlushDenormals flush;
-    return cpu::squared_distance(count, a, b);
+    *into += weight * cpu::squared_distance(count, a, b);
   }
-  double do_dot(std::size_t count, const float* a, const float* b) override {
+  void do_add_dot(double weight, std::size_t count, const float* a, const float* b, double* into) override {
     const cpu::FlushDenormals flush;
-    return cpu::dot(count, a, b);
+    *into += weight * cpu::dot(count, a, b);
   }
-  double do_softplus_sum(std::size_t count, const float* x) override {
+  void do_add_softplus_sum(double weight, std::size_t count, const float* x, double* into) override {
     const cpu::FlushDenormals flush;
-    return cpu::softplus_sum(count, x);
+    *into += weight * cpu::softplus_sum(count, x);
   }
   void do_sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
                            const float* p, float* y) override {

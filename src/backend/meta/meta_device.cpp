@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "backend/kernels.hpp"
 #include "backend/meta/meta_memory.hpp"
 
@@ -10,12 +12,17 @@ class MetaDevice final : public Device {
  public:
   std::string_view name() const override { return "meta"; }
   bool computes() const override { return false; }
+  bool is_host() const override { return false; }
+  bool is_apart(const void* address) const override { return is_meta_memory(address); }
   core::Arena allocate(std::size_t count) const override {
     if (count == 0) return {};
     return {reinterpret_cast<float*>(meta_memory), count, [](float*, std::size_t) {}};
   }
 
  private:
+  void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override {
+    if (!is_meta_memory(from) && !is_meta_memory(to)) std::memcpy(to, from, bytes);
+  }
   void do_gemm(Transpose, Transpose, std::size_t, std::size_t, std::size_t, const float*, const float*, float,
                float*) override {}
   void do_affine_forward(std::size_t, std::size_t, std::size_t, const float*, const float*, const float*, Activation,
@@ -32,9 +39,9 @@ class MetaDevice final : public Device {
                         const LstmGradients&) override {}
   void do_bias_gradient(std::size_t, std::size_t, const float*, float, float*) override {}
   void do_activation_backward(Activation, std::size_t, const float*, float*) override {}
-  LossSum do_softmax_cross_entropy(std::size_t, std::size_t, const std::int32_t*, float*) override { return {}; }
-  LossSum do_squared_error(std::size_t, std::size_t, const std::int32_t*, float*) override { return {}; }
-  LossSum do_ctc(std::size_t, std::span<const std::uint32_t>, const std::int32_t*, float*) override { return {}; }
+  void do_softmax_cross_entropy(std::size_t, std::size_t, const std::int32_t*, float*, LossSum*) override {}
+  void do_squared_error(std::size_t, std::size_t, const std::int32_t*, float*, LossSum*) override {}
+  void do_ctc(std::size_t, std::span<const std::uint32_t>, const std::int32_t*, float*, LossSum*) override {}
   void do_fill(float, std::size_t, float*) override {}
   void do_copy(std::size_t, const float*, float*) override {}
   void do_copy_columns(std::size_t, std::size_t, std::size_t, const float*, std::size_t, float*) override {}
@@ -53,10 +60,10 @@ class MetaDevice final : public Device {
   void do_select_largest(std::size_t, std::size_t, const float*, float*, std::byte*) override {}
   void do_scatter_add(std::size_t, const std::byte*, float, std::size_t, float*) override {}
   void do_orthonormalise(std::size_t, std::size_t, float*) override {}
-  double do_squared_norm(std::size_t, const float*) override { return 0; }
-  double do_squared_distance(std::size_t, const float*, const float*) override { return 0; }
-  double do_dot(std::size_t, const float*, const float*) override { return 0; }
-  double do_softplus_sum(std::size_t, const float*) override { return 0; }
+  void do_add_squared_norm(double, std::size_t, const float*, double*) override {}
+  void do_add_squared_distance(double, std::size_t, const float*, const float*, double*) override {}
+  void do_add_dot(double, std::size_t, const float*, const float*, double*) override {}
+  void do_add_softplus_sum(double, std::size_t, const float*, double*) override {}
   void do_sample_bernoulli(const core::RandomStream&, std::span<const std::uint32_t>, std::size_t, const float*,
                            float*) override {}
   void do_sample_normal(const core::RandomStream&, std::span<const std::uint32_t>, std::size_t, const float*,

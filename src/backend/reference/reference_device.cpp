@@ -60,16 +60,17 @@ class ReferenceDevice final : public Device {
   void do_activation_backward(Activation f, std::size_t count, const float* y, float* dz) override {
     reference::activation_backward(f, count, y, dz);
   }
-  LossSum do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels,
-                                   float* logits) override {
-    return reference::softmax_cross_entropy(batch, classes, labels, logits);
+  void do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* logits,
+                                LossSum* into) override {
+    *into += reference::softmax_cross_entropy(batch, classes, labels, logits);
   }
-  LossSum do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) override {
-    return reference::squared_error(batch, classes, labels, y);
+  void do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y,
+                        LossSum* into) override {
+    *into += reference::squared_error(batch, classes, labels, y);
   }
-  LossSum do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels,
-                 float* logits) override {
-    return reference::ctc(classes, active, labels, logits);
+  void do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels, float* logits,
+              LossSum* into) override {
+    *into += reference::ctc(classes, active, labels, logits);
   }
   void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
   void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
@@ -124,12 +125,18 @@ class ReferenceDevice final : public Device {
   void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) override {
     reference::orthonormalise(rows, rank, matrix);
   }
-  double do_squared_norm(std::size_t count, const float* x) override { return reference::dot(count, x, x); }
-  double do_squared_distance(std::size_t count, const float* a, const float* b) override {
-    return reference::squared_distance(count, a, b);
+  void do_add_squared_norm(double weight, std::size_t count, const float* x, double* into) override {
+    *into += weight * reference::dot(count, x, x);
   }
-  double do_dot(std::size_t count, const float* a, const float* b) override { return reference::dot(count, a, b); }
-  double do_softplus_sum(std::size_t count, const float* x) override { return reference::softplus_sum(count, x); }
+  void do_add_squared_distance(double weight, std::size_t count, const float* a, const float* b, double* into) override {
+    *into += weight * reference::squared_distance(count, a, b);
+  }
+  void do_add_dot(double weight, std::size_t count, const float* a, const float* b, double* into) override {
+    *into += weight * reference::dot(count, a, b);
+  }
+  void do_add_softplus_sum(double weight, std::size_t count, const float* x, double* into) override {
+    *into += weight * reference::softplus_sum(count, x);
+  }
   void do_sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
                            const float* p, float* y) override {
     reference::sample_bernoulli(random, rows, units, p, y);

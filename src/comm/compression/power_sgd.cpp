@@ -43,7 +43,7 @@ class PowerSgd : public GradientSum {
     residual_ = device.allocate(error_feedback_ ? parameters : 0);
     projected_ = device.allocate(most);
     guess_ = device.allocate(guesses);
-    if (device.computes()) draw_guesses();
+    if (device.computes()) draw_guesses(device);
   }
 
   void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) override {
@@ -84,9 +84,11 @@ class PowerSgd : public GradientSum {
     plan.parts.push_back(part);
   }
 
-  void draw_guesses() {
+  void draw_guesses(backend::Device& device) {
     const core::RandomStream random(seed_, core::Purpose::compression);
-    for (std::size_t i = 0; i < guess_.size(); ++i) guess_.span()[i] = static_cast<float>(random.normal(i));
+    std::vector<float> drawn(guess_.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = static_cast<float>(random.normal(i));
+    device.transfer(std::span<const float>(drawn), guess_.span());
   }
 
   // u, in place of the gradient, and P of this worker.

@@ -14,6 +14,7 @@
 #include "comm/mpi/mpi_window.hpp"
 #include "comm/mpi/patience.hpp"
 #include "comm/mpi/peers.hpp"
+#include "comm/mpi/staging.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -65,6 +66,8 @@ struct Transfer {
   int peer = 0;
   int tag = 0;
   std::size_t bytes = 0;
+  core::Arena staged{};              // what MPI sees, where it cannot reach the message itself
+  std::byte* destination = nullptr;  // of what was received there
 
   std::string text() const {
     const std::string who = peer == any_source ? "any worker" : core::format("worker {}", peer);
@@ -87,6 +90,7 @@ struct MpiCommunicator::State {
   std::vector<std::uint32_t> free_slots;
   std::shared_ptr<Peers> peers;
   std::shared_ptr<Abandonment> abandonment = std::make_shared<Abandonment>();
+  Staging staging;
 
   void check(int code, const char* doing) const {
     if (code != MPI_SUCCESS) throw_mpi_failure(rank, doing, code);
@@ -147,8 +151,8 @@ struct MpiCommunicator::State {
     free_slots.pop_back();
     transfer.generation = transfers[slot].generation + 1;
     transfer.active = true;
-    transfers[slot] = transfer;
-    return {std::uint64_t{transfer.generation} << 32 | slot};
+    transfers[slot] = std::move(transfer);
+    return {std::uint64_t{transfers[slot].generation} << 32 | slot};
   }
 
   Transfer& find(Request request) {
@@ -161,6 +165,7 @@ struct MpiCommunicator::State {
 
   void release(Transfer& transfer) {
     transfer.active = false;
+    if (transfer.staged.size() > 0) staging.give_back(std::move(transfer.staged));
     free_slots.push_back(static_cast<std::uint32_t>(&transfer - transfers.data()));
   }
 
@@ -199,15 +204,27 @@ struct MpiCommunicator::State {
     return true;
   }
 
-  std::optional<Received> wait_for(Request request, double limit_s) {
+  /// The message's memory as MPI can reach it.
+  std::byte* stage(Transfer& transfer) {
+    transfer.staged = staging.take(transfer.bytes);
+    return reinterpret_cast<std::byte*>(transfer.staged.span().data());
+  }
+
+  std::optional<Received> wait_for(backend::Device& device, Request request, double limit_s) {
     Transfer& transfer = find(request);
     MPI_Status status;
     if (!finish(transfer, limit_s, status)) return std::nullopt;
+    Received received{transfer.peer, transfer.bytes};
+    if (!transfer.sending) {
+      MPI_Count bytes = 0;
+      check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+      received = {status.MPI_SOURCE, static_cast<std::size_t>(bytes)};
+      if (transfer.destination != nullptr)
+        device.transfer(std::as_bytes(transfer.staged.span()).first(received.bytes),
+                        std::span(transfer.destination, received.bytes));
+    }
     release(transfer);
-    if (transfer.sending) return Received{transfer.peer, transfer.bytes};
-    MPI_Count bytes = 0;
-    check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
-    return Received{status.MPI_SOURCE, static_cast<std::size_t>(bytes)};
+    return received;
   }
 };
 
@@ -256,27 +273,36 @@ double MpiCommunicator::now_s() { return seconds_since(state_->start); }
 Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
   Transfer transfer{.sending = true, .peer = to, .tag = tag, .bytes = data.size()};
   state_->refuse_if_gone(to, transfer);
+  if (device().is_apart(data.data())) {
+    const std::span<std::byte> staged(state_->stage(transfer), data.size());
+    device().transfer(data, staged);
+    data = staged;
+  }
   const Extent extent(data.size());
   const int code = MPI_Isend(data.data(), extent.count(), extent.type(), to, tag, state_->comm, &transfer.handle);
   if (code != MPI_SUCCESS) throw_mpi_failure(state_->rank, transfer.text(), code);
-  return state_->keep(transfer);
+  return state_->keep(std::move(transfer));
 }
 
 Request MpiCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
   Transfer transfer{.sending = false, .peer = from, .tag = tag, .bytes = data.size()};
+  if (device().is_apart(data.data())) {
+    transfer.destination = data.data();
+    data = {state_->stage(transfer), data.size()};
+  }
   const Extent extent(data.size());
   const int source = from == any_source ? MPI_ANY_SOURCE : from;
   const int code = MPI_Irecv(data.data(), extent.count(), extent.type(), source, tag, state_->comm, &transfer.handle);
   if (code != MPI_SUCCESS) throw_mpi_failure(state_->rank, transfer.text(), code);
-  return state_->keep(transfer);
+  return state_->keep(std::move(transfer));
 }
 
 Received MpiCommunicator::wait(Request request) {
-  return *state_->wait_for(request, std::numeric_limits<double>::infinity());
+  return *state_->wait_for(device(), request, std::numeric_limits<double>::infinity());
 }
 
 std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_s) {
-  return state_->wait_for(request, limit_s);
+  return state_->wait_for(device(), request, limit_s);
 }
 
 bool MpiCommunicator::is_gone(int peer) { return state_->peers->is_gone(peer); }
@@ -284,6 +310,7 @@ void MpiCommunicator::take_for_gone(int peer) { state_->peers->take_for_gone(pee
 bool MpiCommunicator::somebody_is_gone() { return state_->peers->somebody_is_gone(); }
 
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::size_t counters) {
+  expect_reachable_windows(device());
   const MpiWindow::Place place{state_->comm,    state_->rank,        state_->size,
                                state_->stall_s, state_->abandonment, state_->peers};
   return std::make_unique<MpiWindow>(place, floats, counters);
@@ -297,10 +324,21 @@ bool MpiCommunicator::allows_threads() const {
 
 void MpiCommunicator::abandon(const std::string& reason) { state_->abandonment->declare(reason); }
 
-void MpiCommunicator::add(std::span<const float> from, std::span<float> to) { device().add(from, to); }
+void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
+  device().add(from, to);
+  device().finish();
+}
 
 void MpiCommunicator::library_allreduce(std::span<float> data) {
   constexpr std::size_t most = std::size_t{1} << 30;  // counts are int
+  if (device().is_apart(data.data())) {
+    core::Arena staged = state_->staging.take(data.size_bytes());
+    const std::span<float> host = staged.span().first(data.size());
+    device().transfer(std::span<const float>(data), host);
+    library_allreduce(host);
+    device().transfer(std::span<const float>(host), data);
+    return state_->staging.give_back(std::move(staged));
+  }
   while (!data.empty()) {
     const auto part = data.first(std::min(data.size(), most));
     state_->check(MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size()), MPI_FLOAT, MPI_SUM, state_->comm),

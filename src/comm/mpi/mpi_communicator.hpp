@@ -11,7 +11,7 @@ namespace paragrad::comm {
 /// The ranks of an MPI program as workers, over a duplicate of MPI_COMM_WORLD: no message of another part of the program can
 /// be mistaken for one of ours. Needs a living MpiSession; constructing and destroying it is collective.
 ///
-/// Wall-clock time. Device memory must be memory that MPI can read (host memory, or a CUDA-aware MPI).
+/// Wall-clock time. Messages in memory that the host cannot reach travel through buffers of the host's.
 /// A wait polls, first without pause, then giving up its core, then with short sleeps, so that more ranks than cores get on.
 ///
 /// stall_s  a wait that lasts longer throws Failure: "worker 1 has waited 300 s for …". Longer than any computation between

@@ -117,6 +117,8 @@ bool ServerStrategy::choose_windows(comm::Worker& everyone) {
     verdict.text = "the servers of this strategy let fetches wait, which one-sided windows cannot";
   else if (!everyone.device().computes())
     verdict.text = "a run without arithmetic has nothing in its windows";
+  else if (!everyone.device().is_host())
+    verdict.text = "one-sided windows need memory that the host can reach";
   else
     verdict = comm::check_windows(everyone);
   const bool wanted = options_.transport == "windows";

@@ -1,0 +1,356 @@
+// Every kernel of a device against the reference's, whatever memory the device has: what it reads is random, what it writes
+// is poisoned before, and all of it is compared.
+#include <functional>
+
+#include "backend/device_array.hpp"
+#include "catch.hpp"
+#include "core/format.hpp"
+#include "tests/backend/support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::backend;
+using namespace paragrad::backend::testing;
+
+namespace {
+
+/// Memory for the arrays of one case, with the same content on every device.
+class Desk {
+ public:
+  explicit Desk(Device& device) : device_(device), memory_(device.allocate(size)) {}
+
+  std::span<float> in(std::size_t count, float scale = 1) {
+    auto numbers = random_numbers(count, ++streams_);
+    for (float& number : numbers) number *= scale;
+    return put(numbers);
+  }
+  std::span<float> out(std::size_t count) { return put(poisoned(count)); }
+  std::span<float> positive(std::size_t count) {
+    auto numbers = random_numbers(count, ++streams_);
+    for (float& number : numbers) number = 0.5f + 0.49f * number;
+    return put(numbers);
+  }
+  std::span<std::byte> bytes_out(std::size_t bytes) { return std::as_writable_bytes(out((bytes + 3) / 4)).first(bytes); }
+  LossSum* sum() {
+    sums_ = DeviceArray<LossSum>(device_, 1);
+    return sums_.data();
+  }
+  std::span<const std::int32_t> labels(const std::vector<std::int32_t>& values) {
+    labels_ = on_device(device_, std::span(values));
+    return labels_.span();
+  }
+  std::span<const std::uint32_t> rows(std::size_t count) {
+    std::vector<std::uint32_t> values;
+    for (std::size_t i = 0; i < count; ++i) values.push_back(static_cast<std::uint32_t>(7 * i + 3));
+    rows_ = on_device(device_, std::span<const std::uint32_t>(values));
+    return rows_.span();
+  }
+
+  /// All arrays, and a sum if there is one.
+  std::vector<float> read() {
+    std::vector<float> all(used_);
+    device_.transfer(std::span<const float>(memory_.span().first(used_)), std::span(all));
+    if (sums_.size() == 0) return all;
+    const LossSum sum = value_at(device_, sums_.data());
+    for (const double value : {sum.loss, static_cast<double>(sum.errors), sum.free_energy})
+      all.push_back(static_cast<float>(value));
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t size = 1'000'000;
+
+  std::span<float> put(const std::vector<float>& values) {
+    const std::span<float> place = memory_.span().subspan(used_, values.size());
+    used_ += values.size();
+    device_.transfer(std::span<const float>(values), place);
+    return place;
+  }
+
+  Device& device_;
+  core::Arena memory_;
+  std::size_t used_ = 0;
+  std::uint32_t streams_ = 0;
+  DeviceArray<LossSum> sums_;
+  DeviceArray<std::int32_t> labels_;
+  DeviceArray<std::uint32_t> rows_;
+};
+
+/// ‖a - b‖/‖b‖; infinite where one is no number and the other is, or they differ in length.
+double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (a.size() != b.size()) return infinite;
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) != std::isnan(b[i])) return infinite;
+    if (std::isnan(a[i])) continue;
+    difference += std::pow(double{a[i]} - double{b[i]}, 2);
+    norm += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(difference / (norm + 1e-30));
+}
+
+struct Case {
+  std::string name;
+  std::function<void(Device&, Desk&)> run;
+  double tolerance = 1e-5;
+};
+
+using enum Activation;
+using enum Transpose;
+
+void add_products(std::vector<Case>& cases, std::size_t batch, std::size_t in, std::size_t out) {
+  const std::string size = core::format(" {}x{}x{}", batch, in, out);
+  const auto add = [&](const std::string& name, std::function<void(Device&, Desk&)> run) {
+    cases.push_back({name + size, std::move(run)});
+  };
+  for (const auto ta : {no, yes})
+    for (const auto tb : {no, yes})
+      for (const float keep : {0.f, 0.9f})
+        add("gemm", [=](Device& device, Desk& desk) {
+          const auto a = desk.in(batch * in), b = desk.in(in * out);
+          device.gemm(ta, tb, batch, out, in, a, b, keep, keep == 0 ? desk.out(batch * out) : desk.in(batch * out));
+        });
+  for (const auto f : {identity, sigmoid, tanh, relu}) {
+    add("affine_forward", [=](Device& device, Desk& desk) {
+      const auto x = desk.in(batch * in), w = desk.in(in * out), bias = desk.in(out);
+      device.affine_forward(batch, in, out, x, w, bias, f, desk.out(batch * out));
+    });
+    add("affine_reverse", [=](Device& device, Desk& desk) {
+      const auto y = desk.in(batch * out), w = desk.in(in * out), bias = desk.in(in);
+      device.affine_reverse(batch, in, out, y, w, bias, f, desk.out(batch * in));
+    });
+    add("affine_backward_input", [=](Device& device, Desk& desk) {
+      const auto dz = desk.in(batch * out), w = desk.in(in * out), x = desk.positive(batch * in);
+      device.affine_backward_input(batch, in, out, dz, w, x, f, desk.out(batch * in));
+    });
+  }
+  for (const float keep : {0.f, 0.9f}) {
+    add("affine_backward_weights", [=](Device& device, Desk& desk) {
+      const auto x = desk.in(batch * in), dz = desk.in(batch * out);
+      const std::size_t first = in / 3, rows = in - first;
+      device.affine_backward_weights(batch, in, out, first, rows, x, dz, keep,
+                                     keep == 0 ? desk.out(rows * out) : desk.in(rows * out));
+    });
+    add("affine_descend", [=](Device& device, Desk& desk) {
+      const auto x = desk.in(batch * in), dz = desk.in(batch * out);
+      const auto d = keep == 0 ? desk.out(in * out) : desk.in(in * out);
+      device.affine_descend(batch, in, out, x, dz, keep, 0.1f, 0.01f, d, desk.in(in * out));
+    });
+    add("bias_gradient", [=](Device& device, Desk& desk) {
+      const auto dz = desk.in(batch * out);
+      device.bias_gradient(batch, out, dz, keep, keep == 0 ? desk.out(out) : desk.in(out));
+    });
+  }
+}
+
+void add_losses(std::vector<Case>& cases, std::size_t batch, std::size_t classes) {
+  const std::string size = core::format(" {}x{}", batch, classes);
+  auto labels = random_labels(batch, classes);
+  labels[batch / 2] = -1;
+  cases.push_back({"softmax_cross_entropy" + size, [=](Device& device, Desk& desk) {
+                     device.softmax_cross_entropy(batch, classes, desk.labels(labels), desk.in(batch * classes, 8),
+                                                  desk.sum());
+                   }});
+  cases.push_back({"squared_error" + size, [=](Device& device, Desk& desk) {
+                     device.squared_error(batch, classes, desk.labels(labels), desk.in(batch * classes), desk.sum());
+                   }});
+}
+
+void add_lstm(std::vector<Case>& cases, const LstmShape& shape) {
+  const std::vector<std::uint32_t> active{5, 5, 4, 2, 2, 1};
+  constexpr std::size_t frames = 19;
+  cases.push_back(
+      {core::format("lstm {}x({}+{})", shape.directions, shape.cells, shape.outputs), [=](Device& device, Desk& desk) {
+         const auto recurrent = desk.in(shape.recurrent_size(), 0.5f), peepholes = desk.in(shape.peephole_size()),
+                    projection = desk.in(shape.projection_size(), 0.5f);
+         const LstmWeights weights{recurrent, peepholes, projection};
+         const auto gates = desk.in(frames * shape.gate_width()), cells = desk.out(frames * shape.cell_width()),
+                    hidden = desk.out(frames * shape.hidden_width());
+         const LstmMemory memory{gates, cells, hidden};
+         const auto y = desk.out(frames * shape.output_width());
+         device.lstm_forward(shape, active, weights, memory, y);
+         const auto dy = desk.in(frames * shape.output_width());
+         device.lstm_backward(shape, active, weights, memory, dy);
+         const LstmGradients gradients{desk.in(shape.recurrent_size()), desk.in(shape.peephole_size()),
+                                       desk.in(shape.projection_size())};
+         device.lstm_gradient(shape, active, y, memory, dy, 0.9f, gradients);
+       }});
+}
+
+void add_streams(std::vector<Case>& cases, std::size_t n) {
+  const auto add = [&](const std::string& name, std::function<void(Device&, Desk&)> run) {
+    cases.push_back({core::format("{} {}", name, n), std::move(run)});
+  };
+  for (const auto f : {identity, sigmoid, tanh, relu})
+    add("activation_backward", [=](Device& device, Desk& desk) {
+      const auto y = desk.in(n);
+      device.activation_backward(f, y, desk.in(n));
+    });
+  add("fill", [=](Device& device, Desk& desk) { device.fill(3, desk.out(n)); });
+  add("copy", [=](Device& device, Desk& desk) {
+    const auto from = desk.in(n);
+    device.copy(from, desk.out(n));
+  });
+  add("scale", [=](Device& device, Desk& desk) { device.scale(-0.3f, desk.in(n)); });
+  add("add", [=](Device& device, Desk& desk) {
+    const auto from = desk.in(n);
+    device.add(from, desk.in(n));
+  });
+  add("clamp", [=](Device& device, Desk& desk) { device.clamp(0.4f, desk.in(n)); });
+  for (const float decay : {0.f, 0.1f}) {
+    add("descend", [=](Device& device, Desk& desk) {
+      const auto d = desk.in(n);
+      device.descend(0.1f, decay, d, desk.in(n));
+    });
+    for (const bool nesterov : {false, true})
+      add("momentum_update", [=](Device& device, Desk& desk) {
+        const auto g = desk.in(n), v = desk.in(n);
+        device.momentum_update(0.1f, 0.9f, nesterov, decay, g, v, desk.in(n));
+      });
+  }
+  add("adam_update", [=](Device& device, Desk& desk) {
+    const auto g = desk.in(n), m = desk.in(n), v = desk.positive(n);
+    device.adam_update({.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .unbias = 1.5, .epsilon = 1e-8, .decay = 0.01}, g, m, v,
+                       desk.in(n));
+  });
+  add("block_filter", [=](Device& device, Desk& desk) {
+    const auto average = desk.in(n), w = desk.in(n);
+    device.block_filter(0.9f, 1.1f, 0.8f, 0.9f, average, w, desk.in(n));
+  });
+  add("look_ahead", [=](Device& device, Desk& desk) {
+    const auto w = desk.in(n), delta = desk.in(n);
+    device.look_ahead(0.9f, w, delta, desk.out(n));
+  });
+  for (const bool of_squares : {false, true})
+    add("moment_filter", [=](Device& device, Desk& desk) {
+      const auto moment = desk.in(n);
+      device.moment_filter(0.9, 0.8, of_squares, moment, desk.in(n));
+    });
+  add("sums", [=](Device& device, Desk& desk) {
+    const auto a = desk.in(n, 3), b = desk.in(n);
+    LossSum* const sum = desk.sum();
+    device.add_squared_norm(0.5, a, &sum->loss);
+    device.add_squared_distance(2, a, b, &sum->loss);
+    device.add_softplus_sum(1, a, &sum->loss);
+    device.add_dot(-1, a, b, &sum->free_energy);
+  });
+  for (const std::size_t keep : {std::size_t{0}, n / 7, n})
+    for (const bool remember : {false, true})
+      add("select_largest and scatter_add", [=](Device& device, Desk& desk) {
+        const auto x = desk.in(n), residual = desk.in(remember ? n : 0);
+        const auto packed = desk.bytes_out(8 * keep);
+        device.select_largest(keep, x, residual, packed);
+        device.scatter_add(packed, 1, desk.in(n));
+        device.scatter_add(packed, 0, desk.out(n));
+      });
+}
+
+void add_matrices(std::vector<Case>& cases, std::size_t rows, std::size_t columns) {
+  const auto add = [&](const std::string& name, std::function<void(Device&, Desk&)> run, double tolerance = 1e-5) {
+    cases.push_back({core::format("{} {}x{}", name, rows, columns), std::move(run), tolerance});
+  };
+  add("limit_row_norms", [=](Device& device, Desk& desk) {
+    device.limit_row_norms(rows, columns, 0.5f * std::sqrt(static_cast<float>(columns)), desk.in(rows * columns));
+  });
+  add("copy_columns", [=](Device& device, Desk& desk) {
+    const auto from = desk.in((rows - 1) * (columns + 3) + columns), to = desk.in((rows - 1) * (columns + 5) + columns);
+    device.copy_columns(rows, columns, columns + 3, from, columns + 5, to);
+  });
+  for (const Code code : {Code::bits1, Code::bits2, Code::bits4, Code::bits8, Code::bits16, Code::fp16, Code::bf16})
+    for (const bool remember : {false, true})
+      for (const bool at_mean : {false, true}) {
+        if (at_mean && code != Code::bits1) continue;
+        add(core::format("quantise in code {}", static_cast<int>(code)), [=](Device& device, Desk& desk) {
+          const Quantiser quantiser{code, at_mean};
+          const auto x = desk.in(rows * columns), residual = desk.in(remember ? rows * columns : 0);
+          const auto packed = desk.bytes_out(quantiser.packed_bytes(rows, columns));
+          device.quantise(quantiser, rows, columns, x, residual, packed);
+          device.dequantise(quantiser, rows, columns, packed, 0, desk.out(rows * columns));
+          device.dequantise(quantiser, rows, columns, packed, 1, desk.in(rows * columns));
+        });
+      }
+  add(
+      "orthonormalise",
+      [=](Device& device, Desk& desk) {
+        const std::size_t rank = std::min<std::size_t>(rows, 4);
+        device.orthonormalise(rows, rank, desk.in(rows * rank));
+      },
+      1e-4);
+  add("samples", [=](Device& device, Desk& desk) {
+    const core::RandomStream random(5, core::Purpose::generator, 2);
+    const auto chosen = desk.rows(rows);
+    const auto p = desk.positive(rows * columns);
+    device.sample_bernoulli(random, chosen, columns, p, desk.out(rows * columns));
+    device.sample_normal(random, chosen, columns, p, desk.out(rows * columns));
+  });
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const auto& [batch, in, out] : {std::array{1u, 3u, 2u}, {5u, 17u, 33u}, {64u, 130u, 65u}})
+    add_products(cases, batch, in, out);
+  for (const auto& [batch, classes] : {std::pair(1u, 2u), {7u, 10u}, {33u, 1001u}}) add_losses(cases, batch, classes);
+  for (const std::size_t directions : {1u, 2u})
+    for (const bool projected : {false, true})
+      add_lstm(cases, {.cells = 7,
+                       .outputs = projected ? 3u : 7u,
+                       .directions = directions,
+                       .peepholes = projected,
+                       .projected = projected});
+  cases.push_back({"ctc", [](Device& device, Desk& desk) {
+                     const std::vector<std::uint32_t> active{3, 3, 2, 2, 1};
+                     const auto labels = desk.labels({0, 2, 1, 1, 2, -1, 0, -1, -1, -1, -1});
+                     device.ctc(4, active, labels, desk.in(11 * 4, 3), desk.sum());
+                   }});
+  for (const std::size_t n : {1u, 31u, 1025u, 70'001u}) add_streams(cases, n);
+  for (const auto& [rows, columns] : {std::pair(1u, 1u), {33u, 5u}, {257u, 40u}}) add_matrices(cases, rows, columns);
+  return cases;
+}
+
+}  // namespace
+
+TEST_CASE("every kernel gives what the reference gives, in memory of its device", "[backend]") {
+  const std::string name = GENERATE("cpu", "apart");
+  const auto reference = make_device("reference"), device = make_device(name);
+  double worst = 0;
+  for (const Case& each : all_cases()) {
+    Desk mine(*device), expected(*reference);
+    each.run(*device, mine);
+    each.run(*reference, expected);
+    const double distance = relative_distance(mine.read(), expected.read());
+    CAPTURE(name, each.name);
+    CHECK(distance < each.tolerance);
+    worst = std::max(worst, distance);
+  }
+  CHECK(worst > 0);  // or nothing was compared
+}
+
+TEST_CASE("the device apart computes what cpu computes, bit for bit", "[backend]") {
+  const auto cpu = make_device("cpu"), apart = make_device("apart");
+  for (const Case& each : all_cases()) {
+    Desk mine(*apart), expected(*cpu);
+    each.run(*apart, mine);
+    each.run(*cpu, expected);
+    CAPTURE(each.name);
+    CHECK(same_bits(mine.read(), expected.read()));
+  }
+}
+
+TEST_CASE("the device apart does nothing before somebody waits for it", "[backend]") {
+  const auto device = make_device("apart");
+  core::Arena memory = device->allocate(2);
+  device->fill(1, memory.span());
+  const auto real = reinterpret_cast<std::uintptr_t>(memory.span().data()) & ~(std::uintptr_t{1} << 61);
+  const auto* there = reinterpret_cast<const volatile float*>(real);
+  CHECK(there[0] == 0);
+  device->finish();
+  CHECK(there[0] == 1);
+  CHECK(device->squared_norm(memory.span()) == 2);
+}
+
+TEST_CASE("a kernel of the device apart refuses memory of the host", "[backend]") {
+  const auto device = make_device("apart");
+  std::vector<float> mine(3);
+  device->fill(1, mine);
+  CHECK_THROWS_AS(device->finish(), std::logic_error);
+}
