@@ -14,7 +14,7 @@ export FSDD_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test demo bench calibrate-check experiments clean
+.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -50,6 +50,13 @@ bench: build ## measure training, allreduce and emulation on this machine
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; $(BUILD)/tests/bench/$$name || exit 1; }; done
 	@for name in $(MPI_BENCHES); do \
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; mpiexec -n 2 $(BUILD)/tests/bench/$$name || exit 1; }; done
+
+gpu-bundle: ## what gpu-check runs, with its libraries, for a machine that lacks them
+	@src/setup/gpu_bundle.sh
+
+gpu-check: ## on a machine with a GPU: every CUDA test and figure, in gpu-report.json (from gpu-bundle.tar.gz, if that is there)
+	@if [ -f gpu-bundle.tar.gz ]; then tar -xzf gpu-bundle.tar.gz; else $(MAKE) --no-print-directory build; fi
+	@python3 tests/gpu/check.py --programs $(if $(wildcard gpu-bundle.tar.gz),gpu-bundle,$(BUILD)) --report gpu-report.json
 
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict trainings, run them, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"

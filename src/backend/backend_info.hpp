@@ -8,6 +8,7 @@ namespace paragrad::backend {
 /// One line of backend/catalogue.def.
 struct DeviceEntry {
   std::string name;
+  std::string parameters;  ///< what may stand behind a colon
   std::string description;
 };
 

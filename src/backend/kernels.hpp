@@ -231,7 +231,8 @@ class Device {
   /// residual: u = x, and what is not kept is forgotten. packed has 8·keep bytes.
   void select_largest(std::size_t keep, std::span<const float> x, std::span<float> residual, std::span<std::byte> packed);
 
-  /// x = keep·x, keep being 0 (x is not looked at) or 1; then x[index] += value for each pair of packed, in their order.
+  /// x = keep·x, keep being 0 (x is not looked at) or 1; then x[index] += value for each pair of packed. Their indices
+  /// ascend, as select_largest writes them: none stands there twice, so the pairs may be added all at once.
   void scatter_add(std::span<const std::byte> packed, float keep, std::span<float> x);
 
   /// Makes the columns of a matrix [rows][rank] orthonormal, in place: modified Gram-Schmidt, each column freed twice of

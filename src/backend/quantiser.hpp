@@ -36,8 +36,27 @@ struct Quantiser {
   bool operator==(const Quantiser&) const = default;
 };
 
-std::size_t bits_of(Code code);       ///< per element
-std::size_t header_bytes(Code code);  ///< per column
+/// Of a code, per element.
+constexpr std::size_t bits_of(Code code) {
+  switch (code) {
+    case Code::bits1:
+      return 1;
+    case Code::bits2:
+      return 2;
+    case Code::bits4:
+      return 4;
+    case Code::bits8:
+      return 8;
+    case Code::bits16:
+    case Code::fp16:
+    case Code::bf16:
+      break;
+  }
+  return 16;
+}
+
+/// Per column.
+constexpr std::size_t header_bytes(Code code) { return code == Code::fp16 || code == Code::bf16 ? 0 : 4; }
 
 /// Largest |q| of bits2 … bits16.
 constexpr int largest_multiple(std::size_t bits) { return (1 << (bits - 1)) - 1; }

@@ -27,8 +27,8 @@ class Worker {
   int size() const { return comm_.size(); }
 
   /// Runs `task`, which computes and never communicates, and returns when the device has finished. Under MPI that is all; an
-  /// emulated worker's task runs beside those
-  /// of the others on the host's cores while its clock advances by the work that the device counted.
+  /// emulated worker's task runs beside those of the others on the host's cores while its clock advances by the work that
+  /// the device counted.
   ///
   /// expected: a lower bound of that work. The simulator lets other workers go on up to the virtual time it implies, so a
   /// good bound (most tasks know it exactly) is what makes emulated workers run concurrently. More than the task's true work

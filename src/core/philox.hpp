@@ -54,10 +54,10 @@ class RandomStream {
         purpose_(static_cast<std::uint32_t>(purpose)),
         step_(step) {}
 
-  std::array<std::uint32_t, 4> words(std::uint64_t index) const { return philox4x32(counter(index), key_); }
+  constexpr std::array<std::uint32_t, 4> words(std::uint64_t index) const { return philox4x32(counter(index), key_); }
 
   // What words() feeds the generator with, for those who compute many at once.
-  std::array<std::uint32_t, 4> counter(std::uint64_t index) const {
+  constexpr std::array<std::uint32_t, 4> counter(std::uint64_t index) const {
     return {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), purpose_, step_};
   }
   std::array<std::uint32_t, 2> key() const { return key_; }

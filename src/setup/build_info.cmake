@@ -28,8 +28,11 @@ endif()
 
 set(build_info ${CMAKE_BINARY_DIR}/build_info.cpp)
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
-get_directory_property(options COMPILE_OPTIONS)
-string(REPLACE ";" " " options "${CMAKE_CXX_FLAGS_${build_type}} ${options}")
+set(sanitizers)
+if(PARAGRAD_SANITIZE)
+  set(sanitizers -fsanitize=${PARAGRAD_SANITIZE})
+endif()
+string(REPLACE ";" " " options "${CMAKE_CXX_FLAGS_${build_type}} ${PARAGRAD_OPTIONS} ${sanitizers}")
 add_custom_target(paragrad_build_info BYPRODUCTS ${build_info}
   COMMAND ${CMAKE_COMMAND} -D OUT=${build_info} -D SOURCE=${CMAKE_SOURCE_DIR} -D VERSION=${PROJECT_VERSION}
           "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DFLAGS=${options}"

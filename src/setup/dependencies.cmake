@@ -32,6 +32,29 @@ if(PARAGRAD_MPI)
   endif()
 endif()
 
+# The device cuda. GPUs of other generations: -D CMAKE_CUDA_ARCHITECTURES=…
+set(PARAGRAD_HAS_CUDA OFF)
+if(PARAGRAD_CUDA AND NOT PARAGRAD_SANITIZE)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 90)
+    endif()
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know it of nvcc
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    endif()
+    set(CMAKE_CUDA_STANDARD 20)
+    # As for the host's compiler, multiplications and additions are rounded apart.
+    string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr --fmad=false -Xcompiler=-Wall,-Wextra")
+    set(PARAGRAD_HAS_CUDA ON)
+  else()
+    message(STATUS "CUDA toolkit not found: paragrad is built without the device cuda")
+  endif()
+endif()
+
 # Voices that generate speech; without them the command says what to install.
 set(PARAGRAD_HAS_FLITE ON)
 find_path(PARAGRAD_FLITE_INCLUDE flite/flite.h)

@@ -2,9 +2,13 @@
 """What a GPU asks of the program: on the device `apart`, whose memory the host cannot reach and which computes only when
 waited for, every training ends in the weights of the device `cpu`, in both worlds."""
 
+import shutil
+import subprocess
+import sys
 import unittest
+from pathlib import Path
 
-from paragrad_cli import PLATFORM, CliTest, run, weights
+from paragrad_cli import PLATFORM, PROGRAM, ROOT, CliTest, run, weights
 
 SERVER = ["--servers", "1", "--optimiser", "sgd", "--momentum", "0"]
 TRAININGS = {  # by strategy, and what is asked of it
@@ -74,6 +78,20 @@ class Apart(CliTest):
         options = ["--strategy", "async_sgd", *SERVER, "--server-transport", "windows", "--device", "apart"]
         self.assert_refused(self.simulate(2, *options), "windows", "--server-transport messages")
         weights(self.simulate(2, *options[:-4], "--server-transport", "auto", "--device", "apart"))
+
+
+@unittest.skipIf(shutil.which("nvidia-smi"), "there may be a GPU")
+class WithoutGpu(CliTest):
+    def test_a_machine_without_a_gpu_says_so_in_one_sentence(self):
+        for device in ("cuda", "cuda:tf32"):
+            self.assert_refused(self.simulate(1, "--device", device), "device 'cuda'", "choose the device cpu")
+
+    def test_gpu_check_says_so_too_and_writes_no_report(self):
+        report = self.folder / "gpu-report.json"
+        done = subprocess.run([sys.executable, ROOT / "tests/gpu/check.py", "--programs", Path(PROGRAM).parent, "--report", report],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assert_refused(done, "gpu-check", "choose the device cpu")
+        self.assertFalse(report.exists())
 
 
 if __name__ == "__main__":

@@ -212,7 +212,7 @@ class Mistakes(CliTest):
             (["--io", "mmap"], ["'mmap'", "prefetch"]),
             (["--device-rate", "-3"], ["--device-rate"]),
             (["--max-steps", "1"], ["--max-steps", "--device meta"]),
-            (["--device", "cuda"], ["cuda"]),
+            (["--device", "cpu:tf32"], ["cpu takes no parameter"]),
             (["--learning-rate-per", "day"], ["day"]),
             (["--sweeps", "0"], ["sweeps"]),
             (["--learning-rate", "0"], ["learning rate 0"]),

@@ -4,7 +4,9 @@
 
 #include "backend/device_array.hpp"
 #include "catch.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
+#include "tests/backend/host_grid.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad;
@@ -310,8 +312,8 @@ std::vector<Case> all_cases() {
 }  // namespace
 
 TEST_CASE("every kernel gives what the reference gives, in memory of its device", "[backend]") {
-  const std::string name = GENERATE("cpu", "apart");
-  const auto reference = make_device("reference"), device = make_device(name);
+  const std::string name = GENERATE("cpu", "apart", "host grid");
+  const auto reference = make_device("reference"), device = any_device(name);
   double worst = 0;
   for (const Case& each : all_cases()) {
     Desk mine(*device), expected(*reference);
@@ -325,12 +327,46 @@ TEST_CASE("every kernel gives what the reference gives, in memory of its device"
   CHECK(worst > 0);  // or nothing was compared
 }
 
+TEST_CASE("every kernel of the GPU gives what the reference gives, at any precision of products", "[gpu]") {
+  const auto reference = make_device("reference");
+  for (const auto& [name, of_products] : {std::pair("cuda", 1e-5), {"cuda:tf32", 2e-3}, {"cuda:bf16", 1e-2}}) {
+    std::unique_ptr<Device> device;
+    try {
+      device = make_device(name);
+    } catch (const core::ConfigError& error) {
+      WARN(error.what());  // and nothing is claimed: tests/gpu/check.py runs where there is a GPU
+      return;
+    }
+    for (const Case& each : all_cases()) {
+      Desk mine(*device), expected(*reference), again(*device);
+      each.run(*device, mine);
+      each.run(*reference, expected);
+      each.run(*device, again);
+      CAPTURE(name, each.name);
+      const auto found = mine.read();
+      CHECK(relative_distance(found, expected.read()) < std::max(each.tolerance, of_products));
+      CHECK(same_bits(found, again.read()));
+    }
+  }
+}
+
 TEST_CASE("the device apart computes what cpu computes, bit for bit", "[backend]") {
   const auto cpu = make_device("cpu"), apart = make_device("apart");
   for (const Case& each : all_cases()) {
     Desk mine(*apart), expected(*cpu);
     each.run(*apart, mine);
     each.run(*cpu, expected);
+    CAPTURE(each.name);
+    CHECK(same_bits(mine.read(), expected.read()));
+  }
+}
+
+TEST_CASE("a grid's kernels give the same bits in whatever order blocks and threads go", "[backend]") {
+  const auto forwards = any_device("host grid"), backwards = any_device("host grid backwards");
+  for (const Case& each : all_cases()) {
+    Desk mine(*backwards), expected(*forwards);
+    each.run(*backwards, mine);
+    each.run(*forwards, expected);
     CAPTURE(each.name);
     CHECK(same_bits(mine.read(), expected.read()));
   }

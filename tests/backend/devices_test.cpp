@@ -188,12 +188,12 @@ TEST_CASE("devices allocate zeros", "[backend]") {
 TEST_CASE("an unknown device is refused with the known ones named", "[backend]") {
   REQUIRE_THROWS_AS(make_device("gpu"), core::ConfigError);
   REQUIRE_THROWS_WITH(make_device("gpu"),
-                      contains_text("device 'gpu'") && contains_text("reference, cpu, cuda, apart, meta"));
+                      contains_text("device 'gpu'") && contains_text("reference, cpu, cuda[:tf32|bf16], apart, meta"));
   REQUIRE_THROWS_AS(make_device(""), core::ConfigError);
 }
 
 TEST_CASE("every name of the catalogue makes the device of that name or says that it is not built", "[backend]") {
-  for (const auto& [name, description] : device_catalogue()) {
+  for (const auto& [name, parameters, description] : device_catalogue()) {
     CHECK_FALSE(description.empty());
     try {
       const auto device = make_device(name);

@@ -29,13 +29,13 @@ double update_s(backend::Device& device, const rbm::Options& options, double sec
   core::Arena parameters = device.allocate(shape.parameter_count()), velocity = device.allocate(shape.parameter_count());
   core::Arena v = device.allocate(batch * shape.visible);
   rbm::initialise(shape, 0.01, core::RandomStream(1, core::Purpose::initial_weights), parameters.span());
-  bench::randomise(v.span(), 3);
+  bench::randomise(device, v.span(), 3);
   for (float& value : v.span()) value = std::max(0.f, value);
   std::vector<std::uint32_t> rows(batch);
   for (std::size_t i = 0; i < batch; ++i) rows[i] = static_cast<std::uint32_t>(i);
   rbm::Draws draws;
   backend::DeviceArray<backend::LossSum> error(device, 1);
-  return bench::best_step_s(seconds, [&] {
+  return bench::best_step_s(device, seconds, [&] {
     ++draws.sweep;
     machine.contrast(parameters.span(), v.span(), rows, draws, error.data());
     const nn::GradientSink::Descent descent{0.001f / batch, 0, parameters.span()};

@@ -1,10 +1,11 @@
-// Throughput of training on one core of the device cpu, as a fraction of the rate of large matrix products (OpenBLAS)
-// measured in the same run. Counted are needed multiplications only: 2 flops per weight and sample forward, 2 for its
-// gradient, 2 for the gradient of its input except in the first layer. Frames of recurrent layers count as samples, their
-// weights of the step before like all others; minibatches there are 16 chunks of 106 frames (21-64+21). What is timed is the
-// training loop's own step (train::NetworkLearner: forward, loss, backward, momentum update), without reading data.
+// Throughput of training on one core of the device cpu, or on a GPU, as a fraction of the rate of large matrix products
+// (OpenBLAS, or cuBLAS at the same precision) measured in the same run. Counted are needed multiplications only: 2 flops per
+// weight and sample forward, 2 for its gradient, 2 for the gradient of its input except in the first layer. Frames of
+// recurrent layers count as samples, their weights of the step before like all others; minibatches there are 16 chunks of
+// 106 frames (21-64+21). What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward,
+// momentum update), without reading data.
 //
-//   bench_training [seconds per net]
+//   bench_training [seconds per net [device]]
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "backend/backend_info.hpp"
 #include "backend/device_array.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 #include "tests/bench/throughput.hpp"
 #include "train/network_learner.hpp"
@@ -55,37 +57,51 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
   train::NetworkLearner learner(device, network, options, net.sequences(), false, net.frames());
   learner.initialise(1);
   core::Arena features = device.allocate(net.batch * learner.inputs());
-  bench::randomise(features.span(), 3);
-  std::vector<std::int32_t> labels(net.batch);
-  for (std::size_t s = 0; s < net.batch; ++s) labels[s] = static_cast<std::int32_t>(s % network->layers.back()->outputs());
+  bench::randomise(device, features.span(), 3);
+  std::vector<std::int32_t> said(net.batch);
+  for (std::size_t s = 0; s < net.batch; ++s) said[s] = static_cast<std::int32_t>(s % network->layers.back()->outputs());
+  const auto labels = backend::on_device(device, std::span<const std::int32_t>(said));
   const optim::Step step{0.01f / static_cast<float>(net.batch), 0};
   backend::DeviceArray<backend::LossSum> loss(device, 1);
   const auto train = [&] {
     const data::Batch batch{
-        .features = features.span(), .labels = labels, .active = net.active, .frames_with_loss = net.batch};
+        .features = features.span(), .labels = labels.span(), .active = net.active, .frames_with_loss = net.batch};
     learner.descend(
         net.sequences(), [&](std::size_t) { return batch; }, step, loss.data());
   };
-  return bench::best_step_s(seconds, train);
+  return bench::best_step_s(device, seconds, train);
+}
+
+std::vector<std::uint32_t> chunks(std::uint32_t count) { return std::vector<std::uint32_t>(106, count); }
+
+std::vector<Net> nets_for(const backend::Device& device) {
+  if (device.is_host())
+    return {{"784-512-256-10:sigmoid", 64, 0.80},
+            {"440-5x1024-1000:relu", 256, 0.90},
+            {"40-5xblstm256-1000", 16 * 106, 0.75, chunks(16)}};
+  return {{"440-7x2048-18002:relu", 1024, 0.85},
+          {"40-5xblstm256-9304", 64 * 106, 0, chunks(64)},
+          {"784-512-256-10:relu", 64, 0}};
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2;
-  const std::vector<Net> nets = {{"784-512-256-10:sigmoid", 64, 0.80},
-                                 {"440-5x1024-1000:relu", 256, 0.90},
-                                 {"40-5xblstm256-1000", 16 * 106, 0.75, std::vector<std::uint32_t>(106, 16)}};
-  const auto device = backend::make_device("cpu");
-  fmt::print("{}\n", backend::blas_description());
-  for (const Net& net : nets) {
+  const auto device = backend::make_device(argc > 2 ? argv[2] : "cpu");
+  fmt::print("{}\n", device->is_host() ? backend::blas_description() : std::string(device->name()));
+  for (const Net& net : nets_for(*device)) {
     double sgemm = bench::sgemm_gflops(*device);
     const double step_s = step_s_of(*device, net, seconds);
     sgemm = std::max(sgemm, bench::sgemm_gflops(*device));
     const double samples_per_s = static_cast<double>(net.batch) / step_s;
     const double gflops = 1e-9 * needed_flops(net) * samples_per_s;
-    fmt::print("{}, minibatch {}: {:.0f} samples/s, {:.1f} GF/s, SGEMM {:.1f} GF/s, fraction {:.3f} (target {:.2f})\n",
-               net.model, net.batch, samples_per_s, gflops, sgemm, gflops / sgemm, net.target);
+    fmt::print("{}, minibatch {}: {:.0f} samples/s, {:.1f} GF/s, SGEMM {:.1f} GF/s, fraction {:.3f}", net.model, net.batch,
+               samples_per_s, gflops, sgemm, gflops / sgemm);
+    fmt::print("{}\n", net.target > 0 ? core::format(" (target {:.2f})", net.target) : std::string{});
   }
   return 0;
+} catch (const core::ConfigError& error) {
+  fmt::print(stderr, "bench_training: {}\n", error.what());
+  return 2;
 }

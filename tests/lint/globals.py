@@ -11,8 +11,9 @@ import sys
 CONSTANTS = {
     r"paragrad::core::\(anonymous namespace\)::table\(paragrad::core::Unit\)::\w+",  # names of units
     r"paragrad::backend::cpu::\(anonymous namespace\)::blas\(\)::loaded",            # functions of the loaded OpenBLAS
+    r"paragrad::backend::cuda::cublas\(\)::loaded",                                  # and of cuBLAS
 }
-HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit")
+HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit|__device_stub__|__cudaFatCubinHandle|__fatDeviceText")
 
 
 def writable(library: str) -> list[str]:

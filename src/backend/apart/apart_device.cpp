@@ -278,6 +278,6 @@ class ApartDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_apart() { return std::make_unique<ApartDevice>(); }
+std::unique_ptr<Device> make_apart(std::string_view) { return std::make_unique<ApartDevice>(); }
 
 }  // namespace paragrad::backend

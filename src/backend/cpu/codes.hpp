@@ -9,9 +9,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "backend/code_formulas.hpp"
 #include "backend/cpu/vector.hpp"
 #include "backend/quantiser.hpp"
-#include "backend/reference/quantise.hpp"
 
 /// The codes of backend/quantiser.hpp on registers: made for one column, they encode and decode 32 of its rows at a time.
 namespace paragrad::backend::cpu {
@@ -108,7 +108,7 @@ class TwoLevels {
   explicit TwoLevels(const std::byte* from) {
     std::uint16_t levels[2];
     std::memcpy(levels, from, header);
-    for (std::size_t bit = 0; bit < 2; ++bit) level_[bit] = broadcast(reference::from_bfloat16(levels[bit]));
+    for (std::size_t bit = 0; bit < 2; ++bit) level_[bit] = broadcast(from_bfloat16(levels[bit]));
   }
 
   template <bool remembers>
@@ -131,7 +131,7 @@ class TwoLevels {
     });
     const std::size_t counts[2] = {column.rows - ones, ones};
     std::uint16_t levels[2];
-    for (std::size_t bit = 0; bit < 2; ++bit) levels[bit] = reference::to_bfloat16(quotient(sums[bit], counts[bit]));
+    for (std::size_t bit = 0; bit < 2; ++bit) levels[bit] = to_bfloat16(mean_of_sum(sums[bit], counts[bit]));
     std::memcpy(to, levels, header);
     *this = TwoLevels(to, threshold_);
   }
@@ -153,10 +153,6 @@ class TwoLevels {
  private:
   TwoLevels(const std::byte* from, Vector threshold) : TwoLevels(from) { threshold_ = threshold; }
 
-  static float quotient(double sum, std::size_t count) {
-    return count == 0 ? 0 : static_cast<float>(sum / static_cast<double>(count));
-  }
-
   template <bool remembers>
   static float mean_of(const Column<remembers>& column) {
     double sum = 0;
@@ -168,7 +164,7 @@ class TwoLevels {
       });
       sum += static_cast<double>(sum_of(sums));
     });
-    return quotient(sum, column.rows);
+    return mean_of_sum(sum, column.rows);
   }
 
   static std::uint32_t used(std::size_t count) { return ~std::uint32_t{0} >> (group_rows - count); }

@@ -205,7 +205,7 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> make_cpu(std::string_view) { return std::make_unique<CpuDevice>(); }
 
 std::string blas_description() {
   return core::format("{}; own kernels {}", cpu::openblas_description(), cpu::instruction_set());

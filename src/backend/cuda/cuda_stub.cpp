@@ -3,7 +3,7 @@
 
 namespace paragrad::backend {
 
-std::unique_ptr<Device> make_cuda() {
+std::unique_ptr<Device> make_cuda(std::string_view) {
   throw core::ConfigError("device 'cuda' is not part of this build of paragrad: choose the device cpu");
 }
 

@@ -72,6 +72,6 @@ class MetaDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_meta() { return std::make_unique<MetaDevice>(); }
+std::unique_ptr<Device> make_meta(std::string_view) { return std::make_unique<MetaDevice>(); }
 
 }  // namespace paragrad::backend

@@ -8,48 +8,17 @@
 #include <stdexcept>
 #include <vector>
 
+#include "backend/formulas.hpp"
 #include "backend/kernels.hpp"
+#include "core/anywhere.hpp"
 
 /// The kernels of backend/kernels.hpp as plain loops, over any real type: float is the oracle of the other devices, double
 /// lets tests hold the gradients against differences.
 namespace paragrad::backend::reference {
 
-template <class Real>
-Real activate(Activation f, Real z) {
-  switch (f) {
-    case Activation::sigmoid:
-      return Real(1) / (Real(1) + std::exp(-z));
-    case Activation::tanh:
-      return std::tanh(z);
-    case Activation::relu:
-      return z < 0 ? Real(0) : z;  // NaN stays NaN
-    case Activation::identity:
-      break;
-  }
-  return z;
-}
-
-/// f' as a function of y = f(z).
-template <class Real>
-Real slope(Activation f, Real y) {
-  switch (f) {
-    case Activation::sigmoid:
-      return y * (Real(1) - y);
-    case Activation::tanh:
-      return Real(1) - y * y;
-    case Activation::relu:
-      return y > 0 ? Real(1) : Real(0);
-    case Activation::identity:
-      break;
-  }
-  return Real(1);
-}
-
-/// sum + keep·old; old is not looked at where keep is 0.
-template <class Real>
-Real accumulate(Real sum, Real keep, Real old) {
-  return keep == 0 ? sum : keep * old + sum;
-}
+using formulas::accumulate;
+using formulas::activate;
+using formulas::slope;
 
 template <class Real>
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const Real* a,
@@ -180,7 +149,7 @@ LossSum squared_error(std::size_t batch, std::size_t classes, const std::int32_t
 
 template <class Real>
 void clamp(Real limit, std::size_t count, Real* x) {
-  for (std::size_t i = 0; i < count; ++i) x[i] = x[i] > limit ? limit : x[i] < -limit ? -limit : x[i];
+  for (std::size_t i = 0; i < count; ++i) x[i] = formulas::clamp(limit, x[i]);
 }
 
 template <class Real>
@@ -189,56 +158,34 @@ void limit_row_norms(std::size_t rows, std::size_t columns, Real limit, Real* w)
   for (std::size_t c = 0; c < columns; ++c)
     for (std::size_t r = 0; r < rows; ++r)
       squares[r] += static_cast<double>(w[c * rows + r]) * static_cast<double>(w[c * rows + r]);
-  std::vector<Real> factors(rows, Real(1));
-  for (std::size_t r = 0; r < rows; ++r)
-    if (const double norm = std::sqrt(squares[r]); norm > static_cast<double>(limit))
-      factors[r] = static_cast<Real>(static_cast<double>(limit) / norm);
+  std::vector<Real> factors(rows);
+  for (std::size_t r = 0; r < rows; ++r) factors[r] = formulas::norm_factor(squares[r], limit);
   for (std::size_t c = 0; c < columns; ++c)
     for (std::size_t r = 0; r < rows; ++r) w[c * rows + r] *= factors[r];
 }
 
 template <class Real>
 void descend(Real rate, Real decay, std::size_t count, Real* d, Real* w) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (decay != 0) d[i] += decay * w[i];
-    w[i] -= rate * d[i];
-  }
+  for (std::size_t i = 0; i < count; ++i) formulas::descend(rate, decay, d[i], w[i]);
 }
 
 template <class Real>
 void momentum_update(Real rate, Real momentum, bool nesterov, Real decay, std::size_t count, const Real* g, Real* v,
                      Real* w) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const Real gradient = decay == 0 ? g[i] : g[i] + decay * w[i];
-    v[i] = momentum * v[i] + gradient;
-    w[i] -= rate * (nesterov ? gradient + momentum * v[i] : v[i]);
-  }
+  for (std::size_t i = 0; i < count; ++i) formulas::momentum_update(rate, momentum, nesterov, decay, g[i], v[i], w[i]);
 }
 
 template <class Real>
 void adam_update(const AdamStep& step, std::size_t count, const Real* g, Real* m, Real* v, Real* w) {
-  const auto number = [](double value) { return static_cast<Real>(value); };
-  const Real rate = number(step.rate), unbias = number(step.unbias), epsilon = number(step.epsilon);
-  const Real beta1 = number(step.beta1), gain1 = number(1 - step.beta1);
-  const Real beta2 = number(step.beta2), gain2 = number(1 - step.beta2);
-  const Real scale = number(step.gradient_scale), decay = number(step.decay), shrink = number(step.shrink);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Real d = scale * g[i] + decay * w[i];
-    m[i] = beta1 * m[i] + gain1 * d;
-    v[i] = beta2 * v[i] + gain2 * (d * d);
-    w[i] -= shrink * w[i] + rate * m[i] / (std::sqrt(unbias * v[i]) + epsilon);
-  }
+  const formulas::Adam<Real> adam(step);
+  for (std::size_t i = 0; i < count; ++i) adam.update(g[i], m[i], v[i], w[i]);
 }
 
 template <class Real>
 void block_filter(Real momentum, Real rate, Real ahead_before, Real ahead, std::size_t count, Real* average, Real* w,
                   Real* delta) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const Real base = w[i] + ahead_before * delta[i];
-    delta[i] = momentum * delta[i] + rate * (average[i] - base);
-    w[i] += delta[i];
-    average[i] = w[i] + ahead * delta[i];
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    formulas::block_filter(momentum, rate, ahead_before, ahead, average[i], w[i], delta[i]);
 }
 
 template <class Real>
@@ -248,14 +195,8 @@ void look_ahead(Real ahead, std::size_t count, const Real* w, const Real* delta,
 
 template <class Real>
 void moment_filter(double past, double keep, bool of_squares, std::size_t count, Real* moment, Real* base) {
-  const auto number = [](double value) { return static_cast<Real>(value); };
-  const Real old = number(past), stretch = number(1 / (1 - past)), kept = number(keep), gain = number(1 - keep);
-  const Real least = of_squares ? Real(0) : std::numeric_limits<Real>::lowest();
-  for (std::size_t i = 0; i < count; ++i) {
-    const Real estimate = (moment[i] - old * base[i]) * stretch;
-    base[i] = kept * base[i] + gain * (estimate < least ? least : estimate);
-    moment[i] = base[i];
-  }
+  const formulas::MomentFilter<Real> filter(past, keep, of_squares);
+  for (std::size_t i = 0; i < count; ++i) filter.filter(moment[i], base[i]);
 }
 
 /// In double, as long sums are.
@@ -279,31 +220,28 @@ double squared_distance(std::size_t count, const Real* a, const Real* b) {
 template <class Real>
 double softplus_sum(std::size_t count, const Real* x) {
   double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double z = static_cast<double>(x[i]);
-    sum += (z < 0 ? 0 : z) + std::log1p(std::exp(-std::abs(z)));  // NaN stays NaN
-  }
+  for (std::size_t i = 0; i < count; ++i) sum += formulas::softplus(static_cast<double>(x[i]));
   return sum;
 }
 
 /// What is left of a column of length `before`, and of length `after` without the columns before it, is divided by this.
 /// Infinite where too little is left; NaN stays NaN.
-inline double length_to_divide_by(double before, double after) {
+PARAGRAD_ANYWHERE inline double length_to_divide_by(double before, double after) {
   const double least = std::max(1e-5 * before, static_cast<double>(std::numeric_limits<float>::min()));
   return after <= least ? std::numeric_limits<double>::infinity() : after;
 }
 
-/// On columns one after the other, [rank][rows]. product(a, b), subtract(factor, from, to) and scale(factor, to) work on
-/// `rows` numbers.
+/// On columns of which one begins `distance` numbers behind the other. product(a, b), subtract(factor, from, to) and
+/// scale(factor, to) work on all numbers of a column, given its first.
 template <class Real, class Product, class Subtract, class Scale>
-void orthonormalise_columns(std::size_t rows, std::size_t rank, Real* columns, const Product& product,
-                            const Subtract& subtract, const Scale& scale) {
+PARAGRAD_ANYWHERE void orthonormalise_columns(std::size_t distance, std::size_t rank, Real* columns, const Product& product,
+                                              const Subtract& subtract, const Scale& scale) {
   for (std::size_t j = 0; j < rank; ++j) {
-    Real* column = columns + j * rows;
+    Real* column = columns + j * distance;
     const double before = std::sqrt(product(column, column));
     for (int time = 0; time < 2; ++time)
       for (std::size_t i = 0; i < j; ++i)
-        subtract(static_cast<Real>(product(columns + i * rows, column)), columns + i * rows, column);
+        subtract(static_cast<Real>(product(columns + i * distance, column)), columns + i * distance, column);
     scale(static_cast<Real>(1 / length_to_divide_by(before, std::sqrt(product(column, column)))), column);
   }
 }

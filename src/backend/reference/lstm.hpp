@@ -42,8 +42,9 @@ template <class Real>
 struct LstmParameters {
   const Real *recurrent, *peepholes, *projection;
 
-  Real peephole(std::size_t gate, std::size_t k, std::size_t cells) const {
-    return peepholes == nullptr ? Real(0) : peepholes[gate * cells + k];
+  formulas::Peepholes<Real> of_cell(std::size_t k, std::size_t cells) const {
+    if (peepholes == nullptr) return {};
+    return {peepholes[k], peepholes[cells + k], peepholes[2 * cells + k]};
   }
 };
 
@@ -62,12 +63,7 @@ void lstm_forward_frame(const LstmShape& shape, const LstmParameters<Real>& p, c
   for (std::size_t k = 0; k < cells; ++k) {
     const Real before = at.c_before == nullptr ? Real(0) : at.c_before[k];
     Real *i = at.gates + k, *f = i + cells, *g = f + cells, *o = g + cells;
-    *i = activate(Activation::sigmoid, *i + p.peephole(0, k, cells) * before);
-    *f = activate(Activation::sigmoid, *f + p.peephole(1, k, cells) * before);
-    *g = std::tanh(*g);
-    at.c[k] = *f * before + *i * *g;
-    *o = activate(Activation::sigmoid, *o + p.peephole(2, k, cells) * at.c[k]);
-    at.hidden[k] = *o * std::tanh(at.c[k]);
+    formulas::lstm_forward(p.of_cell(k, cells), before, *i, *f, *g, *o, at.c[k], at.hidden[k]);
   }
   for (std::size_t r = 0; r < outputs && shape.projected; ++r) {
     at.h[r] = 0;
@@ -84,18 +80,9 @@ void lstm_backward_frame(const LstmShape& shape, const LstmParameters<Real>& p, 
   for (std::size_t k = 0; k < cells; ++k) {
     Real dm = shape.projected ? Real(0) : at.h[k];
     for (std::size_t r = 0; r < outputs && shape.projected; ++r) dm += at.h[r] * p.projection[k * outputs + r];
-    const Real before = at.c_before == nullptr ? Real(0) : at.c_before[k], squashed = std::tanh(at.c[k]);
+    const Real before = at.c_before == nullptr ? Real(0) : at.c_before[k];
     Real *i = at.gates + k, *f = i + cells, *g = f + cells, *o = g + cells;
-    const Real d_o = dm * squashed * slope(Activation::sigmoid, *o);
-    const Real d_c = dc[k] + dm * *o * (1 - squashed * squashed) + d_o * p.peephole(2, k, cells);
-    const Real d_i = d_c * *g * slope(Activation::sigmoid, *i);
-    const Real d_f = d_c * before * slope(Activation::sigmoid, *f);
-    const Real d_g = d_c * *i * slope(Activation::tanh, *g);
-    dc[k] = d_c * *f + d_i * p.peephole(0, k, cells) + d_f * p.peephole(1, k, cells);
-    *i = d_i;
-    *f = d_f;
-    *g = d_g;
-    *o = d_o;
+    formulas::lstm_backward(p.of_cell(k, cells), before, at.c[k], dm, dc[k], *i, *f, *g, *o);
   }
   for (std::size_t r = 0; r < outputs && dh_before != nullptr; ++r)
     for (std::size_t j = 0; j < 4 * cells; ++j) dh_before[r] += at.gates[j] * p.recurrent[r * 4 * cells + j];

@@ -149,6 +149,6 @@ class ReferenceDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_reference() { return std::make_unique<ReferenceDevice>(); }
+std::unique_ptr<Device> make_reference(std::string_view) { return std::make_unique<ReferenceDevice>(); }
 
 }  // namespace paragrad::backend

@@ -10,7 +10,7 @@ void write_pair(std::byte* packed, std::size_t i, std::uint32_t index, float val
 
 void select_largest(std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed);
 
-/// An index outside x is a broken contract.
+/// An index outside x is a broken contract, and so are indices that do not ascend.
 void scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x);
 
 }  // namespace paragrad::backend::reference

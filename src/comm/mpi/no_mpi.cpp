@@ -56,6 +56,7 @@ MpiWorker::MpiWorker(MpiCommunicator& communicator, MpiSession* session)
   refuse();
 }
 MpiWorker::~MpiWorker() = default;
+MpiCommunicator& MpiWorker::channel() { refuse(); }
 void MpiWorker::launch(Task) { refuse(); }
 void MpiWorker::join() { refuse(); }
 void MpiWorker::serve(Task) { refuse(); }

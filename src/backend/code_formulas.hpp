@@ -1,0 +1,110 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "backend/quantiser.hpp"
+#include "core/anywhere.hpp"
+
+/// The codes of backend/quantiser.hpp, number by number: what the devices that take one element at a time share.
+namespace paragrad::backend {
+
+/// To the even one of two. Of numbers that are small enough.
+PARAGRAD_ANYWHERE inline std::int32_t nearest_whole(float value) { return static_cast<std::int32_t>(std::rint(value)); }
+
+// Rounded to the nearest number, to the even one of two. NaN stays NaN, and loses its lower bits.
+PARAGRAD_ANYWHERE inline std::uint16_t to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+PARAGRAD_ANYWHERE inline float from_bfloat16(std::uint16_t code) { return std::bit_cast<float>(std::uint32_t{code} << 16); }
+
+/// Saturates at ±65504.
+PARAGRAD_ANYWHERE inline std::uint16_t to_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000;
+  const float size = std::min(std::abs(value), 65504.f);
+  std::uint32_t half;
+  if (std::isnan(value)) {
+    half = 0x7E00 | (bits >> 13 & 0x3FF);
+  } else if (size < 0x1p-14f) {
+    half = static_cast<std::uint32_t>(nearest_whole(size * 0x1p24f));  // of the denormal numbers' step
+  } else {
+    const auto size_bits = std::bit_cast<std::uint32_t>(size) - (112u << 23);  // the exponent's bias becomes 15
+    half = (size_bits + 0xFFF + (size_bits >> 13 & 1)) >> 13;
+  }
+  return static_cast<std::uint16_t>(sign | half);
+}
+
+PARAGRAD_ANYWHERE inline float from_half(std::uint16_t code) {
+  const std::uint32_t sign = (code & 0x8000u) << 16, exponent = code >> 10 & 0x1F, mantissa = code & 0x3FF;
+  if (exponent == 0) return std::copysign(static_cast<float>(mantissa) * 0x1p-24f, std::bit_cast<float>(sign));
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | mantissa << 13 | (mantissa ? 1u << 22 : 0));
+  return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
+}
+
+/// How the elements of one column become codes.
+struct Scale {
+  float threshold = 0;       ///< of bits1; not sent
+  std::uint32_t header = 0;  ///< two levels, or a step
+};
+
+/// 0 of nothing.
+PARAGRAD_ANYWHERE inline float mean_of_sum(double sum, std::size_t count) {
+  return count == 0 ? 0 : static_cast<float>(sum / static_cast<double>(count));
+}
+
+PARAGRAD_ANYWHERE inline std::uint32_t header_of_levels(float level_0, float level_1) {
+  return to_bfloat16(level_0) | std::uint32_t{to_bfloat16(level_1)} << 16;
+}
+
+PARAGRAD_ANYWHERE inline float level_of(std::uint32_t header, std::uint32_t bit) {
+  return from_bfloat16(static_cast<std::uint16_t>(bit ? header >> 16 : header & 0xFFFF));
+}
+
+PARAGRAD_ANYWHERE inline std::uint32_t header_of_step(float step) {
+  return std::bit_cast<std::uint32_t>(step < std::numeric_limits<float>::min() ? 0 : step);  // NaN stays NaN
+}
+
+/// |u| as bits, which are in the order of the sizes; NaN is the largest.
+PARAGRAD_ANYWHERE inline std::uint32_t size_bits(float u) { return std::bit_cast<std::uint32_t>(u) & 0x7FFFFFFF; }
+
+/// Of bits16, from the largest |u| of the column, as bits.
+PARAGRAD_ANYWHERE inline std::uint32_t header_of_largest(std::uint32_t largest) {
+  return header_of_step(std::bit_cast<float>(largest) / static_cast<float>(largest_multiple(16)));
+}
+
+/// Of bits2, bits4, bits8, from Σ u² over the column.
+PARAGRAD_ANYWHERE inline std::uint32_t header_of_squares(Code code, double squares, std::size_t count) {
+  return header_of_step(step_per_deviation(bits_of(code)) * std::sqrt(mean_of_sum(squares, count)));
+}
+
+PARAGRAD_ANYWHERE inline std::uint32_t encode(Code code, const Scale& scale, float u) {
+  if (code == Code::bits1) return u >= scale.threshold;
+  if (code == Code::fp16) return to_half(u);
+  if (code == Code::bf16) return to_bfloat16(u);
+  const std::size_t bits = bits_of(code);
+  const float step = std::bit_cast<float>(scale.header);
+  const float limit = static_cast<float>(largest_multiple(bits));
+  float q = step == 0 ? 0 : u * (1 / step);
+  q = q < limit ? q : limit;  // also where it is NaN, whose code is any
+  q = q > -limit ? q : -limit;
+  return static_cast<std::uint32_t>(nearest_whole(q)) & ((1u << bits) - 1);
+}
+
+PARAGRAD_ANYWHERE inline float decode(Code code, std::uint32_t header, std::uint32_t coded) {
+  if (code == Code::bits1) return level_of(header, coded);
+  if (code == Code::fp16) return from_half(static_cast<std::uint16_t>(coded));
+  if (code == Code::bf16) return from_bfloat16(static_cast<std::uint16_t>(coded));
+  const std::size_t unused = 32 - bits_of(code);
+  const std::int32_t q = static_cast<std::int32_t>(coded << unused) >> unused;
+  return static_cast<float>(q) * std::bit_cast<float>(header);
+}
+
+}  // namespace paragrad::backend

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string_view>
+
+#include "backend/cuda/cuda_check.hpp"
+#include "backend/grid/multiplication.hpp"
+#include "core/arena.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// How products are computed. Everything is kept in float32; tf32 and bf16 round what is multiplied to 10 and 7 bits of
+/// mantissa, and add up in float32.
+enum class Precision { fp32, tf32, bf16 };
+
+/// "" (fp32), "tf32" or "bf16". Throws ConfigError.
+Precision parse_precision(std::string_view name);
+
+/// cuBLAS on one stream, with memory of its own, so that the same calls give the same bits.
+class GpuBlas {
+ public:
+  GpuBlas(int gpu, cudaStream_t stream, Precision precision);
+  ~GpuBlas();
+  GpuBlas(const GpuBlas&) = delete;
+  GpuBlas& operator=(const GpuBlas&) = delete;
+
+  void multiply(const grid::Multiplication& product);
+
+ private:
+  core::Arena workspace_;
+  cublasHandle_t handle_ = nullptr;
+  cublasComputeType_t compute_type_;
+};
+
+}  // namespace paragrad::backend::cuda

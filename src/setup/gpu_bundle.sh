@@ -1,0 +1,36 @@
+#!/bin/sh
+# gpu-bundle.tar.gz: what `make gpu-check` runs, with the libraries it needs, for a machine that has a GPU and the CUDA toolkit
+# (cuBLAS) but none of the other packages. Without MPI and voices, for any x86-64 processor.
+set -eu
+cd "$(dirname "$0")/../.."
+
+build=build-gpu bundle=gpu-bundle most_megabytes=60
+command -v nvcc >/dev/null || {
+  echo "gpu-bundle: there is no nvcc, which compiles the device cuda: install the CUDA toolkit" >&2
+  exit 2
+}
+cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARAGRAD_MPI=OFF -DPARAGRAD_NATIVE=OFF -DPARAGRAD_FLITE_INCLUDE= >/dev/null
+cmake --build $build --target paragrad test_backend bench_training
+
+rm -rf $bundle
+mkdir -p $bundle/lib
+cp $build/paragrad $build/tests/test_backend $build/tests/bench/bench_training $bundle/
+strip $bundle/paragrad $bundle/test_backend $bundle/bench_training
+# What the loader of the other machine has itself stays here; OpenBLAS is opened while the program runs.
+blas=$(ldconfig -p | sed -n 's/.*libopenblas\.so\.0 .*=> //p' | head -1)
+{
+  ldd $bundle/paragrad $bundle/test_backend $bundle/bench_training "$blas" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'
+  echo "$blas"
+} | sort -u | grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas|libcublasLt|libcudart)\.so' | while read -r library; do
+  cp -L "$library" $bundle/lib/
+done
+strip --strip-unneeded $bundle/lib/*
+
+tar -czf $bundle.tar.gz $bundle
+rm -r $bundle
+megabytes=$(du -m $bundle.tar.gz | cut -f1)
+echo "$bundle.tar.gz: $megabytes MB"
+[ "$megabytes" -le $most_megabytes ] || {
+  echo "gpu-bundle: it is larger than $most_megabytes MB" >&2
+  exit 1
+}

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstring>
+#include <memory>
+
+#include "backend/grid/grid_device.hpp"
+#include "backend/reference/loops.hpp"
+
+namespace paragrad::backend::testing {
+
+/// Runs the kernels of a GPU on the host; backwards: the last block and the last thread go first.
+class HostRuntime {
+ public:
+  explicit HostRuntime(bool backwards) : backwards_(backwards) {}
+  std::string_view name() const { return "host grid"; }
+  core::Arena allocate(std::size_t count) const { return core::host_arena(count); }
+  bool is_host() const { return true; }
+  bool is_apart(const void*) const { return false; }
+  void finish() {}
+  void transfer(std::size_t bytes, const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); }
+
+  template <class Kernel>
+  void run(const Kernel& kernel) {
+    grid::run_on_host(kernel, backwards_);
+  }
+
+  void multiply(const grid::Multiplication& p) {
+    const auto at = [](const grid::Multiplication::Input& matrix, std::size_t i, std::size_t j) {
+      return matrix.transpose == Transpose::no ? matrix.data[i * matrix.row + j] : matrix.data[j * matrix.row + i];
+    };
+    for (std::size_t i = 0; i < p.m; ++i)
+      for (std::size_t j = 0; j < p.n; ++j) {
+        float sum = 0;
+        for (std::size_t l = 0; l < p.k; ++l) sum += at(p.a, i, l) * at(p.b, l, j);
+        float& c = p.c[i * p.c_row + j];
+        c = reference::accumulate(sum, p.keep, c);
+      }
+  }
+
+ private:
+  bool backwards_;
+};
+
+using HostGrid = grid::GridDevice<HostRuntime>;
+
+/// A device of this program, or the one of host_grid.hpp.
+inline std::unique_ptr<Device> any_device(const std::string& name) {
+  if (name == "host grid") return std::make_unique<HostGrid>(false);
+  if (name == "host grid backwards") return std::make_unique<HostGrid>(true);
+  return make_device(name);
+}
+
+}  // namespace paragrad::backend::testing

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""What there is to know of the device cuda on this machine's GPU: every test, every figure, in one report.
+
+    check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S]
+
+The folder holds paragrad, test_backend and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
+lib/ beside. The report is a record, whatever comes out; exit status 1 if a test failed, 2 if there is no GPU to be tested.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PRECISIONS = {"cuda": "fp32", "cuda:tf32": "tf32", "cuda:bf16": "bf16"}
+WEIGHTS = re.compile(r"^weights sha256 ([0-9a-f]{64})$", re.MULTILINE)
+FIGURE = re.compile(r"^(?P<model>\S+), minibatch (?P<minibatch>\d+): (?P<samples_per_s>[\d.]+) samples/s, (?P<gflops>[\d.]+) GF/s, "
+                    r"SGEMM (?P<gemm_gflops>[\d.]+) GF/s, fraction (?P<fraction>[\d.]+)", re.MULTILINE)
+TRAINING = ["--model", "40-256-256-120:relu", "--minibatch", "64", "--learning-rate", "0.05", "--blocks", "8", "--quiet"]
+
+
+class Machine:
+    """Runs the programs, with the libraries that lie beside them."""
+
+    def __init__(self, programs: Path) -> None:
+        self.programs = programs
+        library = programs / "lib"
+        path = f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}" if library.is_dir() else os.environ.get("LD_LIBRARY_PATH", "")
+        self.environment = os.environ | {"LD_LIBRARY_PATH": path}
+
+    def find(self, name: str) -> str:
+        for place in (self.programs / name, self.programs / "tests" / name, self.programs / "tests/bench" / name):
+            if place.exists():
+                return str(place)
+        sys.exit(f"gpu-check: there is no {name} under {self.programs}: make gpu-check builds it, make gpu-bundle bundles it")
+
+    def run(self, name: str, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess:
+        return subprocess.run([self.find(name), *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                              env=self.environment, check=False)
+
+
+def say_of_card() -> dict[str, str]:
+    fields = ["name", "driver_version", "memory.total", "clocks.max.sm", "power.limit"]
+    try:
+        found = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"], capture_output=True, text=True,
+                               check=True).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return {}
+    return dict(zip(fields, (value.strip() for value in found.split(","))))
+
+
+def kernels(machine: Machine) -> list[dict]:
+    """The claims of test_backend that are about this GPU."""
+    done = machine.run("test_backend", "[gpu]", "-s", "-d", "yes", timeout=600)
+    return [{"test": "kernels against the reference", "passed": done.returncode == 0, "output": (done.stdout + done.stderr)[-4000:]}]
+
+
+def losses(folder: Path) -> list[float]:
+    records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [record["train_loss"] for record in records if "train_loss" in record]
+
+
+def trainings(machine: Machine, folder: Path) -> list[dict]:
+    """The same training on the processor and on the GPU, and there twice."""
+    data = str(folder / "frames.h5")
+    made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", "6400", "--valid", "400", "--test", "400")
+    if made.returncode != 0:
+        return [{"test": "a data file", "passed": False, "output": made.stderr}]
+    platform_file = Path(__file__).resolve().parents[2] / "sim/platforms/k40m-fdr.toml"
+
+    def train(name: str, device: str, *more: str) -> tuple[str, list[float], str]:
+        done = machine.run("paragrad", "simulate", "--platform", str(platform_file), "--data", data, "--device", device, "--out",
+                           str(folder / name), *more)
+        found = WEIGHTS.search(done.stdout)
+        return (found.group(1) if found else "", losses(folder / name) if found else [], done.stderr)
+
+    tests = []
+    sgd = ["--workers", "1", "--strategy", "sgd", "--sweeps", "1", *TRAINING]
+    lstm = ["--workers", "2", "--strategy", "bmuf", "--model", "40-2xblstm32-120", "--chunks", "21-64+21", "--blocks", "4", "--minibatch",
+            "4", "--learning-rate", "0.1", "--sweeps", "2", "--quiet"]
+    bmuf = ["--workers", "8", "--strategy", "bmuf", "--sweeps", "2", *TRAINING]
+    one_bit = ["--workers", "4", "--strategy", "data_parallel", "--gradient-bits", "1", "--sweeps", "2", *TRAINING]
+    for name, options in (("sgd", sgd), ("lstm", lstm), ("bmuf", bmuf), ("one_bit", one_bit)):
+        _, expected, _ = train(f"{name}-cpu", "cpu", *options)
+        first, mine, error = train(f"{name}-gpu", "cuda", *options)
+        again, _, _ = train(f"{name}-again", "cuda", *options)
+        tests.append({"test": f"{name}: repeats bit for bit", "passed": bool(first) and first == again, "output": error})
+        gaps = [abs(a - b) / abs(b) for a, b in zip(mine, expected)]
+        close = len(mine) == len(expected) > 0 and max(gaps) < 1e-3
+        tests.append({"test": f"{name}: losses of the CPU within 1e-3", "passed": close, "largest": max(gaps, default=None)})
+    return tests
+
+
+def sanitised(machine: Machine) -> list[dict]:
+    if not shutil.which("compute-sanitizer"):
+        return [{"test": "compute-sanitizer", "passed": None, "output": "not installed"}]
+    done = subprocess.run(["compute-sanitizer", "--error-exitcode", "9", machine.find("test_backend"), "[gpu]"], capture_output=True, text=True,
+                          timeout=600, env=machine.environment, check=False)
+    return [{"test": "compute-sanitizer", "passed": done.returncode == 0, "output": done.stdout[-2000:]}]
+
+
+def figures(machine: Machine, seconds: float) -> list[dict]:
+    found = []
+    for device, precision in PRECISIONS.items():
+        done = machine.run("bench_training", str(seconds), device, timeout=600)
+        found += [{"precision": precision, **{key: float(value) if key != "model" else value for key, value in match.groupdict().items()}}
+                  for match in FIGURE.finditer(done.stdout)]
+        if done.returncode != 0:
+            found.append({"precision": precision, "failed": done.stderr[-2000:]})
+    return found
+
+
+def peers() -> list[dict]:
+    """PyTorch on the same card, where this Python has it."""
+    script = Path(__file__).with_name("peers.py")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else [{"failed": done.stderr.strip().splitlines()[-1:]}]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=Path, default=Path("build"))
+    parser.add_argument("--report", type=Path, default=Path("gpu-report.json"))
+    parser.add_argument("--seconds", type=float, default=3, help="per figure")
+    arguments = parser.parse_args()
+    machine = Machine(arguments.programs)
+    probe = machine.run("bench_training", "0", "cuda", timeout=600)
+    if probe.returncode == 2:
+        print(f"gpu-check: {probe.stderr.strip().removeprefix('bench_training: ')}", file=sys.stderr)
+        return 2
+    version = machine.run("paragrad", "--version").stdout.strip()
+    report = {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "program": version, "card": say_of_card(),
+              "host": platform.machine(), "tests": kernels(machine)}
+    with tempfile.TemporaryDirectory() as folder:
+        report["tests"] += trainings(machine, Path(folder))
+    report["tests"] += sanitised(machine)
+    report["figures"] = figures(machine, arguments.seconds)
+    report["peers"] = peers()
+    arguments.report.write_text(json.dumps(report, indent=1) + "\n")
+    failed = [test["test"] for test in report["tests"] if test["passed"] is False]
+    for test in report["tests"]:
+        print({True: "passed", False: "FAILED", None: "left out"}[test["passed"]], test["test"])
+    for figure in report["figures"] + report["peers"]:
+        print(", ".join(f"{key} {value}" for key, value in figure.items()))
+    print(f"wrote {arguments.report}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
