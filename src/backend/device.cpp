@@ -323,6 +323,11 @@ void Device::transfer_bytes(std::span<const std::byte> from, std::span<std::byte
   if (!to.empty()) do_transfer(to.size(), from.data(), to.data());
 }
 
+void Device::upload_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
+  expect_size("upload", "from", from.size(), to.size());
+  if (!to.empty()) do_upload(to.size(), from.data(), to.data());
+}
+
 void Device::do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); }
 
 void Device::sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,

@@ -84,6 +84,13 @@ class Device {
     transfer_bytes(std::as_bytes(from), std::as_writable_bytes(to));
   }
 
+  /// to = from, memory of the host, in the order of the calls, as a kernel: what `from` holds now, and will be needed no
+  /// more on return. Not counted either.
+  template <class T>
+  void upload(std::span<const T> from, std::span<T> to) {
+    upload_bytes(std::as_bytes(from), std::as_writable_bytes(to));
+  }
+
   /// Returns when all that was called before is done.
   virtual void finish() {}
 
@@ -268,9 +275,11 @@ class Device {
 
  private:
   void transfer_bytes(std::span<const std::byte> from, std::span<std::byte> to);
+  void upload_bytes(std::span<const std::byte> from, std::span<std::byte> to);
 
   // The bodies, in the order of the public functions.
   virtual void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to);  // default: both are the host's
+  virtual void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) { do_transfer(bytes, from, to); }
   virtual void do_gemm(Transpose, Transpose, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
                        float keep, float* c) = 0;
   virtual void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,

@@ -12,7 +12,7 @@ class BatchMover {
  public:
   explicit BatchMover(backend::Device& device) : device_(device) {}
 
-  /// Valid until the next call; `active` stays the host's.
+  /// Valid until the next call, and until the device has finished; `active` stays the host's. Does not wait for the device.
   data::Batch bring(data::Batch batch) {
     if (device_.is_host()) return batch;
     copy(batch.features, features_);
@@ -29,7 +29,7 @@ class BatchMover {
       array = backend::DeviceArray<T>(device_, values.size());
     }
     const std::span<T> to = array.span().first(values.size());
-    device_.transfer(values, to);
+    device_.upload(values, to);
     values = to;
   }
 

@@ -18,6 +18,7 @@ class HostRuntime {
   bool is_apart(const void*) const { return false; }
   void finish() {}
   void transfer(std::size_t bytes, const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); }
+  void upload(std::size_t bytes, const std::byte* from, std::byte* to) { transfer(bytes, from, to); }
 
   template <class Kernel>
   void run(const Kernel& kernel) {

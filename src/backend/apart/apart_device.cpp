@@ -87,6 +87,12 @@ class ApartDevice final : public Device {
     std::memcpy(anywhere(to), anywhere(from), bytes);
   }
 
+  void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) override {
+    later([content = std::vector<std::byte>(from, from + bytes), to](Device&) {
+      std::memcpy(real(to), content.data(), content.size());
+    });
+  }
+
   void do_gemm(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
                float keep, float* c) override {
     later([=](Device& cpu) { cpu.gemm(ta, tb, m, n, k, real(a, m * k), real(b, k * n), keep, real(c, m * n)); });

@@ -5,6 +5,7 @@
 #include "backend/cuda/cuda_check.hpp"
 #include "backend/cuda/gpu.hpp"
 #include "backend/cuda/gpu_blas.hpp"
+#include "backend/cuda/pinned_ring.hpp"
 #include "backend/grid/grid_device.hpp"
 
 namespace paragrad::backend {
@@ -56,6 +57,11 @@ class CudaRuntime {
     finish();
   }
 
+  void upload(std::size_t bytes, const std::byte* from, std::byte* to) {
+    use();
+    uploads_.upload(bytes, from, to, stream_.get());
+  }
+
   void finish() {
     use();
     check(cudaStreamSynchronize(stream_.get()), "what was called before");
@@ -81,6 +87,7 @@ class CudaRuntime {
   Precision precision_;
   Stream stream_;
   std::unique_ptr<GpuBlas> blas_;
+  PinnedRing uploads_;
 };
 
 }  // namespace

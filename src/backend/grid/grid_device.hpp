@@ -46,7 +46,7 @@ class StepTables {
 ///   core::Arena allocate(count) const        zeros, of a memory that is_host() and is_apart() tell of
 ///   void run(const Kernel&)                  in the order of the calls, as multiply
 ///   void multiply(const Multiplication&)
-///   void transfer(bytes, from, to), void finish()      as Device's
+///   void transfer(bytes, from, to), void upload(bytes, from, to), void finish()      as Device's
 template <class Runtime>
 class GridDevice : public Device {
  public:
@@ -82,6 +82,8 @@ class GridDevice : public Device {
   }
 
   void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.transfer(bytes, from, to); }
+
+  void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.upload(bytes, from, to); }
 
   void do_gemm(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
                float keep, float* c) override {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "backend/cuda/cuda_check.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// Host memory that a GPU fetches from by itself, in turns: what is to be copied is put there, so that the caller need not
+/// wait for the copy, but only, some uploads later, for the one whose turn has come again.
+class PinnedRing {
+ public:
+  PinnedRing() = default;
+  ~PinnedRing();
+  PinnedRing(const PinnedRing&) = delete;
+  PinnedRing& operator=(const PinnedRing&) = delete;
+
+  /// In the stream's order; `from` is not needed any more on return.
+  void upload(std::size_t bytes, const std::byte* from, std::byte* to, cudaStream_t stream);
+
+ private:
+  struct Slot {
+    std::byte* memory = nullptr;
+    std::size_t bytes = 0;
+    cudaEvent_t copied = nullptr;
+  };
+
+  std::array<Slot, 8> slots_;
+  std::size_t turn_ = 0;
+};
+
+}  // namespace paragrad::backend::cuda
