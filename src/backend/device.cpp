@@ -330,6 +330,24 @@ void Device::upload_bytes(std::span<const std::byte> from, std::span<std::byte> 
 
 void Device::do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); }
 
+void Device::decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
+                    std::span<const std::uint32_t> windows, std::span<float> features) {
+  const std::size_t width = windows.empty() ? 0 : features.size() / windows.size();
+  expect_size("decode", "features", features.size(), width * windows.size());
+  if (width > 0) do_decode(encoding, frame_dim, stored, windows, width, features.data());
+}
+
+void Device::do_decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
+                       std::span<const std::uint32_t> windows, std::size_t width, float* features) {
+  const std::size_t frame_bytes = frame_dim * core::bytes_of(encoding.type);
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    core::decode(encoding, stored.data() + windows[i] * frame_bytes, {features + i * width, width});
+}
+
+std::unique_ptr<Conveyor> Device::make_conveyor() {
+  throw std::logic_error("the device's memory is the host's: it has no conveyor");
+}
+
 void Device::sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
                               std::span<const float> p, std::span<float> y) {
   expect_size("sample_bernoulli", "p", p.size(), rows.size() * units);

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "backend/call_times.hpp"
+#include "backend/conveyor.hpp"
 #include "backend/lstm.hpp"
 #include "backend/quantiser.hpp"
 #include "backend/work_meter.hpp"
 #include "core/arena.hpp"
+#include "core/encoding.hpp"
 #include "core/philox.hpp"
 
 namespace paragrad::backend {
@@ -69,7 +71,8 @@ class Device {
   virtual ~Device() = default;
 
   virtual std::string_view name() const = 0;
-  virtual core::Arena allocate(std::size_t count) const = 0;  ///< zeros; see device_array.hpp for other types
+  /// Zeros; see device_array.hpp for other types. May be called by any thread, beside other calls.
+  virtual core::Arena allocate(std::size_t count) const = 0;
 
   /// Whether the host may use this device's memory as its own.
   virtual bool is_host() const { return true; }
@@ -90,6 +93,15 @@ class Device {
   void upload(std::span<const T> from, std::span<T> to) {
     upload_bytes(std::as_bytes(from), std::as_writable_bytes(to));
   }
+
+  /// features[i][width] = what the numbers from frame windows[i] of `stored` on mean, stored[frames][frame_dim]; a window
+  /// may be of several frames. In the order of the calls. Not counted: as far as time goes, a worker's samples are there.
+  void decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
+              std::span<const std::uint32_t> windows, std::span<float> features);
+
+  /// A further way into this device's memory, for another thread; it may be used while the device lives. A logic_error where
+  /// that memory is the host's, who needs none.
+  virtual std::unique_ptr<Conveyor> make_conveyor();
 
   /// Returns when all that was called before is done.
   virtual void finish() {}
@@ -280,6 +292,9 @@ class Device {
   // The bodies, in the order of the public functions.
   virtual void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to);  // default: both are the host's
   virtual void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) { do_transfer(bytes, from, to); }
+  virtual void do_decode(const core::Encoding&, std::size_t frame_dim, std::span<const std::byte> stored,
+                         std::span<const std::uint32_t> windows, std::size_t width,
+                         float* features);  // default: memory is the host's
   virtual void do_gemm(Transpose, Transpose, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
                        float keep, float* c) = 0;
   virtual void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,

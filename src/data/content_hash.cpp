@@ -6,8 +6,8 @@ namespace paragrad::data {
 
 std::string ContentHash::finish(const DatasetInfo& info) {
   std::string text = core::format("paragrad-data 1\nfeatures {} dim {} scale {} offset {} classes {}\n",
-                                  info.feature_type == FeatureType::uint8 ? "uint8" : "float32", info.frame_dim(),
-                                  info.feature_scale, info.feature_offset, info.classes);
+                                  info.encoding.type == core::NumberType::uint8 ? "uint8" : "float32", info.frame_dim(),
+                                  info.encoding.scale, info.encoding.offset, info.classes);
   if (info.context != Context{}) text += core::format("context {} {}\n", info.context.left, info.context.right);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     text += core::format("{} samples {} features {} labels {}\n", subset_names[i], info.samples[i],

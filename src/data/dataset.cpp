@@ -53,8 +53,8 @@ DatasetInfo read_root(const Hdf5File& file) {
   info.source_sha256 = file.texts("/", "source_sha256");
   info.content_sha256 = file.text("/", "content_sha256");
   info.classes = file.count("/", "classes");
-  info.feature_scale = static_cast<float>(file.number("/", "feature_scale"));
-  info.feature_offset = static_cast<float>(file.number("/", "feature_offset"));
+  info.encoding.scale = static_cast<float>(file.number("/", "feature_scale"));
+  info.encoding.offset = static_cast<float>(file.number("/", "feature_offset"));
   if (info.classes == 0) throw broken(file, "it has no classes");
   read_speech(file, info);
   return info;
@@ -182,11 +182,11 @@ void Dataset::Mapping::check_shape(const Hdf5File& file, const std::string& grou
                                     group, fmt::join(features.shape, "x"), fmt::join(labels.shape, "x")));
   if (features.shape[0] != labels.shape[0])
     throw broken(file, core::format("{} has {} feature rows but {} labels", group, features.shape[0], labels.shape[0]));
-  const auto type = features.type == ElementType::uint8 ? FeatureType::uint8 : FeatureType::float32;
+  const auto type = features.type == ElementType::uint8 ? core::NumberType::uint8 : core::NumberType::float32;
   if (subset == 0) {
-    info.feature_type = type;
+    info.encoding.type = type;
     info.dim = features.shape[1] * info.context.frames();
-  } else if (type != info.feature_type || features.shape[1] != info.frame_dim()) {
+  } else if (type != info.encoding.type || features.shape[1] != info.frame_dim()) {
     throw broken(file, core::format("{}/features differs from /train/features in type or row length", group));
   }
 }
@@ -218,7 +218,7 @@ std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std:
 const DatasetInfo& Dataset::info() const { return mapping_->info; }
 
 std::size_t Dataset::bytes_per_row() const {
-  return mapping_->info.frame_dim() * (mapping_->info.feature_type == FeatureType::uint8 ? 1 : sizeof(float));
+  return mapping_->info.frame_dim() * core::bytes_of(mapping_->info.encoding.type);
 }
 
 std::span<const std::byte> Dataset::rows(Subset subset, std::size_t first, std::size_t count) const {
@@ -250,20 +250,10 @@ std::vector<std::string_view> Dataset::speakers(Subset subset) const {
 }
 
 void Dataset::decode(std::span<const std::byte> stored, std::span<float> features) const {
-  const auto& info = mapping_->info;
-  const bool is_uint8 = info.feature_type == FeatureType::uint8;
-  const std::size_t count = features.size();
-  if (stored.size() != count * (is_uint8 ? 1 : sizeof(float))) throw std::logic_error("Dataset::decode: sizes differ");
-  const float scale = info.feature_scale, offset = info.feature_offset;
-  float* const out = features.data();
-  if (is_uint8) {
-    const auto* in = reinterpret_cast<const std::uint8_t*>(stored.data());
-    for (std::size_t i = 0; i < count; ++i) out[i] = scale * static_cast<float>(in[i]) + offset;
-    return;
-  }
-  if (count > 0) std::memcpy(out, stored.data(), stored.size());
-  if (scale == 1 && offset == 0) return;
-  for (std::size_t i = 0; i < count; ++i) out[i] = scale * out[i] + offset;
+  const core::Encoding& encoding = mapping_->info.encoding;
+  if (stored.size() != features.size() * core::bytes_of(encoding.type))
+    throw std::logic_error("Dataset::decode: sizes differ");
+  core::decode(encoding, stored.data(), features);
 }
 
 }  // namespace paragrad::data

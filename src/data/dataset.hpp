@@ -10,14 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/encoding.hpp"
 #include "data/context.hpp"
 
 namespace paragrad::data {
 
 enum class Subset : std::size_t { train, valid, test };
 inline constexpr std::array<std::string_view, 3> subset_names{"train", "valid", "test"};
-
-enum class FeatureType { uint8, float32 };
 
 /// What a data file says of itself; see data/README.md for the format.
 struct DatasetInfo {
@@ -28,10 +27,8 @@ struct DatasetInfo {
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
   /// Of features, labels, offsets, utterances, speakers, scale, classes and context; ties partitions to their data set.
   std::string content_sha256;
-  FeatureType feature_type = FeatureType::float32;
-  float feature_scale = 1;  ///< the network sees scale * stored + offset
-  float feature_offset = 0;
-  std::size_t dim = 0;  ///< of a sample as the network sees it: its frame and those of its context, from left to right
+  core::Encoding encoding;  ///< of features
+  std::size_t dim = 0;      ///< of a sample as the network sees it: its frame and those of its context, from left to right
   std::size_t classes = 0;
   Context context;                         ///< spliced when loading, stored once
   double frame_shift_s = 0;                ///< from sample to sample of a sequence; 0: not known
@@ -58,7 +55,7 @@ class Dataset {
   const DatasetInfo& info() const;
   std::size_t bytes_per_row() const;  ///< as stored, without context
 
-  /// Stored bytes of one row, [frame_dim] of feature_type; and of several that follow each other.
+  /// Stored bytes of one row, [frame_dim] of encoding.type; and of several that follow each other.
   std::span<const std::byte> row(Subset subset, std::size_t sample) const { return rows(subset, sample, 1); }
   std::span<const std::byte> rows(Subset subset, std::size_t first, std::size_t count) const;
   std::int32_t label(Subset subset, std::size_t sample) const;
@@ -68,8 +65,7 @@ class Dataset {
   std::vector<std::string_view> utterances(Subset subset) const;  ///< [sequences]
   std::vector<std::string_view> speakers(Subset subset) const;    ///< [sequences]
 
-  /// Writes scale * stored + offset of stored rows (contiguous in `stored`) to features[rows][frame_dim]. Nothing is spliced
-  /// here: that is the loader's.
+  /// What stored rows (contiguous in `stored`) mean, to features[rows][frame_dim]. Nothing is spliced here.
   void decode(std::span<const std::byte> stored, std::span<float> features) const;
 
  private:

@@ -27,9 +27,9 @@ core::Json describe(const Dataset& dataset) {
   json["licence"] = info.licence;
   json["source_sha256"] = info.source_sha256;
   json["content_sha256"] = info.content_sha256;
-  json["features"] = info.feature_type == FeatureType::uint8 ? "uint8" : "float32";
-  json["feature_scale"] = info.feature_scale;
-  json["feature_offset"] = info.feature_offset;
+  json["features"] = info.encoding.type == core::NumberType::uint8 ? "uint8" : "float32";
+  json["feature_scale"] = info.encoding.scale;
+  json["feature_offset"] = info.encoding.offset;
   json["dim"] = info.dim;
   json["classes"] = info.classes;
   if (!info.class_names.empty()) json["class_names"] = info.class_names;

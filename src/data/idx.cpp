@@ -99,8 +99,8 @@ DatasetInfo describe(const ImportIdxOptions& options, const Half& train, const H
   info.licence = options.licence;
   for (const auto* file : {&train.images, &train.labels, &test.images, &test.labels})
     info.source_sha256.push_back(core::format("{}: {}", file->name, file->sha256));
-  info.feature_type = FeatureType::uint8;
-  info.feature_scale = 1.f / 255;
+  info.encoding.type = core::NumberType::uint8;
+  info.encoding.scale = 1.f / 255;
   info.dim = train.images.row_elements();
   info.classes = options.classes;
   if (info.classes == 0)

@@ -7,26 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "data/batch.hpp"
 #include "data/dataset.hpp"
 
 namespace paragrad::data {
-
-/// A minibatch: features[size][dim], labels[size]. What a loader hands out is host memory, valid until its next call.
-struct Batch {
-  std::span<const float> features;
-  std::span<const std::int32_t> labels;
-  std::span<const std::uint32_t> rows{};  ///< [size] of the subset that the samples are, by which randomness is keyed
-
-  /// Where samples are frames of sequences: how many sequences have a first frame, a second, …; they lie in that order, the
-  /// longest sequence first. Nothing: samples stand alone. Always the host's memory.
-  std::span<const std::uint32_t> active{};
-  std::size_t frames_with_loss = 0;  ///< then: that have a label, which is -1 for the others
-
-  /// How many of what the loader was asked for: samples that stand alone, or sequences.
-  std::size_t units() const { return active.empty() ? size() : active.front(); }
-  std::size_t scored() const { return active.empty() ? size() : frames_with_loss; }  ///< rows that have a loss
-  std::size_t size() const { return labels.size(); }                                 ///< rows
-};
 
 /// One background thread that runs tasks in order. Shared by all loaders of a process.
 class Prefetcher {
@@ -47,19 +31,22 @@ class Prefetcher {
 ///   for (t = 0; t < n; ++t) {
 ///     loader.advance();
 ///     if (t + 1 < n) loader.prefetch(rows_of(t + 1));
-///     while (Batch batch = loader.next(64); batch.size() > 0) …
+///     while (StoredBatch batch = loader.next(64); batch.size() > 0) …
 ///   }
 ///
-/// Samples with a context are spliced as they are decoded, in one pass; each frame of a split is held once.
-/// Holds the stored bytes of two splits and one decoded minibatch.
+/// Holds the stored bytes of two splits.
 class Loader {
  public:
-  Loader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher);
+  /// Told of a split as soon as it has been read, in the background and before advance() makes it the current one: whoever
+  /// wants it elsewhere takes it there meanwhile. May throw, as reading may; advance() throws it then.
+  using Arrival = std::function<void(const Split&)>;
+
+  Loader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher, Arrival arrival = {});
   ~Loader();
 
   void prefetch(std::vector<std::uint32_t> rows);  ///< at most one ahead of the current split
   void advance();                                  ///< waits for the prefetched rows if need be
-  Batch next(std::size_t at_most);                 ///< next rows of the current split, decoded; empty at its end
+  StoredBatch next(std::size_t at_most);           ///< next rows of the current split; empty at its end
   std::size_t remaining() const;                   ///< rows of the current split not yet handed out
 
   double waited_s() const;  ///< wall-clock seconds that advance() spent waiting, in all

@@ -23,8 +23,8 @@ void write(const Dataset& dataset, Subset subset, std::span<const std::int32_t> 
   const auto rows = [&](std::size_t begin, std::size_t end) {
     const auto stored = dataset.rows(subset, begin, end - begin);
     const auto mine = labels.subspan(begin, end - begin);
-    dataset.info().feature_type == FeatureType::uint8 ? append<std::uint8_t>(writer, stored, mine)
-                                                      : append<float>(writer, stored, mine);
+    dataset.info().encoding.type == core::NumberType::uint8 ? append<std::uint8_t>(writer, stored, mine)
+                                                            : append<float>(writer, stored, mine);
   };
   writer.begin(subset, labels.size());
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {

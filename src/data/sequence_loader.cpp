@@ -6,11 +6,11 @@
 namespace paragrad::data {
 
 SequenceLoader::SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
-                               std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets)
+                               std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets,
+                               Loader::Arrival arrival)
     : sequences_(std::move(sequences)),
       targets_(std::move(targets)),
-      frames_(dataset, subset, prefetcher),
-      dim_(dataset->info().dim) {}
+      frames_(std::move(dataset), subset, prefetcher, std::move(arrival)) {}
 
 void SequenceLoader::prefetch(std::vector<std::uint32_t> sequences) {
   std::vector<std::uint32_t> rows;
@@ -41,29 +41,28 @@ std::size_t SequenceLoader::label_tokens() {
   return count;
 }
 
-Batch SequenceLoader::next(std::size_t at_most) {
+StoredBatch SequenceLoader::next(std::size_t at_most) {
   const auto sequences = std::span<const std::uint32_t>(current_).subspan(position_);
   const auto taken = sequences.first(std::min(at_most, sequences.size()));
   position_ += taken.size();
   packing_ = pack(*sequences_, taken);
   const std::size_t frames = packing_.from.size();
   if (frames == 0) return {};
-  const Batch flat = frames_.next(frames);
-  if (features_.size() < frames * dim_) features_ = core::host_arena(frames * dim_);
+  const StoredBatch flat = frames_.next(frames);
+  windows_.resize(frames);
   labels_.resize(frames);
   rows_.resize(frames);
   for (std::size_t i = 0; i < frames; ++i) {
     const std::size_t from = packing_.from[i];
-    std::ranges::copy(flat.features.subspan(from * dim_, dim_), features_.span().subspan(i * dim_).begin());
-    labels_[i] = packing_.has_loss[i] ? flat.labels[from] : no_label;
-    rows_[i] = flat.rows[from];
+    windows_[i] = flat.windows[from];
+    labels_[i] = packing_.has_loss[i] ? flat.samples.labels[from] : no_label;
+    rows_[i] = flat.samples.rows[from];
   }
   const std::size_t scored = targets_ ? label_tokens() : packing_.scored;
-  return {.features = features_.span().first(frames * dim_),
-          .labels = labels_,
-          .rows = rows_,
-          .active = packing_.active,
-          .frames_with_loss = scored};
+  return {
+      .samples = {.features = {}, .labels = labels_, .rows = rows_, .active = packing_.active, .frames_with_loss = scored},
+      .windows = windows_,
+      .split = flat.split};
 }
 
 }  // namespace paragrad::data

@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/arena.hpp"
 #include "data/loader.hpp"
 #include "data/sequences.hpp"
 #include "data/targets.hpp"
@@ -16,11 +15,12 @@ namespace paragrad::data {
 class SequenceLoader {
  public:
   SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
-                 std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets = nullptr);
+                 std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets = nullptr,
+                 Loader::Arrival arrival = {});
 
   void prefetch(std::vector<std::uint32_t> sequences);  ///< indices; at most one list ahead of the current
   void advance();
-  Batch next(std::size_t at_most);  ///< sequences
+  StoredBatch next(std::size_t at_most);  ///< sequences
   double waited_s() const { return frames_.waited_s(); }
 
  private:
@@ -29,11 +29,10 @@ class SequenceLoader {
   std::shared_ptr<const Sequences> sequences_;
   std::shared_ptr<const Targets> targets_;
   Loader frames_;
-  std::size_t dim_;
   std::vector<std::uint32_t> current_, incoming_;
   std::size_t position_ = 0;  // in the current list
   Packing packing_;
-  core::Arena features_;
+  std::vector<std::uint32_t> windows_;
   std::vector<std::int32_t> labels_;
   std::vector<std::uint32_t> rows_;
 };

@@ -28,7 +28,7 @@ std::vector<std::uint32_t> by_row(const std::vector<std::uint32_t>& rows) {
 
 /// The runs that hold all windows, and where each window begins in them.
 std::vector<Run> plan_runs(const std::vector<std::uint32_t>& rows, std::span<const std::int64_t> offsets, Context context,
-                           std::vector<std::uint64_t>& windows) {
+                           std::vector<std::uint32_t>& windows) {
   const auto left = static_cast<std::int64_t>(context.left), right = static_cast<std::int64_t>(context.right);
   std::vector<Run> runs;
   std::int64_t before = 0;  // frames of the runs before the last
@@ -44,7 +44,7 @@ std::vector<Run> plan_runs(const std::vector<std::uint32_t>& rows, std::span<con
     }
     auto& run = runs.back();
     run.end = std::max(run.end, row + right + 1);
-    windows[i] = static_cast<std::uint64_t>(before + row - left - run.begin);
+    windows[i] = static_cast<std::uint32_t>(before + row - left - run.begin);
   }
   return runs;
 }
@@ -74,6 +74,7 @@ void Split::clear() {
 void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted) {
   rows = std::move(wanted);
   labels.resize(rows.size());
+  windows.resize(rows.size());
   if (dataset.info().context == Context{})
     read_rows(dataset, subset);
   else
@@ -91,12 +92,12 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
 void Split::read_rows(const Dataset& dataset, Subset subset) {
   const std::size_t bytes = dataset.bytes_per_row();
   stored.resize(rows.size() * bytes);
+  std::iota(windows.begin(), windows.end(), 0u);
   for (std::size_t i = 0; i < rows.size(); ++i)
     std::memcpy(stored.data() + i * bytes, dataset.row(subset, rows[i]).data(), bytes);
 }
 
 void Split::read_windows(const Dataset& dataset, Subset subset) {
-  windows.resize(rows.size());
   if (rows.empty()) return stored.clear();
   if (dataset.offsets(subset).empty()) throw std::out_of_range("Split::read: no such sample");
   const auto runs = plan_runs(rows, dataset.offsets(subset), dataset.info().context, windows);
@@ -105,15 +106,6 @@ void Split::read_windows(const Dataset& dataset, Subset subset) {
   stored.resize(frames * dataset.bytes_per_row());
   std::byte* out = stored.data();
   for (const auto& run : runs) out = copy_run(dataset, subset, run, out);
-}
-
-void Split::decode(const Dataset& dataset, core::Range range, std::span<float> features) const {
-  const std::size_t bytes = dataset.bytes_per_row(), dim = dataset.info().dim;
-  const std::span<const std::byte> all(stored);
-  if (windows.empty()) return dataset.decode(all.subspan(range.begin * bytes, range.size() * bytes), features);
-  const std::size_t window_bytes = dataset.info().context.frames() * bytes;
-  for (std::size_t i = range.begin; i < range.end; ++i)
-    dataset.decode(all.subspan(windows[i] * bytes, window_bytes), features.subspan((i - range.begin) * dim, dim));
 }
 
 }  // namespace paragrad::data

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "core/range.hpp"
 #include "data/dataset.hpp"
 
 namespace paragrad::data {
@@ -13,22 +12,18 @@ namespace paragrad::data {
 /// The rows of one split as they are stored, and their labels: what a loader holds of it.
 ///
 /// With a context, a sample sees a window of frames. Then not rows are held but runs of frames, each frame once however many
-/// windows it stands in, and where each window begins; at the ends of a sequence its first and last frame are repeated, so
-/// that each window is one piece.
+/// windows it stands in; at the ends of a sequence its first and last frame are repeated, so that each window is one piece.
 struct Split {
-  std::vector<std::byte> stored;       ///< [rows], or frames of runs
+  std::vector<std::byte> stored;       ///< [frames][frame_dim]
+  std::vector<std::uint32_t> windows;  ///< [rows] the frame of `stored` that each row's window begins with
   std::vector<std::int32_t> labels;    ///< [rows]
   std::vector<std::uint32_t> rows;     ///< numbers of the rows in the subset
-  std::vector<std::uint64_t> windows;  ///< [rows] frames of `stored` before each window; empty without context
 
   void clear();
 
   /// Copies out of the map: this is where pages are read from the disk. Throws ConfigError for a label outside the classes,
   /// std::out_of_range for a row that is none.
   void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted);
-
-  /// Samples `range`, as the network sees them, to features[size][dim].
-  void decode(const Dataset& dataset, core::Range range, std::span<float> features) const;
 
  private:
   void read_rows(const Dataset& dataset, Subset subset);

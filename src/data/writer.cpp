@@ -53,7 +53,7 @@ void DatasetWriter::begin(Subset subset, std::size_t samples) {
   speakers_.clear();
   named_ = spoken_ = 0;
   info_.samples[index] = samples;
-  const auto type = info_.feature_type == FeatureType::uint8 ? ElementType::uint8 : ElementType::float32;
+  const auto type = info_.encoding.type == core::NumberType::uint8 ? ElementType::uint8 : ElementType::float32;
   file_.create_array(group_ + "/features", type, {samples, info_.frame_dim()});
   file_.create_array(group_ + "/labels", ElementType::int32, {samples});
 }
@@ -61,7 +61,7 @@ void DatasetWriter::begin(Subset subset, std::size_t samples) {
 template <class T>
 void DatasetWriter::append_rows(std::span<const T> features, std::span<const std::int32_t> labels) {
   const bool is_uint8 = element_type_of<T>() == ElementType::uint8;
-  if (group_.empty() || is_uint8 != (info_.feature_type == FeatureType::uint8) ||
+  if (group_.empty() || is_uint8 != (info_.encoding.type == core::NumberType::uint8) ||
       features.size() != labels.size() * info_.frame_dim() ||
       labels.size() > info_.samples[static_cast<std::size_t>(subset_)] - rows_)
     throw std::logic_error("DatasetWriter: rows that were not announced, or of the wrong type or length");
@@ -132,8 +132,8 @@ void DatasetWriter::write_root() {
   file_.set_texts("/", "source_sha256", info_.source_sha256);
   file_.set_text("/", "content_sha256", info_.content_sha256);
   file_.set_count("/", "classes", info_.classes);
-  file_.set_number("/", "feature_scale", info_.feature_scale);
-  file_.set_number("/", "feature_offset", info_.feature_offset);
+  file_.set_number("/", "feature_scale", info_.encoding.scale);
+  file_.set_number("/", "feature_offset", info_.encoding.offset);
   if (info_.context != Context{}) {
     file_.set_count("/", "context_left", info_.context.left);
     file_.set_count("/", "context_right", info_.context.right);

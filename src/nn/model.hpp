@@ -11,7 +11,7 @@
 
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
-#include "data/loader.hpp"
+#include "data/batch.hpp"
 #include "nn/layer.hpp"
 
 namespace paragrad::nn {

@@ -1,42 +1,57 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 
+#include "backend/conveyor.hpp"
 #include "backend/device_array.hpp"
-#include "data/loader.hpp"
+#include "data/batch.hpp"
+#include "data/dataset.hpp"
 
 namespace paragrad::train {
 
-/// Brings minibatches into memory of a device. Where that is the host's, they stay where they are.
+/// Makes minibatches of splits in a device's memory. A split is brought there as it is stored while the device computes on
+/// the one before, and decoded minibatch by minibatch, windows being spliced as they are decoded. Where the device's memory
+/// is the host's, splits stay where they are.
+///
+/// Memory of the device: two splits as stored, 12 bytes per row of them, and one minibatch of features.
 class BatchMover {
  public:
-  explicit BatchMover(backend::Device& device) : device_(device) {}
+  BatchMover(backend::Device& device, const data::DatasetInfo& info);
 
-  /// Valid until the next call, and until the device has finished; `active` stays the host's. Does not wait for the device.
-  data::Batch bring(data::Batch batch) {
-    if (device_.is_host()) return batch;
-    copy(batch.features, features_);
-    copy(batch.labels, labels_);
-    copy(batch.rows, rows_);
-    return batch;
-  }
+  /// The next split. By the thread that has read it; not before advance() has been called for the one before.
+  void bring(const data::Split& split);
+
+  /// What was brought last is the current split from now on.
+  void advance();
+
+  /// `stored` must be of the current split. Valid until the next call, and until the device has finished; `active` stays
+  /// the host's. Does not wait for the device.
+  data::Batch decode(const data::StoredBatch& stored);
 
  private:
+  struct Copy {
+    backend::DeviceArray<std::byte> stored;
+    backend::DeviceArray<std::uint32_t> windows, rows;
+    backend::DeviceArray<std::int32_t> labels;
+    std::size_t bytes = 0;  // of `stored` that are this split's
+  };
+
+  /// Where what a batch has of a split's rows lies in the device's memory: there already, or to be uploaded.
   template <class T>
-  void copy(std::span<const T>& values, backend::DeviceArray<T>& array) {
-    if (array.size() < values.size()) {
-      device_.finish();  // with the minibatch that lies there
-      array = backend::DeviceArray<T>(device_, values.size());
-    }
-    const std::span<T> to = array.span().first(values.size());
-    device_.upload(values, to);
-    values = to;
-  }
+  std::span<const T> on_device(std::span<const T> values, const backend::DeviceArray<T>& of_split,
+                               const data::StoredBatch& stored, backend::DeviceArray<T>& own);
 
   backend::Device& device_;
-  backend::DeviceArray<float> features_;
+  core::Encoding encoding_;
+  std::size_t frame_dim_, dim_;
+  std::unique_ptr<backend::Conveyor> conveyor_;  // none: the device's memory is the host's
+  std::array<Copy, 2> splits_;                   // used in turn
+  std::size_t current_ = 0;
+  core::Arena features_;
+  backend::DeviceArray<std::uint32_t> windows_, rows_;  // of minibatches whose rows do not lie in the split as they do here
   backend::DeviceArray<std::int32_t> labels_;
-  backend::DeviceArray<std::uint32_t> rows_;
 };
 
 }  // namespace paragrad::train

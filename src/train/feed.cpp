@@ -28,22 +28,17 @@ data::Batch ImaginaryBatches::next(std::size_t samples) {
 
 namespace {
 
-std::size_t bytes_as_stored(const data::DatasetInfo& info) {
-  return info.frame_dim() * (info.feature_type == data::FeatureType::uint8 ? 1 : sizeof(float));
-}
+std::size_t bytes_as_stored(const data::DatasetInfo& info) { return info.frame_dim() * core::bytes_of(info.encoding.type); }
 
 }  // namespace
 
 Feed::Feed(const Source& source, data::Subset subset, comm::Worker& worker, const Options& options, std::size_t largest)
     : worker_(worker),
-      mover_(worker.device()),
       io_(parse_io(options.io)),
       sample_bytes_(options.sample_bytes > 0 ? options.sample_bytes : bytes_as_stored(source.info)) {
   if (source.has_sequences()) sequences_ = source.sequences_of(subset);
-  if (source.dataset && sequences_)
-    sequence_loader_.emplace(source.dataset, subset, *source.prefetcher, sequences_, source.targets_of(subset));
-  else if (source.dataset)
-    loader_.emplace(source.dataset, subset, *source.prefetcher);
+  if (source.dataset)
+    samples_.emplace(worker.device(), source, subset);
   else if (worker.device().computes())
     throw std::logic_error("a device that computes needs samples, not only their number");
   else
@@ -53,12 +48,11 @@ Feed::Feed(const Source& source, data::Subset subset, comm::Worker& worker, cons
 
 void Feed::prefetch(std::size_t samples, const std::vector<std::uint32_t>& rows) {
   start_reading(rows_of(samples, rows));
-  if (loader_) loader_->prefetch(rows);
-  if (sequence_loader_) sequence_loader_->prefetch(rows);
+  if (samples_) samples_->prefetch(rows);
 }
 
 void Feed::prefetch(core::Range rows) {
-  std::vector<std::uint32_t> list(loader_ || sequence_loader_ ? rows.size() : 0);
+  std::vector<std::uint32_t> list(samples_ ? rows.size() : 0);
   std::iota(list.begin(), list.end(), static_cast<std::uint32_t>(rows.begin));
   prefetch(rows.size(), list);
 }
@@ -80,13 +74,9 @@ void Feed::start_reading(std::size_t rows) {
 void Feed::advance() {
   if (io_ == Io::blocking) worker_.start_read(wanted_bytes_);
   if (io_ != Io::none) worker_.finish_read();
-  if (loader_) loader_->advance();
-  if (sequence_loader_) sequence_loader_->advance();
+  if (samples_) samples_->advance();
 }
 
-data::Batch Feed::next(std::size_t at_most) {
-  if (imaginary_) return imaginary_->next(at_most);
-  return mover_.bring(sequence_loader_ ? sequence_loader_->next(at_most) : loader_->next(at_most));
-}
+data::Batch Feed::next(std::size_t at_most) { return imaginary_ ? imaginary_->next(at_most) : samples_->next(at_most); }
 
 }  // namespace paragrad::train

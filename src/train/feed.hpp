@@ -7,9 +7,7 @@
 
 #include "comm/worker.hpp"
 #include "core/range.hpp"
-#include "data/loader.hpp"
-#include "data/sequence_loader.hpp"
-#include "train/batch_mover.hpp"
+#include "train/samples.hpp"
 #include "train/source.hpp"
 
 namespace paragrad::train {
@@ -46,20 +44,18 @@ class Feed {
   void prefetch(core::Range rows);                                             ///< in the order of the file
   void advance();
   data::Batch next(std::size_t at_most);
-  double waited_s() const { return loader_ ? loader_->waited_s() : sequence_loader_ ? sequence_loader_->waited_s() : 0; }
+  double waited_s() const { return samples_ ? samples_->waited_s() : 0; }
 
  private:
   void start_reading(std::size_t rows);
   std::size_t rows_of(std::size_t samples, std::span<const std::uint32_t> list) const;
 
   comm::Worker& worker_;
-  BatchMover mover_;
   Io io_;
   std::size_t sample_bytes_;
   std::uint64_t wanted_bytes_ = 0;                    // announced and not yet waited for
   std::shared_ptr<const data::Sequences> sequences_;  // of samples that are
-  std::optional<data::Loader> loader_;
-  std::optional<data::SequenceLoader> sequence_loader_;
+  std::optional<Samples> samples_;
   std::optional<ImaginaryBatches> imaginary_;
 };
 

@@ -9,7 +9,7 @@
 #include "core/arena.hpp"
 #include "core/json.hpp"
 #include "core/state.hpp"
-#include "data/loader.hpp"
+#include "data/batch.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::train {

@@ -6,8 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "data/sequence_loader.hpp"
-#include "train/batch_mover.hpp"
+#include "train/samples.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -18,16 +17,6 @@ void log_softmax(std::span<const float> logits, std::span<float> out) {
   for (const float x : logits) sum += std::exp(static_cast<double>(x) - most);
   const double log_sum = most + std::log(sum);
   for (std::size_t k = 0; k < logits.size(); ++k) out[k] = static_cast<float>(static_cast<double>(logits[k]) - log_sum);
-}
-
-/// All samples of a subset in the order of the file.
-template <class Loader>
-void for_each_batch(Loader loader, std::size_t samples, std::size_t together, const auto& use) {
-  std::vector<std::uint32_t> all(samples);
-  std::iota(all.begin(), all.end(), 0u);
-  loader.prefetch(std::move(all));
-  loader.advance();
-  for (auto batch = loader.next(together); batch.size() > 0; batch = loader.next(together)) use(batch);
 }
 
 }  // namespace
@@ -43,20 +32,20 @@ std::vector<float> log_posteriors(backend::Device& device, const Source& source,
   core::Arena own = device.allocate(parameters.size());
   device.transfer(parameters, own.span());
   std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);
-  BatchMover mover(device);
-  const auto use = [&](const data::Batch& batch) {
+  std::vector<std::uint32_t> all(source.samples(subset));
+  std::iota(all.begin(), all.end(), 0u);
+  Samples samples(device, source, subset);
+  samples.prefetch(std::move(all));
+  samples.advance();
+  for (auto batch = samples.next(together); batch.size() > 0; batch = samples.next(together)) {
     std::vector<float> outputs(batch.size() * classes);
-    device.transfer(model.forward(own.span(), mover.bring(batch)), std::span(outputs));
-    for (std::size_t i = 0; i < batch.size(); ++i)
-      if (batch.labels[i] != data::no_label)
+    device.transfer(model.forward(own.span(), batch), std::span(outputs));
+    const data::Batch& row = samples.on_host();
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (row.labels[i] != data::no_label)
         log_softmax(std::span(outputs).subspan(i * classes, classes),
-                    std::span(result).subspan(batch.rows[i] * classes, classes));
-  };
-  if (source.has_sequences())
-    for_each_batch(data::SequenceLoader(source.dataset, subset, *source.prefetcher, source.sequences_of(subset)),
-                   source.samples(subset), together, use);
-  else
-    for_each_batch(data::Loader(source.dataset, subset, *source.prefetcher), source.samples(subset), together, use);
+                    std::span(result).subspan(row.rows[i] * classes, classes));
+  }
   return result;
 }
 

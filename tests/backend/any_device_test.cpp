@@ -305,6 +305,13 @@ std::vector<Case> all_cases() {
                      device.ctc(4, active, labels, desk.in(11 * 4, 3), desk.sum());
                    }});
   for (const std::size_t n : {1u, 31u, 1025u, 70'001u}) add_streams(cases, n);
+  for (const core::Encoding encoding :
+       {core::Encoding{core::NumberType::uint8, 0.25f, -3}, {core::NumberType::float32, 1, 0}})
+    cases.push_back({"decode", [=](Device& device, Desk& desk) {
+                       const std::size_t frame_dim = 3, numbers = frame_dim * (7 * 40 + 3 + 5);
+                       const auto stored = std::as_bytes(desk.in(numbers));
+                       device.decode(encoding, frame_dim, stored, desk.rows(41), desk.out(41 * 5 * frame_dim));
+                     }});
   for (const auto& [rows, columns] : {std::pair(1u, 1u), {33u, 5u}, {257u, 40u}}) add_matrices(cases, rows, columns);
   return cases;
 }

@@ -8,6 +8,7 @@
 #include "data/loader.hpp"
 #include "data/partition.hpp"
 #include "data/verify.hpp"
+#include "decoded.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -28,7 +29,7 @@ DatasetInfo utterances_info(Context context) {
   info.dim = frame_dim * context.frames();
   info.classes = 3;
   info.context = context;
-  info.feature_scale = 2;
+  info.encoding.scale = 2;
   return info;
 }
 
@@ -97,13 +98,13 @@ TEST_CASE("a loader splices the context of each sample as a naive splice does, i
   loader.prefetch(rows);
   loader.advance();
   std::size_t at = 0;
-  for (Batch batch = loader.next(minibatch); batch.size() > 0; batch = loader.next(minibatch)) {
-    REQUIRE(batch.features.size() == batch.size() * dataset->info().dim);
+  for (StoredBatch batch = loader.next(minibatch); batch.size() > 0; batch = loader.next(minibatch)) {
+    const std::vector<float> features = decoded(*dataset, batch);
     for (std::size_t i = 0; i < batch.size(); ++i, ++at) {
-      const auto seen = batch.features.subspan(i * dataset->info().dim, dataset->info().dim);
+      const auto seen = std::span(features).subspan(i * dataset->info().dim, dataset->info().dim);
       CHECK(std::vector<float>(seen.begin(), seen.end()) == naive_window(*dataset, rows[at]));
-      CHECK(batch.labels[i] == static_cast<std::int32_t>(rows[at] % 3));
-      CHECK(batch.rows[i] == rows[at]);
+      CHECK(batch.samples.labels[i] == static_cast<std::int32_t>(rows[at] % 3));
+      CHECK(batch.samples.rows[i] == rows[at]);
     }
   }
   CHECK(at == rows.size());

@@ -27,9 +27,9 @@ TEST_CASE("a data file opens as it was written", "[data]") {
   CHECK(info.source_sha256 == std::vector<std::string>{"a: 1", "b: 2"});
   CHECK(info.content_sha256 == written.content_sha256);
   CHECK(info.content_sha256.size() == 64);
-  CHECK(info.feature_type == FeatureType::uint8);
-  CHECK(info.feature_scale == 0.5f);
-  CHECK(info.feature_offset == -1);
+  CHECK(info.encoding.type == core::NumberType::uint8);
+  CHECK(info.encoding.scale == 0.5f);
+  CHECK(info.encoding.offset == -1);
   CHECK(info.dim == 3);
   CHECK(info.classes == 4);
   CHECK(info.samples == std::array<std::size_t, 3>{20, 5, 0});

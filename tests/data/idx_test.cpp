@@ -88,7 +88,7 @@ TEST_CASE("IDX files become a data file with each image once beside its label", 
   CHECK(info.samples == std::array<std::size_t, 3>{4, 2, 2});
   CHECK(info.dim == 4);
   CHECK(info.classes == 3);
-  CHECK(info.feature_scale == 1.f / 255);
+  CHECK(info.encoding.scale == 1.f / 255);
   CHECK(info.source_sha256.at(0) == "train-images-idx3-ubyte: " + core::sha256(std::as_bytes(std::span(train_images))));
   CHECK(text_of(*dataset, Subset::test) == "ABCD2EFGH1");
   std::vector<std::string> rows;

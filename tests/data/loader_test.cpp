@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "data/partition.hpp"
+#include "decoded.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -18,16 +19,18 @@ std::vector<std::uint32_t> rows_of(const Partition& partition, std::size_t block
   return {split.begin(), split.end()};
 }
 
-/// Rows of samples_file() as they come out of the loader; -1 for one that is not decoded as it should be.
-void take_all(Loader& loader, std::size_t at_most, const std::vector<std::uint32_t>& expected, bool& good) {
+/// Whether the rows of samples_file() come out of the loader as they should.
+void take_all(const Dataset& dataset, Loader& loader, std::size_t at_most, const std::vector<std::uint32_t>& expected,
+              bool& good) {
   std::size_t i = 0;
-  for (Batch batch = loader.next(at_most); batch.size() > 0; batch = loader.next(at_most)) {
-    good = good && batch.size() == std::min(at_most, expected.size() - i) && batch.features.size() == 3 * batch.size();
-    good = good && reinterpret_cast<std::uintptr_t>(batch.features.data()) % 64 == 0;
+  for (StoredBatch batch = loader.next(at_most); batch.size() > 0; batch = loader.next(at_most)) {
+    good = good && batch.size() == std::min(at_most, expected.size() - i) && batch.windows.size() == batch.size();
+    good = good && batch.rows_of_split == core::Range{i, i + batch.size()};
+    const std::vector<float> features = decoded(dataset, batch);
     for (std::size_t b = 0; b < batch.size() && good; ++b, ++i) {
-      good = batch.labels[b] == static_cast<std::int32_t>(expected[i] % 4) && batch.rows[b] == expected[i];
+      good = batch.samples.labels[b] == static_cast<std::int32_t>(expected[i] % 4) && batch.samples.rows[b] == expected[i];
       for (std::size_t d = 0; d < 3; ++d)
-        good = good && batch.features[3 * b + d] == 0.5f * static_cast<float>(feature(expected[i], d)) - 1;
+        good = good && features[3 * b + d] == 0.5f * static_cast<float>(feature(expected[i], d)) - 1;
     }
     good = good && loader.remaining() == expected.size() - i;
   }
@@ -36,7 +39,7 @@ void take_all(Loader& loader, std::size_t at_most, const std::vector<std::uint32
 
 }  // namespace
 
-TEST_CASE("a loader hands out each row of its splits once, in order and decoded, while prefetching", "[data]") {
+TEST_CASE("a loader hands out each row of its splits once, in order, while prefetching", "[data]") {
   const TemporaryFolder folder;
   samples_file(folder.file("x.h5"), 1000);
   const auto dataset = Dataset::open(folder.file("x.h5"));
@@ -52,7 +55,7 @@ TEST_CASE("a loader hands out each row of its splits once, in order and decoded,
   for (std::size_t j = 0; j < blocks; ++j) {
     loader.advance();
     if (j + 1 < blocks) loader.prefetch(rows_of(partition, j + 1, 1));
-    take_all(loader, minibatch, rows_of(partition, j, 1), good);
+    take_all(*dataset, loader, minibatch, rows_of(partition, j, 1), good);
     CHECK(good);
   }
   CHECK(loader.next(minibatch).size() == 0);
@@ -76,7 +79,7 @@ TEST_CASE("many loaders share one data set and one prefetcher, each in its own t
       for (std::size_t j = 0; j < blocks; ++j) {
         loader.advance();
         if (j + 1 < blocks) loader.prefetch(rows_of(partition, j + 1, k));
-        take_all(loader, 16, rows_of(partition, j, k), good[k]);
+        take_all(*dataset, loader, 16, rows_of(partition, j, k), good[k]);
       }
     });
   for (auto& thread : threads) thread.join();
@@ -91,11 +94,11 @@ TEST_CASE("a loader drops what is left of a split when it advances, and may be l
   Loader loader(dataset, Subset::valid, prefetcher);
   loader.prefetch({0, 1, 2, 3});
   loader.advance();
-  CHECK(loader.next(1).labels[0] == 0);
+  CHECK(loader.next(1).samples.labels[0] == 0);
   loader.prefetch({4});
   loader.advance();
   CHECK(loader.remaining() == 1);
-  CHECK(loader.next(9).features[0] == 0.5f * 12 - 1);
+  CHECK(decoded(*dataset, loader.next(9))[0] == 0.5f * 12 - 1);
   loader.prefetch({});
   loader.advance();
   CHECK(loader.next(9).size() == 0);
@@ -118,6 +121,28 @@ TEST_CASE("what goes wrong in the background reaches advance, and the loader can
   loader.prefetch({0, 1});
   loader.advance();
   CHECK(loader.next(5).size() == 2);
+}
+
+TEST_CASE("a loader tells of each split before it is the current one, and of what went wrong there when it would be",
+          "[data]") {
+  const TemporaryFolder folder;
+  samples_file(folder.file("x.h5"));
+  const auto dataset = Dataset::open(folder.file("x.h5"));
+  Prefetcher prefetcher;
+  std::vector<std::vector<std::uint32_t>> told;
+  Loader loader(dataset, Subset::train, prefetcher, [&](const Split& split) {
+    told.push_back(split.rows);
+    if (split.rows.empty()) throw std::runtime_error("no room");
+  });
+  loader.prefetch({3, 1});
+  loader.advance();
+  CHECK(told == std::vector<std::vector<std::uint32_t>>{{3, 1}});
+  loader.prefetch({});
+  CHECK_THROWS_WITH(loader.advance(), "no room");
+  loader.prefetch({2});
+  loader.advance();
+  CHECK(told.back() == std::vector<std::uint32_t>{2});
+  CHECK(loader.next(2).split->rows == told.back());
 }
 
 TEST_CASE("a loader refuses calls in the wrong order", "[data]") {

@@ -61,7 +61,7 @@ TEST_CASE("names of utterances and speakers, and samples without sequences, are 
   info.name = "tiny";
   info.dim = 2;
   info.classes = 3;
-  info.feature_type = FeatureType::uint8;
+  info.encoding.type = core::NumberType::uint8;
   info.class_names = {"a", "b", "c"};
   const bool spoken = GENERATE(false, true);
   {

@@ -8,6 +8,7 @@
 #include "data/generate.hpp"
 #include "data/sequence_loader.hpp"
 #include "data/writer.hpp"
+#include "decoded.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -124,7 +125,9 @@ TEST_CASE("a packed minibatch holds each frame of its sequences once, step by st
     for (std::uint32_t row = sequences.at(index).scored_begin; row < sequences.at(index).scored_end; ++row)
       ++expected_labels[row];
   }
-  for (Batch batch = loader.next(3); batch.size() > 0; batch = loader.next(3)) {
+  for (StoredBatch stored = loader.next(3); stored.size() > 0; stored = loader.next(3)) {
+    const Batch& batch = stored.samples;
+    const std::vector<float> all = decoded(*task.dataset, stored);
     units += batch.units();
     CHECK(std::is_sorted(batch.active.rbegin(), batch.active.rend()));
     CHECK(std::accumulate(batch.active.begin(), batch.active.end(), std::size_t{0}) == batch.size());
@@ -136,7 +139,7 @@ TEST_CASE("a packed minibatch holds each frame of its sequences once, step by st
         if (t > 0) CHECK(row == batch.rows[place - batch.active[t - 1]] + 1);  // the same sequence's frame before
         std::vector<float> features(5);
         task.dataset->decode(task.dataset->row(Subset::train, row), features);
-        CHECK(std::equal(features.begin(), features.end(), batch.features.begin() + static_cast<std::ptrdiff_t>(5 * place)));
+        CHECK(std::equal(features.begin(), features.end(), all.begin() + static_cast<std::ptrdiff_t>(5 * place)));
         if (batch.labels[place] == no_label) continue;
         CHECK(batch.labels[place] == task.dataset->label(Subset::train, row));
         ++labelled[row];

@@ -37,9 +37,9 @@ inline DatasetInfo samples_file(const std::string& path, std::size_t train = 20,
   info.source = "made up";
   info.licence = "none";
   info.source_sha256 = {"a: 1", "b: 2"};
-  info.feature_type = FeatureType::uint8;
-  info.feature_scale = 0.5f;
-  info.feature_offset = -1;
+  info.encoding.type = core::NumberType::uint8;
+  info.encoding.scale = 0.5f;
+  info.encoding.offset = -1;
   info.dim = 3;
   info.classes = 4;
   DatasetWriter writer(path, info);

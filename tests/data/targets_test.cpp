@@ -57,7 +57,8 @@ TEST_CASE("a minibatch of sequences with targets has them in the places of the f
   loader.prefetch(order);
   loader.advance();
   std::size_t met = 0;
-  for (Batch batch = loader.next(3); batch.size() > 0; batch = loader.next(3)) {
+  for (StoredBatch stored = loader.next(3); stored.size() > 0; stored = loader.next(3)) {
+    const Batch& batch = stored.samples;
     std::size_t scored = 0;
     for (std::size_t s = 0; s < batch.units(); ++s, ++met) {
       Said found;

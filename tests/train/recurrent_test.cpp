@@ -70,7 +70,7 @@ TEST_CASE("workers are dealt whole chunks of sequences, which together are those
       std::size_t next = 0;
       for (const std::size_t mine : plan.mine) {
         if (mine == 0) continue;
-        const data::Batch batch = loader.next(mine);
+        const data::Batch batch = loader.next(mine).samples;
         CHECK(batch.units() == mine);
         std::size_t frames = 0;
         for (std::size_t i = 0; i < mine; ++i) frames += sequences.at(plan.rows[next++]).frames();

@@ -57,6 +57,18 @@ std::size_t extent(std::size_t rows, std::size_t columns, std::size_t width) {
   return rows == 0 ? 0 : (rows - 1) * width + columns;
 }
 
+/// There is one queue: who follows it waits for all of it at once.
+class ApartConveyor final : public Conveyor {
+ public:
+  explicit ApartConveyor(Device& device) : device_(device) {}
+  void follow() override { device_.finish(); }
+
+ private:
+  void do_bring(std::size_t bytes, const std::byte* from, std::byte* to) override { std::memcpy(real(to), from, bytes); }
+
+  Device& device_;
+};
+
 /// The device cpu as a GPU would be: its memory is out of the host's reach, and nothing is computed before somebody waits
 /// for it. Code that forgets to transfer faults, code that forgets to wait finds zeros.
 class ApartDevice final : public Device {
@@ -72,6 +84,8 @@ class ApartDevice final : public Device {
 
   bool is_host() const override { return false; }
   bool is_apart(const void* address) const override { return is_behind_wall(address); }
+
+  std::unique_ptr<Conveyor> make_conveyor() override { return std::make_unique<ApartConveyor>(*this); }
 
   void finish() override {
     for (const auto& call : std::exchange(calls_, {})) call(*cpu_);
@@ -93,6 +107,12 @@ class ApartDevice final : public Device {
     });
   }
 
+  void do_decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
+                 std::span<const std::uint32_t> windows, std::size_t width, float* features) override {
+    later([=](Device& cpu) {
+      cpu.decode(encoding, frame_dim, real(stored), real(windows), real(features, windows.size() * width));
+    });
+  }
   void do_gemm(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
                float keep, float* c) override {
     later([=](Device& cpu) { cpu.gemm(ta, tb, m, n, k, real(a, m * k), real(b, k * n), keep, real(c, m * n)); });

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/cuda/cuda_check.hpp"
+#include "backend/cuda/cuda_conveyor.hpp"
 #include "backend/cuda/gpu.hpp"
 #include "backend/cuda/gpu_blas.hpp"
 #include "backend/cuda/pinned_ring.hpp"
@@ -62,23 +62,14 @@ class CudaRuntime {
     uploads_.upload(bytes, from, to, stream_.get());
   }
 
+  std::unique_ptr<Conveyor> make_conveyor() { return std::make_unique<CudaConveyor>(gpu_, stream_.get()); }
+
   void finish() {
     use();
     check(cudaStreamSynchronize(stream_.get()), "what was called before");
   }
 
  private:
-  struct DestroyStream {
-    void operator()(cudaStream_t stream) const { static_cast<void>(cudaStreamDestroy(stream)); }
-  };
-  using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream>;
-
-  static Stream make_stream() {
-    cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
-    return Stream(stream);
-  }
-
   /// Of the calling thread: a device is used by many, one after the other.
   void use() const { check(cudaSetDevice(gpu_), "choosing a GPU"); }
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-#include "backend/cuda/cuda_check.hpp"
+#include "backend/cuda/handles.hpp"
 
 namespace paragrad::backend::cuda {
 
@@ -23,7 +23,7 @@ class PinnedRing {
   struct Slot {
     std::byte* memory = nullptr;
     std::size_t bytes = 0;
-    cudaEvent_t copied = nullptr;
+    Event copied;
   };
 
   std::array<Slot, 8> slots_;

@@ -46,7 +46,7 @@ class StepTables {
 ///   core::Arena allocate(count) const        zeros, of a memory that is_host() and is_apart() tell of
 ///   void run(const Kernel&)                  in the order of the calls, as multiply
 ///   void multiply(const Multiplication&)
-///   void transfer(bytes, from, to), void upload(bytes, from, to), void finish()      as Device's
+///   void transfer(bytes, from, to), void upload(bytes, from, to), void finish(), make_conveyor()      as Device's
 template <class Runtime>
 class GridDevice : public Device {
  public:
@@ -58,6 +58,7 @@ class GridDevice : public Device {
   bool is_host() const override { return runtime_.is_host(); }
   bool is_apart(const void* address) const override { return runtime_.is_apart(address); }
   void finish() override { runtime_.finish(); }
+  std::unique_ptr<Conveyor> make_conveyor() override { return runtime_.make_conveyor(); }
 
  private:
   /// Memory that kernels use among themselves, one for each purpose; it grows and is kept.
@@ -82,6 +83,11 @@ class GridDevice : public Device {
   }
 
   void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.transfer(bytes, from, to); }
+
+  void do_decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
+                 std::span<const std::uint32_t> windows, std::size_t width, float* features) override {
+    stream(windows.size() * width, Decode{encoding, frame_dim, width, stored.data(), windows.data(), features});
+  }
 
   void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.upload(bytes, from, to); }
 

@@ -3,6 +3,7 @@
 #include "backend/formulas.hpp"
 #include "backend/grid/grid.hpp"
 #include "backend/random_numbers.hpp"
+#include "core/encoding.hpp"
 #include "core/philox.hpp"
 
 /// Kernels whose elements have nothing to do with each other: formulas for a grid::Stream. Arrays are of its length, but
@@ -21,6 +22,19 @@ struct Copy {
   const float* from;
   float* to;
   PARAGRAD_ANYWHERE void operator()(std::size_t i) const { to[i] = from[i]; }
+};
+
+/// features[windows][width]; stored[frames][frame_dim].
+struct Decode {
+  static constexpr const char* name = "decode";
+  core::Encoding encoding;
+  std::size_t frame_dim, width;
+  const std::byte* stored;
+  const std::uint32_t* windows;
+  float* features;
+  PARAGRAD_ANYWHERE void operator()(std::size_t i) const {
+    features[i] = encoding.decode(stored, windows[i / width] * frame_dim + i % width);
+  }
 };
 
 /// Of rows·columns elements.

@@ -23,6 +23,8 @@ class MetaDevice final : public Device {
   void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override {
     if (!is_meta_memory(from) && !is_meta_memory(to)) std::memcpy(to, from, bytes);
   }
+  void do_decode(const core::Encoding&, std::size_t, std::span<const std::byte>, std::span<const std::uint32_t>, std::size_t,
+                 float*) override {}
   void do_gemm(Transpose, Transpose, std::size_t, std::size_t, std::size_t, const float*, const float*, float,
                float*) override {}
   void do_affine_forward(std::size_t, std::size_t, std::size_t, const float*, const float*, const float*, Activation,

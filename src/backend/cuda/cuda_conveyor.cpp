@@ -1,0 +1,24 @@
+#include "backend/cuda/cuda_conveyor.hpp"
+
+#include <algorithm>
+
+namespace paragrad::backend::cuda {
+
+CudaConveyor::CudaConveyor(int gpu, cudaStream_t kernels) : gpu_(gpu), kernels_(kernels) {}
+
+void CudaConveyor::follow() {
+  check(cudaSetDevice(gpu_), "choosing a GPU");
+  check(cudaEventRecord(before_.get(), kernels_), "marking what was called before");
+}
+
+// In pieces, so that one is put into pinned memory while the one before travels.
+void CudaConveyor::do_bring(std::size_t bytes, const std::byte* from, std::byte* to) {
+  constexpr std::size_t piece = std::size_t{512} * 1024;
+  check(cudaSetDevice(gpu_), "choosing a GPU");
+  check(cudaStreamWaitEvent(stream_.get(), before_.get()), "waiting for what was called before");
+  for (std::size_t done = 0; done < bytes; done += piece)
+    copies_.upload(std::min(piece, bytes - done), from + done, to + done, stream_.get());
+  check(cudaStreamSynchronize(stream_.get()), "bringing samples");
+}
+
+}  // namespace paragrad::backend::cuda

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "backend/conveyor.hpp"
+#include "backend/cuda/handles.hpp"
+#include "backend/cuda/pinned_ring.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// Copies on a stream of their own, past pinned memory.
+class CudaConveyor final : public Conveyor {
+ public:
+  /// kernels: the stream that follow() follows; it must live as long.
+  CudaConveyor(int gpu, cudaStream_t kernels);
+  void follow() override;
+
+ private:
+  void do_bring(std::size_t bytes, const std::byte* from, std::byte* to) override;
+
+  int gpu_;
+  cudaStream_t kernels_;
+  Stream stream_ = make_stream();
+  Event before_ = make_event();  // what was called before follow()
+  PinnedRing copies_;
+};
+
+}  // namespace paragrad::backend::cuda
