@@ -103,6 +103,10 @@ class Device {
   /// that memory is the host's, who needs none.
   virtual std::unique_ptr<Conveyor> make_conveyor();
 
+  /// What was called before should begin, if it has not: a minibatch is over, say, and the next is likely to be like it. A
+  /// device may have put calls off until here.
+  virtual void submit() {}
+
   /// Returns when all that was called before is done.
   virtual void finish() {}
 

@@ -10,16 +10,16 @@ command -v nvcc >/dev/null || {
   exit 2
 }
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARAGRAD_MPI=OFF -DPARAGRAD_NATIVE=OFF -DPARAGRAD_FLITE_INCLUDE= >/dev/null
-cmake --build $build --target paragrad test_backend bench_training
+cmake --build $build --target paragrad test_backend test_train bench_training
 
 rm -rf $bundle
 mkdir -p $bundle/lib
-cp $build/paragrad $build/tests/test_backend $build/tests/bench/bench_training $bundle/
-strip $bundle/paragrad $bundle/test_backend $bundle/bench_training
+cp $build/paragrad $build/tests/test_backend $build/tests/test_train $build/tests/bench/bench_training $bundle/
+strip $bundle/paragrad $bundle/test_* $bundle/bench_training
 # What the loader of the other machine has itself stays here; OpenBLAS is opened while the program runs.
 blas=$(ldconfig -p | sed -n 's/.*libopenblas\.so\.0 .*=> //p' | head -1)
 {
-  ldd $bundle/paragrad $bundle/test_backend $bundle/bench_training "$blas" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'
+  ldd $bundle/paragrad $bundle/test_* $bundle/bench_training "$blas" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'
   echo "$blas"
 } | sort -u | grep -vE '/(libc|libm|libdl|librt|libpthread|libcublas|libcublasLt|libcudart)\.so' | while read -r library; do
   cp -L "$library" $bundle/lib/

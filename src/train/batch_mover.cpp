@@ -1,5 +1,7 @@
 #include "train/batch_mover.hpp"
 
+#include <utility>
+
 namespace paragrad::train {
 
 BatchMover::BatchMover(backend::Device& device, const data::DatasetInfo& info)
@@ -13,11 +15,11 @@ void BatchMover::bring(const data::Split& split) {
   if (!conveyor_) return;
   Copy& next = splits_[1 - current_];
   const auto copy = [&]<class T>(const std::vector<T>& values, backend::DeviceArray<T>& there) {
-    if (there.size() < values.size()) {
-      there = {};
-      there = backend::DeviceArray<T>(device_, values.size());
-    }
-    conveyor_->bring(std::span<const T>(values), there.span().first(values.size()));
+    backend::DeviceArray<T> larger;
+    if (there.size() < values.size()) larger = backend::DeviceArray<T>(device_, values.size());
+    const bool grows = larger.size() > 0;
+    conveyor_->bring(std::span<const T>(values), (grows ? larger : there).span().first(values.size()));
+    if (grows) there = std::move(larger);  // only now that kernels are done with what lies there
   };
   copy(split.stored, next.stored);
   copy(split.windows, next.windows);

@@ -50,6 +50,7 @@ std::size_t PassLearner::descend(std::size_t samples, const NextBatch& next, con
   } else {
     backward(sink, [&](core::Range range) { optimiser().update(device(), range, step, parameters()); });
   }
+  device().submit();
   return scored;
 }
 
@@ -85,6 +86,7 @@ std::size_t PassLearner::evaluate(std::size_t samples, const NextBatch& next, ba
     const data::Batch batch = next(std::min(samples - done, largest_batch()));
     done += batch.units();
     do_score(batch, into);
+    device().submit();
     scored += batch.scored();
   }
   return scored;

@@ -17,7 +17,8 @@ class HostRuntime {
   bool is_host() const { return true; }
   bool is_apart(const void*) const { return false; }
   void finish() {}
-  std::unique_ptr<Conveyor> make_conveyor() { return nullptr; }  // none is wanted where memory is the host's
+  void submit() {}
+  std::unique_ptr<Conveyor> make_conveyor(Device&) { return nullptr; }  // none is wanted where memory is the host's
   void transfer(std::size_t bytes, const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); }
   void upload(std::size_t bytes, const std::byte* from, std::byte* to) { transfer(bytes, from, to); }
 

@@ -3,7 +3,7 @@
 
     check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S]
 
-The folder holds paragrad, test_backend and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
+The folder holds paragrad, test_backend, test_train and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
 lib/ beside. The report is a record, whatever comes out; exit status 1 if a test failed, 2 if there is no GPU to be tested.
 """
 
@@ -57,9 +57,13 @@ def say_of_card() -> dict[str, str]:
 
 
 def kernels(machine: Machine) -> list[dict]:
-    """The claims of test_backend that are about this GPU."""
-    done = machine.run("test_backend", "[gpu]", "-s", "-d", "yes", timeout=600)
-    return [{"test": "kernels against the reference", "passed": done.returncode == 0, "output": (done.stdout + done.stderr)[-4000:]}]
+    """The claims of the unit tests that are about this GPU."""
+    tests = []
+    for program, claims in (("test_backend", "kernels against the reference, graphs against single calls"),
+                            ("test_train", "samples against those of the host")):
+        done = machine.run(program, "[gpu]", "-s", "-d", "yes", timeout=600)
+        tests.append({"test": claims, "passed": done.returncode == 0, "output": (done.stdout + done.stderr)[-4000:]})
+    return tests
 
 
 def losses(folder: Path) -> list[float]:
@@ -117,6 +121,38 @@ def figures(machine: Machine, seconds: float) -> list[dict]:
     return found
 
 
+def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str = "7x2048", classes: int = 18002,
+         frames: int = 655_360, minibatch: int = 1024, workers: int = 64) -> list[dict]:
+    """The training loop with everything, on frames from a file: what it waits for samples, and what emulated workers cost."""
+    data = str(folder / "many.h5")
+    made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", frames, "--valid", 1024, "--test", 1024, "--classes",
+                       classes, "--separation", 40, timeout=600)
+    if made.returncode != 0:
+        return [{"figure": "the loop", "failed": made.stderr}]
+    platform_file = Path(__file__).resolve().parents[2] / "sim/platforms/k40m-fdr.toml"
+    common = ["--data", data, "--context", "5+5", "--model", f"440-{hidden}-{classes}:relu", "--minibatch", minibatch, "--learning-rate",
+              "0.001", "--device", device, "--blocks", 2, "--quiet"]
+
+    def seconds(out: str, sweeps: int, *options: str) -> float:
+        begin = time.monotonic()
+        done = machine.run("paragrad", *options, *common, "--sweeps", sweeps, "--out", str(folder / out), timeout=600)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return time.monotonic() - begin
+
+    emulate = ["simulate", "--platform", str(platform_file), "--splits", workers]
+    try:
+        seconds("alone", 3, "train", "--strategy", "sgd", "--splits", workers)
+        record = json.loads((folder / "alone/metrics.jsonl").read_text().splitlines()[-1])
+        one, many = (seconds(f"{name}3", 3, *emulate, *options) - seconds(f"{name}1", 1, *emulate, *options)
+                     for name, options in (("one", ["--workers", 1, "--strategy", "sgd"]), ("many", ["--workers", workers, "--strategy", "bmuf"])))
+    except RuntimeError as error:
+        return [{"figure": "the loop", "failed": str(error)}]
+    return [{"figure": "samples per second of the whole loop", "device": device, "value": record["samples"] / record["optimise_s"]},
+            {"figure": "share of the time that the loop waits for samples", "value": record["data_s"] / record["optimise_s"]},
+            {"figure": f"{workers} emulated workers, time over one worker's", "value": many / one}]
+
+
 def peers() -> list[dict]:
     """PyTorch on the same card, where this Python has it."""
     script = Path(__file__).with_name("peers.py")
@@ -140,6 +176,7 @@ def main() -> int:
               "host": platform.machine(), "tests": kernels(machine)}
     with tempfile.TemporaryDirectory() as folder:
         report["tests"] += trainings(machine, Path(folder))
+        report["loop"] = loop(machine, Path(folder))
     report["tests"] += sanitised(machine)
     report["figures"] = figures(machine, arguments.seconds)
     report["peers"] = peers()
@@ -147,7 +184,7 @@ def main() -> int:
     failed = [test["test"] for test in report["tests"] if test["passed"] is False]
     for test in report["tests"]:
         print({True: "passed", False: "FAILED", None: "left out"}[test["passed"]], test["test"])
-    for figure in report["figures"] + report["peers"]:
+    for figure in report["figures"] + report["loop"] + report["peers"]:
         print(", ".join(f"{key} {value}" for key, value in figure.items()))
     print(f"wrote {arguments.report}")
     return 1 if failed else 0

@@ -2,6 +2,7 @@
 #include "train/samples.hpp"
 
 #include "catch.hpp"
+#include "core/errors.hpp"
 #include "data/generate.hpp"
 #include "temporary_folder.hpp"
 #include "train/source.hpp"
@@ -72,4 +73,15 @@ TEST_CASE("a device whose memory is apart sees the samples that the host sees, s
   const auto expected = seen(source, "cpu", minibatch);
   CHECK(expected.size() >= 413 * source.info.dim);
   CHECK(seen(source, "apart", minibatch) == expected);
+}
+
+TEST_CASE("a GPU sees the samples that the host sees, split by split", "[gpu]") {
+  const test::TemporaryFolder folder;
+  const auto [context, chunks] = GENERATE(std::pair("", ""), std::pair("2+1", ""), std::pair("", "3-8+3"));
+  const train::Source source = open(folder, context, chunks);
+  try {
+    CHECK(seen(source, "cuda", 7) == seen(source, "cpu", 7));
+  } catch (const core::ConfigError& error) {
+    WARN(error.what());
+  }
 }

@@ -4,10 +4,10 @@
 
 namespace paragrad::backend::cuda {
 
-CudaConveyor::CudaConveyor(int gpu, cudaStream_t kernels) : gpu_(gpu), kernels_(kernels) {}
+CudaConveyor::CudaConveyor(int gpu, cudaStream_t kernels, Device& device) : gpu_(gpu), kernels_(kernels), device_(device) {}
 
 void CudaConveyor::follow() {
-  check(cudaSetDevice(gpu_), "choosing a GPU");
+  device_.submit();
   check(cudaEventRecord(before_.get(), kernels_), "marking what was called before");
 }
 

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "backend/conveyor.hpp"
 #include "backend/cuda/handles.hpp"
 #include "backend/cuda/pinned_ring.hpp"
+#include "backend/kernels.hpp"
 
 namespace paragrad::backend::cuda {
 
 /// Copies on a stream of their own, past pinned memory.
 class CudaConveyor final : public Conveyor {
  public:
-  /// kernels: the stream that follow() follows; it must live as long.
-  CudaConveyor(int gpu, cudaStream_t kernels);
+  /// kernels: the stream of the device that follow() follows; both must live as long.
+  CudaConveyor(int gpu, cudaStream_t kernels, Device& device);
   void follow() override;
 
  private:
@@ -18,6 +18,7 @@ class CudaConveyor final : public Conveyor {
 
   int gpu_;
   cudaStream_t kernels_;
+  Device& device_;
   Stream stream_ = make_stream();
   Event before_ = make_event();  // what was called before follow()
   PinnedRing copies_;

@@ -4,8 +4,8 @@
 
 #include "backend/cuda/cuda_conveyor.hpp"
 #include "backend/cuda/gpu.hpp"
-#include "backend/cuda/gpu_blas.hpp"
 #include "backend/cuda/pinned_ring.hpp"
+#include "backend/cuda/player.hpp"
 #include "backend/grid/grid_device.hpp"
 
 namespace paragrad::backend {
@@ -19,14 +19,13 @@ __global__ void __launch_bounds__(Kernel::threads) run_kernel(const Kernel kerne
   kernel(grid::Block{blockIdx.x, gridDim.x, Kernel::threads}, shared);
 }
 
-/// One stream of a GPU: kernels and products in the order of the calls.
+/// One GPU: calls in their order, put off until somebody wants them done.
 class CudaRuntime {
  public:
   explicit CudaRuntime(std::string_view precision)
       : name_(precision.empty() ? "cuda" : "cuda:" + std::string(precision)),
         gpu_(choose_gpu()),
-        precision_(parse_precision(precision)),
-        stream_(make_stream()) {}
+        player_(gpu_, parse_precision(precision)) {}
 
   std::string_view name() const { return name_; }
   core::Arena allocate(std::size_t count) const { return allocate_on_gpu(gpu_, count); }
@@ -40,44 +39,40 @@ class CudaRuntime {
 
   template <class Kernel>
   void run(const Kernel& kernel) {
-    use();
-    run_kernel<<<static_cast<unsigned>(kernel.blocks()), Kernel::threads, 0, stream_.get()>>>(kernel);
-    check(cudaGetLastError(), Kernel::name);
+    tape_.add(grid::Launch::of(kernel, reinterpret_cast<const void*>(&run_kernel<Kernel>)));
   }
+  void multiply(const grid::Multiplication& product) { tape_.add(product); }
 
-  void multiply(const grid::Multiplication& product) {
-    use();
-    if (blas_ == nullptr) blas_ = std::make_unique<GpuBlas>(gpu_, stream_.get(), precision_);  // many devices only add
-    blas_->multiply(product);
+  void submit() {
+    check(cudaSetDevice(gpu_), "choosing a GPU");  // of the calling thread: a device is used by many, one after the other
+    tape_.play();
   }
 
   void transfer(std::size_t bytes, const std::byte* from, std::byte* to) {
-    use();
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()), "a transfer");
+    submit();
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, player_.stream()), "a transfer");
     finish();
   }
 
   void upload(std::size_t bytes, const std::byte* from, std::byte* to) {
-    use();
-    uploads_.upload(bytes, from, to, stream_.get());
+    submit();
+    uploads_.upload(bytes, from, to, player_.stream());
   }
 
-  std::unique_ptr<Conveyor> make_conveyor() { return std::make_unique<CudaConveyor>(gpu_, stream_.get()); }
+  std::unique_ptr<Conveyor> make_conveyor(Device& device) {
+    return std::make_unique<CudaConveyor>(gpu_, player_.stream(), device);
+  }
 
   void finish() {
-    use();
-    check(cudaStreamSynchronize(stream_.get()), "what was called before");
+    submit();
+    check(cudaStreamSynchronize(player_.stream()), "what was called before");
   }
 
  private:
-  /// Of the calling thread: a device is used by many, one after the other.
-  void use() const { check(cudaSetDevice(gpu_), "choosing a GPU"); }
-
   std::string name_;
   int gpu_;
-  Precision precision_;
-  Stream stream_;
-  std::unique_ptr<GpuBlas> blas_;
+  CudaPlayer player_;
+  grid::Tape tape_{player_};
   PinnedRing uploads_;
 };
 

@@ -44,9 +44,10 @@ class StepTables {
 /// A device whose kernels are those of this folder. What is left to the runtime:
 ///
 ///   core::Arena allocate(count) const        zeros, of a memory that is_host() and is_apart() tell of
-///   void run(const Kernel&)                  in the order of the calls, as multiply
+///   void run(const Kernel&)                  in the order of the calls, as multiply; they may be put off until submit
 ///   void multiply(const Multiplication&)
-///   void transfer(bytes, from, to), void upload(bytes, from, to), void finish(), make_conveyor()      as Device's
+///   void submit(), void finish(), void transfer(bytes, from, to), void upload(bytes, from, to),
+///   std::unique_ptr<Conveyor> make_conveyor(Device&)      as Device's
 template <class Runtime>
 class GridDevice : public Device {
  public:
@@ -58,7 +59,8 @@ class GridDevice : public Device {
   bool is_host() const override { return runtime_.is_host(); }
   bool is_apart(const void* address) const override { return runtime_.is_apart(address); }
   void finish() override { runtime_.finish(); }
-  std::unique_ptr<Conveyor> make_conveyor() override { return runtime_.make_conveyor(); }
+  std::unique_ptr<Conveyor> make_conveyor() override { return runtime_.make_conveyor(*this); }
+  void submit() override { runtime_.submit(); }
 
  private:
   /// Memory that kernels use among themselves, one for each purpose; it grows and is kept.

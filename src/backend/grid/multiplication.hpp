@@ -13,6 +13,8 @@ struct Multiplication {
     const float* data;
     std::size_t row;
     Transpose transpose = Transpose::no;
+
+    bool operator==(const Input&) const = default;
   };
 
   std::size_t m, n, k;
@@ -20,6 +22,8 @@ struct Multiplication {
   float keep;
   float* c;
   std::size_t c_row;
+
+  bool operator==(const Multiplication&) const = default;
 };
 
 }  // namespace paragrad::backend::grid

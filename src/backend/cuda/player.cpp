@@ -1,0 +1,110 @@
+#include "backend/cuda/player.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace paragrad::backend::cuda {
+namespace {
+
+/// How CUDA is given a kernel, whose only parameter is its object.
+class Parameters {
+ public:
+  explicit Parameters(const grid::Launch& launch) : kernel_(const_cast<std::byte*>(launch.kernel.data())) {
+    all_.func = const_cast<void*>(launch.function);
+    all_.gridDim = dim3(launch.blocks);
+    all_.blockDim = dim3(launch.threads);
+    all_.kernelParams = &kernel_;
+  }
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+  const cudaKernelNodeParams* get() const { return &all_; }
+
+ private:
+  void* kernel_;
+  cudaKernelNodeParams all_{};
+};
+
+struct DestroyGraph {
+  void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
+};
+using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
+
+struct DestroyGraphExec {
+  void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
+};
+using GraphExec = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, DestroyGraphExec>;
+
+class GraphRecording final : public grid::Recording {
+ public:
+  /// nodes: of `graph`, as many as there are calls, each behind the one before.
+  GraphRecording(Graph graph, std::vector<cudaGraphNode_t> nodes, cudaStream_t stream)
+      : graph_(std::move(graph)), nodes_(std::move(nodes)), stream_(stream) {
+    cudaGraphExec_t exec = nullptr;
+    check(cudaGraphInstantiate(&exec, graph_.get(), 0), "making a graph of calls");
+    exec_.reset(exec);
+  }
+
+  void change(std::size_t call, const grid::Launch& launch) override {
+    check(cudaGraphExecKernelNodeSetParams(exec_.get(), nodes_[call], Parameters(launch).get()), launch.name);
+  }
+
+  void play() override { check(cudaGraphLaunch(exec_.get(), stream_), "a graph of calls"); }
+
+ private:
+  Graph graph_;
+  std::vector<cudaGraphNode_t> nodes_;
+  cudaStream_t stream_;
+  GraphExec exec_;
+};
+
+}  // namespace
+
+void CudaPlayer::play(const grid::Call& call) {
+  const auto* launch = std::get_if<grid::Launch>(&call);
+  if (launch == nullptr) return multiply(std::get<grid::Multiplication>(call));
+  const Parameters parameters(*launch);
+  const cudaKernelNodeParams& p = *parameters.get();
+  check(cudaLaunchKernel(p.func, p.gridDim, p.blockDim, p.kernelParams, 0, stream()), launch->name);
+}
+
+void CudaPlayer::multiply(const grid::Multiplication& product) {
+  if (blas_ == nullptr) blas_ = std::make_unique<GpuBlas>(gpu_, stream(), precision_);
+  blas_->multiply(product);
+}
+
+std::unique_ptr<grid::Recording> CudaPlayer::record(std::span<const grid::Call> calls) {
+  cudaGraph_t made = nullptr;
+  check(cudaGraphCreate(&made, 0), "making a graph of calls");
+  Graph graph(made);
+  std::vector<cudaGraphNode_t> nodes;
+  for (const grid::Call& call : calls) {
+    const cudaGraphNode_t* before = nodes.empty() ? nullptr : &nodes.back();
+    cudaGraphNode_t node = nullptr;
+    if (const auto* launch = std::get_if<grid::Launch>(&call))
+      check(cudaGraphAddKernelNode(&node, made, before, nodes.size() > 0, Parameters(*launch).get()), launch->name);
+    else
+      node = add(made, before, std::get<grid::Multiplication>(call));
+    nodes.push_back(node);
+  }
+  return std::make_unique<GraphRecording>(std::move(graph), std::move(nodes), stream());
+}
+
+// What cuBLAS does for a product is its own affair: it is captured as a graph within the graph.
+cudaGraphNode_t CudaPlayer::add(cudaGraph_t graph, const cudaGraphNode_t* before, const grid::Multiplication& product) {
+  check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording a matrix product");
+  try {
+    multiply(product);
+  } catch (...) {
+    cudaGraph_t nothing = nullptr;
+    static_cast<void>(cudaStreamEndCapture(stream(), &nothing));
+    throw;
+  }
+  cudaGraph_t captured = nullptr;
+  check(cudaStreamEndCapture(stream(), &captured), "recording a matrix product");
+  const Graph inner(captured);
+  cudaGraphNode_t node = nullptr;
+  check(cudaGraphAddChildGraphNode(&node, graph, before, before != nullptr, captured), "recording a matrix product");
+  return node;
+}
+
+}  // namespace paragrad::backend::cuda

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "backend/cuda/gpu_blas.hpp"
+#include "backend/cuda/handles.hpp"
+#include "backend/grid/tape.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// Calls on one stream of a GPU, one by one or as a CUDA graph.
+class CudaPlayer final : public grid::Player {
+ public:
+  CudaPlayer(int gpu, Precision precision) : gpu_(gpu), precision_(precision) {}
+
+  cudaStream_t stream() const { return stream_.get(); }
+  void play(const grid::Call& call) override;
+  std::unique_ptr<grid::Recording> record(std::span<const grid::Call> calls) override;
+
+ private:
+  void multiply(const grid::Multiplication& product);
+  cudaGraphNode_t add(cudaGraph_t graph, const cudaGraphNode_t* before, const grid::Multiplication& product);
+
+  int gpu_;
+  Precision precision_;
+  Stream stream_ = make_stream();
+  std::unique_ptr<GpuBlas> blas_;  // once there is a product: many devices only add
+};
+
+}  // namespace paragrad::backend::cuda

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+#include "backend/grid/multiplication.hpp"
+
+namespace paragrad::backend::grid {
+
+/// A kernel over a grid, ready to go: `function` is the player's, which is given the kernel's object.
+struct Launch {
+  const void* function;
+  const char* name;
+  std::uint32_t blocks, threads;
+  std::vector<std::byte> kernel;
+
+  template <class Kernel>
+  static Launch of(const Kernel& kernel, const void* function) {
+    static_assert(std::is_trivially_copyable_v<Kernel>);
+    const auto* bytes = reinterpret_cast<const std::byte*>(&kernel);
+    return {function,
+            Kernel::name,
+            static_cast<std::uint32_t>(kernel.blocks()),
+            Kernel::threads,
+            {bytes, bytes + sizeof kernel}};
+  }
+};
+
+using Call = std::variant<Launch, Multiplication>;
+
+/// Some calls that a GPU can be given as a whole.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void change(std::size_t call, const Launch& launch) = 0;  ///< of the next play(): what that kernel is given
+  virtual void play() = 0;
+};
+
+/// What makes calls happen.
+class Player {
+ public:
+  virtual ~Player() = default;
+  virtual void play(const Call& call) = 0;
+  virtual std::unique_ptr<Recording> record(std::span<const Call> calls) = 0;
+};
+
+/// Puts calls off until they are wanted, so that they cost the host one call: those that came in the same order before, on
+/// the same memory or nearly so, are played from a recording, in which what their kernels are given is changed where it
+/// differs (where a minibatch lies, a learning rate).
+class Tape {
+ public:
+  explicit Tape(Player& player) : player_(player) {}
+
+  /// Plays by itself what has become too long.
+  void add(Call call);
+
+  /// Makes the calls that were added since the last time. When a series of them comes the second time, it is recorded.
+  void play();
+
+ private:
+  bool is_met(std::uint64_t key);  ///< before; from now on it is
+
+  struct Recorded {
+    std::vector<Call> calls;  // as they were made last
+    std::unique_ptr<Recording> recording;
+  };
+
+  Player& player_;
+  std::vector<Call> calls_;
+  std::uint64_t key_ = 0;                                 // of calls_, but for what kernels are given
+  std::unordered_set<std::uint64_t> met_;                 // keys of what was played
+  std::unordered_map<std::uint64_t, Recorded> recorded_;  // by key
+};
+
+}  // namespace paragrad::backend::grid

@@ -1,0 +1,215 @@
+// Calls that are put off and played from recordings: nothing of it may be seen but how often the host had to call.
+#include "backend/grid/tape.hpp"
+
+#include <random>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "tests/backend/host_grid.hpp"
+#include "tests/backend/support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::backend;
+using namespace paragrad::backend::testing;
+
+namespace {
+
+template <class Kernel>
+void run_bytes(const std::byte* bytes) {
+  alignas(Kernel) std::byte kernel[sizeof(Kernel)];
+  std::memcpy(kernel, bytes, sizeof(Kernel));
+  grid::run_on_host(*reinterpret_cast<const Kernel*>(kernel));
+}
+
+struct Counts {
+  std::size_t single = 0, recorded = 0, changed = 0, played = 0;
+};
+
+/// Makes calls on the host. A recording keeps what it was given, as a GPU does: what nobody changes stays as it was.
+class HostPlayer final : public grid::Player {
+ public:
+  explicit HostPlayer(Counts& counts) : counts_(counts) {}
+
+  void play(const grid::Call& call) override {
+    ++counts_.single;
+    make(call);
+  }
+
+  std::unique_ptr<grid::Recording> record(std::span<const grid::Call> calls) override {
+    ++counts_.recorded;
+    return std::make_unique<HostRecording>(counts_, std::vector<grid::Call>(calls.begin(), calls.end()));
+  }
+
+ private:
+  static void make(const grid::Call& call) {
+    if (const auto* launch = std::get_if<grid::Launch>(&call))
+      reinterpret_cast<void (*)(const std::byte*)>(launch->function)(launch->kernel.data());
+    else
+      HostRuntime(false).multiply(std::get<grid::Multiplication>(call));
+  }
+
+  struct HostRecording final : grid::Recording {
+    HostRecording(Counts& counts_of, std::vector<grid::Call> all) : counts(counts_of), calls(std::move(all)) {}
+    void change(std::size_t call, const grid::Launch& launch) override {
+      ++counts.changed;
+      calls.at(call) = launch;
+    }
+    void play() override {
+      ++counts.played;
+      for (const grid::Call& call : calls) make(call);
+    }
+    Counts& counts;
+    std::vector<grid::Call> calls;
+  };
+
+  Counts& counts_;
+};
+
+class TapedRuntime {
+ public:
+  explicit TapedRuntime(Counts& counts) : player_(counts) {}
+  std::string_view name() const { return "host grid, taped"; }
+  core::Arena allocate(std::size_t count) const { return core::host_arena(count); }
+  bool is_host() const { return true; }
+  bool is_apart(const void*) const { return false; }
+  void submit() { tape_.play(); }
+  void finish() { submit(); }
+  std::unique_ptr<Conveyor> make_conveyor(Device&) { return nullptr; }
+  void transfer(std::size_t bytes, const std::byte* from, std::byte* to) {
+    finish();
+    std::memcpy(to, from, bytes);
+  }
+  void upload(std::size_t bytes, const std::byte* from, std::byte* to) { transfer(bytes, from, to); }
+
+  template <class Kernel>
+  void run(const Kernel& kernel) {
+    tape_.add(grid::Launch::of(kernel, reinterpret_cast<const void*>(&run_bytes<Kernel>)));
+  }
+  void multiply(const grid::Multiplication& product) { tape_.add(product); }
+
+ private:
+  HostPlayer player_;
+  grid::Tape tape_{player_};
+};
+
+using Taped = grid::GridDevice<TapedRuntime>;
+
+/// Weights of a network 7-5-4 and the losses on the way, after so many steps on samples of their own; the rate falls half
+/// way. one_by_one: the device is waited for after each call, so that it has nothing to record.
+std::vector<float> trained(Device& device, int steps, bool one_by_one = false) {
+  constexpr std::size_t batch = 6, in = 7, hidden = 5, out = 4, parameters = in * hidden + hidden + hidden * out + out;
+  const std::size_t samples = batch * static_cast<std::size_t>(steps);
+  const auto put = [&](const std::vector<float>& values) { return on_device(device, std::span<const float>(values)); };
+  auto w = put(random_numbers(parameters, 1)), stored = put(random_numbers(in * samples, 2));
+  std::vector<std::int32_t> classes;
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < samples; ++i) {
+    classes.push_back(static_cast<std::int32_t>(i % out));
+    order.push_back(static_cast<std::uint32_t>(samples - 1 - i));
+  }
+  const auto labels = on_device(device, std::span<const std::int32_t>(classes));
+  const auto windows = on_device(device, std::span<const std::uint32_t>(order));
+  DeviceArray<LossSum> losses(device, static_cast<std::size_t>(steps));
+  DeviceArray<float> x(device, batch * in), y(device, batch * hidden), z(device, batch * out), dy(device, batch * hidden),
+      g(device, parameters);
+  const auto w1 = w.span().first(in * hidden), b1 = w.span().subspan(in * hidden, hidden),
+             w2 = w.span().subspan(in * hidden + hidden, hidden * out), b2 = w.span().last(out);
+  const auto g1 = g.span().first(in * hidden), c1 = g.span().subspan(in * hidden, hidden),
+             g2 = g.span().subspan(in * hidden + hidden, hidden * out), c2 = g.span().last(out);
+  const auto called = [&] {
+    if (one_by_one) device.finish();
+  };
+  for (int step = 0; step < steps; ++step) {
+    const std::size_t first = batch * static_cast<std::size_t>(step);
+    device.decode({}, in, std::as_bytes(stored.span()), windows.span().subspan(first, batch), x.span());
+    called();
+    device.affine_forward(batch, in, hidden, x.span(), w1, b1, Activation::tanh, y.span());
+    called();
+    device.affine_forward(batch, hidden, out, y.span(), w2, b2, Activation::identity, z.span());
+    called();
+    device.softmax_cross_entropy(batch, out, labels.span().subspan(first, batch), z.span(), losses.data() + step);
+    called();
+    device.affine_backward_weights(batch, hidden, out, 0, hidden, y.span(), z.span(), 0, g2);
+    called();
+    device.bias_gradient(batch, out, z.span(), 0, c2);
+    called();
+    device.affine_backward_input(batch, hidden, out, z.span(), w2, y.span(), Activation::tanh, dy.span());
+    called();
+    device.affine_backward_weights(batch, in, hidden, 0, in, x.span(), dy.span(), 0, g1);
+    called();
+    device.bias_gradient(batch, hidden, dy.span(), 0, c1);
+    called();
+    device.descend(step < steps / 2 ? 0.5f : 0.25f, 0, g.span(), w.span());
+    called();
+    device.submit();
+  }
+  std::vector<float> result(parameters);
+  device.transfer(std::span<const float>(w.span()), std::span(result));
+  for (int step = 0; step < steps; ++step) result.push_back(static_cast<float>(value_at(device, losses.data() + step).loss));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("steps played from a recording end in the same bits, and only what differs is changed in it", "[backend]") {
+  HostGrid plain(false);
+  Counts counts;
+  Taped taped(counts);
+  CHECK(same_bits(trained(taped, 40), trained(plain, 40)));
+  CHECK(counts.recorded == 1);
+  CHECK(counts.played == 38);  // in the first step scratch memory is made, and that waits; the second is met first
+  // Where samples and labels lie, and the loss, which two kernels add up; then the rate, once.
+  CHECK(counts.changed == 3 * 37 + 1);
+}
+
+TEST_CASE("any series of calls gives the same bits on tape, however they repeat", "[backend]") {
+  HostGrid plain(false);
+  Counts counts;
+  Taped taped(counts);
+  constexpr std::size_t n = 24;
+  const auto start = random_numbers(3 * n, 1);
+  std::vector<float> mine = start, expected = start;
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  // Some series, each of some kinds of calls on some arrays; what they are given is drawn anew each time.
+  struct Step {
+    std::uint32_t kind, from, to;
+  };
+  std::vector<std::vector<Step>> series(6);
+  for (auto& one : series)
+    for (std::uint32_t i = 0; i < 8 + below(6); ++i) one.push_back({below(5), below(3), below(3)});
+  for (int round = 0; round < 300; ++round) {
+    const auto& one = series[below(6)];
+    const float factor = 0.5f + 0.1f * static_cast<float>(below(4));
+    const auto length = 1 + below(n);
+    for (auto [device, memory] : {std::pair<Device*, std::vector<float>*>(&plain, &mine), {&taped, &expected}}) {
+      const auto array = [&](std::uint32_t i) { return std::span(*memory).subspan(i * n, n); };
+      for (const Step& step : one) {
+        if (step.kind == 0) device->scale(factor, array(step.to));
+        if (step.kind == 1) device->fill(factor, array(step.to).first(length));
+        if (step.kind == 2 && step.from != step.to) device->add(array(step.from), array(step.to));
+        if (step.kind == 3 && step.from != step.to)
+          device->gemm(Transpose::no, Transpose::no, 4, 4, 4, array(step.from).first(16), array(step.from).last(16), 0.5f,
+                       array(step.to).first(16));
+        if (step.kind == 4) device->clamp(factor, array(step.to));
+      }
+      device->submit();
+    }
+    REQUIRE(same_bits(mine, expected));
+  }
+  CHECK(counts.recorded == 6);
+  CHECK(counts.changed > 100);
+}
+
+TEST_CASE("a GPU plays steps from graphs to the bits of their calls one by one", "[gpu]") {
+  for (const char* name : {"cuda", "cuda:tf32", "cuda:bf16"}) {
+    std::unique_ptr<Device> device;
+    try {
+      device = make_device(name);
+    } catch (const core::ConfigError& error) {
+      WARN(error.what());
+      return;
+    }
+    CHECK(same_bits(trained(*device, 40), trained(*device, 40, true)));
+  }
+}
