@@ -80,6 +80,12 @@ class Device {
   /// Whether an address is memory that the host cannot reach, of some device of this kind.
   virtual bool is_apart(const void* /*address*/) const { return false; }
 
+  /// Whether that memory is CUDA's, which some communication libraries can reach.
+  virtual bool is_cuda() const { return false; }
+
+  /// Memory of the host that transfer() reaches fastest; content undefined.
+  virtual core::Arena allocate_on_host(std::size_t count) const { return core::host_arena(count); }
+
   /// to = from, each of them memory of a device of this kind or of the host; after all that was called before, and done on
   /// return. No work of the device: it is not counted. Of memory without content (meta) nothing comes, into it nothing goes.
   template <class T>

@@ -16,6 +16,8 @@ class HostRuntime {
   core::Arena allocate(std::size_t count) const { return core::host_arena(count); }
   bool is_host() const { return true; }
   bool is_apart(const void*) const { return false; }
+  bool is_cuda() const { return false; }
+  core::Arena allocate_on_host(std::size_t count) const { return allocate(count); }
   void finish() {}
   void submit() {}
   std::unique_ptr<Conveyor> make_conveyor(Device&) { return nullptr; }  // none is wanted where memory is the host's

@@ -25,11 +25,13 @@ class CudaRuntime {
   explicit CudaRuntime(std::string_view precision)
       : name_(precision.empty() ? "cuda" : "cuda:" + std::string(precision)),
         gpu_(choose_gpu()),
-        player_(gpu_, parse_precision(precision)) {}
+        player_(gpu_, this, parse_precision(precision)) {}
 
   std::string_view name() const { return name_; }
-  core::Arena allocate(std::size_t count) const { return allocate_on_gpu(gpu_, count); }
+  core::Arena allocate(std::size_t count) const { return allocate_on_gpu(gpu_, this, count); }
+  core::Arena allocate_on_host(std::size_t count) const { return allocate_pinned(count); }
   bool is_host() const { return false; }
+  bool is_cuda() const { return true; }
 
   bool is_apart(const void* address) const {
     cudaPointerAttributes attributes{};

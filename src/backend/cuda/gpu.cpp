@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "backend/cuda/cuda_check.hpp"
+#include "backend/memory_ledger.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -35,7 +36,28 @@ int choose_gpu() {
   return gpu;
 }
 
-core::Arena allocate_on_gpu(int gpu, std::size_t count) {
+namespace {
+
+MemoryLedger& ledger() {
+  static auto* const of_process = new MemoryLedger;  // which memory that outlives main() may still be given back to
+  return *of_process;
+}
+
+[[noreturn]] void refuse(const void* device, std::size_t bytes) {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  const std::size_t room = ledger().room(device, bytes, free);
+  throw core::ConfigError(
+      core::format("device 'cuda': {:.0f} MB more are wanted, and of the GPU's {:.0f} MB {:.0f} are free; {}: choose fewer "
+                   "of them, a smaller "
+                   "minibatch or a smaller model",
+                   in_megabytes(bytes), in_megabytes(total), in_megabytes(free),
+                   room == 0 ? "not one worker fits" : core::format("at most {} emulated workers fit", room)));
+}
+
+}  // namespace
+
+core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count) {
   if (count == 0) return {};
   check(cudaSetDevice(gpu), "choosing a GPU");
   const std::size_t bytes = count * sizeof(float);
@@ -43,17 +65,23 @@ core::Arena allocate_on_gpu(int gpu, std::size_t count) {
   const cudaError_t status = cudaMalloc(&memory, bytes);
   if (status == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());  // which is no concern of the next call
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "asking for free memory");
-    throw core::ConfigError(
-        core::format("device 'cuda': {:.0f} MB more are wanted, and of the GPU's {:.0f} MB {:.0f} are free: "
-                     "choose fewer emulated workers, a smaller minibatch or a smaller model",
-                     in_megabytes(bytes), in_megabytes(total), in_megabytes(free)));
+    refuse(device, bytes);
   }
   check(status, "allocating memory");
   check(cudaMemset(memory, 0, bytes), "clearing memory");
   check(cudaStreamSynchronize(nullptr), "clearing memory");  // for which the devices' own streams do not wait
-  return {static_cast<float*>(memory), count, [](float* data, std::size_t) { static_cast<void>(cudaFree(data)); }};
+  ledger().took(device, memory, bytes);
+  return {static_cast<float*>(memory), count, [](float* data, std::size_t) {
+            ledger().gave_back(data);
+            static_cast<void>(cudaFree(data));
+          }};
+}
+
+core::Arena allocate_pinned(std::size_t count) {
+  if (count == 0) return {};
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, count * sizeof(float)), "allocating pinned memory");
+  return {static_cast<float*>(memory), count, [](float* data, std::size_t) { static_cast<void>(cudaFreeHost(data)); }};
 }
 
 }  // namespace paragrad::backend::cuda

@@ -33,8 +33,8 @@ Precision parse_precision(std::string_view name) {
   throw core::unknown_name("precision of the device cuda", name, {"fp32", "tf32", "bf16"});
 }
 
-GpuBlas::GpuBlas(int gpu, cudaStream_t stream, Precision precision)
-    : workspace_(allocate_on_gpu(gpu, workspace_floats)), compute_type_(compute_type(precision)) {
+GpuBlas::GpuBlas(int gpu, const void* device, cudaStream_t stream, Precision precision)
+    : workspace_(allocate_on_gpu(gpu, device, workspace_floats)), compute_type_(compute_type(precision)) {
   check(cublas().create(&handle_), "starting cuBLAS");
   check(cublas().set_stream(handle_, stream), "cuBLAS's stream");
   check(cublas().set_workspace(handle_, workspace_.span().data(), workspace_floats * sizeof(float)), "cuBLAS's workspace");

@@ -18,7 +18,8 @@ Precision parse_precision(std::string_view name);
 /// cuBLAS on one stream, with memory of its own, so that the same calls give the same bits.
 class GpuBlas {
  public:
-  GpuBlas(int gpu, cudaStream_t stream, Precision precision);
+  /// device: whose memory it takes.
+  GpuBlas(int gpu, const void* device, cudaStream_t stream, Precision precision);
   ~GpuBlas();
   GpuBlas(const GpuBlas&) = delete;
   GpuBlas& operator=(const GpuBlas&) = delete;

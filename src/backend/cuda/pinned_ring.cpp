@@ -2,12 +2,9 @@
 
 #include <cstring>
 
-namespace paragrad::backend::cuda {
+#include "backend/cuda/gpu.hpp"
 
-PinnedRing::~PinnedRing() {
-  for (const Slot& slot : slots_)
-    if (slot.memory != nullptr) static_cast<void>(cudaFreeHost(slot.memory));
-}
+namespace paragrad::backend::cuda {
 
 void PinnedRing::upload(std::size_t bytes, const std::byte* from, std::byte* to, cudaStream_t stream) {
   Slot& slot = slots_[turn_];
@@ -16,14 +13,9 @@ void PinnedRing::upload(std::size_t bytes, const std::byte* from, std::byte* to,
     slot.copied = make_event();
   else
     check(cudaEventSynchronize(slot.copied.get()), "an upload");
-  if (slot.bytes < bytes) {
-    if (slot.memory != nullptr) check(cudaFreeHost(slot.memory), "giving back pinned memory");
-    slot.memory = nullptr;
-    check(cudaMallocHost(reinterpret_cast<void**>(&slot.memory), bytes), "allocating pinned memory");
-    slot.bytes = bytes;
-  }
-  std::memcpy(slot.memory, from, bytes);
-  check(cudaMemcpyAsync(to, slot.memory, bytes, cudaMemcpyHostToDevice, stream), "an upload");
+  if (slot.memory.size() * sizeof(float) < bytes) slot.memory = allocate_pinned((bytes + sizeof(float) - 1) / sizeof(float));
+  std::memcpy(slot.memory.span().data(), from, bytes);
+  check(cudaMemcpyAsync(to, slot.memory.span().data(), bytes, cudaMemcpyHostToDevice, stream), "an upload");
   check(cudaEventRecord(slot.copied.get(), stream), "an upload");
 }
 

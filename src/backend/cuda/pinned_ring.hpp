@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "backend/cuda/handles.hpp"
+#include "core/arena.hpp"
 
 namespace paragrad::backend::cuda {
 
@@ -11,18 +12,12 @@ namespace paragrad::backend::cuda {
 /// wait for the copy, but only, some uploads later, for the one whose turn has come again.
 class PinnedRing {
  public:
-  PinnedRing() = default;
-  ~PinnedRing();
-  PinnedRing(const PinnedRing&) = delete;
-  PinnedRing& operator=(const PinnedRing&) = delete;
-
   /// In the stream's order; `from` is not needed any more on return.
   void upload(std::size_t bytes, const std::byte* from, std::byte* to, cudaStream_t stream);
 
  private:
   struct Slot {
-    std::byte* memory = nullptr;
-    std::size_t bytes = 0;
+    core::Arena memory;
     Event copied;
   };
 

@@ -68,7 +68,7 @@ void CudaPlayer::play(const grid::Call& call) {
 }
 
 void CudaPlayer::multiply(const grid::Multiplication& product) {
-  if (blas_ == nullptr) blas_ = std::make_unique<GpuBlas>(gpu_, stream(), precision_);
+  if (blas_ == nullptr) blas_ = std::make_unique<GpuBlas>(gpu_, device_, stream(), precision_);
   blas_->multiply(product);
 }
 

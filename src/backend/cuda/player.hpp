@@ -11,7 +11,7 @@ namespace paragrad::backend::cuda {
 /// Calls on one stream of a GPU, one by one or as a CUDA graph.
 class CudaPlayer final : public grid::Player {
  public:
-  CudaPlayer(int gpu, Precision precision) : gpu_(gpu), precision_(precision) {}
+  CudaPlayer(int gpu, const void* device, Precision precision) : gpu_(gpu), device_(device), precision_(precision) {}
 
   cudaStream_t stream() const { return stream_.get(); }
   void play(const grid::Call& call) override;
@@ -22,6 +22,7 @@ class CudaPlayer final : public grid::Player {
   cudaGraphNode_t add(cudaGraph_t graph, const cudaGraphNode_t* before, const grid::Multiplication& product);
 
   int gpu_;
+  const void* device_;  // whose memory products take
   Precision precision_;
   Stream stream_ = make_stream();
   std::unique_ptr<GpuBlas> blas_;  // once there is a product: many devices only add

@@ -43,7 +43,8 @@ class StepTables {
 
 /// A device whose kernels are those of this folder. What is left to the runtime:
 ///
-///   core::Arena allocate(count) const        zeros, of a memory that is_host() and is_apart() tell of
+///   core::Arena allocate(count) const        zeros, of a memory that is_host(), is_apart() and is_cuda() tell of
+///   core::Arena allocate_on_host(count) const
 ///   void run(const Kernel&)                  in the order of the calls, as multiply; they may be put off until submit
 ///   void multiply(const Multiplication&)
 ///   void submit(), void finish(), void transfer(bytes, from, to), void upload(bytes, from, to),
@@ -58,6 +59,8 @@ class GridDevice : public Device {
   core::Arena allocate(std::size_t count) const override { return runtime_.allocate(count); }
   bool is_host() const override { return runtime_.is_host(); }
   bool is_apart(const void* address) const override { return runtime_.is_apart(address); }
+  bool is_cuda() const override { return runtime_.is_cuda(); }
+  core::Arena allocate_on_host(std::size_t count) const override { return runtime_.allocate_on_host(count); }
   void finish() override { runtime_.finish(); }
   std::unique_ptr<Conveyor> make_conveyor() override { return runtime_.make_conveyor(*this); }
   void submit() override { runtime_.submit(); }

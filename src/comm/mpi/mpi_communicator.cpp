@@ -57,6 +57,14 @@ class Extent {
   MPI_Datatype type_ = MPI_BYTE;
 };
 
+/// Whether messages there must go through the host. An MPI that knows CUDA takes them where they lie.
+bool is_out_of_reach(const backend::Device& device, const void* address) {
+#ifdef MPIX_GPU_SUPPORT_CUDA  // MPICH from 4.0 on can be asked
+  if (device.is_cuda() && MPIX_Query_cuda_support() == 1) return false;
+#endif
+  return device.is_apart(address);
+}
+
 /// A transfer under way; what is kept beside MPI's handle is for error messages.
 struct Transfer {
   MPI_Request handle = MPI_REQUEST_NULL;
@@ -205,8 +213,8 @@ struct MpiCommunicator::State {
   }
 
   /// The message's memory as MPI can reach it.
-  std::byte* stage(Transfer& transfer) {
-    transfer.staged = staging.take(transfer.bytes);
+  std::byte* stage(const backend::Device& device, Transfer& transfer) {
+    transfer.staged = staging.take(device, transfer.bytes);
     return reinterpret_cast<std::byte*>(transfer.staged.span().data());
   }
 
@@ -273,8 +281,8 @@ double MpiCommunicator::now_s() { return seconds_since(state_->start); }
 Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
   Transfer transfer{.sending = true, .peer = to, .tag = tag, .bytes = data.size()};
   state_->refuse_if_gone(to, transfer);
-  if (device().is_apart(data.data())) {
-    const std::span<std::byte> staged(state_->stage(transfer), data.size());
+  if (is_out_of_reach(device(), data.data())) {
+    const std::span<std::byte> staged(state_->stage(device(), transfer), data.size());
     device().transfer(data, staged);
     data = staged;
   }
@@ -286,9 +294,9 @@ Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> 
 
 Request MpiCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
   Transfer transfer{.sending = false, .peer = from, .tag = tag, .bytes = data.size()};
-  if (device().is_apart(data.data())) {
+  if (is_out_of_reach(device(), data.data())) {
     transfer.destination = data.data();
-    data = {state_->stage(transfer), data.size()};
+    data = {state_->stage(device(), transfer), data.size()};
   }
   const Extent extent(data.size());
   const int source = from == any_source ? MPI_ANY_SOURCE : from;
@@ -331,8 +339,8 @@ void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
 
 void MpiCommunicator::library_allreduce(std::span<float> data) {
   constexpr std::size_t most = std::size_t{1} << 30;  // counts are int
-  if (device().is_apart(data.data())) {
-    core::Arena staged = state_->staging.take(data.size_bytes());
+  if (is_out_of_reach(device(), data.data())) {
+    core::Arena staged = state_->staging.take(device(), data.size_bytes());
     const std::span<float> host = staged.span().first(data.size());
     device().transfer(std::span<const float>(data), host);
     library_allreduce(host);
