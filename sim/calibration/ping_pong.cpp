@@ -40,8 +40,8 @@ class Buffers {
 template <class Action>
 double pair_s(comm::Communicator& comm, const PingPongOptions& options, const Action& action) {
   const int peer = comm.rank() == options.first ? options.second : comm.rank() == options.second ? options.first : -1;
-  return mean_call_s(comm, options.burst_s, [&] {
-    if (peer >= 0) action(peer);
+  return mean_call_s(comm, options.burst_s, [&](int calls) {
+    for (int call = 0; call < calls && peer >= 0; ++call) action(peer);
   });
 }
 
@@ -121,8 +121,9 @@ std::vector<double> allreduce_times(comm::Communicator& comm, std::string_view c
   std::vector<double> times(floats.size(), std::numeric_limits<double>::infinity());
   for (int pass = 0; pass < options.passes; ++pass)
     for (std::size_t i = 0; i < floats.size(); ++i)
-      times[i] =
-          std::min(times[i], mean_call_s(comm, options.burst_s, [&] { (*allreduce)(comm, arena.span().first(floats[i])); }));
+      times[i] = std::min(times[i], mean_call_s(comm, options.burst_s, [&](int calls) {
+                            for (int call = 0; call < calls; ++call) (*allreduce)(comm, arena.span().first(floats[i]));
+                          }));
   spread(comm, 0, times);
   return times;
 }

@@ -7,12 +7,13 @@
 
 namespace paragrad::sim::calibration {
 
-/// Time of one call of `action` at this worker: the mean over at least `least_s`, after one call that warms up caches, pages
-/// and branch predictors. All workers start together and make the same number of calls, the slowest one's.
-template <class Action>
-double mean_call_s(comm::Communicator& comm, double least_s, const Action& action) {
+/// Time of one call at this worker: the mean over at least `least_s`, after one call that warms up caches, pages and branch
+/// predictors. calls(n) makes n of them and waits for the last. All workers start together and make the same number of
+/// calls, the slowest one's.
+template <class Calls>
+double mean_call_s(comm::Communicator& comm, double least_s, const Calls& calls) {
   double first_s = comm.now_s();
-  action();
+  calls(1);
   first_s = comm.now_s() - first_s;
   std::vector<double> of_all(static_cast<std::size_t>(comm.size()));
   of_all[static_cast<std::size_t>(comm.rank())] = first_s;
@@ -21,7 +22,7 @@ double mean_call_s(comm::Communicator& comm, double least_s, const Action& actio
   const int count = static_cast<int>(std::clamp(least_s / std::max(slowest_s, 1e-9), 1., 1e6) + 0.5);
   comm::barrier(comm);
   const double begin_s = comm.now_s();
-  for (int call = 0; call < count; ++call) action();
+  calls(count);
   return (comm.now_s() - begin_s) / count;
 }
 

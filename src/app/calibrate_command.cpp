@@ -156,7 +156,7 @@ int calibrate_command(std::span<char*> argv) {
       "messages are then sent in the simulator, and both times are printed.\nStart as many ranks per node as will train "
       "there. A quiet machine takes about a minute.");
   parser->add_option("--out", arguments.out, "platform file to write");
-  parser->add_option("--device", arguments.device, "device to measure: cpu or reference");
+  parser->add_option("--device", arguments.device, "device to measure");
   parser->add_option("--largest-message", arguments.largest_message, "longest message to send");
   parser->add_option("--passes", arguments.passes, "over all sizes; of each the fastest counts")->check(CLI::Range(1, 1000));
   parser->add_flag("--overwrite", arguments.overwrite, "replace the file");
