@@ -29,6 +29,11 @@ class HostRuntime {
     grid::run_on_host(kernel, backwards_);
   }
 
+  template <class Branch>
+  void side_by_side(std::size_t count, const Branch& branch) {
+    for (std::size_t i = 0; i < count; ++i) branch(backwards_ ? count - 1 - i : i);
+  }
+
   void multiply(const grid::Multiplication& p) {
     const auto at = [](const grid::Multiplication::Input& matrix, std::size_t i, std::size_t j) {
       return matrix.transpose == Transpose::no ? matrix.data[i * matrix.row + j] : matrix.data[j * matrix.row + i];

@@ -45,6 +45,11 @@ class CudaRuntime {
   }
   void multiply(const grid::Multiplication& product) { tape_.add(product); }
 
+  template <class Branch>
+  void side_by_side(std::size_t count, const Branch& branch) {
+    tape_.side_by_side(count, branch);
+  }
+
   void submit() {
     check(cudaSetDevice(gpu_), "choosing a GPU");  // of the calling thread: a device is used by many, one after the other
     tape_.play();

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/grid/ends.hpp"
+
 namespace paragrad::backend::cuda {
 namespace {
 
@@ -36,7 +38,7 @@ using GraphExec = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destro
 
 class GraphRecording final : public grid::Recording {
  public:
-  /// nodes: of `graph`, as many as there are calls, each behind the one before.
+  /// nodes: of `graph`, for each of the calls, null for a mark.
   GraphRecording(Graph graph, std::vector<cudaGraphNode_t> nodes, cudaStream_t stream)
       : graph_(std::move(graph)), nodes_(std::move(nodes)), stream_(stream) {
     cudaGraphExec_t exec = nullptr;
@@ -60,16 +62,19 @@ class GraphRecording final : public grid::Recording {
 }  // namespace
 
 void CudaPlayer::play(const grid::Call& call) {
-  const auto* launch = std::get_if<grid::Launch>(&call);
-  if (launch == nullptr) return multiply(std::get<grid::Multiplication>(call));
-  const Parameters parameters(*launch);
+  if (const auto* mark = std::get_if<grid::Mark>(&call)) return count(*mark);
+  if (const auto* product = std::get_if<grid::Multiplication>(&call)) return multiply(*product);
+  const auto& launch = std::get<grid::Launch>(call);
+  const Parameters parameters(launch);
   const cudaKernelNodeParams& p = *parameters.get();
-  check(cudaLaunchKernel(p.func, p.gridDim, p.blockDim, p.kernelParams, 0, stream()), launch->name);
+  check(cudaLaunchKernel(p.func, p.gridDim, p.blockDim, p.kernelParams, 0, stream()), launch.name);
 }
 
 void CudaPlayer::multiply(const grid::Multiplication& product) {
-  if (blas_ == nullptr) blas_ = std::make_unique<GpuBlas>(gpu_, device_, stream(), precision_);
-  blas_->multiply(product);
+  if (blas_.size() <= branch_) blas_.resize(branch_ + 1);
+  std::unique_ptr<GpuBlas>& blas = blas_[branch_];
+  if (blas == nullptr) blas = std::make_unique<GpuBlas>(gpu_, device_, stream(), precision_);
+  blas->multiply(product);
 }
 
 std::unique_ptr<grid::Recording> CudaPlayer::record(std::span<const grid::Call> calls) {
@@ -77,20 +82,28 @@ std::unique_ptr<grid::Recording> CudaPlayer::record(std::span<const grid::Call> 
   check(cudaGraphCreate(&made, 0), "making a graph of calls");
   Graph graph(made);
   std::vector<cudaGraphNode_t> nodes;
+  grid::Ends<cudaGraphNode_t> ends;
   for (const grid::Call& call : calls) {
-    const cudaGraphNode_t* before = nodes.empty() ? nullptr : &nodes.back();
     cudaGraphNode_t node = nullptr;
+    const std::span<const cudaGraphNode_t> before = ends.before();
     if (const auto* launch = std::get_if<grid::Launch>(&call))
-      check(cudaGraphAddKernelNode(&node, made, before, nodes.size() > 0, Parameters(*launch).get()), launch->name);
+      check(cudaGraphAddKernelNode(&node, made, before.data(), before.size(), Parameters(*launch).get()), launch->name);
+    else if (const auto* product = std::get_if<grid::Multiplication>(&call))
+      node = add(made, before, *product);
     else
-      node = add(made, before, std::get<grid::Multiplication>(call));
+      count(std::get<grid::Mark>(call));
     nodes.push_back(node);
+    if (const auto* mark = std::get_if<grid::Mark>(&call))
+      ends.pass(*mark);
+    else
+      ends.add(node);
   }
   return std::make_unique<GraphRecording>(std::move(graph), std::move(nodes), stream());
 }
 
 // What cuBLAS does for a product is its own affair: it is captured as a graph within the graph.
-cudaGraphNode_t CudaPlayer::add(cudaGraph_t graph, const cudaGraphNode_t* before, const grid::Multiplication& product) {
+cudaGraphNode_t CudaPlayer::add(cudaGraph_t graph, std::span<const cudaGraphNode_t> before,
+                                const grid::Multiplication& product) {
   check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording a matrix product");
   try {
     multiply(product);
@@ -103,7 +116,7 @@ cudaGraphNode_t CudaPlayer::add(cudaGraph_t graph, const cudaGraphNode_t* before
   check(cudaStreamEndCapture(stream(), &captured), "recording a matrix product");
   const Graph inner(captured);
   cudaGraphNode_t node = nullptr;
-  check(cudaGraphAddChildGraphNode(&node, graph, before, before != nullptr, captured), "recording a matrix product");
+  check(cudaGraphAddChildGraphNode(&node, graph, before.data(), before.size(), captured), "recording a matrix product");
   return node;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "backend/cuda/gpu_blas.hpp"
 #include "backend/cuda/handles.hpp"
@@ -8,7 +10,7 @@
 
 namespace paragrad::backend::cuda {
 
-/// Calls on one stream of a GPU, one by one or as a CUDA graph.
+/// Calls on one stream of a GPU, one by one or as a CUDA graph, in which branches go side by side.
 class CudaPlayer final : public grid::Player {
  public:
   CudaPlayer(int gpu, const void* device, Precision precision) : gpu_(gpu), device_(device), precision_(precision) {}
@@ -18,14 +20,16 @@ class CudaPlayer final : public grid::Player {
   std::unique_ptr<grid::Recording> record(std::span<const grid::Call> calls) override;
 
  private:
+  void count(grid::Mark mark) { branch_ = mark == grid::Mark::next ? branch_ + 1 : 0; }
   void multiply(const grid::Multiplication& product);
-  cudaGraphNode_t add(cudaGraph_t graph, const cudaGraphNode_t* before, const grid::Multiplication& product);
+  cudaGraphNode_t add(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, const grid::Multiplication& product);
 
   int gpu_;
   const void* device_;  // whose memory products take
   Precision precision_;
   Stream stream_ = make_stream();
-  std::unique_ptr<GpuBlas> blas_;  // once there is a product: many devices only add
+  std::size_t branch_ = 0;                      // that the next call belongs to
+  std::vector<std::unique_ptr<GpuBlas>> blas_;  // of each branch that has had a product: it has memory of its own
 };
 
 }  // namespace paragrad::backend::cuda

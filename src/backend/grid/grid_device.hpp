@@ -47,6 +47,7 @@ class StepTables {
 ///   core::Arena allocate_on_host(count) const
 ///   void run(const Kernel&)                  in the order of the calls, as multiply; they may be put off until submit
 ///   void multiply(const Multiplication&)
+///   void side_by_side(count, branch)         calls branch(i) for each i; what these call may go on beside each other
 ///   void submit(), void finish(), void transfer(bytes, from, to), void upload(bytes, from, to),
 ///   std::unique_ptr<Conveyor> make_conveyor(Device&)      as Device's
 template <class Runtime>
@@ -131,7 +132,7 @@ class GridDevice : public Device {
   }
   void do_lstm_gradient(const LstmShape& shape, const Steps& steps, const float* y, const LstmMemory& memory,
                         const float* dy, float keep, const LstmGradients& gradients) override {
-    float* const before = scratch<float>("lstm", steps.frames() * shape.outputs);
+    float* const before = scratch<float>("lstm", shape.directions * steps.frames() * shape.outputs);
     grid::lstm_gradient(
         runtime_, shape, steps.frames(),
         before_[shape.directions - 1].of(*this, steps.active(), [&] { return frames_before(shape.directions, steps); }), y,

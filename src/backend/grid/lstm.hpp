@@ -104,11 +104,11 @@ struct PeepholeGradient {
   }
 };
 
-/// Runtime runs kernels and multiplies.
+/// Runtime runs kernels and multiplies, and takes the directions side by side.
 template <class Runtime>
 void lstm_forward(Runtime& runtime, const LstmShape& shape, const Steps& steps, const LstmWeights& weights,
                   const LstmMemory& memory, float* y) {
-  for (std::size_t d = 0; d < shape.directions; ++d) {
+  runtime.side_by_side(shape.directions, [&](std::size_t d) {
     const LstmDirection at(shape, d, weights, memory, y);
     steps.walk(d == 1, true, [&](const Steps::Step& step) {
       if (step.rows_continue > 0)
@@ -131,21 +131,22 @@ void lstm_forward(Runtime& runtime, const LstmShape& shape, const Steps& steps, 
                           at.h + step.row * at.output_row,
                           at.output_row});
     });
-  }
+  });
 }
 
-/// Elements of the memory that lstm_backward is handed: dc, and where it is projected dm.
+/// Elements of the memory that lstm_backward is handed: of each direction dc, and where it is projected dm.
 inline std::size_t lstm_backward_scratch(const LstmShape& shape, const Steps& steps) {
-  return (shape.projected ? 2 : 1) * steps.most_rows() * shape.cells;
+  return shape.directions * (shape.projected ? 2 : 1) * steps.most_rows() * shape.cells;
 }
 
 template <class Runtime>
 void lstm_backward(Runtime& runtime, const LstmShape& shape, const Steps& steps, const LstmWeights& weights,
                    const LstmMemory& memory, float* scratch, float* dy) {
   const std::size_t cells_of_a_step = steps.most_rows() * shape.cells;
-  float *const dc = scratch, *const dm = scratch + cells_of_a_step;
-  for (std::size_t d = 0; d < shape.directions; ++d) {
+  runtime.side_by_side(shape.directions, [&](std::size_t d) {
     const LstmDirection at(shape, d, weights, memory, dy);
+    float* const dc = scratch + d * (shape.projected ? 2 : 1) * cells_of_a_step;
+    float* const dm = dc + cells_of_a_step;
     runtime.run(Stream<Fill>{cells_of_a_step, {0, dc}});
     steps.walk(d == 1, false, [&](const Steps::Step& step) {
       float* const dh = at.h + step.row * at.output_row;
@@ -170,7 +171,7 @@ void lstm_backward(Runtime& runtime, const LstmShape& shape, const Steps& steps,
                           at.h + step.row_before * at.output_row,
                           at.output_row});
     });
-  }
+  });
 }
 
 /// The frame before each frame in each direction, [directions][frames]: what lstm_gradient needs in memory of the device.
@@ -184,20 +185,21 @@ inline std::vector<std::uint32_t> frames_before(std::size_t directions, const St
   return before;
 }
 
-/// scratch: memory for [frames][outputs].
+/// scratch: memory for [directions][frames][outputs].
 template <class Runtime>
 void lstm_gradient(Runtime& runtime, const LstmShape& shape, std::size_t frames, const std::uint32_t* before, const float* y,
                    const LstmMemory& memory, const float* dy, float keep, float* scratch, const LstmGradients& gradients) {
   const std::size_t n = shape.cells, outputs = shape.outputs;
-  for (std::size_t d = 0; d < shape.directions; ++d) {
+  runtime.side_by_side(shape.directions, [&](std::size_t d) {
     const float* const dz = memory.gates.data() + d * 4 * n;
     const std::uint32_t* const of_direction = before + d * frames;
+    float* const h_before = scratch + d * frames * outputs;
     runtime.run(
-        Stream<OutputsBefore>{frames * outputs, {outputs, shape.output_width(), of_direction, y + d * outputs, scratch}});
+        Stream<OutputsBefore>{frames * outputs, {outputs, shape.output_width(), of_direction, y + d * outputs, h_before}});
     runtime.multiply({outputs,
                       4 * n,
                       frames,
-                      {scratch, outputs, Transpose::yes},
+                      {h_before, outputs, Transpose::yes},
                       {dz, shape.gate_width()},
                       keep,
                       gradients.recurrent.data() + d * outputs * 4 * n,
@@ -215,7 +217,7 @@ void lstm_gradient(Runtime& runtime, const LstmShape& shape, std::size_t frames,
                         keep,
                         gradients.projection.data() + d * n * outputs,
                         outputs});
-  }
+  });
 }
 
 }  // namespace paragrad::backend::grid

@@ -19,6 +19,7 @@ constexpr std::uint64_t mixed(std::uint64_t key, std::uint64_t number) {
 std::uint64_t key_of(const Call& call) {
   if (const auto* launch = std::get_if<Launch>(&call))
     return mixed(reinterpret_cast<std::uintptr_t>(launch->function), launch->blocks);
+  if (const auto* mark = std::get_if<Mark>(&call)) return static_cast<std::uint64_t>(*mark);
   const auto& product = std::get<Multiplication>(call);
   std::uint64_t key = mixed(product.m, product.n);
   for (const void* address : {static_cast<const void*>(product.a.data), static_cast<const void*>(product.b.data),
@@ -30,10 +31,10 @@ std::uint64_t key_of(const Call& call) {
 /// Whether a recording of one serves for the other.
 bool are_alike(const Call& a, const Call& b) {
   if (a.index() != b.index()) return false;
-  const auto* launch = std::get_if<Launch>(&a);
-  if (launch == nullptr) return std::get<Multiplication>(a) == std::get<Multiplication>(b);
-  const auto& other = std::get<Launch>(b);
-  return launch->function == other.function && launch->blocks == other.blocks;
+  if (const auto* product = std::get_if<Multiplication>(&a)) return *product == std::get<Multiplication>(b);
+  if (const auto* mark = std::get_if<Mark>(&a)) return *mark == std::get<Mark>(b);
+  const auto &launch = std::get<Launch>(a), &other = std::get<Launch>(b);
+  return launch.function == other.function && launch.blocks == other.blocks;
 }
 
 bool are_given_the_same(const Call& a, const Call& b) {
@@ -45,8 +46,9 @@ bool are_given_the_same(const Call& a, const Call& b) {
 
 void Tape::add(Call call) {
   key_ = mixed(key_, key_of(call));
+  if (const auto* mark = std::get_if<Mark>(&call)) forked_ = *mark != Mark::join;
   calls_.push_back(std::move(call));
-  if (calls_.size() == most_calls) play();
+  if (calls_.size() >= most_calls && !forked_) play();
 }
 
 bool Tape::is_met(std::uint64_t key) {

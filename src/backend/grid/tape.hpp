@@ -33,7 +33,11 @@ struct Launch {
   }
 };
 
-using Call = std::variant<Launch, Multiplication>;
+/// Around calls that have nothing to do with each other: what stands between `fork` and `next`, or two of these, or `next`
+/// and `join`, may be made beside the others. Forks do not lie in each other.
+enum class Mark { fork, next, join };
+
+using Call = std::variant<Launch, Multiplication, Mark>;
 
 /// Some calls that a GPU can be given as a whole.
 class Recording {
@@ -58,8 +62,19 @@ class Tape {
  public:
   explicit Tape(Player& player) : player_(player) {}
 
-  /// Plays by itself what has become too long.
+  /// Plays by itself what has become too long, outside of forks.
   void add(Call call);
+
+  /// Calls branch(i) for each i below count: what is added there for one has nothing to do with what is added for others.
+  template <class Branch>
+  void side_by_side(std::size_t count, const Branch& branch) {
+    if (count > 1) add(Mark::fork);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i > 0) add(Mark::next);
+      branch(i);
+    }
+    if (count > 1) add(Mark::join);
+  }
 
   /// Makes the calls that were added since the last time. When a series of them comes the second time, it is recorded.
   void play();
@@ -74,6 +89,7 @@ class Tape {
 
   Player& player_;
   std::vector<Call> calls_;
+  bool forked_ = false;
   std::uint64_t key_ = 0;                                 // of calls_, but for what kernels are given
   std::unordered_set<std::uint64_t> met_;                 // keys of what was played
   std::unordered_map<std::uint64_t, Recorded> recorded_;  // by key
