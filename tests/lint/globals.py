@@ -13,13 +13,17 @@ CONSTANTS = {
     r"paragrad::backend::cpu::\(anonymous namespace\)::blas\(\)::loaded",            # functions of the loaded OpenBLAS
     r"paragrad::backend::cuda::cublas\(\)::loaded",                                  # and of cuBLAS
 }
+# What belongs to the process by its nature and changes no result.
+OF_THE_PROCESS = {
+    r"paragrad::backend::cuda::\(anonymous namespace\)::ledger\(\)::of_process",  # who has what of the GPU's memory
+}
 HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit|__device_stub__|__cudaFatCubinHandle|__fatDeviceText")
 
 
 def writable(library: str) -> list[str]:
     lines = subprocess.run(["nm", "-C", library], capture_output=True, text=True, check=True).stdout.splitlines()
     symbols = [m.group(1) for m in (re.match(r"[0-9a-f]+ [bBdD] (.+)", line) for line in lines) if m]
-    return [s for s in symbols if not HARMLESS.search(s) and not any(re.fullmatch(c, s) for c in CONSTANTS)]
+    return [s for s in symbols if not HARMLESS.search(s) and not any(re.fullmatch(c, s) for c in CONSTANTS | OF_THE_PROCESS)]
 
 
 def main() -> int:

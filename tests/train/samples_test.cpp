@@ -80,8 +80,10 @@ TEST_CASE("a GPU sees the samples that the host sees, split by split", "[gpu]") 
   const auto [context, chunks] = GENERATE(std::pair("", ""), std::pair("2+1", ""), std::pair("", "3-8+3"));
   const train::Source source = open(folder, context, chunks);
   try {
-    CHECK(seen(source, "cuda", 7) == seen(source, "cpu", 7));
+    backend::make_device("cuda");
   } catch (const core::ConfigError& error) {
     WARN(error.what());
+    return;
   }
+  CHECK(seen(source, "cuda", 7) == seen(source, "cpu", 7));
 }
