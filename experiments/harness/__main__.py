@@ -15,8 +15,9 @@ if sys.version_info < (3, 11):
 import verdicts
 from config import ROOT, SIZES, UserError, load, names
 from published import check_published
-from report import print_tables
+from results import collect
 from runner import Runner
+from tables import print_tables
 from tuning import tune
 from worlds import compare_worlds, print_commands
 
@@ -55,11 +56,11 @@ def compare(runner: Runner) -> bool:
 
 def verify(runner: Runner) -> bool:
     runner.run_all()
-    results = verdicts.collect(runner)
+    results = collect(runner.experiment, runner.data_sets())
     print_tables(runner, results)
     print()
     checks = (check_published, verdicts.check_claims, verdicts.check_repeats)
-    return all([check(runner, results) for check in checks])
+    return all([check(runner.experiment, results) for check in checks])
 
 
 def execute(command: str, runner: Runner, run: str) -> bool:
@@ -76,10 +77,10 @@ def execute(command: str, runner: Runner, run: str) -> bool:
         tune(runner)
         return True
     runner.run_all()
-    results = verdicts.collect(runner)
+    results = collect(runner.experiment, runner.data_sets())
     print_tables(runner, results)
     if command == "record":
-        verdicts.record(runner, results)
+        verdicts.record(runner.experiment, results)
     return True
 
 

@@ -42,6 +42,8 @@ class Run:
     command: str = "simulate"  # of the program
     baseline: str = ""         # the run against which its speed-up is taken
     own: Options = field(default_factory=dict)  # of the options, those that the [[run]] gives itself
+    series: str = ""           # nbm-*: the runs that differ from it in the number of workers
+    family: str = ""           # nbm: what the names of all runs of its kind begin with
 
 
 @dataclass
@@ -75,12 +77,31 @@ class Experiment:
     def tuned_file(self) -> Path:
         return self.folder / "tuned.toml"
 
+    @property
+    def expected_file(self) -> Path:
+        return self.folder / "expected.json"
+
+    def run_folder(self, data: str, run: str, seed: int) -> Path:
+        return self.runs_folder / data / f"{run}-s{seed}"
+
+    def claims_of(self, data: str) -> list[dict[str, Any]]:
+        return [claim for entry in self.claims if data in entry.get("data", [data]) for claim in spelled_out(entry)]
+
     def run(self, name: str) -> Run:
         for run in self.runs:
             if run.name == name:
                 return run
         known = ", ".join(run.name for run in self.runs)
         raise UserError(f"{self.name} has no run '{name}' in size {self.size}; known: {known}")
+
+
+def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
+    """A claim with `each` is one claim per position of its lists."""
+    each = claim.get("each", {})
+    if not each:
+        return [claim]
+    rows = [dict(zip(each, row)) for row in zip(*each.values())]
+    return [{key: value.format(**row) if isinstance(value, str) else value for key, value in claim.items()} for row in rows]
 
 
 def names() -> list[str]:
@@ -92,6 +113,16 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.relative_to(ROOT)} is not valid TOML: {error}") from error
+
+
+def series_of(template: str, options: Options, varied: set[str]) -> str:
+    """A run's name with * for what varies along a series: nbm-* for nbm-8 and nbm-16 of nbm-{workers}."""
+    return template.format(**{key: "*" if key in varied else value for key, value in options.items()})
+
+
+def family_of(template: str) -> str:
+    """wire-small of wire-small-{minibatch}-{workers}; of a name that stands for one run, what is before the first dash."""
+    return template.split("{")[0].rstrip("-") if "{" in template else template.split("-")[0]
 
 
 def expand(entry: dict[str, Any], shared: Options, command: str, baseline: str) -> list[Run]:
@@ -108,7 +139,8 @@ def expand(entry: dict[str, Any], shared: Options, command: str, baseline: str) 
         own = options | row | cell
         named = shared | own
         runs.append(Run(entry["name"].format(**named), named, entry.get("command", command),
-                        entry.get("baseline", baseline).format(**named), own))
+                        entry.get("baseline", baseline).format(**named), own,
+                        series_of(entry["name"], named, {"workers", *each}), family_of(entry["name"])))
     return runs
 
 

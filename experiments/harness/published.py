@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import csv
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from config import ROOT, UserError, any_of
-from report import mean_of
-from runner import Runner
-from verdicts import Results
+from config import ROOT, Experiment, UserError, any_of
+from results import NotRun, Results, mean_of
+
+
+def read_table(path: Path) -> tuple[str, list[dict[str, str]]]:
+    """The remarks, which are lines that begin with #, and the rows."""
+    lines = path.read_text().splitlines()
+    remarks = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
+    return remarks, list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def read_rows(path: Path, key: str, column: str) -> dict[str, float]:
-    """Published values by run. Lines that begin with # are remarks, empty cells are no values."""
+    """Published values by run. Empty cells are no values."""
     try:
-        lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
-        return {row[key]: float(row[column]) for row in csv.DictReader(lines) if row[column]}
+        return {row[key]: float(row[column]) for row in read_table(path)[1] if row[column]}
     except (OSError, KeyError, ValueError) as error:
         raise UserError(f"{path.relative_to(ROOT)}: no usable columns '{key}' and '{column}' ({error!r})") from error
 
@@ -32,28 +37,54 @@ def judge(entry: dict[str, Any], errors: dict[str, float]) -> list[str]:
     return wrong
 
 
-def check_entry(runner: Runner, results: Results, entry: dict[str, Any]) -> bool:
+@dataclass(frozen=True)
+class Comparison:
+    """One [[published]] with the runs that there are of its rows."""
+
+    text: str
+    column: str
+    published: dict[str, float]  # by run
+    predicted: dict[str, float]
+    errors: dict[str, float]     # relative
+    judged: bool
+    wrong: list[str]             # what fails
+
+    @property
+    def verdict(self) -> str:
+        return ("FAILS" if self.wrong else "holds") if self.judged else "shown"
+
+    @property
+    def mean_error(self) -> float:
+        return statistics.fmean(map(abs, self.errors.values()))
+
+
+def rows_of(experiment: Experiment, entry: dict[str, Any]) -> dict[str, float]:
+    return read_rows(experiment.folder / entry.get("file", "published.csv"), entry.get("key", "run"), entry["column"])
+
+
+def compare(experiment: Experiment, results: Results, entry: dict[str, Any]) -> Comparison:
     column, metric, scale = entry["column"], entry["metric"], entry.get("scale", 1)
-    rows = read_rows(runner.experiment.folder / entry.get("file", "published.csv"), entry.get("key", "run"), column)
-    here = [run.name for run in runner.experiment.runs
-            if run.name in rows and any_of(entry.get("rows", ["*"]), run.name)]
+    rows = rows_of(experiment, entry)
+    here = [run.name for run in experiment.runs if run.name in rows and any_of(entry.get("rows", ["*"]), run.name)]
     if not here:
-        raise UserError(f"[[published]] '{entry['text']}': no published row is a run of this size")
-    predicted = {run: scale * mean_of(runner, results, run, metric) for run in here}
+        raise NotRun(f"[[published]] '{entry['text']}': no published row is a run of this size")
+    predicted = {run: scale * mean_of(experiment, results, run, metric) for run in here}
     errors = {run: predicted[run] / rows[run] - 1 for run in here}
-    wrong = judge(entry, errors)
-    mean = statistics.fmean(map(abs, errors.values()))
-    judged = "within" in entry or "mean_within" in entry
-    verdict = ("FAILS" if wrong else "holds") if judged else "shown"
-    print(f"{verdict}  {entry['text']}: mean absolute error {100 * mean:.1f} % over {len(here)} values")
-    width = max(map(len, here))
-    print(f"         {'':<{width}}  {'published':>10}  {'predicted':>10}  {'error':>8}   ({column})")
-    for run in here:
-        print(f"         {run:<{width}}  {rows[run]:>10.5g}  {predicted[run]:>10.5g}  {100 * errors[run]:>+6.1f} %")
-    for line in wrong:
+    return Comparison(entry["text"], column, {run: rows[run] for run in here}, predicted, errors,
+                      "within" in entry or "mean_within" in entry, judge(entry, errors))
+
+
+def check_entry(experiment: Experiment, results: Results, entry: dict[str, Any]) -> bool:
+    found = compare(experiment, results, entry)
+    print(f"{found.verdict}  {found.text}: mean absolute error {100 * found.mean_error:.1f} % over {len(found.errors)} values")
+    width = max(map(len, found.errors))
+    print(f"         {'':<{width}}  {'published':>10}  {'predicted':>10}  {'error':>8}   ({found.column})")
+    for run, error in found.errors.items():
+        print(f"         {run:<{width}}  {found.published[run]:>10.5g}  {found.predicted[run]:>10.5g}  {100 * error:>+6.1f} %")
+    for line in found.wrong:
         print(f"         {line}")
-    return not wrong
+    return not found.wrong
 
 
-def check_published(runner: Runner, results: Results) -> bool:
-    return all([check_entry(runner, results, entry) for entry in runner.experiment.published])
+def check_published(experiment: Experiment, results: Results) -> bool:
+    return all([check_entry(experiment, results, entry) for entry in experiment.published])

@@ -5,37 +5,20 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import math
 import os
 import re
-import statistics
 import subprocess
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator
 
-from config import ROOT, DataSet, Experiment, Options, Run, UserError, read_toml
+from config import ROOT, DataSet, Experiment, Options, UserError
+from plan import Job, Plan
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "device-rate")  # that `train` does not know
 HARNESS_OPTIONS = {"simulate": ["--host-threads=1", "--quiet"]}  # by command
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run of the program."""
-
-    label: str
-    options: Options
-    folder: Path
-    command: str = "simulate"
-    decode: Options | None = None  # of `paragrad decode` with the model that comes of it
-
-    @property
-    def key_file(self) -> Path:
-        return self.folder.with_name(self.folder.name + ".key.json")
 
 
 def digest(path: Path) -> str:
@@ -68,17 +51,16 @@ def complaint_of(command: list[Any]) -> str:
     return "" if done.returncode == 0 else done.stderr.strip() or f"ended with status {done.returncode}"
 
 
-class Runner:
+class Runner(Plan):
     def __init__(self, experiment: Experiment, program: Path, jobs: int) -> None:
+        super().__init__(experiment)
         if not os.access(program, os.X_OK):
             raise UserError(f"there is no program {program}: make build")
-        self.experiment = experiment
         self.program = program.resolve()
         self.jobs = max(jobs, 1)
         self.identity = program_identity(program)
         self.found: list[DataSet] | None = None
         self.file_digests: dict[str, str] = {}
-        self.tuned = read_toml(experiment.tuned_file) if experiment.tuned_file.exists() else {}
 
     def data_sets(self) -> list[DataSet]:
         """Those that are there. A required one that is missing is made by its recipe data/<name>.sh."""
@@ -102,37 +84,6 @@ class Runner:
         if not path.exists():
             raise UserError(f"no data file {data.file}: make data-{data.name}")
         return True
-
-    def folder(self, data: DataSet, run: str, seed: int) -> Path:
-        return self.experiment.runs_folder / data.name / f"{run}-s{seed}"
-
-    def initial_job(self, data: DataSet, seed: int) -> Job | None:
-        if self.experiment.initial is None:
-            return None
-        options = self.experiment.initial | {"data": data.file, "seed": seed}
-        return Job(f"{data.name} initial model seed {seed}", options, self.folder(data, "initial", seed))
-
-    def job(self, data: DataSet, run: Run, seed: int) -> Job:
-        options = run.options | data.options | run.own
-        if data.file:
-            options["data"] = data.file
-        if run.command == "simulate":
-            options["seed"] = seed
-        tuned_option = self.experiment.tune.get("option")
-        if tuned_option and tuned_option not in run.options:
-            options[tuned_option] = self.tuned_value(data, run)
-        initial = self.initial_job(data, seed)
-        if initial is not None:
-            options["init"] = str((initial.folder / "checkpoint.h5").relative_to(ROOT))
-        return Job(f"{data.name} {run.name} seed {seed}", options, self.folder(data, run.name, seed), run.command,
-                   self.experiment.decode)
-
-    def tuned_value(self, data: DataSet, run: Run) -> Any:
-        try:
-            return self.tuned[data.tuned_on][run.name]
-        except KeyError as error:
-            raise UserError(f"{self.experiment.tuned_file.relative_to(ROOT)} has no value for {data.tuned_on} {run.name}: "
-                            f"make tune-{self.experiment.name}") from error
 
     def key(self, job: Job) -> dict[str, Any]:
         """The files' contents count, not their names."""
@@ -197,37 +148,6 @@ class Runner:
             self.run_initial(self.experiment.seeds)
             self.run_jobs([self.job(data, run, seed) for data in self.data_sets() for seed in self.experiment.seeds
                            for run in self.experiment.runs])
-
-    def result(self, job: Job) -> dict[str, float]:
-        return result_of(job.folder)
-
-
-def result_of(folder: Path) -> dict[str, Any]:
-    """What the manifest says under "result", and a few facts of the run."""
-    manifest = json.loads((folder / "manifest.json").read_text())
-    found = manifest["result"] | manifest["result"].get("strategy", {})
-    result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
-    if "samples" in result:
-        result["samples_per_s"] = result["samples"] / result["training_s"]
-    if "training_s" in result:
-        result["total_s"] = result.get("pretraining_s", 0) + result["training_s"]
-        result["sweep_s"] = result["training_s"] / max(result.get("sweeps", 1), 1)
-    for name in ("splits", "blocks", "workers"):
-        if name in manifest["run"]:
-            result[name] = manifest["run"][name]
-    if (decoded := folder / "decode.json").exists():
-        result |= json.loads(decoded.read_text())
-    if curve := learning_curve(folder):
-        result["mean_valid_error"] = statistics.fmean(error for _, error in curve)
-    return result
-
-
-def learning_curve(folder: Path) -> list[tuple[int, float]]:
-    """Samples processed and validation error, of each validation of the network's training."""
-    path = folder / "metrics.jsonl"
-    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [(record["samples"], record["valid_error"]) for record in records
-            if "sweep" in record and "phase" not in record and record.get("valid_error") is not None]
 
 
 @contextmanager

@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from config import ROOT, DataSet, Run, UserError
-from runner import Job, Runner, locked, result_of
+from plan import Job
+from results import result_of
+from runner import Runner, locked
 
 
 def trial(runner: Runner, data: DataSet, run: Run, value: Any, seed: int) -> Job:

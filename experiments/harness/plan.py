@@ -1,0 +1,58 @@
+"""Of what runs an experiment consists: the options and the folder of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from config import ROOT, DataSet, Experiment, Options, Run, UserError, read_toml
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of the program."""
+
+    label: str
+    options: Options
+    folder: Path
+    command: str = "simulate"
+    decode: Options | None = None  # of `paragrad decode` with the model that comes of it
+
+    @property
+    def key_file(self) -> Path:
+        return self.folder.with_name(self.folder.name + ".key.json")
+
+
+class Plan:
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.tuned = read_toml(experiment.tuned_file) if experiment.tuned_file.exists() else {}
+
+    def initial_job(self, data: DataSet, seed: int) -> Job | None:
+        if self.experiment.initial is None:
+            return None
+        options = self.experiment.initial | {"data": data.file, "seed": seed}
+        return Job(f"{data.name} initial model seed {seed}", options, self.experiment.run_folder(data.name, "initial", seed))
+
+    def job(self, data: DataSet, run: Run, seed: int) -> Job:
+        options = run.options | data.options | run.own
+        if data.file:
+            options["data"] = data.file
+        if run.command == "simulate":
+            options["seed"] = seed
+        tuned_option = self.experiment.tune.get("option")
+        if tuned_option and tuned_option not in run.options:
+            options[tuned_option] = self.tuned_value(data, run)
+        initial = self.initial_job(data, seed)
+        if initial is not None:
+            options["init"] = str((initial.folder / "checkpoint.h5").relative_to(ROOT))
+        folder = self.experiment.run_folder(data.name, run.name, seed)
+        return Job(f"{data.name} {run.name} seed {seed}", options, folder, run.command, self.experiment.decode)
+
+    def tuned_value(self, data: DataSet, run: Run) -> Any:
+        try:
+            return self.tuned[data.tuned_on][run.name]
+        except KeyError as error:
+            raise UserError(f"{self.experiment.tuned_file.relative_to(ROOT)} has no value for {data.tuned_on} {run.name}: "
+                            f"make tune-{self.experiment.name}") from error

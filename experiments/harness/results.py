@@ -1,0 +1,104 @@
+"""What came out of runs: read from their folders, and the metrics that are derived from it."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from config import DataSet, Experiment, UserError
+from plan import Job, Plan
+
+Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
+
+
+class NotRun(UserError):
+    """Of a run that is not among the results."""
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    """What the manifest says under "result", and a few facts of the run."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    found = manifest["result"] | manifest["result"].get("strategy", {})
+    result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
+    if "samples" in result:
+        result["samples_per_s"] = result["samples"] / result["training_s"]
+    if "training_s" in result:
+        result["total_s"] = result.get("pretraining_s", 0) + result["training_s"]
+        result["sweep_s"] = result["training_s"] / max(result.get("sweeps", 1), 1)
+    for name in ("splits", "blocks", "workers"):
+        if name in manifest["run"]:
+            result[name] = manifest["run"][name]
+    if (decoded := folder / "decode.json").exists():
+        result |= json.loads(decoded.read_text())
+    if records := validations(folder):
+        result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
+    return result
+
+
+def validations(folder: Path) -> list[dict[str, Any]]:
+    """The records of the network's training that have a validation error."""
+    path = folder / "metrics.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [record for record in records
+            if "sweep" in record and "phase" not in record and record.get("valid_error") is not None]
+
+
+def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:
+    return {data.name: {run.name: {seed: result_of(experiment.run_folder(data.name, run.name, seed)) for seed in experiment.seeds}
+                        for run in experiment.runs} for data in data_sets}
+
+
+def has_run(job: Job) -> bool:
+    """With the options that config.toml gives it now, whatever the program was."""
+    try:
+        return json.loads(job.key_file.read_text())["options"] == job.options and (job.folder / "manifest.json").exists()
+    except (OSError, json.JSONDecodeError):
+        return False
+
+
+def what_has_run(experiment: Experiment) -> tuple[Experiment, Results]:
+    """The experiment without the data sets and runs of which there is not every seed, and the results of the rest."""
+    plan = Plan(experiment)
+    data_sets = [data for data in experiment.data if (experiment.runs_folder / data.name).is_dir()]
+    runs = [run for run in experiment.runs if data_sets and all(
+        has_run(plan.job(data, run, seed)) for data in data_sets for seed in experiment.seeds)]
+    present = replace(experiment, data=data_sets, runs=runs)
+    return present, collect(present, data_sets)
+
+
+def recorded(experiment: Experiment) -> Results:
+    """The values of expected.json."""
+    path = experiment.expected_file
+    of_size = json.loads(path.read_text()).get(experiment.size, {}) if path.exists() else {}
+    return {data: {run: {int(seed): result for seed, result in seeds.items()} for run, seeds in runs.items()}
+            for data, runs in of_size.items()}
+
+
+def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], run: str, metric: str) -> list[float]:
+    """Of all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency is that per worker;
+    sooner: the baseline's whole time over the run's; X_over_baseline: the run's X over the baseline's."""
+    if run not in runs:
+        raise NotRun(f"'{run}.{metric}': the run is not in this size")
+    found, baseline = [], baselines[run]
+    for seed, result in runs[run].items():
+        known = dict(result)
+        if baseline in runs and "samples_per_s" in result:
+            known["speed_up"] = result["samples_per_s"] / runs[baseline][seed]["samples_per_s"]
+            known["efficiency"] = known["speed_up"] / result["workers"]
+            known["sooner"] = runs[baseline][seed]["total_s"] / result["total_s"]
+        plain = metric.removesuffix("_over_baseline")
+        if baseline in runs and plain != metric and plain in result:
+            known[metric] = result[plain] / runs[baseline][seed][plain]
+        if metric not in known:
+            raise UserError(f"'{run}.{metric}': no such metric; known: {', '.join(sorted(known))}")
+        found.append(known[metric])
+    return found
+
+
+def mean_of(experiment: Experiment, results: Results, run: str, metric: str) -> float:
+    """Over data sets and seeds."""
+    return statistics.fmean(value for runs in results.values() for value in values(runs, experiment.baselines, run, metric))

@@ -1,0 +1,133 @@
+"""The tables of an experiment: one line per run, mean and spread over the seeds; or those of [[table]] in config.toml."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import Any, Iterator
+
+from config import DataSet, Run, UserError, any_of
+from plan import Plan
+from results import Results, mean_of, validations, values
+
+Lines = list[list[str]]  # the first has the names of the columns
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    lines: Lines
+    of_training: bool = False
+
+
+def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
+    """Of the runs that the experiment has in this size."""
+    experiment = plan.experiment
+    for entry in experiment.tables or [{}]:
+        runs = [run for run in experiment.runs if any_of(entry.get("runs", ["*"]), run.name)]
+        if not runs:
+            continue
+        title = f"{experiment.name}, {experiment.size}: {entry.get('title', '')}"
+        if "rows" in entry:
+            yield Table(title, crossed(plan, results, entry, runs))
+        elif "curves" in entry:
+            yield Table(title, curves(plan, results, entry, runs))
+        elif "columns" in entry:
+            yield Table(title, listed(plan, results, entry, runs))
+        else:
+            yield from (training(plan, results, data, runs) for data in experiment.data if data.name in results)
+
+
+def print_tables(plan: Plan, results: Results) -> None:
+    for table in tables_of(plan, results):
+        print(f"\n{table.title}")
+        for line in table.lines:
+            print(training_line(line) if table.of_training else aligned(line, table.lines))
+
+
+def aligned(line: list[str], lines: Lines) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))])
+
+
+def listed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
+    """One line per run, one column per metric in `columns`: "-" where others have it and the run has not."""
+    shown = [result for of_data in results.values() for run in runs for result in of_data[run.name].values()]
+
+    def cell(run: str, metric: str) -> str:
+        missing = all(metric not in result for of_data in results.values() for result in of_data[run].values())
+        if missing and any(metric in result for result in shown):
+            return "-"
+        return f"{mean_of(plan.experiment, results, run, metric):.5g}"
+
+    return [["run", *table["columns"]]] + [[run.name, *(cell(run.name, metric) for metric in table["columns"])] for run in runs]
+
+
+def curves(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
+    """Learning curves: a line per run, a column per validation, named by the samples processed: validation error in %, the
+    mean over the seeds. `curves`: every so many of the validations."""
+    experiment, step = plan.experiment, table["curves"]
+    lines, places = [], []
+    for data in results:
+        for run in runs:
+            of_seeds = [validations(experiment.run_folder(data, run.name, seed)) for seed in experiment.seeds]
+            means = [statistics.fmean(record["valid_error"] for record in records) for records in zip(*of_seeds)]
+            lines.append([run.name, *(f"{100 * mean:.2f}" for mean in means[step - 1::step])])
+            places = [f"{record['samples']:.3g}" for record in of_seeds[0][step - 1::step]]
+    return [["samples", *places], *lines]
+
+
+def crossed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
+    """Rows and columns are options. A cell shows `value` of its run, or with `least` that option of the run with the least."""
+    row, column, value = table["rows"], table["columns"], table["value"]
+
+    def choices(option: str) -> list[Any]:
+        return list(dict.fromkeys(run.options[option] for run in runs))
+
+    def cell(row_value: Any, column_value: Any) -> str:
+        here = {run.name: run for run in runs if (run.options[row], run.options[column]) == (row_value, column_value)}
+        if not here:
+            return "-"
+        if "least" not in table and len(here) > 1:
+            raise UserError(f"[[table]] '{table.get('title', '')}': {', '.join(here)} share a cell; add runs or least")
+        best = min(here, key=lambda name: mean_of(plan.experiment, results, name, value))
+        return (str(here[best].options[table["least"]]) if "least" in table
+                else f"{mean_of(plan.experiment, results, best, value):.4g}")
+
+    return [[f"{row} \\ {column}", *(str(choice) for choice in choices(column))]] + [
+        [str(choice), *(cell(choice, other) for other in choices(column))] for choice in choices(row)]
+
+
+def spread(numbers: list[float]) -> str:
+    deviation = f" ± {100 * statistics.stdev(numbers):.2f}" if len(numbers) > 1 else ""
+    return f"{100 * statistics.fmean(numbers):.2f}{deviation}"
+
+
+def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Table:
+    experiment, of_data = plan.experiment, results[data.name]
+    option = experiment.tune.get("option", "")
+    decoded = all("word_error" in result for seeds in of_data.values() for result in seeds.values())
+    errors = ["valid_error", "test_error", *(["word_error"] if decoded else [])]
+    lines = [["run", "NxM", option, "valid %", "test %", *(["words %"] if decoded else []),
+              "virtual s", "aggregate", "speed-up", "per worker"]]
+    for run in runs:
+        first = of_data[run.name][experiment.seeds[0]]
+        used = plan.job(data, run, experiment.seeds[0]).options.get(option, "")
+
+        def numbers(metric: str) -> list[float]:
+            return values(of_data, experiment.baselines, run.name, metric)
+
+        training_s, aggregate_s, speed_up, efficiency = (
+            statistics.fmean(numbers(metric)) for metric in ("training_s", "aggregate_s", "speed_up", "efficiency"))
+        lines.append([run.name, f"{first['splits']:>4}x{first['blocks']:<3}", str(used),
+                      *(spread(numbers(metric)) for metric in errors),
+                      f"{training_s:.4g}", f"{100 * aggregate_s / training_s:.1f} %", f"{speed_up:.2f}", f"{efficiency:.2f}"])
+    seeds = ", ".join(str(seed) for seed in experiment.seeds)
+    return Table(f"{experiment.name}, {experiment.size}, {data.name}, seeds {seeds}", lines, of_training=True)
+
+
+def training_line(line: list[str]) -> str:
+    """All such tables have the same columns in the same places."""
+    run, partition, option, valid, test, *words, training_s, aggregate, speed_up, per_worker = line
+    return (f"{run:<10} {partition.rjust(7):<8}{option:>14}  {valid:>14} {test:>14}  {''.join(f'{word:>14}  ' for word in words)}"
+            f"{training_s:>9} {aggregate:>9} {speed_up:>8} {per_worker:>10}")
