@@ -5,6 +5,7 @@ JOBS ?= $(shell nproc)
 PROGRAM := $(BUILD)/paragrad
 SIZED = $(if $(SIZE),--size $(SIZE))
 HARNESS := python3 experiments/harness --program $(PROGRAM)
+PYTHON := src/setup/python.sh
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
 BENCHES := bench_training bench_rbm bench_emulation bench_simulator bench_quantisation
 MPI_BENCHES := bench_allreduce
@@ -14,7 +15,7 @@ export FSDD_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments clean
+.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments report clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -32,7 +33,8 @@ program: $(BUILD)/CMakeCache.txt ## build the program alone
 $(BUILD)/CMakeCache.txt:
 	@cmake -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release
 
-test: setup ## set up, build, run every test
+test: ## set up, build, run every test
+	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory build
 	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $(JOBS)
 
@@ -87,6 +89,10 @@ record-%: program
 # target tune-<name>: choose its learning rates on the validation set, anew
 tune-%: program
 	@$(HARNESS) tune $* $(SIZED)
+
+report: ## write report/index.html: all experiments, their claims and figures, from the runs that are here
+	@$(PYTHON) matplotlib -- -c pass 2> /dev/null || src/setup/packages.sh pages
+	@$(PYTHON) matplotlib -- experiments/page
 
 clean: ## remove the build folder
 	@cmake -E rm -rf $(BUILD)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from config import DataSet, Experiment, UserError
-from plan import Job, Plan
+from config import DataSet, Experiment, Run, UserError
+from plan import Plan
 
 Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
 
@@ -52,20 +52,23 @@ def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:
                         for run in experiment.runs} for data in data_sets}
 
 
-def has_run(job: Job) -> bool:
-    """With the options that config.toml gives it now, whatever the program was."""
-    try:
-        return json.loads(job.key_file.read_text())["options"] == job.options and (job.folder / "manifest.json").exists()
-    except (OSError, json.JSONDecodeError):
-        return False
+def has_run(plan: Plan, data: DataSet, run: Run) -> bool:
+    """Every seed, with the options that config.toml gives it now, whatever the program was."""
+    for seed in plan.experiment.seeds:
+        if not (plan.experiment.run_folder(data.name, run.name, seed) / "manifest.json").exists():
+            return False
+        job = plan.job(data, run, seed)
+        if not job.key_file.exists() or json.loads(job.key_file.read_text())["options"] != job.options:
+            return False
+    return True
 
 
 def what_has_run(experiment: Experiment) -> tuple[Experiment, Results]:
-    """The experiment without the data sets and runs of which there is not every seed, and the results of the rest."""
+    """The experiment with the data sets of which anything has run and the runs that have on all of these; their results."""
     plan = Plan(experiment)
-    data_sets = [data for data in experiment.data if (experiment.runs_folder / data.name).is_dir()]
-    runs = [run for run in experiment.runs if data_sets and all(
-        has_run(plan.job(data, run, seed)) for data in data_sets for seed in experiment.seeds)]
+    there = {data.name: {run.name for run in experiment.runs if has_run(plan, data, run)} for data in experiment.data}
+    data_sets = [data for data in experiment.data if there[data.name]]
+    runs = [run for run in experiment.runs if data_sets and all(run.name in there[data.name] for data in data_sets)]
     present = replace(experiment, data=data_sets, runs=runs)
     return present, collect(present, data_sets)
 

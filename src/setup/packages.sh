@@ -1,12 +1,25 @@
 #!/bin/sh
 # Installs the packages that are missing (Debian 12, Ubuntu 24.04); elsewhere lists them and ends with 1.
 # Does and asks nothing when all are there. PARAGRAD_SETUP=skip goes on without looking.
+# With the argument `pages` also those of the report, of the notebooks and of their tests.
 set -eu
 
 packages="cmake ninja-build g++ git python3
   mpich libmpich-dev libhdf5-dev libopenblas-pthread-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev
   libfmt-dev libboost-context-dev zlib1g-dev libssl-dev catch2 clang-format dataset-fashion-mnist
   flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
+
+# 61 MB to download and the browser 100 more: not for those who only build and run.
+[ "${1:-}" != pages ] || packages="$packages python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel"
+
+# To test the report in. Ubuntu's apt has none, and that test is then left out.
+browser() {
+  [ "${1:-}" = pages ] || return 0
+  for program in chromium-headless-shell chromium google-chrome; do
+    ! command -v $program > /dev/null || return 0
+  done
+  ! apt-cache show chromium-headless-shell > /dev/null 2>&1 || echo chromium-headless-shell
+}
 
 [ "${PARAGRAD_SETUP:-}" != skip ] || exit 0
 
@@ -21,18 +34,19 @@ for package in $packages; do
   state=$(dpkg-query -W -f='${Status}' "$package" 2> /dev/null || true)
   [ "$state" = "install ok installed" ] || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+[ -n "$missing$(browser "${1:-}")" ] || exit 0
 
 sudo=""
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo > /dev/null; then
+    [ -n "$missing" ] || exit 0
     echo "Missing packages:$missing"
     echo "Neither root nor sudo: have them installed with apt-get install$missing"
     exit 1
   fi
   sudo=sudo
 fi
-echo "Installing with $sudo apt-get:$missing"
-# shellcheck disable=SC2086 # words on purpose
+echo "Installing with $sudo apt-get:$missing $(browser "${1:-}")"
 $sudo apt-get update -q
-$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+# shellcheck disable=SC2046,SC2086 # words on purpose
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing $(browser "${1:-}")

@@ -1,0 +1,266 @@
+"""Which figures an experiment has: what its runs hold decides, and the [[table]]s of its config.toml.
+
+* learning curves, where runs were validated more than once: over sweeps, and over virtual time
+* time to an error, where runs have a target, or else to an error that most of them reach
+* speed-up over workers, where a run of one worker is there to compare with; published values beside it
+* staleness, where gradients were stale
+* for each [[table]] with `rows` and `columns` a chart of what stands in it
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from dataclasses import dataclass
+from typing import Any, Iterator
+
+import charts
+from charts import Axes, Line
+from config import Run, any_of
+from paragrad_runs import Study
+
+MOST_IN_A_PANEL = 7
+SECONDS = {"s": 1, "min": 60, "h": 3600}
+LABELS = {"time_s": "time", "training_s": "virtual time", "aggregate_s": "time of exchange that nothing hides",
+          "samples_per_s": "samples per second", "speed_up": "speed-up", "efficiency": "speed-up per worker",
+          "sooner": "times as soon as one", "bytes": "size of the array"}
+PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    title: str
+    caption: str
+    svg: str
+    runs: list[str]  # names of the runs behind it
+
+
+def figures_of(study: Study) -> Iterator[Figure]:
+    for maker in (learning_curves, time_to_error, speed_up, staleness, crossed_tables):
+        yield from maker(study)
+
+
+def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
+    """Title and runs of each [[table]] that lists runs; all of them, where there is none."""
+    listed = [entry for entry in study.experiment.tables if "runs" in entry and "rows" not in entry] or [{}]
+    for entry in listed:
+        runs = [run for run in study.experiment.runs if any_of(entry.get("runs", ["*"]), run.name)]
+        if runs:
+            yield entry.get("title", "") if "runs" in entry else "", runs
+
+
+def seed_curves(study: Study, run: Run, data: str, x: str) -> list[Points]:
+    """Validation error in % over `x`, of each seed."""
+    return [[(record[x], 100 * record["valid_error"]) for record in seed.curve] for seed in study.runs(run.name)[data]]
+
+
+def mean_curve(study: Study, run: Run, data: str, x: str) -> Points:
+    """As far as all seeds go."""
+    return [tuple(map(statistics.fmean, zip(*points))) for points in zip(*seed_curves(study, run, data, x))]
+
+
+def of(study: Study, data: str) -> str:
+    return f" ({data})" if len(study.results) > 1 else ""
+
+
+def placed(study: Study, points: dict[str, Points], families: dict[str, str]) -> list[Line]:
+    """One panel if it can hold all lines, else one per family; what the others are compared with is in each."""
+    if len(points) <= MOST_IN_A_PANEL:
+        return [Line(name, line) for name, line in points.items()]
+    compared = {name for name in points if name in study.experiment.baselines.values()}
+    if 2 * len(set(families.values())) > len(families):
+        families = {name: name.split("-")[0] for name in families}
+    lone = len({families[name] for name in points if name not in compared}) < 2
+    return [Line(name, line, "*") if name in compared and not lone else
+            Line(name.removeprefix(families[name]).strip("-") or name, line, "" if lone else families[name])
+            for name, line in points.items()]
+
+
+def learning_curves(study: Study) -> Iterator[Figure]:
+    for data in study.results:
+        for title, runs in groups(study):
+            families = {run.name: run.family for run in runs}
+            seconds = {run.name: mean_curve(study, run, data, "time_s") for run in runs}
+            if all(len(points) < 2 for points in seconds.values()):
+                continue
+            sweeps = {run.name: mean_curve(study, run, data, "sweeps") for run in runs}
+            ends = [points[-1][0] for points in seconds.values() if points]
+            unit, long_and_short = unit_for(max(ends)), max(ends) > 8 * min(ends)
+            times = {name: [(x / SECONDS[unit], y) for x, y in points] for name, points in seconds.items()}
+            y = "validation error (%)"
+            for curves, scale in ((sweeps, Axes("sweeps", y)), (times, Axes(f"virtual time ({unit})", y, x_log=long_and_short))):
+                lines = placed(study, {name: points for name, points in curves.items() if points}, families)
+                yield figure(study, f"curves-{scale.x}-{data}-{title}", f"Learning curves over {scale.x}{of(study, data)}", title,
+                             lines, scale, list(curves))
+
+
+def unit_for(seconds: float) -> str:
+    return "h" if seconds >= 7200 else "min" if seconds >= 120 else "s"
+
+
+def time_to_error(study: Study) -> Iterator[Figure]:
+    for data in study.results:
+        curves = {run.name: seed_curves(study, run, data, "time_s") for run in study.experiment.runs}
+        trained = [run for run in study.experiment.runs if all(curves[run.name])]
+        aimed = [run for run in trained if run.options.get("target-error", -1) > 0]
+        runs = aimed if len(aimed) > 1 else trained
+        if len(runs) < 3 or all(len(curves[run.name][0]) < 2 for run in runs):
+            continue
+        target = 100 * runs[0].options["target-error"] if runs is aimed else reached_by_most([curves[run.name] for run in runs])
+        dots = [(run.name, mean_time(study, run, curves[run.name], target), run.family) for run in runs]
+        known = [seconds for _, seconds, _ in dots if seconds is not None]
+        if not known:
+            continue
+        unit = unit_for(max(known))
+        label = f"virtual {unit} to {target:g} % on the validation set"
+        scaled = [(name, None if seconds is None else seconds / SECONDS[unit], family) for name, seconds, family in dots]
+        alt = f"Dot chart of {label}: " + ", ".join(
+            f"{name} {'not reached' if value is None else f'{value:.3g}'}" for name, value, _ in scaled)
+        chosen = "the runs' target" if runs is aimed else "an error that three runs in four reach"
+        yield Figure(f"Time to accuracy{of(study, data)}", f"{target:g} % is {chosen}; looked at after each validation.",
+                     charts.draw_dots(identity(study, f"time-{data}"), scaled, label, alt), [run.name for run in runs])
+
+
+def reached_by_most(curves: list[list[Points]]) -> float:
+    """The third quartile of the runs' least errors, up to the next tenth of a point."""
+    least = [max(min(y for _, y in seed) for seed in seeds) for seeds in curves]
+    return math.ceil(10 * statistics.quantiles(least, n=4, method="inclusive")[2]) / 10
+
+
+def mean_time(study: Study, run: Run, seeds: list[Points], target: float) -> float | None:
+    """With the pretraining; None, if a seed does not get there."""
+    firsts = [next((x for x, y in points if y <= target), None) for points in seeds]
+    return None if None in firsts else statistics.fmean(firsts) + (study.mean(run.name, "pretraining_s") or 0)
+
+
+def one_worker_speed(study: Study, run: Run) -> float | None:
+    """Samples per second of the run's baseline, or of its own series with one worker."""
+    alone = [other for other in study.experiment.runs if other.options.get("workers") == 1
+             and (other.name == run.baseline or (not run.baseline and other.series == run.series))]
+    return study.mean(alone[0].name, "samples_per_s") if alone else None
+
+
+def speed_up(study: Study) -> Iterator[Figure]:
+    points: dict[str, dict[float, float]] = {}
+    runs, families, doubled = [], {}, set()
+    for run in study.experiment.runs:
+        alone, speed, workers = one_worker_speed(study, run), study.mean(run.name, "samples_per_s"), run.options.get("workers", 1)
+        if not alone or not speed:
+            continue
+        line = points.setdefault(run.series, {1: 1.0})
+        doubled |= {run.series} if workers in line and workers > 1 else set()
+        line[workers] = speed / alone
+        families[run.series] = run.family
+        runs.append(run)
+    grown = {series: sorted(line.items()) for series, line in points.items() if len(line) > 1 and series not in doubled}
+    if len({workers for line in grown.values() for workers, _ in line}) < 3:
+        return
+    runs = [run for run in runs if run.series in grown]
+    lines = placed(study, grown, families)
+    lines += [Line(line.label, published, line.panel, published=True) for line, series in zip(lines, grown)
+              if (published := published_speed_ups(study, [run for run in runs if run.series == series]))]
+    yield figure(study, "speed-up", "Speed-up over workers", "in samples per second, over one worker's",
+                 lines, Axes("workers", "speed-up", x_log=True, y_log=True, ideal=True), [run.name for run in runs])
+
+
+def published_speed_ups(study: Study, runs: list[Run]) -> Points:
+    """Of a [[published]] about the speed-up or the samples per second of these runs and of one with one worker."""
+    for beside in study.beside():
+        values = beside.published
+        if beside.entry["metric"] == "speed_up":
+            alone = 1.0
+        elif beside.entry["metric"] == "samples_per_s":
+            alone = next((values[run.name] for run in runs if run.options["workers"] == 1 and run.name in values), 0)
+        else:
+            continue
+        found = sorted((run.options["workers"], values[run.name] / alone) for run in runs if alone and run.name in values)
+        if any(workers > 1 for workers, _ in found):
+            return [(workers, value) for workers, value in found if workers > 1]
+    return []
+
+
+def staleness(study: Study) -> Iterator[Figure]:
+    for title, runs in groups(study):
+        shares = {run.name: of_run for run in runs if (of_run := mean_staleness(study, run.name))}
+        if not shares:
+            continue
+        classes = max(shares.values(), key=len).keys()
+        places = {name: place for place, name in enumerate(classes)}
+        points = {run: [(places[name], 100 * share) for name, share in of_run.items()] for run, of_run in shares.items()}
+        lines = placed(study, points, {run.name: run.family for run in runs})
+        yield figure(study, f"staleness-{title}", "Staleness of gradients", title, lines,
+                     Axes("updates between fetch and push", "share of the gradients (%)", x_names=list(classes)), list(shares))
+
+
+def mean_staleness(study: Study, run: str) -> dict[str, float]:
+    """Share by class, the mean over data sets and seeds; empty where no gradient was counted."""
+    histograms = [{row["updates"]: row["share"] for row in seed.staleness} for seeds in study.runs(run).values() for seed in seeds]
+    classes = max(histograms, key=len)
+    return {name: statistics.fmean(histogram.get(name, 0) for histogram in histograms) for name in classes}
+
+
+def crossed_tables(study: Study) -> Iterator[Figure]:
+    for index, table in enumerate(study.experiment.tables):
+        runs = [run for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)]
+        if "rows" in table and runs:
+            yield from (winners if "least" in table else crossed)(study, f"table-{index}", table, runs)
+
+
+def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> Iterator[Figure]:
+    """Lines over the option that has numbers, or over workers if both have; a line per value of the other option."""
+    options, value = [table["rows"], table["columns"]], table["value"]
+    runs = [run for run in runs if study.mean(run.name, value) is not None]
+    numeric = [option for option in options if all(number(run.options[option]) is not None for run in runs)]
+    along = "workers" if "workers" in numeric else numeric[0] if numeric else ""
+    if not along or len({run.options[along] for run in runs}) < 2:
+        return
+    other = options[1 - options.index(along)]
+    per_worker = value == "samples_per_s" and along == "workers"  # of all together they would hide each other's differences
+    lines: dict[str, Points] = {}
+    for run in runs:
+        label = f"{other} {run.options[other]}" if other in numeric else str(run.options[other])
+        found = study.mean(run.name, value) / (run.options["workers"] if per_worker else 1)
+        lines.setdefault(label, []).append((number(run.options[along]), found))
+    ys = [y for points in lines.values() for _, y in points]
+    scale = Axes(LABELS.get(along, along), LABELS.get(value, value) + (" and worker" if per_worker else ""), x_log=True,
+                 y_log=min(ys) > 0 and max(ys) > 20 * min(ys), x_unit="B" if along == "bytes" else "",
+                 y_unit="s" if value.endswith("_s") and value != "samples_per_s" else "")
+    yield figure(study, name, sentence(table["title"]), "drawn per worker" if per_worker else "",
+                 [Line(label, sorted(points)) for label, points in lines.items()], scale, [run.name for run in runs])
+
+
+def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> Iterator[Figure]:
+    rows, columns = (list(dict.fromkeys(run.options[table[axis]] for run in runs)) for axis in ("rows", "columns"))
+
+    def least(row: Any, column: Any) -> str:
+        here = [run for run in runs if (run.options[table["rows"]], run.options[table["columns"]]) == (row, column)]
+        return str(min(here, key=lambda run: study.mean(run.name, table["value"])).options[table["least"]]) if here else "-"
+
+    cells = [[least(row, column) for column in columns] for row in rows]
+    alt = "Map of the least: " + "; ".join(f"{table['rows']} {row}: {', '.join(line)}" for row, line in zip(rows, cells))
+    svg = charts.draw_winners(identity(study, name), [str(row) for row in rows], [str(column) for column in columns], cells,
+                              (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), alt)
+    yield Figure(sentence(table["title"]), "", svg, [run.name for run in runs])
+
+
+def number(value: Any) -> float | None:
+    """Of 8, 8.5, "1kB"; None of a word."""
+    found = re.fullmatch(r"([\d.]+)([kMG]?)B?", str(value))
+    return float(found[1]) * PREFIXES[found[2]] if found else None
+
+
+def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str]) -> Figure:
+    drawn = list(dict.fromkeys(f"{line.panel} {line.label}".strip("* ") for line in lines))
+    alt = f"Line chart of {scale.y} over {scale.x}: {', '.join(drawn)}"
+    return Figure(title, caption, charts.draw_lines(identity(study, name), lines, scale, alt), runs)
+
+
+def identity(study: Study, name: str) -> str:
+    return re.sub(r"\W+", "-", f"{study.name}-{name}").strip("-")
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,36 @@
+"""What the READMEs say of the experiments: title, question and commands of each, and its line on the page of all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from config import EXPERIMENTS
+
+
+@dataclass(frozen=True)
+class Readme:
+    title: str
+    question: str
+    commands: str
+    source: str    # the publication; "–": none
+    summary: str   # the question in a few words
+    came_out: str
+
+
+def overview() -> dict[str, tuple[str, str, str]]:
+    """Of the page of all, in its order: source, question and what came out. "the same" is written out."""
+    text = (EXPERIMENTS / "README.md").read_text()
+    found, before = {}, ""
+    for name, source, summary, came_out in re.findall(r"^\| \[(\w+)\]\([^)]*\) \| (.*?) \| (.*?) \| (.*?) \|$", text, re.MULTILINE):
+        found[name] = (source.replace("the same", before), summary, came_out)
+        before = found[name][0].split(",")[0]
+    return found
+
+
+def read(name: str) -> Readme:
+    text = (EXPERIMENTS / name / "README.md").read_text()
+    question = re.search(r"\*\*Question\.\*\*\s+(.*?)\n\n", text, re.DOTALL)
+    commands = re.search(r"```sh\n(.*?)```", text, re.DOTALL)
+    return Readme(re.search(r"^# (.*)", text)[1], " ".join(question[1].split()) if question else "",
+                  commands[1].rstrip() if commands else f"make verify-{name}", *overview()[name])

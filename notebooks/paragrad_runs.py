@@ -1,0 +1,274 @@
+"""Reads what runs leave behind: one run's folder (Run), and all runs of an experiment in one size (Study).
+
+    import paragrad_runs
+    run = paragrad_runs.Run("runs/bmuf8")
+    run.manifest["program"]["commit"], run.result["test_error"], run.curve
+
+    study = paragrad_runs.study("bmuf_images")     # the largest size of which there are runs
+    study.rows("test_error", "speed_up")           # for pandas.DataFrame
+    study.verdicts()                               # its claims
+
+Tables are lists of dicts, a row each. What a metric, a claim and a published value are, experiments/harness knows
+(its README.md has the keys); nothing is computed here a second time. Python's standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+import sys
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "experiments" / "harness"))
+
+import published  # noqa: E402
+import results  # noqa: E402
+import tables  # noqa: E402
+from config import SIZES, Experiment, UserError, load, names, read_toml  # noqa: E402
+from plan import Plan  # noqa: E402
+from verdicts import judge  # noqa: E402
+
+Rows = list[dict[str, Any]]
+
+
+class NoRuns(Exception):
+    """One sentence that says what makes the runs."""
+
+
+class Run:
+    """The folder of one run. `made_by`: what to say where there is none."""
+
+    def __init__(self, folder: Path | str, made_by: str = "a run with --out") -> None:
+        self.folder = Path(folder)
+        if not (self.folder / "manifest.json").exists():
+            raise NoRuns(f"{folder} holds no run: {made_by} makes it")
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """Every option."""
+        return tomllib.loads((self.folder / "config.toml").read_text())
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Where it comes from: program, host, data, platform; and what came out."""
+        return json.loads((self.folder / "manifest.json").read_text())
+
+    @cached_property
+    def result(self) -> dict[str, Any]:
+        """The metrics of experiments/harness/README.md that a run has by itself."""
+        return results.result_of(self.folder)
+
+    @cached_property
+    def metrics(self) -> Rows:
+        """All records of metrics.jsonl."""
+        path = self.folder / "metrics.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    @property
+    def pretraining(self) -> Rows:
+        """A record per layer and sweep."""
+        return [record for record in self.metrics if record.get("phase") == "pretrain"]
+
+    @cached_property
+    def curve(self) -> Rows:
+        """The validations of the network's training; `sweeps`: passes over the training set so far."""
+        whole = self.manifest.get("data", {}).get("samples", {}).get("train")
+        return [record | {"sweeps": record["samples"] / whole if whole else record["sweep"]}
+                for record in results.validations(self.folder)]
+
+    @cached_property
+    def staleness(self) -> Rows:
+        """The histogram of an asynchronous run: `updates` between fetch and push (or a range of them), `share` of the gradients."""
+        counted = [(key.removeprefix("staleness_"), value)
+                   for key, value in self.manifest["result"].get("strategy", {}).items() if re.match(r"staleness_\d", key)]
+        total = sum(count for _, count in counted) or 1
+        return [{"updates": updates, "share": count / total} for updates, count in counted]
+
+    @cached_property
+    def timeline(self) -> "Timeline":
+        """Of a run with --timeline."""
+        path = self.folder / "timeline.json"
+        if not path.exists():
+            raise NoRuns(f"{self.folder} has no timeline: run it with --timeline")
+        return Timeline(json.loads(path.read_text()))
+
+
+class Timeline:
+    """What every worker did when, in seconds."""
+
+    def __init__(self, trace: dict[str, Any]) -> None:
+        events = trace["traceEvents"]
+        self.about: dict[str, Any] = trace["otherData"]
+        self.rows: dict[int, str] = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+        self.spans: Rows = [{"row": event["tid"], "name": event["name"], "begin_s": event["ts"] * 1e-6,
+                             "end_s": (event["ts"] + event["dur"]) * 1e-6} for event in events if event["ph"] == "X"]
+
+    def totals(self, row: int) -> dict[str, float]:
+        """Seconds by the name of a span. Spans lie in each other, so that these do not add up to the whole."""
+        found: dict[str, float] = {}
+        for span in self.spans:
+            if span["row"] == row:
+                found[span["name"]] = found.get(span["name"], 0.0) + span["end_s"] - span["begin_s"]
+        return found
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim of config.toml about the runs of one size."""
+
+    claim: dict[str, Any]
+    size: str
+    data: str
+    status: str         # "holds", "FAILS" or "not run"
+    numbers: str        # empty, if nothing is known
+    recorded: str = ""  # of a claim that was not run here: "holds" or "FAILS" by expected.json, whose numbers these are then
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A [[published]] of config.toml and what was found here beside it."""
+
+    entry: dict[str, Any]
+    size: str
+    published: dict[str, float]  # by run, of all rows of the column
+    comparison: published.Comparison | None  # None: neither run nor recorded
+    recorded: bool = False                   # ours are those of expected.json
+
+
+class Study:
+    """An experiment in one size, as far as it has been run. Its runs are those that config.toml describes now."""
+
+    def __init__(self, name: str, size: str) -> None:
+        self.name, self.size = name, size
+        self.whole: Experiment = load(name, size)
+        self.experiment, self.results = results.what_has_run(self.whole)
+        self.recorded: results.Results = results.recorded(self.whole)
+
+    @property
+    def has_runs(self) -> bool:
+        return bool(self.experiment.runs)
+
+    def runs(self, name: str) -> dict[str, list[Run]]:
+        """Of one line of the table: by data set, the seeds in their order."""
+        self.experiment.run(name)
+        return {data: [Run(self.experiment.run_folder(data, name, seed)) for seed in self.experiment.seeds]
+                for data in self.results}
+
+    def run(self, name: str) -> Run:
+        """The first seed on the first data set."""
+        return next(iter(self.runs(name).values()))[0]
+
+    def mean(self, run: str, metric: str) -> float | None:
+        """Over data sets and seeds; None where the run has no such metric, or no number there, as scores of a timing run."""
+        try:
+            found = results.mean_of(self.experiment, self.results, run, metric)
+        except UserError:
+            return None
+        return None if math.isnan(found) else found
+
+    def rows(self, *metrics: str) -> Rows:
+        return [{"run": run.name} | {metric: self.mean(run.name, metric) for metric in metrics} for run in self.experiment.runs]
+
+    def recorded_rows(self) -> Rows:
+        """Means over the seeds of what expected.json has."""
+        found = []
+        for data, of_data in self.recorded.items():
+            for run, seeds in of_data.items():
+                shared = [metric for metric in next(iter(seeds.values())) if all(metric in result for result in seeds.values())]
+                found.append({"run": run, "data": data} | {
+                    metric: statistics.fmean(result[metric] for result in seeds.values()) for metric in shared})
+        return found
+
+    def tables(self) -> Iterator[tables.Table]:
+        return tables.tables_of(Plan(self.experiment), self.results)
+
+    def verdicts(self) -> list[Verdict]:
+        """Of all claims of this size."""
+        return [self._verdict(claim, data.name) for data in self.whole.data for claim in self.whole.claims_of(data.name)]
+
+    def _verdict(self, claim: dict[str, Any], data: str) -> Verdict:
+        for source in (self.results, self.recorded):
+            try:
+                holds, numbers = judge(claim, source.get(data, {}), self.whole.baselines)
+            except UserError:
+                continue
+            word = "holds" if holds else "FAILS"
+            return (Verdict(claim, self.size, data, word, numbers) if source is self.results
+                    else Verdict(claim, self.size, data, "not run", numbers, word))
+        return Verdict(claim, self.size, data, "not run", "")
+
+    def beside(self) -> list[Beside]:
+        """Published values and ours, of all [[published]] of this size."""
+        return [self._beside(entry) for entry in self.whole.published]
+
+    def _beside(self, entry: dict[str, Any]) -> Beside:
+        known = [run for run in self.whole.runs if self.recorded and all(run.name in runs for runs in self.recorded.values())]
+        rows = published.rows_of(self.whole, entry)
+        for experiment, source in ((self.experiment, self.results), (replace(self.whole, runs=known), self.recorded)):
+            try:
+                return Beside(entry, self.size, rows, published.compare(experiment, source, entry), source is self.recorded)
+            except UserError:
+                continue
+        return Beside(entry, self.size, rows, None)
+
+
+def experiments() -> list[str]:
+    return names()
+
+
+def sizes(name: str) -> list[str]:
+    """The largest first."""
+    there = read_toml(ROOT / "experiments" / name / "config.toml").get("size", {})
+    return [size for size in reversed(SIZES) if size in there]
+
+
+def studies(name: str) -> list[Study]:
+    """Of all sizes, the largest first."""
+    return [Study(name, size) for size in sizes(name)]
+
+
+def study(name: str, size: str = "") -> Study:
+    """In this size, or in the largest of which there are runs."""
+    for found in [Study(name, size)] if size else studies(name):
+        if found.has_runs:
+            return found
+    raise NoRuns(f"there are no runs of {name} here: `make run-{name} SIZE={size or sizes(name)[-1]}` makes them")
+
+
+def published_table(name: str) -> tuple[str, Rows]:
+    """The remarks in published.csv, where its source stands, and its rows; both empty if there is none."""
+    path = ROOT / "experiments" / name / "published.csv"
+    return published.read_table(path) if path.exists() else ("", [])
+
+
+def verdicts(name: str) -> list[Verdict]:
+    """Of all claims of an experiment, each from the largest size in which it has been run."""
+    found: dict[str, Verdict] = {}
+    for of_size in studies(name):
+        for verdict in of_size.verdicts():
+            key = json.dumps([verdict.claim, verdict.data])
+            if key not in found or (found[key].status == "not run" and verdict.status != "not run"):
+                found[key] = verdict
+    return list(found.values())
+
+
+def beside(name: str) -> list[Beside]:
+    """Of all [[published]] of an experiment, each from the largest size that has been run, else from expected.json."""
+    found: dict[str, Beside] = {}
+    for of_size in studies(name):
+        for here in of_size.beside():
+            key = json.dumps(here.entry)
+            old = found.get(key)
+            if old is None or (here.comparison and (old.comparison is None or (old.recorded and not here.recorded))):
+                found[key] = here
+    return list(found.values())

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""The report page says what the runs say, and says it when there are none."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from html.parser import HTMLParser
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "notebooks"))
+
+import toy  # noqa: E402
+
+VOID = {"meta", "link", "br", "wbr", "path", "use", "rect"}
+
+
+def write_page(root: Path, out: Path) -> str:
+    """The page that the Python at `root` writes."""
+    done = subprocess.run([toy.ROOT / "src/setup/python.sh", "matplotlib", "--", root / "experiments/page", out],
+                          capture_output=True, text=True, timeout=120)
+    if done.returncode == 2 and "no Python here" in done.stderr:
+        raise unittest.SkipTest(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return out.read_text()
+
+
+class Outline(HTMLParser):
+    """Ids, links, and elements that are not closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = dict(attributes)
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found[key] for key in ("href", "src", "xlink:href") if key in found]
+        self.open += [tag] if tag not in VOID else []
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        self.open = self.open[:-1] if tag not in VOID else self.open
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID and self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(tempfile.mkdtemp(prefix="paragrad-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        root = toy.build(cls.folder / "copy")
+        cls.without_runs = write_page(root, cls.folder / "without.html")
+        toy.run_it(root)
+        cls.page = write_page(root, cls.folder / "with.html")
+        cls.again = write_page(root, cls.folder / "again.html")
+
+    def test_the_same_runs_give_the_same_bytes(self):
+        self.assertEqual(self.page, self.again)
+
+    def test_question_claims_and_published_values_are_there(self):
+        self.assertIn("Are two workers faster than <em>one</em>, by <code>speed_up</code>?", self.page)
+        self.assertRegex(self.page, r"holds</span></td><td>two workers are faster than one<br><code>ma-2.speed_up 1\.\d+ &gt; 1</code>")
+        self.assertRegex(self.page, r"FAILS</span></td><td>two workers are a thousand times as fast")
+        self.assertRegex(self.page, r"not run</span><br><span [^>]*>recorded: holds</span></td><td>sixty-four &lt;workers&gt; err")
+        self.assertRegex(self.page, r"<td>ma-2</td><td>1\.9</td><td>1\.\d+</td>")
+        self.assertIn("Source: A publication, of 2016.", self.page)
+        self.assertIn("make verify-toy  # seconds", self.page)
+        self.assertIn("<b>2</b> claims hold", self.page)
+        self.assertIn("<b>1</b> fail", self.page)
+        self.assertIn("<b>2</b> not run here, of which 1 hold", self.page)
+
+    def test_what_the_runs_hold_is_drawn_with_the_manifests_behind_it(self):
+        figures = re.findall(r"<figure>.*?</figure>", self.page, re.DOTALL)
+        titles = [re.search(r"<figcaption><strong>(.*?)</strong>", figure)[1] for figure in figures]
+        self.assertEqual(titles, ["Learning curves over sweeps", "Learning curves over virtual time (s)", "Time to accuracy",
+                                  "Speed-up over workers", "Staleness of gradients", "Speed-up by strategy", "The best strategy"])
+        for figure in figures:
+            self.assertRegex(figure, r'<svg role="img" aria-label="[^"]{20,}"')
+            for fact in ("commit", "core", "platform", "k40m-fdr", "sha256", "manifest.json", "make run-toy SIZE=smoke"):
+                self.assertIn(fact, figure)
+        self.assertIn(">published</text>", figures[3])
+        self.assertIn(">ideal</text>", figures[3])
+
+    def test_without_runs_it_says_so_and_shows_what_is_recorded(self):
+        self.assertIn("there are no runs here", self.without_runs)
+        self.assertNotIn("<figure>", self.without_runs)
+        self.assertIn("<b>0</b> claims hold", self.without_runs)
+        self.assertRegex(self.without_runs, r"<tr><td>large</td><td>toy</td><td>0\.5</td></tr>")
+
+    def test_it_is_well_formed_and_stands_alone(self):
+        for text in (self.page, self.without_runs):
+            outline = Outline(text)
+            self.assertEqual((outline.wrong, outline.open), ([], []))
+            self.assertEqual(len(outline.ids), len(set(outline.ids)))
+            inside = {f"#{name}" for name in outline.ids} | {"data:,"}
+            self.assertEqual([link for link in outline.links if link not in inside], [])
+            self.assertNotRegex(text.replace("http://www.w3.org/1999/xlink", ""), r"https?://|@import|src=")
+
+
+if __name__ == "__main__":
+    unittest.main()
