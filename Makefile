@@ -15,7 +15,7 @@ export FSDD_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments report clean
+.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments timeline report clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -89,6 +89,11 @@ record-%: program
 # target tune-<name>: choose its learning rates on the validation set, anew
 tune-%: program
 	@$(HARNESS) tune $* $(SIZED)
+
+timeline: program ## make runs/timeline, the run that notebooks/06_timeline draws
+	@$(PROGRAM) simulate --device meta --model zoo:vgg16 --device-rate 149.7 --train-samples 1000000 --sweeps 1 --max-blocks 1 \
+	  --max-steps 2 --minibatch 128 --workers 4 --strategy data_parallel --bucket-bytes 64000000 \
+	  --platform sim/platforms/p100-aries.toml --timeline --out runs/timeline --overwrite
 
 report: ## write report/index.html: all experiments, their claims and figures, from the runs that are here
 	@$(PYTHON) matplotlib -- -c pass 2> /dev/null || src/setup/packages.sh pages
