@@ -1,10 +1,13 @@
 #include "app/run_output.hpp"
 
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <variant>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -15,8 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Options that change nothing of what is computed.
-const std::set<std::string> free_to_change{"checkpoint-every", "config",   "host-threads",   "out", "quiet", "record",
-                                           "sync-stats",       "timeline", "timeline-events"};
+const std::set<std::string> free_to_change{"checkpoint-every", "config",     "host-threads", "out",      "quiet",
+                                           "record",           "sync-stats", "tensorboard",  "timeline", "timeline-events"};
 
 std::map<std::string, std::string> options_in(std::istream& config) {
   std::map<std::string, std::string> options;
@@ -27,6 +30,24 @@ std::map<std::string, std::string> options_in(std::istream& config) {
     if (!free_to_change.contains(key)) options[key] = line.substr(equals + 1);
   }
   return options;
+}
+
+/// A value of config.toml: a number, or a text without its quotes. A switch that is on stands there as true, or as 1.
+std::variant<double, std::string> meaning(const std::string& value) {
+  if (value == "true" || value == "false") return value == "true" ? 1. : 0.;
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, number);
+  if (error == std::errc{} && rest == end && std::isfinite(number)) return number;
+  const bool quoted = value.size() >= 2 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
+  return quoted ? value.substr(1, value.size() - 2) : value;
+}
+
+metrics::Hyperparameters hyperparameters(const std::string& config) {
+  std::istringstream lines(config);
+  metrics::Hyperparameters result;
+  for (const auto& [key, value] : options_in(lines)) result[key] = meaning(value);
+  return result;
 }
 
 void check_same_options(const std::string& path, const std::string& config) {
@@ -64,7 +85,8 @@ int say_complete(const TrainingArguments& arguments) {
   return success;
 }
 
-std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config) {
+std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config,
+                                                  metrics::EventFile::Clock clock) {
   using Existing = metrics::RunFolder::Existing;
   if (arguments.out.empty()) return std::nullopt;
   Existing existing = arguments.overwrite ? Existing::replace : Existing::refuse;
@@ -74,6 +96,7 @@ std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& argum
   }
   std::optional<metrics::RunFolder> folder(std::in_place, arguments.out, existing);
   folder->write("config.toml", config);
+  if (arguments.tensorboard) folder->add_event_file(hyperparameters(config), clock);
   return folder;
 }
 

@@ -14,8 +14,10 @@ bool is_complete(const TrainingArguments& arguments);
 int say_complete(const TrainingArguments& arguments);
 
 /// The run's folder, with config.toml written; nothing without --out. With --resume a run that was interrupted is continued,
-/// if it has the same options. Throws ConfigError that names the first option that differs.
-std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config);
+/// if it has the same options. clock: of the times in an event file, if there is to be one. Throws ConfigError that names
+/// the first option that differs.
+std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config,
+                                                  metrics::EventFile::Clock clock);
 
 /// Where the training reports to, and keeps its state.
 train::Output output_of(const TrainingArguments& arguments, metrics::RunFolder* folder, metrics::Progress* progress);

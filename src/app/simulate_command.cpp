@@ -165,7 +165,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   record["platform"] = {{"name", platform.name}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
   record["run"]["device_rate"] = rate.samples_per_s;
   record["platform"]["nodes"] = platform.nodes;
-  std::optional<metrics::RunFolder> folder = open_run_folder(training, config);
+  std::optional<metrics::RunFolder> folder = open_run_folder(training, config, metrics::EventFile::Clock::simulated);
   if (folder) folder->write("manifest.json", record.dump(2) + "\n");
   std::optional<metrics::Progress> progress(std::in_place, samples_to_train(training.options, source), training.quiet);
 

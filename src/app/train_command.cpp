@@ -35,7 +35,7 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
   prepared.manifest = manifest(arguments, prepared.source, world, workers);
   prepared.progress.emplace(samples_to_train(arguments.options, prepared.source), arguments.quiet);
   if (arguments.out.empty()) return prepared;
-  prepared.folder = open_run_folder(arguments, config);
+  prepared.folder = open_run_folder(arguments, config, metrics::EventFile::Clock::wall);
   prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
   return prepared;
 }

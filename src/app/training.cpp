@@ -268,6 +268,10 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
                 "take up the run in --out where it was interrupted, to the same bits; start it if there is none")
       ->configurable(false)
       ->group("Run");
+  parser
+      .add_flag("--tensorboard", arguments.tensorboard,
+                "write an event file for TensorBoard into the run folder: what metrics.jsonl tells, and the options")
+      ->group("Run");
   parser.add_flag("--quiet", arguments.quiet, "print the result only")->group("Run");
   add_instrument_options(parser, arguments.instruments);
 }
@@ -303,6 +307,8 @@ void resolve(TrainingArguments& arguments) {
     throw core::ConfigError("--resume and --checkpoint-every need the folder of the run: --out");
   if (arguments.resume && arguments.overwrite)
     throw core::ConfigError("--resume takes up what --overwrite would remove: give one of them");
+  if (arguments.tensorboard && arguments.out.empty())
+    throw core::ConfigError("--tensorboard writes into the run folder: choose one with --out");
   if (arguments.instruments.timeline && arguments.out.empty())
     throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
   comm::make_gradient_sum(strategy.compression);

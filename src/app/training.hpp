@@ -20,6 +20,7 @@ struct TrainingArguments {
   std::string out;
   bool overwrite = false;
   bool quiet = false;
+  bool tensorboard = false;
   std::size_t checkpoint_every = 0;
   bool resume = false;
   std::string work = "queue";  // or "own"

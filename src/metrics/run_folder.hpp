@@ -1,15 +1,17 @@
 #pragma once
 
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "core/json.hpp"
+#include "metrics/event_file.hpp"
 
 namespace paragrad::metrics {
 
 /// The folder of one run: config.toml (feeding it back repeats the run), manifest.json (what it ran on), metrics.jsonl (one
-/// record per sweep and a last one for the result), checkpoint.h5 (written by train), timeline.json where one was asked for.
-/// Written by worker 0 alone.
+/// record per sweep and a last one for the result), checkpoint.h5 (written by train), timeline.json and an
+/// event file for TensorBoard where they were asked for. Written by worker 0 alone.
 class RunFolder {
  public:
   enum class Existing {
@@ -27,7 +29,11 @@ class RunFolder {
   /// Writes a whole file beside and renames it. Throws ConfigError on a full disk; the old file is then as it was.
   void write(const std::string& name, const std::string& content) const;
 
-  /// Appends one line to metrics.jsonl.
+  /// Has records told to TensorBoard, too. An event file that was there before is not continued: keep_records() writes it
+  /// anew.
+  void add_event_file(Hyperparameters hyperparameters, EventFile::Clock clock);
+
+  /// Appends one line to metrics.jsonl, and an event to the event file.
   void record(const core::Json& record);
 
   std::size_t records() const { return records_; }
@@ -38,6 +44,7 @@ class RunFolder {
  private:
   std::string path_;
   std::ofstream metrics_;
+  std::optional<EventFile> events_;
   std::size_t records_ = 0;
 };
 
