@@ -3,14 +3,28 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "core/format.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::metrics {
+namespace {
+
+/// Whether control characters may be written to stdout (https://no-color.org).
+bool may_rewrite_lines() {
+  const auto variable = [](const char* name) -> std::string_view {
+    const char* text = std::getenv(name);
+    return text == nullptr ? "" : text;
+  };
+  return isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+}
+
+}  // namespace
 
 Progress::Progress(std::uint64_t total_samples, bool quiet)
-    : total_(total_samples), quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0) {}
+    : total_(total_samples), quiet_(quiet), rewrites_(may_rewrite_lines()) {}
 
 Progress::~Progress() { clear_line(); }
 
@@ -23,7 +37,7 @@ void Progress::clear_line() {
 void Progress::advance(std::uint64_t samples, const std::string& position) {
   done_ += samples;
   const auto now = Clock::now();
-  if (quiet_ || !terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
+  if (quiet_ || !rewrites_ || now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   const double elapsed_s = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done_) / elapsed_s;

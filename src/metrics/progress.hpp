@@ -7,7 +7,7 @@
 namespace paragrad::metrics {
 
 /// Tells how far a run is. On a terminal one line that is rewritten (at most ten times a second): position, rate, time left.
-/// Elsewhere nothing but the lines given to say().
+/// Elsewhere, and where NO_COLOR or TERM=dumb asks for plain lines, nothing but those given to say().
 class Progress {
  public:
   /// total_samples: of the whole run. quiet: print nothing at all.
@@ -26,7 +26,7 @@ class Progress {
   std::uint64_t total_;
   std::uint64_t done_ = 0;
   bool quiet_;
-  bool terminal_;
+  bool rewrites_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_{};
