@@ -4,17 +4,15 @@
 #include "data/relabel.hpp"
 
 namespace paragrad::app {
+namespace {
 
-int align_command(std::span<char*> argv) {
-  ScoringArguments arguments;
+struct AlignArguments {
+  ScoringArguments scoring;
   std::string out;
-  const auto parser = make_parser(
-      "paragrad align", "Labels each frame anew by the best path through the states of its utterance's words (Viterbi).");
-  add_scoring_options(*parser, arguments);
-  parser->add_option("--out", out, "data file to write")->required();
-  if (const auto code = parse(*parser, argv)) return *code;
+};
 
-  const Scorer scorer(arguments);
+int align(const AlignArguments& arguments) {
+  const Scorer scorer(arguments.scoring);
   if (scorer.words().has_variants())
     throw core::ConfigError(core::format(
         "'{}' has several classes for a state, of which an alignment of states chooses none", scorer.dataset().info().path));
@@ -31,11 +29,28 @@ int align_command(std::span<char*> argv) {
       frames += path.size();
       labels[i].insert(labels[i].end(), path.begin(), path.end());
     }
-  const auto info = data::relabel(scorer.dataset(), labels, out, "realigned");
-  fmt::print("{}: {:.2f} % of {} frames have another label\n", out,
+  const auto info = data::relabel(scorer.dataset(), labels, arguments.out, "realigned");
+  fmt::print("{}: {:.2f} % of {} frames have another label\n", arguments.out,
              100 * static_cast<double>(changed) / static_cast<double>(frames), frames);
   fmt::print("content sha256 {}\n", info.content_sha256);
   return success;
+}
+
+}  // namespace
+
+Command align_command() {
+  auto arguments = std::make_shared<AlignArguments>();
+  auto parser =
+      make_parser("align",
+                  "Labels the frames of words anew by a checkpoint's posteriors.\n"
+                  "A label is where the best path through the states of its utterance's words (Viterbi) comes by.");
+  add_scoring_options(*parser, arguments->scoring);
+  parser->add_option("--out", arguments->out, "data file to write")->required();
+  set_examples(
+      *parser,
+      "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --sweeps 2 --quiet --out runs/digits\n"
+      "paragrad align runs/digits/checkpoint.h5 --data digits.h5 --out digits-realigned.h5");
+  return {parser, [arguments] { return align(*arguments); }};
 }
 
 }  // namespace paragrad::app

@@ -5,6 +5,7 @@
 #include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/rank.hpp"
+#include "app/shared_options.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
@@ -145,26 +146,37 @@ int calibrate_as_rank(const CalibrateArguments& arguments) {
   });
 }
 
-}  // namespace
+constexpr const char* description =
+    "Measures this machine and writes a platform file.\n"
+    "Alone: how long the kernels of the device take. Under mpiexec: with all ranks busy at the same time, and messages and "
+    "allreduces between them; the same messages are then sent in the simulator, and both times are printed. Start as many "
+    "ranks per node as will train there. A quiet machine takes about a minute.";
 
-int calibrate_command(std::span<char*> argv) {
-  CalibrateArguments arguments;
-  const auto parser = make_parser(
-      "paragrad calibrate",
-      "Measures this machine and writes a platform file for `paragrad simulate`. Alone: how long the kernels of the device "
-      "take. Under mpiexec: with all ranks busy at the same time, and messages and allreduces between them; the same "
-      "messages are then sent in the simulator, and both times are printed.\nStart as many ranks per node as will train "
-      "there. A quiet machine takes about a minute.");
-  parser->add_option("--out", arguments.out, "platform file to write");
-  parser->add_option("--device", arguments.device, "device to measure");
-  parser->add_option("--largest-message", arguments.largest_message, "longest message to send");
-  parser->add_option("--passes", arguments.passes, "over all sizes; of each the fastest counts")->check(CLI::Range(1, 1000));
-  parser->add_flag("--overwrite", arguments.overwrite, "replace the file");
-  parser->add_flag("--quiet", arguments.quiet, "print the comparison only");
-  if (const auto code = parse(*parser, argv)) return *code;
+void add_options(CLI::App& parser, CalibrateArguments& arguments) {
+  parser.add_option("--out", arguments.out, "platform file to write");
+  add_device_option(parser, arguments.device);
+  parser.add_option("--largest-message", arguments.largest_message, "longest message to send");
+  parser.add_option("--passes", arguments.passes, "over all sizes; of each the fastest counts")->check(CLI::Range(1, 1000));
+  parser.add_flag("--overwrite", arguments.overwrite, "replace the file");
+  parser.add_flag("--quiet", arguments.quiet, "print the comparison only");
+}
+
+int run(const CalibrateArguments& arguments) {
   if (arguments.device == "meta")
     throw core::ConfigError("the device 'meta' computes nothing that could be measured: choose cpu or reference");
   return comm::under_mpiexec() ? calibrate_as_rank(arguments) : calibrate_alone(arguments);
+}
+
+}  // namespace
+
+Command calibrate_command() {
+  auto arguments = std::make_shared<CalibrateArguments>();
+  auto parser = make_parser("calibrate", description);
+  add_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad calibrate --passes 1 --out roughly-this-machine.toml\n"
+               "mpiexec -n 2 paragrad calibrate --passes 1 --largest-message 1MB --out two-ranks.toml");
+  return {parser, [arguments] { return run(*arguments); }};
 }
 
 }  // namespace paragrad::app

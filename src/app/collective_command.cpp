@@ -5,7 +5,7 @@
 #include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/rank.hpp"
-#include "app/training.hpp"
+#include "app/shared_options.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
 #include "comm/counting.hpp"
@@ -270,37 +270,29 @@ int run_real(CollectiveArguments& arguments, const std::string& config) {
 
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
-  parser.add_option("--collective", arguments.collective, collective_names());
+  add_collective_option(parser, arguments.collective);
   parser.add_option("--bytes", arguments.bytes, "length of the array, or several: 1kB,1MB,100MB")->delimiter(',');
   parser
       .add_option("--workers-per-node", arguments.workers_per_node, "that hierarchical and auto take together (0: as found)")
       ->check(CLI::Range(0, 1000000));
   parser.add_option("--repeat", arguments.repeat, "times each (0: once emulated, 20 times under mpiexec)")
       ->check(CLI::Range(0, 1000000));
-  parser.add_option("--device", arguments.device,
-                    "of the workers (default: cpu under mpiexec; meta, sizes without content, emulated)");
+  add_device_option(parser, arguments.device)
+      ->description("of the workers (default: cpu under mpiexec; meta, sizes without content, emulated)");
   parser.add_option("--workers", arguments.workers, "emulated workers, or several numbers: 2,8,64")
       ->delimiter(',')
       ->check(CLI::Range(1, 10000000))
       ->group("Simulation");
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->group("Simulation");
-  parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
+  add_network_option(parser, arguments.network)->group("Simulation");
   parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
       ->group("Simulation");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest and metrics")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
 }
 
-}  // namespace
-
-int collective_command(std::span<char*> argv) {
-  CollectiveArguments arguments;
-  const auto parser =
-      make_parser("paragrad collective", "Times an allreduce among emulated workers, or under mpiexec among real ones.");
-  add_options(*parser, arguments);
-  if (const auto code = parse(*parser, argv)) return *code;
-  const std::string config = parser->config_to_str(true);
+int run(CollectiveArguments& arguments, const std::string& config) {
   const bool real = comm::under_mpiexec();
   if (arguments.repeat == 0) arguments.repeat = real ? 20 : 1;
   if (arguments.device.empty()) arguments.device = real ? "cpu" : "meta";
@@ -308,6 +300,19 @@ int collective_command(std::span<char*> argv) {
     throw core::ConfigError("the device 'meta' has no memory to send from: under mpiexec, choose cpu or reference");
   comm::make_allreduce(arguments.collective);
   return real ? run_real(arguments, config) : run_emulated(arguments, config);
+}
+
+}  // namespace
+
+Command collective_command() {
+  auto arguments = std::make_shared<CollectiveArguments>();
+  auto parser = make_parser("collective", "Times an allreduce among emulated workers, or under mpiexec among real ones.");
+  add_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"
+               "paragrad collective --collective hierarchical:ring+tree --workers 16 --platform sim/platforms/k80-edr.toml\n"
+               "mpiexec -n 2 paragrad collective --collective butterfly --bytes 1kB,1MB");
+  return {parser, [arguments, parser] { return run(*arguments, parser->config_to_str(true)); }};
 }
 
 }  // namespace paragrad::app

@@ -1,30 +1,74 @@
 #include "app/command.hpp"
 
+#include <algorithm>
+
+#include "app/program.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::app {
+namespace {
 
-std::unique_ptr<CLI::App> make_parser(const std::string& name, const std::string& description) {
-  auto parser = std::make_unique<CLI::App>(description, name);
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    column_width(34);
+    label("SUBCOMMAND", "COMMAND");
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    return core::format("  {:<15} {}\n", command->get_name(), summary_of(*command));
+  }
+};
+
+/// What stands before a parser's own name on the command line.
+std::string prefix_of(const CLI::App& parser) { return parser.get_name() == program_name ? "" : program_name; }
+
+/// CLI11 would only say that a command is missing.
+void check_subcommand(const CLI::App& parser, std::span<char*> arguments) {
+  if (arguments.empty() || arguments[0][0] == '-' || parser.get_require_subcommand_min() == 0) return;
+  std::vector<std::string> known;
+  for (const CLI::App* command : parser.get_subcommands({})) known.push_back(command->get_name());
+  if (std::ranges::find(known, arguments[0]) == known.end())
+    throw core::unknown_name(parser.get_name() + " command", arguments[0], known);
+}
+
+}  // namespace
+
+std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string& description) {
+  auto parser = std::make_shared<CLI::App>(description, name);
   parser->option_defaults()->always_capture_default();
-  parser->get_formatter()->column_width(34);
+  parser->formatter(std::make_shared<HelpFormatter>());
   return parser;
 }
 
 void accept_config_file(CLI::App& parser) {
-  parser.set_config("--config", "", "read options from a TOML file; the command line wins");
+  parser.set_config("--config", "", "read options from a TOML file; the command line wins")->type_name("TEXT");
   parser.allow_config_extras(CLI::config_extras_mode::error);
 }
 
+void set_examples(CLI::App& parser, const std::string& commands) {
+  parser.footer("Examples:\n  " + CLI::detail::find_and_replace(commands, "\n", "\n  "));
+}
+
+CLI::Validator known_names(const std::vector<std::string>& names) {
+  return {[](std::string&) { return std::string(); }, core::format("{{{}}}", fmt::join(names, ","))};
+}
+
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
+  check_subcommand(parser, arguments);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
     parser.parse(reversed);
-  } catch (const CLI::Success& help) {
-    return parser.exit(help);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", parser.help(prefix_of(parser)));
+    return success;
+  } catch (const CLI::Success& version) {
+    return parser.exit(version);
   } catch (const CLI::ParseError& error) {
-    throw core::ConfigError(core::format("{} (see {} --help)", error.what(), parser.get_name()));
+    const std::string prefix = prefix_of(parser);
+    throw core::ConfigError(
+        core::format("{} (see {}{}{} --help)", error.what(), prefix, prefix.empty() ? "" : " ", parser.get_name()));
   }
   return std::nullopt;
 }

@@ -1,31 +1,45 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace paragrad::app {
 
 /// Exit codes of the program.
 enum ExitCode : int {
-  success = 0,
-  internal_error = 1,
-  user_error = 2,    ///< one sentence on stderr says what to change
-  peer_failure = 3,  ///< another worker or the transport is gone
+#define EXIT_CODE(name, number, meaning) name = (number),
+#include "app/exit_codes.def"
+#undef EXIT_CODE
 };
 
-#define COMMAND(name, function, description) int function(std::span<char*> arguments);
+/// A command of the program: its options, and what it does once they are read. That returns the exit code.
+struct Command {
+  std::shared_ptr<CLI::App> parser;
+  std::function<int()> run;
+};
+
+#define COMMAND(name, function, purpose) Command function();
 #include "app/commands.def"
 #undef COMMAND
 
 /// An option parser in the house's manner: flat keys, the same on the command line and in the file given by --config;
-/// unknown keys are errors; --help shows the defaults. `name` is what the user typed, "paragrad train".
-std::unique_ptr<CLI::App> make_parser(const std::string& name, const std::string& description);
+/// unknown keys are errors; --help shows the defaults. The first line of the description stands in lists of commands.
+std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string& description);
 
 /// Adds --config FILE to a parser.
 void accept_config_file(CLI::App& parser);
+
+/// Shows commands of a shell below the options, as they would be typed. The tests run them, in the order of commands.def.
+void set_examples(CLI::App& parser, const std::string& commands);
+
+/// Shows the names that an option knows, to whoever reads --help and to shells. It refuses nothing: who takes the name does,
+/// and may take more (a parameter behind it).
+CLI::Validator known_names(const std::vector<std::string>& names);
 
 /// Parses arguments[0…]. Returns nothing, or the exit code if the program is to end now (help was asked for).
 /// Throws core::ConfigError for what the user got wrong.

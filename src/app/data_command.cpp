@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "app/command.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -38,6 +36,7 @@ void add_import_idx(CLI::App& data) {
   command->add_option("--valid", options->valid, "training samples to set aside for validation");
   command->add_option("--seed", options->seed, "of the draw of the validation set");
   command->add_option("--classes", options->classes, "number of classes (0: largest training label + 1)");
+  set_examples(*command, "paragrad data import-idx --from mnist --name mnist --valid 10 --out mnist.h5");
   command->callback([options] { print_written(data::import_idx(*options), options->out); });
 }
 
@@ -90,6 +89,9 @@ void add_import_kaldi(CLI::App& data) {
   command->add_option("--seed", options.seed, "of the draw of the validation set");
   command->add_option("--classes", options.classes, "number of classes (0: largest training label + 1)");
   command->add_option("--class-names", options.class_names, "file: a name for each class, one a line");
+  set_examples(*command,
+               "paragrad data import-kaldi --features feats.scp --alignments ali.ark --cmvn utterance --context 5+5 \\\n"
+               "    --valid 2 --name speech --out speech.h5");
   command->callback([arguments] { import_kaldi(*arguments); });
 }
 
@@ -113,6 +115,7 @@ void add_import_fsdd(CLI::App& data) {
   command->add_option("--deltas", options.deltas, "derivatives of them, added")->check(CLI::Range(0, 4));
   command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
   command->add_option("--frame-shift", arguments->frame_shift, "from frame to frame");
+  set_examples(*command, "paragrad data import-fsdd --recordings recordings --context 0+0 --out digits.h5");
   command->callback([arguments] {
     arguments->options.context = data::parse_context(arguments->context);
     arguments->options.frame_shift_s = parse_frame_shift(arguments->frame_shift);
@@ -135,6 +138,7 @@ void add_generate(CLI::App& data) {
   command->add_option("--separation", options->separation, "distance of the Gaussians' means in standard deviations");
   command->add_option("--sequence-length", options->sequence_length, "frames of a sequence, on average");
   command->add_option("--seed", options->seed, "of everything");
+  set_examples(*command, "paragrad data generate --out frames.h5 --samples 20000 --valid 2000 --test 2000");
   command->callback([options] { print_written(data::generate(*options), options->out); });
 }
 
@@ -175,6 +179,9 @@ void add_generate_speech(CLI::App& data) {
   command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
   command->add_option("--jobs", options.jobs, "processes that speak; the data are the same for any number");
   command->add_option("--seed", options.seed, "of everything");
+  set_examples(
+      *command,
+      "paragrad data generate-speech --text text --unseen-text other-text --train 20s --valid 2s --test 2s --out voices.h5");
   command->callback([arguments] { generate_speech(*arguments); });
 }
 
@@ -222,6 +229,7 @@ void add_partition(CLI::App& data) {
                       "instead of --blocks: how long a split lasts, as 22.5min; the data file must know its frame shift");
   command->add_flag("--utterances", options->utterances, "whole utterances in each split, not samples one by one");
   command->add_option("--seed", options->seed, "of the random order");
+  set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");
   command->callback([options] { store_partition(*options); });
 }
 
@@ -229,6 +237,7 @@ void add_info(CLI::App& data) {
   CLI::App* command = data.add_subcommand("info", "describe a data file");
   auto file = std::make_shared<std::string>();
   command->add_option("file", *file, "data file")->required();
+  set_examples(*command, "paragrad data info frames.h5");
   command->callback([file] { fmt::print("{}\n", data::describe(*data::Dataset::open(*file)).dump(2)); });
 }
 
@@ -236,6 +245,7 @@ void add_verify(CLI::App& data) {
   CLI::App* command = data.add_subcommand("verify", "check every promise of the format, the checksum too");
   auto file = std::make_shared<std::string>();
   command->add_option("file", *file, "data file")->required();
+  set_examples(*command, "paragrad data verify frames.h5");
   command->callback([file] {
     const auto findings = data::verify(*file);
     if (!findings.empty()) throw core::ConfigError(core::format("{}", fmt::join(findings, "\n          ")));
@@ -245,8 +255,8 @@ void add_verify(CLI::App& data) {
 
 }  // namespace
 
-int data_command(std::span<char*> argv) {
-  const auto parser = make_parser("paragrad data", "Makes, describes and checks data files (format: data/README.md).");
+Command data_command() {
+  auto parser = make_parser("data", "Makes, describes and checks data files (format: data/README.md).");
   parser->require_subcommand(1);
   add_import_idx(*parser);
   add_import_kaldi(*parser);
@@ -256,13 +266,8 @@ int data_command(std::span<char*> argv) {
   add_partition(*parser);
   add_info(*parser);
   add_verify(*parser);
-  if (!argv.empty() && argv[0][0] != '-') {
-    std::vector<std::string> known;
-    for (const CLI::App* command : parser->get_subcommands({})) known.push_back(command->get_name());
-    if (std::find(known.begin(), known.end(), argv[0]) == known.end())
-      throw core::unknown_name("data command", argv[0], known);
-  }
-  return parse(*parser, argv).value_or(success);
+  parser->footer("'paragrad data COMMAND --help' lists the options of one, with an example.");
+  return {parser, [] { return success; }};
 }
 
 }  // namespace paragrad::app

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "app/scoring.hpp"
@@ -15,9 +16,11 @@ std::string names_of(const speech::WordModels& models, const std::vector<std::si
   return text;
 }
 
+const std::vector<std::string> grammars{"one", "loop"};
+
 bool is_loop(const std::string& grammar) {
-  if (grammar == "one" || grammar == "loop") return grammar == "loop";
-  throw core::unknown_name("grammar", grammar, {"one", "loop"});
+  if (std::ranges::find(grammars, grammar) == grammars.end()) throw core::unknown_name("grammar", grammar, grammars);
+  return grammar == "loop";
 }
 
 struct DecodeArguments {
@@ -32,8 +35,9 @@ struct DecodeArguments {
 
 void add_options(CLI::App& parser, DecodeArguments& arguments) {
   add_scoring_options(parser, arguments.scoring);
-  parser.add_option("--subset", arguments.subset, "train, valid or test");
-  parser.add_option("--grammar", arguments.grammar, "one word to an utterance, or a loop of words");
+  add_subset_option(parser, arguments.subset);
+  parser.add_option("--grammar", arguments.grammar, "one word to an utterance, or a loop of words")
+      ->check(known_names(grammars));
   parser.add_option("--insertion-score", arguments.insertion_score,
                     "added to the score for each word; below zero: fewer words");
   parser.add_option("--silence", arguments.silence, "a word (as pau) that is found like others, but not counted");
@@ -85,15 +89,7 @@ core::Json record_of(const Found& found, const std::string& subset) {
           {"frame_error", found.frame_error()}};
 }
 
-}  // namespace
-
-int decode_command(std::span<char*> argv) {
-  DecodeArguments arguments;
-  const auto parser =
-      make_parser("paragrad decode", "Finds the words of utterances by the best path (Viterbi), and counts the errors.");
-  add_options(*parser, arguments);
-  if (const auto code = parse(*parser, argv)) return *code;
-
+int decode(const DecodeArguments& arguments) {
   const std::string& subset = arguments.subset;
   // Before anything is read.
   parse_subset(subset);
@@ -113,6 +109,20 @@ int decode_command(std::span<char*> argv) {
   if (!arguments.result.empty())
     core::replace_file(arguments.result, [&](std::ostream& out) { out << record_of(found, subset).dump(1) << "\n"; });
   return success;
+}
+
+}  // namespace
+
+Command decode_command() {
+  auto arguments = std::make_shared<DecodeArguments>();
+  auto parser = make_parser("decode",
+                            "Finds words by a checkpoint's posteriors, and counts the errors.\n"
+                            "They are those on the best path (Viterbi).");
+  add_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad decode runs/digits/checkpoint.h5 --data digits.h5\n"
+               "paragrad decode runs/digits/checkpoint.h5 --data digits.h5 --subset valid --grammar loop --show-errors");
+  return {parser, [arguments] { return decode(*arguments); }};
 }
 
 }  // namespace paragrad::app

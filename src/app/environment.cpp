@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "backend/backend_info.hpp"
+#include "comm/mpi/mpi_session.hpp"
 #include "core/build_info.hpp"
+#include "data/hdf5_version.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -38,7 +40,10 @@ core::Json environment() {
         {"compiler", build.compiler},
         {"flags", build.flags},
         {"build_type", build.build_type},
-        {"blas", backend::blas_description()}}},
+        {"mpi", comm::mpi_description()},
+        {"blas", backend::blas_description()},
+        {"cuda", backend::cuda_description()},
+        {"hdf5", data::hdf5_version()}}},
       {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
   };
 }

@@ -1,5 +1,6 @@
 #include "app/command.hpp"
 #include "app/scoring.hpp"
+#include "app/shared_options.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
@@ -8,32 +9,50 @@
 #include "train/train.hpp"
 
 namespace paragrad::app {
+namespace {
 
-int evaluate_command(std::span<char*> argv) {
-  std::string path, subset = "test", device_name = "cpu";
+struct EvaluateArguments {
+  std::string checkpoint, subset = "test", device = "cpu";
   train::Options options;
-  options.minibatch = 256;
-  const auto parser = make_parser("paragrad evaluate", "Scores a checkpoint on one subset of a data set.");
-  parser->add_option("checkpoint", path, "checkpoint.h5 of a run")->required();
-  parser->add_option("--data", options.data, "data file")->required();
-  parser->add_option("--subset", subset, "train, valid or test");
-  parser->add_option("--loss", options.loss, "cross_entropy, squared_error or ctc");
-  parser->add_option("--context", options.context, "the network's, as 5+5, instead of the data file's");
-  parser->add_option("--chunks", options.chunks,
-                     "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
-  parser->add_option("--device", device_name, "device to compute on");
-  if (const auto code = parse(*parser, argv)) return *code;
+};
 
-  const train::Checkpoint checkpoint = train::read_checkpoint(path);
+void add_options(CLI::App& parser, EvaluateArguments& arguments) {
+  train::Options& options = arguments.options;
+  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
+  parser.add_option("--data", options.data, "data file")->required();
+  add_subset_option(parser, arguments.subset);
+  add_loss_option(parser, options.loss);
+  parser.add_option("--context", options.context, "the network's, as 5+5, instead of the data file's");
+  parser.add_option("--chunks", options.chunks,
+                    "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
+  add_device_option(parser, arguments.device);
+}
+
+int evaluate(EvaluateArguments& arguments) {
+  const train::Checkpoint checkpoint = train::read_checkpoint(arguments.checkpoint);
+  train::Options& options = arguments.options;
   options.model = checkpoint.model;
   const train::Source source = train::open_evaluation(options);
-  const auto device = backend::make_device(device_name);
+  const auto device = backend::make_device(arguments.device);
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
-  const train::Score score = train::evaluate(worker, options, checkpoint.parameters, source, parse_subset(subset));
-  fmt::print("{} of {} after sweep {}: error {:.2f} %, loss {:.4f}\n", subset, source.dataset->info().name, checkpoint.sweep,
-             100 * score.error, score.loss);
+  const train::Score score = train::evaluate(worker, options, checkpoint.parameters, source, parse_subset(arguments.subset));
+  fmt::print("{} of {} after sweep {}: error {:.2f} %, loss {:.4f}\n", arguments.subset, source.dataset->info().name,
+             checkpoint.sweep, 100 * score.error, score.loss);
   return success;
+}
+
+}  // namespace
+
+Command evaluate_command() {
+  auto arguments = std::make_shared<EvaluateArguments>();
+  arguments->options.minibatch = 256;
+  auto parser = make_parser("evaluate", "Scores a checkpoint on one subset of a data file.");
+  add_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
+               "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --subset valid");
+  return {parser, [arguments] { return evaluate(*arguments); }};
 }
 
 }  // namespace paragrad::app

@@ -11,11 +11,11 @@ namespace paragrad::app {
 namespace {
 
 constexpr const char* description =
-    "Turns the SGD block of a CNTK configuration file (BrainScript, NDL) into a file for --config. The file may hold the "
-    "content "
-    "of such a block alone. What is unknown or cannot be expressed is named on stderr and in comments; what only concerns "
-    "files "
-    "and messages is left out. Model and data are not part of it: give --model and --data beside --config.";
+    "Turns the SGD block of a CNTK configuration file (BrainScript, NDL) into a file for --config.\n"
+    "The file may hold the content of such a block alone. What is unknown or cannot be expressed is named on stderr and in "
+    "comments; what only concerns files and messages is left out. Model and data are not part of it: give --model and "
+    "--data "
+    "beside --config.";
 
 struct Arguments {
   std::string file;
@@ -33,19 +33,17 @@ void refuse_losses(const CntkImport& import) {
     throw core::ConfigError(core::format("'{}' would lose something (--strict): {}", import.file, fmt::join(lost, "; ")));
 }
 
-}  // namespace
-
-int import_cntk_command(std::span<char*> argv) {
-  Arguments arguments;
-  const auto parser = make_parser("paragrad import-cntk", description);
-  parser->add_option("file", arguments.file, "CNTK configuration file")->required();
-  parser->add_option("--out", arguments.out, "file to write; without it the configuration is printed");
+void add_options(CLI::App& parser, Arguments& arguments) {
+  parser.add_option("file", arguments.file, "CNTK configuration file")->required();
+  parser.add_option("--out", arguments.out, "file to write; without it the configuration is printed");
   parser
-      ->add_option("--workers", arguments.workers,
-                   "that are going to train (0: not known): what CNTK counts over all of them is divided by their number")
+      .add_option("--workers", arguments.workers,
+                  "that are going to train (0: not known): what CNTK counts over all of them is divided by their number")
       ->check(CLI::Range(0, 100000000));
-  parser->add_flag("--strict", arguments.strict, "an unknown key, or one that cannot be expressed, is an error");
-  if (const auto code = parse(*parser, argv)) return *code;
+  parser.add_flag("--strict", arguments.strict, "an unknown key, or one that cannot be expressed, is an error");
+}
+
+int run(const Arguments& arguments) {
   const CntkImport import = import_cntk(BrainScript::read(arguments.file), arguments.workers);
   if (arguments.strict) refuse_losses(import);
   if (arguments.out.empty())
@@ -55,6 +53,19 @@ int import_cntk_command(std::span<char*> argv) {
   for (const auto& remark : import.remarks)
     fmt::print(stderr, "paragrad: {}:{}: {}\n", arguments.file, remark.line, remark.text);
   return success;
+}
+
+}  // namespace
+
+Command import_cntk_command() {
+  auto arguments = std::make_shared<Arguments>();
+  auto parser = make_parser("import-cntk", description);
+  add_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad import-cntk speech.cntk --workers 4 --out speech.toml\n"
+               "paragrad simulate --config speech.toml --workers 4 --platform sim/platforms/k40m-fdr.toml \\\n"
+               "    --data frames.h5 --model 40-64-120:relu --out runs/speech");
+  return {parser, [arguments] { return run(*arguments); }};
 }
 
 }  // namespace paragrad::app

@@ -3,9 +3,8 @@
 #include <exception>
 #include <string_view>
 
-#include "app/command.hpp"
+#include "app/program.hpp"
 #include "comm/communicator.hpp"
-#include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -13,44 +12,16 @@ namespace {
 
 using namespace paragrad;
 
-struct Command {
-  std::string name;
-  int (*run)(std::span<char*>);
-  const char* description;
-};
-
-const Command commands[] = {
-#define COMMAND(name, function, description) {#name, app::function, description},
-#include "app/commands.def"
-#undef COMMAND
-};
-
-int help() {
-  fmt::print(
-      "Paragrad {}: distributed training of neural networks, real or emulated\n\nUsage: paragrad COMMAND [OPTIONS]\n\n",
-      core::build_info().version);
-  for (const Command& command : commands) fmt::print("  {:<11} {}\n", command.name, command.description);
-  fmt::print("\n'paragrad COMMAND --help' lists the options of a command.\n");
-  return app::success;
-}
-
-int version() {
-  const core::BuildInfo build = core::build_info();
-  fmt::print("paragrad {} (commit {}{}, {}, {})\n", build.version, build.commit.substr(0, 12),
-             build.dirty_sha256.empty() ? "" : " with changes", build.compiler, build.build_type);
-  return app::success;
-}
-
 int run(std::span<char*> arguments) {
-  if (arguments.empty()) return help();
-  const std::string name = arguments[0];
-  if (name == "--help" || name == "-h" || name == "help") return help();
-  if (name == "--version") return version();
-  for (const Command& command : commands)
-    if (command.name == name) return command.run(arguments.subspan(1));
-  std::vector<std::string> known;
-  for (const Command& command : commands) known.push_back(command.name);
-  throw core::unknown_name("command", name, known);
+  const std::string_view name = arguments.empty() ? "help" : arguments[0];
+  if (name == "help") {
+    fmt::print("{}", app::make_program()->help());
+    return app::success;
+  }
+  if (name.starts_with('-')) return app::parse(*app::make_program(), arguments.first(1)).value_or(app::success);
+  const app::Command command = app::make_command(name);
+  const auto code = app::parse(*command.parser, arguments.subspan(1));
+  return code ? *code : command.run();
 }
 
 }  // namespace

@@ -81,14 +81,7 @@ void print_options(const sim::Platform& platform) {
                                 std::isinf(fault.duration_s) ? "for good" : "for " + say(fault.duration_s, Unit::time)));
 }
 
-}  // namespace
-
-int platform_command(std::span<char*> argv) {
-  std::string path;
-  const auto parser = make_parser("paragrad platform", "Checks a platform file and prints what it describes.");
-  parser->add_option("file", path, "platform file")->required();
-  if (const auto code = parse(*parser, argv)) return *code;
-
+void describe(const std::string& path) {
   const sim::Platform platform = sim::read_platform(path);
   const sim::Platform::Device& device = platform.device;
   print_cluster(platform);
@@ -100,7 +93,21 @@ int platform_command(std::span<char*> argv) {
   print_levels(platform);
   print_message(platform);
   print_options(platform);
-  return success;
+}
+
+}  // namespace
+
+Command platform_command() {
+  auto parser = make_parser("platform", "Checks a platform file and prints what it describes.");
+  auto path = std::make_shared<std::string>();
+  parser->add_option("file", *path, "platform file")->required();
+  set_examples(*parser,
+               "paragrad platform sim/platforms/k40m-fdr.toml\n"
+               "paragrad platform sim/platforms/ethernet-10g.toml");
+  return {parser, [path] {
+            describe(*path);
+            return success;
+          }};
 }
 
 }  // namespace paragrad::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "train/posteriors.hpp"
 
@@ -13,6 +14,8 @@ train::Source open(const ScoringArguments& arguments, const train::Checkpoint& c
   options.model = checkpoint.model;
   return train::open_evaluation(options);
 }
+
+std::vector<std::string> subset_names() { return {data::subset_names.begin(), data::subset_names.end()}; }
 
 std::size_t most(std::span<const float> values) {
   return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
@@ -28,11 +31,15 @@ void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
                     "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
   parser.add_option("--prior-scale", arguments.prior_scale,
                     "how much of the classes' log priors in the training set is taken from the log posteriors");
-  parser.add_option("--device", arguments.device, "device to compute on");
+  add_device_option(parser, arguments.device);
+}
+
+void add_subset_option(CLI::App& parser, std::string& subset) {
+  parser.add_option("--subset", subset, "of the data file")->check(known_names(subset_names()));
 }
 
 data::Subset parse_subset(const std::string& name) {
-  std::vector<std::string> known(data::subset_names.begin(), data::subset_names.end());
+  const std::vector<std::string> known = subset_names();
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i] == name) return static_cast<data::Subset>(i);
   throw core::unknown_name("subset", name, known);

@@ -20,6 +20,8 @@ struct ScoringArguments {
 
 void add_scoring_options(CLI::App& parser, ScoringArguments& arguments);
 
+void add_subset_option(CLI::App& parser, std::string& subset);
+
 /// Who makes scores for hidden Markov models of words out of a data file's frames: a network, divided by the shares of the
 /// classes among the file's training labels.
 class Scorer {

@@ -7,6 +7,7 @@
 #include "app/device_rate.hpp"
 #include "app/run_output.hpp"
 #include "app/server_arguments.hpp"
+#include "app/shared_options.hpp"
 #include "app/training_report.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -38,6 +39,7 @@ void add_io_options(CLI::App& parser, train::Options& options) {
       .add_option("--io", options.io,
                   "none, or workers read their splits from the platform's file system: blocking, when they want them, or "
                   "prefetch, while they process the split before")
+      ->check(known_names({"none", "blocking", "prefetch"}))
       ->group("Simulation");
   parser.add_option("--sample-bytes", options.sample_bytes, "read per sample (0: as stored; 4 per input if imaginary)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000'000'000}))
@@ -71,7 +73,7 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
                   "use so many devices of each node, and the next node for the others (0: all)")
       ->check(CLI::Range(0, 1000000))
       ->group("Simulation");
-  parser.add_option("--network", arguments.network, "network model: fifo, segmented")->group("Simulation");
+  add_network_option(parser, arguments.network)->group("Simulation");
   parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
       ->group("Simulation");
   parser
@@ -209,13 +211,22 @@ int run(SimulationArguments& arguments, const std::string& config) {
 
 }  // namespace
 
-int simulate_command(std::span<char*> argv) {
-  SimulationArguments arguments;
-  const auto parser = make_parser("paragrad simulate", "Trains with N emulated workers in this process.");
-  add_simulation_options(*parser, arguments);
-  if (const auto code = parse(*parser, argv)) return *code;
-  resolve(arguments.training);
-  return run(arguments, parser->config_to_str(true));
+Command simulate_command() {
+  auto arguments = std::make_shared<SimulationArguments>();
+  auto parser = make_parser("simulate", "Trains with N emulated workers in this process, and a virtual clock.");
+  add_simulation_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"
+               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 2 --out runs/eight\n"
+               "paragrad simulate --workers 4 --platform sim/platforms/ethernet-10g.toml --strategy async_sgd \\\n"
+               "    --optimiser sgd --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 1\n"
+               "paragrad simulate --device meta --workers 64 --platform sim/platforms/p100-edr-nvlink.toml \\\n"
+               "    --model zoo:resnet50 --train-samples 1281167 --minibatch 4096 --strategy data_parallel \\\n"
+               "    --sweeps 1 --max-blocks 1 --max-steps 2");
+  return {parser, [arguments, parser] {
+            resolve(arguments->training);
+            return run(*arguments, parser->config_to_str(true));
+          }};
 }
 
 }  // namespace paragrad::app

@@ -89,14 +89,7 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
   return run_as_rank(arguments.device, body, deaths_of(arguments.options));
 }
 
-}  // namespace
-
-int train_command(std::span<char*> argv) {
-  TrainingArguments arguments;
-  const auto parser = make_parser("paragrad train", "Trains a network; under mpiexec with one worker per rank.");
-  add_training_options(*parser, arguments);
-  parser->get_option("--data")->required();
-  if (const auto code = parse(*parser, argv)) return *code;
+int run(TrainingArguments& arguments, const std::string& config) {
   resolve(arguments);
   if (!backend::make_device(arguments.device)->computes())
     throw core::ConfigError(core::format(
@@ -105,8 +98,22 @@ int train_command(std::span<char*> argv) {
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty())
     throw core::ConfigError("--replay keeps an order, which only emulated workers can: paragrad simulate");
-  const std::string config = parser->config_to_str(true);
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
+}
+
+}  // namespace
+
+Command train_command() {
+  auto arguments = std::make_shared<TrainingArguments>();
+  auto parser = make_parser("train", "Trains a network on this machine; under mpiexec with one worker per rank.");
+  add_training_options(*parser, *arguments);
+  parser->get_option("--data")->required();
+  set_examples(*parser,
+               "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 2 --out runs/one\n"
+               "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
+               "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
+               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 2 --out runs/two");
+  return {parser, [arguments, parser] { return run(*arguments, parser->config_to_str(true)); }};
 }
 
 }  // namespace paragrad::app

@@ -5,6 +5,7 @@
 
 #include "app/pretraining_arguments.hpp"
 #include "app/server_arguments.hpp"
+#include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/zoo/zoo.hpp"
@@ -13,38 +14,16 @@
 namespace paragrad::app {
 namespace {
 
-std::string list(const std::vector<std::string>& names) { return core::format("{}", fmt::join(names, ", ")); }
-
-std::string strategy_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : dist::strategy_catalogue()) names.push_back(entry.name);
-  return list(names);
-}
-
-std::string zoo_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : nn::zoo_catalogue()) names.push_back(entry.name);
-  return list(names);
-}
-
-std::string compression_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : comm::compression_catalogue()) names.push_back(entry.name + entry.parameter);
-  return list(names);
-}
-
 void add_model_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->group("Task");
   parser
       .add_option("--model", options.model,
                   core::format("widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu; or "
                                "zoo:NAME, with --device meta as a rule: {}",
-                               zoo_names()))
+                               fmt::join(names_of(nn::zoo_catalogue()), ", ")))
       ->required()
       ->group("Task");
-  parser
-      .add_option("--loss", options.loss, "cross_entropy, squared_error, or ctc of recurrent models: what is said, not when")
-      ->group("Task");
+  add_loss_option(parser, options.loss)->group("Task");
   parser
       .add_option("--context", options.context, "frames left and right seen with each, as 5+5, instead of the data file's")
       ->group("Task");
@@ -74,53 +53,67 @@ void add_model_options(CLI::App& parser, train::Options& options) {
 
 /// What strategies that meet at the end of a block make of the mean update.
 void add_block_options(CLI::App& parser, TrainingArguments& arguments) {
+  constexpr const char* group = "Updates of a block";
   dist::StrategyOptions& strategy = arguments.options.strategy_options;
-  parser.add_option("--bmuf-kind", strategy.bmuf_kind, "cbm, nbm or nbm_cntk")->group("Distribution");
-  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")
-      ->group("Distribution");
+  parser.add_option("--bmuf-kind", strategy.bmuf_kind, "of momentum: classical, Nesterov's, or as CNTK computes that")
+      ->check(known_names({"cbm", "nbm", "nbm_cntk"}))
+      ->group(group);
+  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")->group(group);
   parser
       .add_option("--block-momentum-time-constant", strategy.block_momentum_time_constant,
                   "block momentum as exp(-B/T) for a block of B samples per worker, instead of --block-momentum (0: off)")
-      ->group("Distribution");
+      ->group(group);
   parser
       .add_option("--block-learning-rate", strategy.block_learning_rate,
                   "weight of the mean update; cntk: in the end, of the sum of the workers' updates")
-      ->group("Distribution");
-  parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "paper or cntk")
+      ->group(group);
+  parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "what --block-learning-rate says")
       ->check(CLI::IsMember({"paper", "cntk"}))
-      ->group("Distribution");
-  parser.add_option("--slow-momentum", strategy.slow_momentum, "slowmo: of the mean update")->group("Distribution");
+      ->group(group);
+  parser.add_option("--slow-momentum", strategy.slow_momentum, "slowmo: of the mean update")->group(group);
   parser.add_option("--slow-learning-rate", strategy.slow_learning_rate, "slowmo: times the local learning rate")
-      ->group("Distribution");
+      ->group(group);
   parser.add_option("--outer-learning-rate", strategy.outer_learning_rate, "diloco: weight of the mean update")
-      ->group("Distribution");
-  parser.add_option("--outer-momentum", strategy.outer_momentum, "diloco: of the mean update")->group("Distribution");
+      ->group(group);
+  parser.add_option("--outer-momentum", strategy.outer_momentum, "diloco: of the mean update")->group(group);
   parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation, except diloco's")
-      ->group("Distribution");
+      ->group(group);
+}
+
+/// What strategies that exchange gradients send.
+void add_gradient_options(CLI::App& parser, TrainingArguments& arguments) {
+  constexpr const char* group = "Gradients on the wire";
+  dist::StrategyOptions& strategy = arguments.options.strategy_options;
+  parser.add_option("--bucket-bytes", strategy.bucket_bytes, "data_parallel: gradients exchanged at once (0: all)")
+      ->group(group);
+  parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange a bucket while the backward pass goes on")
+      ->group(group);
+  parser.add_option("--gradient-bits", arguments.gradient_bits, "data_parallel: 1, 2, 4, 8 or 16 per element; 32: all")
+      ->group(group);
+  const auto compressions = comm::compression_catalogue();
+  parser
+      .add_option("--compression", strategy.compression.name,
+                  "data_parallel: of gradients; " + with_parameters(compressions, &comm::CompressionEntry::parameter))
+      ->check(known_names(names_of(compressions)))
+      ->group(group);
+  parser.add_option("--quantise-threshold", arguments.quantise_threshold, "1 bit: zero, or mean of each column")
+      ->check(CLI::IsMember({"zero", "mean"}))
+      ->group(group);
+  parser.add_option("--error-feedback", strategy.compression.error_feedback, "add what was left out to the next gradient")
+      ->group(group);
+  parser
+      .add_option("--buffered", strategy.buffered,
+                  "data_parallel: a gradient is exchanged during the next minibatch and applied one minibatch late")
+      ->group(group);
 }
 
 void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   train::Options& options = arguments.options;
   dist::StrategyOptions& strategy = options.strategy_options;
-  parser.add_option("--strategy", options.strategy, strategy_names())->group("Distribution");
-  parser.add_option("--collective", strategy.collective, collective_names())->group("Distribution");
-  parser.add_option("--bucket-bytes", strategy.bucket_bytes, "data_parallel: gradients exchanged at once (0: all)")
+  parser.add_option("--strategy", options.strategy, "how the workers agree")
+      ->check(known_names(names_of(dist::strategy_catalogue())))
       ->group("Distribution");
-  parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange a bucket while the backward pass goes on")
-      ->group("Distribution");
-  parser.add_option("--gradient-bits", arguments.gradient_bits, "data_parallel: 1, 2, 4, 8 or 16 per element; 32: all")
-      ->group("Distribution");
-  parser.add_option("--compression", strategy.compression.name, "data_parallel: of gradients, " + compression_names())
-      ->group("Distribution");
-  parser.add_option("--quantise-threshold", arguments.quantise_threshold, "1 bit: zero, or mean of each column")
-      ->check(CLI::IsMember({"zero", "mean"}))
-      ->group("Distribution");
-  parser.add_option("--error-feedback", strategy.compression.error_feedback, "add what was left out to the next gradient")
-      ->group("Distribution");
-  parser
-      .add_option("--buffered", strategy.buffered,
-                  "data_parallel: a gradient is exchanged during the next minibatch and applied one minibatch late")
-      ->group("Distribution");
+  add_collective_option(parser, strategy.collective)->group("Distribution");
   parser
       .add_option("--workers-per-node", arguments.workers_per_node,
                   "that hierarchical and auto take together (0: as found): the order of additions depends on it")
@@ -151,17 +144,18 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
                   "post_local_sgd: the first sweep whose gradients are not exchanged")
       ->check(CLI::Range(1, 1000000))
       ->group("Distribution");
-  add_block_options(parser, arguments);
   parser
       .add_option("--parallel-start-sweep", options.parallel_start_sweep,
                   "first sweep of all workers; those before are trained as by one (warm start)")
       ->check(CLI::Range(1, 1000000))
       ->group("Distribution");
+  add_gradient_options(parser, arguments);
+  add_block_options(parser, arguments);
 }
 
 void add_minibatch_options(CLI::App& parser, train::Options& options) {
   train::MinibatchSearchOptions& search = options.minibatch_search;
-  constexpr const char* group = "Local optimiser";
+  constexpr const char* group = "Minibatch";
   parser
       .add_option("--minibatch", options.minibatch,
                   "samples; for sgd and data_parallel of all workers together; 0: a whole block")
@@ -179,75 +173,75 @@ void add_minibatch_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--minibatch-search-samples", search.samples, "that each try trains (0: 500 minibatches)")->group(group);
 }
 
-void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
+void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
+  constexpr const char* group = "Learning rate";
   train::Options& options = arguments.options;
-  parser.add_option("--optimiser", options.optimiser.name, list(optim::optimiser_names()))->group("Local optimiser");
-  parser.add_option("--lars-trust", options.optimiser.lars_trust, "lars: share of a matrix's norm that it moves at rate 1")
-      ->group("Local optimiser");
-  parser.add_option("--adam-beta1", options.optimiser.adam_beta1, "adam, adamw: share of the mean gradient that is kept")
-      ->group("Local optimiser");
-  parser.add_option("--adam-beta2", options.optimiser.adam_beta2, "adam, adamw: share of the mean square that is kept")
-      ->group("Local optimiser");
-  parser.add_option("--adam-epsilon", options.optimiser.adam_epsilon, "adam, adamw: beside the root mean square")
-      ->group("Local optimiser");
-  parser.add_option("--momentum", options.momentum, "per minibatch")->group("Local optimiser");
-  parser
-      .add_option("--momentum-time-constant", options.momentum_time_constant,
-                  "momentum as exp(-n/T) for an update of n samples, instead of --momentum (0: off)")
-      ->group("Local optimiser");
-  parser.add_option("--unit-gain-momentum", options.unit_gain, "v = mu v + (1 - mu) g, as CNTK does it")
-      ->group("Local optimiser");
-  add_minibatch_options(parser, options);
-  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->group("Local optimiser");
-  parser.add_option("--learning-rate-per", options.rate_per, "minibatch or sample")
+  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->group(group);
+  parser.add_option("--learning-rate-per", options.rate_per, "what the learning rate is for")
       ->check(CLI::IsMember({"minibatch", "sample"}))
-      ->group("Local optimiser");
+      ->group(group);
   parser
       .add_option("--lr-per-sample", arguments.lr_per_sample, "initial learning rate per sample, instead of --learning-rate")
-      ->group("Local optimiser");
-  parser
-      .add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample; adamw: of the decay past the moments")
-      ->check(CLI::NonNegativeNumber)
-      ->group("Local optimiser");
-  parser
-      .add_option("--clip-gradient", options.optimiser.clip_per_sample,
-                  "threshold per sample of what a rule takes in: a minibatch's gradient is limited to so much times its "
-                  "samples (0: not)")
-      ->check(CLI::NonNegativeNumber)
-      ->group("Local optimiser");
-  parser.add_option("--clip", options.optimiser.clip, "truncate each element, or the norm of each matrix")
-      ->check(CLI::IsMember({"truncate", "norm"}))
-      ->group("Local optimiser");
-  parser
-      .add_option("--max-norm", options.optimiser.max_norm,
-                  "of the weights by which a unit sees its inputs, held after each update (0: any)")
-      ->check(CLI::NonNegativeNumber)
-      ->group("Local optimiser");
-  parser.add_option("--schedule", options.schedule.name, list(optim::schedule_names()))->group("Local optimiser");
-  parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group("Local optimiser");
-  parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group("Local optimiser");
+      ->group(group);
+  parser.add_option("--schedule", options.schedule.name, "of the learning rate over sweeps")
+      ->check(known_names(optim::schedule_names()))
+      ->group(group);
+  parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group(group);
+  parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group(group);
   parser
       .add_option("--schedule-rates", options.schedule.rates,
                   "one per sweep, separated by commas, the first equal to --learning-rate (table)")
       ->delimiter(',')
       ->default_str("")  // an empty list is not written into config.toml
-      ->group("Local optimiser");
+      ->group(group);
   parser
       .add_option("--newbob-improvement", options.schedule.newbob_improvement,
                   "relative fall of the validation loss that is progress")
-      ->group("Local optimiser");
-  parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")
-      ->group("Local optimiser");
+      ->group(group);
+  parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")->group(group);
+}
+
+void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
+  constexpr const char* group = "Local optimiser";
+  train::Options& options = arguments.options;
+  parser.add_option("--optimiser", options.optimiser.name, "how a worker changes its parameters")
+      ->check(known_names(optim::optimiser_names()))
+      ->group(group);
+  parser.add_option("--lars-trust", options.optimiser.lars_trust, "lars: share of a matrix's norm that it moves at rate 1")
+      ->group(group);
+  parser.add_option("--adam-beta1", options.optimiser.adam_beta1, "adam, adamw: share of the mean gradient that is kept")
+      ->group(group);
+  parser.add_option("--adam-beta2", options.optimiser.adam_beta2, "adam, adamw: share of the mean square that is kept")
+      ->group(group);
+  parser.add_option("--adam-epsilon", options.optimiser.adam_epsilon, "adam, adamw: beside the root mean square")
+      ->group(group);
+  parser.add_option("--momentum", options.momentum, "per minibatch")->group(group);
+  parser
+      .add_option("--momentum-time-constant", options.momentum_time_constant,
+                  "momentum as exp(-n/T) for an update of n samples, instead of --momentum (0: off)")
+      ->group(group);
+  parser.add_option("--unit-gain-momentum", options.unit_gain, "v = mu v + (1 - mu) g, as CNTK does it")->group(group);
+  parser
+      .add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample; adamw: of the decay past the moments")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  parser
+      .add_option("--clip-gradient", options.optimiser.clip_per_sample,
+                  "threshold per sample of what a rule takes in: a minibatch's gradient is limited to so much times its "
+                  "samples (0: not)")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  parser.add_option("--clip", options.optimiser.clip, "truncate each element, or the norm of each matrix")
+      ->check(CLI::IsMember({"truncate", "norm"}))
+      ->group(group);
+  parser
+      .add_option("--max-norm", options.optimiser.max_norm,
+                  "of the weights by which a unit sees its inputs, held after each update (0: any)")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
 }
 
 }  // namespace
-
-std::string collective_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : comm::allreduce_catalogue())
-    names.push_back(entry.name + (entry.parameters.empty() ? "" : "[" + entry.parameters + "]"));
-  return list(names);
-}
 
 void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   accept_config_file(parser);
@@ -255,8 +249,10 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   add_strategy_options(parser, arguments);
   add_server_options(parser, arguments);
   add_optimiser_options(parser, arguments);
+  add_learning_rate_options(parser, arguments);
+  add_minibatch_options(parser, arguments.options);
   add_pretraining_options(parser, arguments.options.pretraining);
-  parser.add_option("--device", arguments.device, list(backend::device_names()))->group("Run");
+  add_device_option(parser, arguments.device)->group("Run");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
   parser

@@ -29,9 +29,6 @@ struct TrainingArguments {
   InstrumentArguments instruments;
 };
 
-/// "ring, …, hierarchical[:INNER+OUTER], …", for --help.
-std::string collective_names();
-
 void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 
 /// Completes and checks what the parser cannot: numbers written as "auto", names from catalogues. Throws ConfigError.

@@ -18,4 +18,7 @@ std::vector<DeviceEntry> device_catalogue();
 /// "OpenBLAS 0.3.21 …, core SkylakeX; own kernels AVX-512". Throws ConfigError if OpenBLAS cannot be loaded.
 std::string blas_description();
 
+/// The CUDA toolkit of the device cuda, "12.4"; "none" where it is not built.
+std::string cuda_description();
+
 }  // namespace paragrad::backend

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The command line: what a user types, reads and gets wrong."""
 
+import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -88,6 +90,39 @@ class Runs(CliTest):
         self.assertIn("4x4", lines[2])
         self.assertIn(" 1.00 ", lines[1])
 
+    def test_compare_says_the_same_in_every_format(self):
+        folders = [str(self.folder / name) for name in ("one", "two, \"quoted\" | barred", "timed only")]
+        self.simulate(1, "--splits", 4, "--out", folders[0])
+        self.simulate(4, "--strategy", "bmuf", "--out", folders[1])
+        run("simulate", "--device", "meta", "--workers", 2, "--platform", PLATFORM, "--model", "8-6", "--train-samples", 600,
+            "--minibatch", 16, "--strategy", "model_averaging", "--out", folders[2])
+        text, csv_text, json_text, markdown = (run("compare", *folders, "--format", name).stdout
+                                               for name in ("text", "csv", "json", "markdown"))
+        self.assertEqual(text, run("compare", *folders).stdout)
+        records = json.loads(json_text)
+        self.assertEqual([record["run"] for record in records], folders)
+        self.assertEqual([record["valid_error"] is None for record in records], [False, False, True])
+        for record in records:
+            manifest = json.loads((Path(record["run"]) / "manifest.json").read_text())
+            for key in ("valid_error", "training_s", "parameters_sha256"):
+                self.assertEqual(record[key], manifest["result"][key])
+        rows = list(csv.DictReader(io.StringIO(csv_text)))
+        self.assertEqual(len(rows), len(records))
+        for row, record in zip(rows, records):
+            self.assertEqual(row.keys(), record.keys())
+            for key, value in record.items():
+                if isinstance(value, float):
+                    self.assertEqual(float(row[key]), value)
+                else:
+                    self.assertEqual(row[key], "" if value is None else str(value))
+        table = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in markdown.splitlines()]
+        self.assertEqual({len(line) for line in table}, {13})
+        for line, record, plain in zip(table[2:], records, text.splitlines()[1:]):
+            self.assertEqual(plain.replace(" ", ""), "".join(line).replace(" ", ""))
+            if record["valid_error"] is not None:
+                self.assertEqual(line[4], f"{100 * record['valid_error']:.2f}")
+        self.assert_refused(run("compare", *folders, "--format", "xml"), "unknown format 'xml'", "markdown")
+
     def test_progress_is_plain_lines_where_there_is_no_terminal(self):
         result = run("train", *[a for a in self.task if a != "--quiet"])
         self.assertNotIn("\r", result.stdout)
@@ -172,13 +207,7 @@ class Runs(CliTest):
         shared = run(*arguments, "--oversubscribe", "--out", self.folder / "shared")
         self.assertEqual(weights(shared), weights(self.simulate(5, "--strategy", "model_averaging")))
 
-    def test_help_and_version(self):
-        self.assertIn("simulate", run().stdout)
-        self.assertIn("commit", run("--version").stdout)
-        for command in ("train", "simulate", "evaluate", "compare", "data", "platform", "collective", "import-cntk"):
-            result = run(command, "--help")
-            self.assertEqual(result.returncode, 0)
-            self.assertIn(f"paragrad {command}", result.stdout)
+    def test_a_platform_is_described(self):
         self.assertIn("288GBps", run("platform", PLATFORM).stdout)
 
 

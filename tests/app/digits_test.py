@@ -1,30 +1,13 @@
 #!/usr/bin/env python3
 """Spoken digits from recordings to words: the recipe of the data file on sounds made here, a rising or falling tone per digit."""
 
-import math
 import os
-import random
 import re
-import struct
 import subprocess
 import unittest
-import wave
 
+from digit_sounds import record_digits
 from paragrad_cli import PROGRAM, ROOT, FolderTest, run
-
-RATE = 8000
-
-
-def sound(digit: int, seed: int) -> bytes:
-    """A glide from a pitch to another that together tell the digit, with noise, of 0.2 to 0.4 s."""
-    draw = random.Random(1000 * digit + seed)
-    length = draw.randrange(RATE // 5, 2 * RATE // 5)
-    begin, end = 300 + 250 * digit, 300 + 250 * ((digit + 3) % 10)
-    phase, samples = 0.0, []
-    for t in range(length):
-        phase += 2 * math.pi * (begin + (end - begin) * t / length) * draw.uniform(0.98, 1.02) / RATE
-        samples.append(int(6000 * math.sin(phase) + draw.uniform(-1500, 1500)))
-    return struct.pack(f"<{length}h", *samples)
 
 
 class Digits(FolderTest):
@@ -32,12 +15,7 @@ class Digits(FolderTest):
     def setUpClass(cls) -> None:
         super().setUpClass()
         recordings = cls.folder / "recordings"
-        recordings.mkdir()
-        for digit in range(10):
-            for index in range(18):
-                with wave.open(str(recordings / f"{digit}_anna_{index}.wav"), "wb") as file:
-                    file.setparams((1, 2, RATE, 0, "NONE", ""))
-                    file.writeframes(sound(digit, index))
+        record_digits(recordings, 18)
         (recordings / "notes.txt").write_text("not a recording")
         cls.recordings, cls.data = recordings, cls.folder / "digits.h5"
         cls.made = subprocess.run(["sh", str(ROOT / "data/speech-digits.sh"), str(cls.data)], capture_output=True, text=True,

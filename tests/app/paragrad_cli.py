@@ -20,6 +20,11 @@ def run(*arguments: str, ranks: int = 0, timeout: float = 60, **more) -> subproc
     return subprocess.run([*launcher, PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **more)
 
 
+def help_commands(*above: str) -> list[str]:
+    """The commands that the program, or a command of it, lists in its help."""
+    return re.findall(r"^  ([a-z][a-z-]*) +\S", run(*above, "--help").stdout.partition("Examples:")[0], re.MULTILINE)
+
+
 def weights(result: subprocess.CompletedProcess) -> str:
     """The hash of the final weights that a training printed."""
     found = re.search(r"^weights sha256 ([0-9a-f]{64})$", result.stdout, re.MULTILINE)

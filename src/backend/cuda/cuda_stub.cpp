@@ -1,7 +1,10 @@
+#include "backend/backend_info.hpp"
 #include "backend/kernels.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::backend {
+
+std::string cuda_description() { return "none"; }
 
 std::unique_ptr<Device> make_cuda(std::string_view) {
   throw core::ConfigError("device 'cuda' is not part of this build of paragrad: choose the device cpu");

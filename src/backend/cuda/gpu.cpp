@@ -2,10 +2,17 @@
 
 #include <cstdlib>
 
+#include "backend/backend_info.hpp"
 #include "backend/cuda/cuda_check.hpp"
 #include "backend/memory_ledger.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+
+namespace paragrad::backend {
+
+std::string cuda_description() { return core::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10); }
+
+}  // namespace paragrad::backend
 
 namespace paragrad::backend::cuda {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "comm/communicator.hpp"
@@ -49,6 +51,18 @@ struct MpiSession::ExitWatch {
     return rank;
   }
 };
+
+// MPICH begins with "MPICH Version:\t4.0.2\n", Open MPI with "Open MPI v4.1.4, package: ...".
+std::string mpi_description() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
+  text.resize(std::min(text.find_first_of(",\n"), static_cast<std::size_t>(length)));
+  constexpr std::string_view label = " Version:";
+  if (const auto at = text.find(label); at != std::string::npos) text.erase(at, label.size());
+  std::ranges::replace(text, '\t', ' ');
+  return text.substr(0, text.find('\0'));
+}
 
 void throw_mpi_failure(int rank, const std::string& doing, int code) {
   std::string text(MPI_MAX_ERROR_STRING, '\0');

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 namespace paragrad::comm {
 
@@ -8,6 +9,9 @@ class RankGuard;
 
 /// True if this process was started by mpiexec, mpirun or srun (seen from its environment; MPI is not touched).
 bool under_mpiexec();
+
+/// The MPI library and its version, "MPICH 4.0.2"; "none" where this build has no MPI. MPI need not have begun.
+std::string mpi_description();
 
 /// MPI from its initialisation to its end; one per process, before and after every MpiCommunicator.
 /// Asks for full thread support and takes what there is.

@@ -18,6 +18,8 @@ namespace {
 
 }  // namespace
 
+std::string mpi_description() { return "none"; }
+
 MpiSession::MpiSession(Deaths) : uncaught_exceptions_at_start_(0) { refuse(); }
 MpiSession::~MpiSession() = default;
 int MpiSession::rank() const { refuse(); }

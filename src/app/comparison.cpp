@@ -1,0 +1,141 @@
+#include "app/comparison.hpp"
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+#include "core/units.hpp"
+
+namespace paragrad::app {
+namespace {
+
+using Cells = std::vector<std::string>;
+using Runs = std::vector<ComparedRun>;
+
+const Cells titles{"run",  "method",   "NxM",       "sweeps",   "valid %",  "test %", "clock",
+                   "time", "optimise", "aggregate", "validate", "speed-up", "weights"};
+
+/// A line for people, as many cells as there are titles.
+Cells cells_of(const ComparedRun& run) {
+  const auto rounded = [](double value) { return std::isnan(value) ? "-" : core::format("{:.2f}", value); };
+  const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
+  return {run.folder,
+          run.method,
+          core::format("{}x{}", run.splits, run.blocks),
+          core::format("{}", run.sweeps),
+          rounded(100 * run.valid_error),
+          rounded(100 * run.test_error),
+          run.clock,
+          time(run.training_s),
+          time(run.optimise_s),
+          time(run.aggregate_s),
+          time(run.validate_s),
+          rounded(run.speed_up),
+          run.hash.empty() ? "-" : run.hash.substr(0, 12)};
+}
+
+/// A record for programs: all digits, seconds, null for what is not known.
+core::Json record_of(const ComparedRun& run) {
+  const auto number = [](double value) { return std::isnan(value) ? core::Json(nullptr) : core::Json(value); };
+  return {{"run", run.folder},
+          {"method", run.method},
+          {"splits", run.splits},
+          {"blocks", run.blocks},
+          {"workers", run.workers},
+          {"sweeps", run.sweeps},
+          {"valid_error", number(run.valid_error)},
+          {"test_error", number(run.test_error)},
+          {"clock", run.clock},
+          {"training_s", number(run.training_s)},
+          {"optimise_s", number(run.optimise_s)},
+          {"aggregate_s", number(run.aggregate_s)},
+          {"validate_s", number(run.validate_s)},
+          {"samples_per_s", number(run.samples_per_s)},
+          {"speed_up", number(run.speed_up)},
+          {"parameters_sha256", run.hash.empty() ? core::Json(nullptr) : core::Json(run.hash)}};
+}
+
+std::string text_line(const Cells& c, std::size_t width) {
+  return core::format("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", c[0], width,
+                      c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12]);
+}
+
+std::string as_text(const Runs& runs) {
+  std::size_t width = titles[0].size();
+  for (const ComparedRun& run : runs) width = std::max(width, run.folder.size());
+  std::string text = text_line(titles, width);
+  for (const ComparedRun& run : runs) text += text_line(cells_of(run), width);
+  return text + "speed-up: samples per second against the first run with one worker on the same clock\n";
+}
+
+std::string markdown_line(const Cells& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    line += ' ';
+    for (const char c : cell) line += c == '|' ? std::string("\\|") : std::string(1, c);
+    line += " |";
+  }
+  return line + "\n";
+}
+
+std::string as_markdown(const Runs& runs) {
+  std::string text = markdown_line(titles) + markdown_line(Cells(titles.size(), "---"));
+  for (const ComparedRun& run : runs) text += markdown_line(cells_of(run));
+  return text;
+}
+
+std::string as_json(const Runs& runs) {
+  core::Json records = core::Json::array();
+  for (const ComparedRun& run : runs) records.push_back(record_of(run));
+  return records.dump(1) + "\n";
+}
+
+/// RFC 4180, with line feeds alone.
+std::string csv_cell(const core::Json& value) {
+  if (value.is_null()) return "";
+  if (!value.is_string()) return value.dump();
+  const auto text = value.get<std::string>();
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string as_csv(const Runs& runs) {
+  std::string text;
+  for (const ComparedRun& run : runs) {
+    const core::Json record = record_of(run);
+    Cells keys, cells;
+    for (const auto& [key, value] : record.items()) {
+      keys.push_back(key);
+      cells.push_back(csv_cell(value));
+    }
+    if (text.empty()) text = core::format("{}\n", fmt::join(keys, ","));
+    text += core::format("{}\n", fmt::join(cells, ","));
+  }
+  return text;
+}
+
+struct Format {
+  const char* name;
+  std::string (*write)(const Runs&);
+};
+
+constexpr Format formats[] = {{"text", as_text}, {"csv", as_csv}, {"json", as_json}, {"markdown", as_markdown}};
+
+}  // namespace
+
+std::vector<std::string> comparison_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : formats) names.push_back(format.name);
+  return names;
+}
+
+std::string comparison(const Runs& runs, const std::string& format) {
+  for (const Format& known : formats)
+    if (known.name == format) return known.write(runs);
+  throw core::unknown_name("format", format, comparison_formats());
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace paragrad::app {
+
+/// What `compare` shows of a finished run; NAN, or "" for the hash, where the run was only timed.
+struct ComparedRun {
+  std::string folder;
+  std::string method;
+  std::size_t splits = 0, blocks = 0;
+  int workers = 0, sweeps = 0;
+  double valid_error = NAN, test_error = NAN;  // from 0 to 1
+  double training_s = NAN, optimise_s = NAN, aggregate_s = NAN, validate_s = NAN;
+  double samples_per_s = NAN;
+  double speed_up = NAN;  // in samples per second, against the first run with one worker on the same clock
+  std::string clock;
+  std::string hash;
+};
+
+/// "text", "csv", "json", "markdown". CSV and JSON hold all digits; text and Markdown are rounded and have units.
+std::vector<std::string> comparison_formats();
+
+/// Throws core::ConfigError for an unknown format.
+std::string comparison(const std::vector<ComparedRun>& runs, const std::string& format);
+
+}  // namespace paragrad::app

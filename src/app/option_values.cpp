@@ -1,0 +1,37 @@
+#include "app/option_values.hpp"
+
+namespace paragrad::app {
+
+std::vector<std::string> typed_names(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<const CLI::Option*> named_options(const CLI::App& parser) {
+  return parser.get_options([](const CLI::Option* option) { return option->nonpositional(); });
+}
+
+std::vector<const CLI::Option*> unnamed_arguments(const CLI::App& parser) {
+  return parser.get_options([](const CLI::Option* option) { return option->get_positional(); });
+}
+
+std::string value_kind(const CLI::Option& option) {
+  if (option.get_type_size() == 0) return "";
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+// CLI11 keeps the members of a set in the name of the type alone: TEXT:{a,b}.
+std::vector<std::string> known_values(const CLI::Option& option) {
+  if (value_kind(option) == "BOOLEAN") return {"true", "false"};
+  const std::string type = option.get_type_name();
+  const auto begin = type.find('{'), end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+}
+
+bool may_be_file(const CLI::Option& option) { return value_kind(option) == "TEXT" && known_values(option).empty(); }
+
+}  // namespace paragrad::app

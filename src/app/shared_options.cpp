@@ -1,0 +1,33 @@
+#include "app/shared_options.hpp"
+
+#include "backend/backend_info.hpp"
+#include "comm/allreduce.hpp"
+#include "sim/network/network.hpp"
+
+namespace paragrad::app {
+
+CLI::Option* add_loss_option(CLI::App& parser, std::string& loss) {
+  return parser.add_option("--loss", loss, "what is minimised; ctc, of recurrent models: what is said, not when")
+      ->check(known_names({"cross_entropy", "squared_error", "ctc"}));
+}
+
+CLI::Option* add_device_option(CLI::App& parser, std::string& device) {
+  const auto catalogue = backend::device_catalogue();
+  return parser
+      .add_option("--device", device, "that computes; " + with_parameters(catalogue, &backend::DeviceEntry::parameters, ":"))
+      ->check(known_names(names_of(catalogue)));
+}
+
+CLI::Option* add_collective_option(CLI::App& parser, std::string& collective) {
+  const auto catalogue = comm::allreduce_catalogue();
+  return parser
+      .add_option("--collective", collective,
+                  "algorithm of sums; " + with_parameters(catalogue, &comm::AllreduceEntry::parameters))
+      ->check(known_names(names_of(catalogue)));
+}
+
+CLI::Option* add_network_option(CLI::App& parser, std::string& network) {
+  return parser.add_option("--network", network, "how messages share links")->check(known_names(sim::network_names()));
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Every example that a --help shows runs, in the order of the commands, each with what those before it made."""
+
+import gzip
+import os
+import random
+import shutil
+import struct
+import subprocess
+import unittest
+from pathlib import Path
+
+from digit_sounds import record_digits
+from generated_speech_test import TEXT, UNSEEN, has_voices
+from paragrad_cli import MPIEXEC, PROGRAM, ROOT, FolderTest, help_commands, run
+
+
+def examples_of(command: list[str]) -> list[str]:
+    """Lines that end with a backslash go on in the next."""
+    block = run(*command, "--help").stdout.partition("Examples:\n")[2]
+    lines = [line.removeprefix("  ") for line in block.splitlines() if line.startswith("  ")]
+    return [example for example in "\n".join(lines).replace("\\\n", "").split("\n") if example]
+
+
+def write_idx(folder: Path) -> None:
+    """Images of 2x2 pixels of ten classes, under the names of MNIST's files."""
+    folder.mkdir()
+    for subset, count in (("train", 40), ("t10k", 10)):
+        for kind, shape, content in (("images-idx3", [count, 2, 2], bytes(4 * count)),
+                                     ("labels-idx1", [count], bytes(i % 10 for i in range(count)))):
+            header = struct.pack(f">BBBB{len(shape)}I", 0, 0, 8, len(shape), *shape)
+            (folder / f"{subset}-{kind}-ubyte.gz").write_bytes(gzip.compress(header + content))
+
+
+def write_kaldi_tables(folder: Path) -> None:
+    """Eight utterances of three features and three classes, as text."""
+    draw = random.Random(1)
+    with (folder / "feats.ark").open("w") as archive, (folder / "feats.scp").open("w") as script, \
+         (folder / "ali.ark").open("w") as alignments:
+        for u in range(8):
+            archive.write(f"u{u} ")
+            script.write(f"u{u} feats.ark:{archive.tell()}\n")
+            archive.write(" [ " + "\n".join(f"{draw.random()} {draw.random()} {t}" for t in range(12 + u)) + " ]\n")
+            alignments.write(f"u{u} {' '.join(str(t % 3) for t in range(12 + u))}\n")
+
+
+class Examples(FolderTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        write_idx(cls.folder / "mnist")
+        write_kaldi_tables(cls.folder)
+        record_digits(cls.folder / "recordings", 12)
+        (cls.folder / "text").write_text("\n".join(TEXT) + "\n")
+        (cls.folder / "other-text").write_text("\n".join(UNSEEN) + "\n")
+        shutil.copy(ROOT / "tests/app/cntk/speech.cntk", cls.folder)
+        (cls.folder / "sim").symlink_to(ROOT / "sim")
+
+    def test_all_examples_run(self):
+        environment = {**os.environ, "PATH": os.pathsep.join(
+            [str(Path(PROGRAM).resolve().parent), str(Path(MPIEXEC).parent), os.environ["PATH"]])}
+        missing = set()
+        if "MPI       none" in run("--version").stdout:
+            missing.add("mpiexec")
+        if not has_voices():
+            missing.add("generate-speech")
+        commands = [[name] for name in help_commands()]
+        at = commands.index(["data"])
+        commands[at:at + 1] = [["data", name] for name in ("generate", *help_commands("data"))]
+        seen = set()
+        for command in commands:
+            examples = examples_of(command)
+            with self.subTest(command=command):
+                self.assertTrue(any(f"paragrad {' '.join(command)} " in example + " " for example in examples), examples)
+            for example in examples:
+                if example in seen or missing & set(example.split()):
+                    continue
+                seen.add(example)
+                with self.subTest(command=command, example=example):
+                    done = subprocess.run(["sh", "-ec", example], cwd=self.folder, env=environment, capture_output=True, text=True,
+                                          timeout=60)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
