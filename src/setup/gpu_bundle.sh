@@ -9,8 +9,8 @@ command -v nvcc >/dev/null || {
   echo "gpu-bundle: there is no nvcc, which compiles the device cuda: install the CUDA toolkit" >&2
   exit 2
 }
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARAGRAD_MPI=OFF -DPARAGRAD_NATIVE=OFF -DPARAGRAD_FLITE_INCLUDE= >/dev/null
-cmake --build $build --target paragrad test_backend test_train bench_training
+cmake --preset cuda >/dev/null
+cmake --build --preset cuda
 
 rm -rf $bundle
 mkdir -p $bundle/lib
