@@ -78,6 +78,14 @@ run-%: program
 commands-%: program
 	@$(HARNESS) commands $* $(SIZED)
 
+# target jobs-<name>: write its runs as jobs for Slurm, which go on where they were interrupted (SIZE=full)
+jobs-%: program
+	@$(HARNESS) jobs $* $(SIZED)
+
+# target predict-<name>: predict their times on PLATFORM=..., beside the measured ones of those that are done (SIZE=full)
+predict-%: program
+	@$(HARNESS) predict $* $(SIZED) $(if $(PLATFORM),--platform $(PLATFORM))
+
 # target verify-<name>: run it, and check its claims and its recorded values
 verify-%: program
 	@$(HARNESS) verify $* $(SIZED)

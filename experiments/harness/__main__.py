@@ -15,8 +15,10 @@ if sys.version_info < (3, 11):
 import verdicts
 from config import ROOT, SIZES, UserError, load, names
 from published import check_published
+from prediction import predict
 from results import collect
 from runner import Runner
+from slurm import write_jobs
 from tables import print_tables
 from tuning import tune
 from worlds import compare_worlds, print_commands
@@ -28,6 +30,8 @@ COMMANDS = {
     "tune": "choose the tuned option of every run on the validation set; writes tuned.toml",
     "compare": "print one seed's runs with `paragrad compare`",
     "commands": "print the commands that do the runs with MPI, for a cluster",
+    "jobs": "write the same as jobs for Slurm, which go on where they were interrupted, and a script that submits them",
+    "predict": "predict the times of the runs on --platform, and print them beside what those with MPI took, where they are done",
     "worlds": "one run (--run) again under mpiexec; ends with 1 if the weights differ",
     "list": "list the experiments",
 }
@@ -42,6 +46,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "paragrad")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time (default: one per core)")
     parser.add_argument("--run", default="", help="the run that `worlds` repeats")
+    parser.add_argument("--platform", default="", help="the platform of `predict` (default: each run's own)")
     return parser.parse_args()
 
 
@@ -63,7 +68,7 @@ def verify(runner: Runner) -> bool:
     return all([check(runner.experiment, results) for check in checks])
 
 
-def execute(command: str, runner: Runner, run: str) -> bool:
+def execute(command: str, runner: Runner, run: str, platform: str) -> bool:
     if command == "verify":
         return verify(runner)
     if command == "compare":
@@ -73,6 +78,11 @@ def execute(command: str, runner: Runner, run: str) -> bool:
     if command == "commands":
         print_commands(runner)
         return True
+    if command == "jobs":
+        write_jobs(runner)
+        return True
+    if command == "predict":
+        return predict(runner, platform)
     if command == "tune":
         tune(runner)
         return True
@@ -90,7 +100,8 @@ def main() -> int:
         print("\n".join(names()))
         return 0
     try:
-        good = [execute(args.command, Runner(load(name, args.size), args.program, args.jobs), args.run)
+        good = [execute(args.command, Runner(load(name, args.size), args.program, args.jobs), args.run,
+                        args.platform)
                 for name in args.names or names()]
     except UserError as error:
         print(f"harness: {error}", file=sys.stderr)

@@ -17,7 +17,8 @@ from config import ROOT, DataSet, Experiment, Options, UserError
 from plan import Job, Plan
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
-SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "device-rate")  # that `train` does not know
+SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
+                      "io", "fast-collectives")  # that `train` does not know
 HARNESS_OPTIONS = {"simulate": ["--host-threads=1", "--quiet"]}  # by command
 
 
@@ -117,11 +118,12 @@ class Runner(Plan):
 
     def decode(self, job: Job) -> str:
         """Finds words with the model that came of the run, where the experiment asks for it."""
-        if job.decode is None:
-            return ""
+        return "" if job.decode is None else complaint_of(self.decode_command(job, job.folder))
+
+    def decode_command(self, job: Job, folder: Path) -> list[str]:
         shared = {name: job.options[name] for name in ("data", "context", "chunks") if name in job.options}
-        return complaint_of([self.program, "decode", job.folder / "checkpoint.h5", *arguments(shared | job.decode),
-                             f"--result={job.folder / 'decode.json'}"])
+        return [str(self.program), "decode", str(folder / "checkpoint.h5"), *arguments(shared | (job.decode or {})),
+                f"--result={folder / 'decode.json'}"]
 
     def run_jobs(self, jobs: list[Job], failures_allowed: bool = False) -> dict[str, str]:
         """Complaints by label."""

@@ -1,4 +1,4 @@
-"""One line of an experiment again under mpiexec: both worlds must end in the same weights."""
+"""Runs of an experiment under mpiexec: as commands, and beside the emulated ones, whose weights must be the same."""
 
 from __future__ import annotations
 
@@ -22,20 +22,42 @@ def has_mpi(runner: Runner) -> bool:
     return "has no MPI" not in asked.stderr + asked.stdout
 
 
-def mpi_command(runner: Runner, job: Job, out: Path) -> list[str]:
+def ranks_of(job: Job) -> int:
+    return int(job.options["workers"]) + int(job.options.get("servers", 0))
+
+
+def train_command(runner: Runner, job: Job, out: Path) -> list[str]:
     options = {key: value for key, value in job.options.items() if key not in SIMULATION_OPTIONS}
-    return ["mpiexec", "-n", str(job.options["workers"]), str(runner.program), "train", *arguments(options), f"--out={out}"]
+    return [str(runner.program), "train", *arguments(options), f"--out={out}"]
+
+
+def mpi_command(runner: Runner, job: Job, out: Path) -> list[str]:
+    return ["mpiexec", "-n", str(ranks_of(job)), *train_command(runner, job, out)]
+
+
+def mpi_folder(job: Job, initial: Job | None) -> Path:
+    """Beside the emulated run's. The initial model, of one worker, is the same in both worlds."""
+    return job.folder if job == initial else job.folder.with_name(job.folder.name + "-mpi")
+
+
+def mpi_jobs(runner: Runner) -> list[tuple[Job, Job | None]]:
+    """The runs that train, in their order, each with the run that makes its initial model, which comes first; not those that
+    predict times alone."""
+    experiment, jobs = runner.experiment, []
+    for data in experiment.data:
+        for seed in experiment.seeds:
+            initial = runner.initial_job(data, seed)
+            all_jobs = ([initial] if initial else []) + [runner.job(data, run, seed) for run in experiment.runs]
+            jobs += [(job, initial) for job in all_jobs
+                     if job.command in ("simulate", "train") and not str(job.options.get("device", "")).startswith("meta")]
+    if not jobs:
+        raise UserError(f"{experiment.name} predicts times alone: there is nothing to run with MPI")
+    return jobs
 
 
 def print_commands(runner: Runner) -> None:
-    """In their order: the initial models first."""
-    experiment = runner.experiment
-    for data in experiment.data:
-        for seed in experiment.seeds:
-            first = runner.initial_job(data, seed)
-            jobs = ([first] if first else []) + [runner.job(data, run, seed) for run in experiment.runs]
-            for job in jobs:
-                print(" ".join(mpi_command(runner, job, job.folder.relative_to(ROOT))))
+    for job, initial in mpi_jobs(runner):
+        print(" ".join(mpi_command(runner, job, mpi_folder(job, initial).relative_to(ROOT))))
 
 
 def compare_worlds(runner: Runner, name: str) -> bool:
@@ -46,8 +68,7 @@ def compare_worlds(runner: Runner, name: str) -> bool:
     job = runner.job(data, runner.experiment.run(name), seed)
     if not runner.is_done(job):
         raise UserError(f"{name} has not been run: make run-{runner.experiment.name} SIZE={runner.experiment.size}")
-    folder = job.folder.with_name(job.folder.name + "-mpi")
-    out = folder.relative_to(ROOT)
+    out = mpi_folder(job, None).relative_to(ROOT)
     command = [*mpi_command(runner, job, out), "--quiet", "--overwrite"]
     print(" ".join(str(word) for word in command), flush=True)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

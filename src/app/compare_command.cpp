@@ -3,6 +3,7 @@
 
 #include "app/command.hpp"
 #include "app/comparison.hpp"
+#include "app/prediction.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -62,6 +63,7 @@ int compare(const CompareArguments& arguments) {
   for (ComparedRun& run : runs)
     if (const ComparedRun* one = baseline(runs, run.clock)) run.speed_up = run.samples_per_s / one->samples_per_s;
   fmt::print("{}", comparison(runs, arguments.format));
+  if (arguments.format == "text") print_predictions(arguments.folders);
   return success;
 }
 
@@ -69,7 +71,7 @@ int compare(const CompareArguments& arguments) {
 
 Command compare_command() {
   auto arguments = std::make_shared<CompareArguments>();
-  auto parser = make_parser("compare", "Prints finished runs side by side.");
+  auto parser = make_parser("compare", "Prints finished runs side by side, and predicted times over measured ones.");
   parser->add_option("runs", arguments->folders, "run folders")->required();
   parser->add_option("--format", arguments->format, "of the table; csv and json hold all digits")
       ->check(known_names(comparison_formats()));

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <set>
 #include <sstream>
 #include <variant>
@@ -50,10 +49,9 @@ metrics::Hyperparameters hyperparameters(const std::string& config) {
   return result;
 }
 
-void check_same_options(const std::string& path, const std::string& config) {
-  std::ifstream before_file(path);
+void check_same_options(const std::string& folder, const std::string& config) {
   std::istringstream now_text(config);
-  const auto before = options_in(before_file), now = options_in(now_text);
+  const auto before = options_of(folder), now = options_in(now_text);
   const auto value = [](const auto& options, const std::string& key) {
     const auto found = options.find(key);
     return found == options.end() ? std::string("nothing") : found->second;
@@ -64,7 +62,7 @@ void check_same_options(const std::string& path, const std::string& config) {
         throw core::ConfigError(
             core::format("cannot resume: the run in '{}' has {}={}, not {}; give the same options, or "
                          "another --out",
-                         fs::path(path).parent_path().string(), key, value(before, key), value(now, key)));
+                         folder, key, value(before, key), value(now, key)));
 }
 
 std::string state_folder(const TrainingArguments& arguments) {
@@ -72,6 +70,11 @@ std::string state_folder(const TrainingArguments& arguments) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> options_of(const std::string& run_folder) {
+  std::ifstream config(run_folder + "/config.toml");
+  return options_in(config);
+}
 
 bool is_complete(const TrainingArguments& arguments) {
   if (!arguments.resume) return false;
@@ -90,8 +93,8 @@ std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& argum
   using Existing = metrics::RunFolder::Existing;
   if (arguments.out.empty()) return std::nullopt;
   Existing existing = arguments.overwrite ? Existing::replace : Existing::refuse;
-  if (const std::string before = arguments.out + "/config.toml"; arguments.resume && fs::exists(before)) {
-    check_same_options(before, config);
+  if (arguments.resume && fs::exists(arguments.out + "/config.toml")) {
+    check_same_options(arguments.out, config);
     existing = train::can_resume(state_folder(arguments)) ? Existing::continue_it : Existing::replace;
   }
   std::optional<metrics::RunFolder> folder(std::in_place, arguments.out, existing);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -7,6 +8,9 @@
 #include "metrics/run_folder.hpp"
 
 namespace paragrad::app {
+
+/// Of a run's config.toml, the options that say what is computed, as they are written there. None without that file.
+std::map<std::string, std::string> options_of(const std::string& run_folder);
 
 /// Whether --resume was given and the run in --out is complete: then there is nothing left to do.
 bool is_complete(const TrainingArguments& arguments);

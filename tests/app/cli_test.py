@@ -123,6 +123,19 @@ class Runs(CliTest):
                 self.assertEqual(line[4], f"{100 * record['valid_error']:.2f}")
         self.assert_refused(run("compare", *folders, "--format", "xml"), "unknown format 'xml'", "markdown")
 
+    def test_compare_divides_predicted_times_by_the_measured_ones_of_the_same_training(self):
+        measured, predicted, other = (self.folder / name for name in ("measured", "predicted", "other"))
+        run("train", *self.task, "--out", measured).check_returncode()
+        self.simulate(1, "--device", "meta", "--out", predicted).check_returncode()
+        self.simulate(1, "--device", "meta", "--momentum", "0.5", "--out", other).check_returncode()
+        times = [json.loads((folder / "manifest.json").read_text())["result"]["training_s"] for folder in (predicted, measured)]
+        compared = run("compare", other, predicted, measured).stdout.split("predicted over measured:")
+        self.assertEqual(len(compared), 2, compared)
+        lines = [line.split() for line in compared[1].splitlines()[1:]]
+        self.assertEqual([(line[0], line[-3:]) for line in lines],
+                         [(f"{times[0] / times[1]:.2f}", [str(predicted), "over", str(measured)])])
+        self.assertNotIn("predicted over measured", run("compare", other, measured).stdout)
+
     def test_progress_is_plain_lines_where_there_is_no_terminal(self):
         result = run("train", *[a for a in self.task if a != "--quiet"])
         self.assertNotIn("\r", result.stdout)

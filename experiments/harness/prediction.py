@@ -1,0 +1,42 @@
+"""What the runs of an experiment will take on a platform, and what they took."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from config import ROOT, UserError
+from plan import Job
+from runner import Runner, locked
+from worlds import mpi_folder, mpi_jobs
+
+NEEDS_RESULTS = ("init", "keep-best")  # what a timing run does not have; times do not depend on it
+
+
+def predicted(job: Job, platform: str) -> Job:
+    options = {key: value for key, value in job.options.items() if key not in NEEDS_RESULTS} | {"device": "meta"}
+    if platform:
+        options["platform"] = platform
+    return Job(f"{job.label} predicted", options, job.folder.with_name(job.folder.name + "-predicted"))
+
+
+def is_finished(folder: Path) -> bool:
+    manifest = folder / "manifest.json"
+    return manifest.exists() and "result" in json.loads(manifest.read_text())
+
+
+def predict(runner: Runner, platform: str) -> bool:
+    """Of the first seed: times do not depend on it."""
+    if platform and not (ROOT / platform).is_file():
+        raise UserError(f"there is no platform file {platform}: paragrad calibrate writes one")
+    runner.data_sets()
+    seed = runner.experiment.seeds[0]
+    runs = [(job, predicted(job, platform)) for job, initial in mpi_jobs(runner)
+            if job != initial and job.options["seed"] == seed]
+    with locked(runner.experiment):
+        complaints = runner.run_jobs([prediction for _, prediction in runs], failures_allowed=True)
+    pairs = [(prediction.folder, mpi_folder(job, None)) for job, prediction in runs if prediction.label not in complaints]
+    folders = [folder for pair in pairs for folder in pair if is_finished(folder)]
+    return bool(folders) and subprocess.run([runner.program, "compare", *(folder.relative_to(ROOT) for folder in folders)],
+                                            cwd=ROOT, check=False).returncode == 0

@@ -1,0 +1,69 @@
+#include "app/prediction.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <vector>
+
+#include "app/run_output.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+
+namespace paragrad::app {
+namespace {
+
+/// Options that do not say what is trained: where, from which numbers, and with which of the models it ends.
+const std::set<std::string> free_to_differ{"data", "device", "init", "keep-best", "seed"};
+
+struct Run {
+  std::string folder;
+  bool simulated = false;
+  std::map<std::string, std::string> options;
+  core::Json shape;  ///< what the options leave to defaults and to the data
+  core::Json result;
+};
+
+Run read_run(const std::string& folder) {
+  std::ifstream file(folder + "/manifest.json");
+  const core::Json manifest = core::Json::parse(file);
+  const core::Json& run = manifest.at("run");
+  const core::Json& result = manifest.at("result");
+  return {folder, run.at("world") == "simulation", options_of(folder),
+          core::Json{run.at("workers"), run.at("splits"), run.at("blocks"), result.at("sweeps"), result.at("samples")},
+          result};
+}
+
+/// The two commands have options of their own; those that both have must be equal.
+bool same_training(const Run& predicted, const Run& measured) {
+  for (const auto& [key, value] : predicted.options) {
+    const auto other = measured.options.find(key);
+    if (other != measured.options.end() && other->second != value && !free_to_differ.contains(key)) return false;
+  }
+  return predicted.shape == measured.shape;
+}
+
+std::string ratio(const Run& predicted, const Run& measured, const char* phase) {
+  const double value = predicted.result.at(phase).get<double>() / measured.result.at(phase).get<double>();
+  return std::isfinite(value) ? core::format("{:.2f}", value) : "-";
+}
+
+}  // namespace
+
+void print_predictions(std::span<const std::string> folders) {
+  std::vector<Run> runs;
+  for (const std::string& folder : folders) runs.push_back(read_run(folder));
+  bool found = false;
+  for (const Run& predicted : runs) {
+    for (const Run& measured : runs) {
+      if (!predicted.simulated || measured.simulated || !same_training(predicted, measured)) continue;
+      if (!found)
+        fmt::print("\npredicted over measured: {:>9} {:>9} {:>9} {:>9}\n", "time", "optimise", "aggregate", "validate");
+      found = true;
+      fmt::print("{:<24} {:>9} {:>9} {:>9} {:>9}  {} over {}\n", "", ratio(predicted, measured, "training_s"),
+                 ratio(predicted, measured, "optimise_s"), ratio(predicted, measured, "aggregate_s"),
+                 ratio(predicted, measured, "validate_s"), predicted.folder, measured.folder);
+    }
+  }
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Runs as jobs of Slurm. Where it can be started, on this machine alone, jobs are interrupted for real; elsewhere they are
+written, read by bash and run without it, and the test says so."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tests" / "app"), str(ROOT / "experiments" / "harness")]
+
+from one_node_slurm import OneNodeSlurm, what_is_missing  # noqa: E402
+from paragrad_cli import PLATFORM, PROGRAM, CliTest, FolderTest, run, weights  # noqa: E402
+from slurm import job_file  # noqa: E402
+
+MISSING = what_is_missing()
+RESULT = "^test of .* error"  # what evaluate prints
+
+
+class Jobs(CliTest):
+    def options(self, sweeps: int = 200, model: str = "8-64-64-6:sigmoid", minibatch: int = 16) -> list[str]:
+        return ["--data", self.data, "--model", model, "--learning-rate", "0.1", "--sweeps", str(sweeps), "--blocks", "6",
+                "--minibatch", str(minibatch), "--quiet", "--strategy", "bmuf"]
+
+    def write_job(self, name: str, options: list[str], every: int = 2) -> Path:
+        out, job = self.folder / name, self.folder / f"{name}.sbatch"
+        train = [PROGRAM, "train", *options, f"--out={out}", f"--checkpoint-every={every}", "--resume"]
+        job.write_text(job_file(name, 2, train, out, [PROGRAM, "evaluate", str(out / "checkpoint.h5"), f"--data={self.data}"]))
+        return job
+
+    def state(self, name: str) -> str:
+        """Which state the run would go on from; empty: none."""
+        try:
+            return (self.folder / name / "state" / "latest.json").read_text()
+        except OSError:
+            return ""
+
+    def test_a_job_file_is_a_script_that_runs_without_slurm_too(self):
+        job = self.write_job("plain", self.options(sweeps=2))
+        done = subprocess.run(["bash", job], env=os.environ | {"PARAGRAD_INSIDE": "env"}, capture_output=True, text=True,
+                              timeout=60)
+        emulated = run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options(sweeps=2))
+        self.assertEqual(weights(done), weights(emulated))
+        self.assertRegex(done.stdout.splitlines()[-1], RESULT)
+
+    @unittest.skipIf(MISSING, f"{MISSING}: no job was interrupted")
+    def test_a_job_that_is_interrupted_ends_in_the_weights_of_one_that_is_not(self):
+        whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options()))
+        with OneNodeSlurm(self.folder / "slurm") as slurm:
+            number = slurm.submit(self.write_job("interrupted", self.options()))
+            for interrupt in (["scontrol", "requeue", number],                   # a preemption, a node that is lost
+                              ["scancel", "--batch", "--signal=USR1", number]):  # shortly before the time limit
+                before = self.state("interrupted")
+                slurm.wait_for(lambda: self.state("interrupted") not in ("", before), "another state")
+                slurm.run(*interrupt)
+                slurm.start_again(number)
+            end = slurm.end_of(number)
+        log = (self.folder / "interrupted.log").read_text()
+        self.assertEqual((end["JobState"], end["Restarts"]), ("COMPLETED", "2"), log)
+        self.assertIn(f"weights sha256 {whole}\n", log)
+        self.assertRegex(log.splitlines()[-1], RESULT)
+
+    @unittest.skipIf(MISSING, f"{MISSING}: no job was interrupted")
+    def test_a_job_without_a_checkpoint_fails_instead_of_coming_back_for_ever(self):
+        slow = self.options(model="8-2048-2048-6:sigmoid", minibatch=1)
+        with OneNodeSlurm(self.folder / "slurm-stuck") as slurm:
+            number = slurm.submit(self.write_job("stuck", slow, every=1000))
+            slurm.wait_for((self.folder / "stuck" / "manifest.json").exists, "the run to start")
+            slurm.run("scancel", "--batch", "--signal=USR1", number)
+            end = slurm.end_of(number)
+        self.assertEqual((end["JobState"], end["Restarts"]), ("FAILED", "0"))
+        self.assertIn("no checkpoint was written", (self.folder / "stuck.log").read_text())
+
+
+def harness(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, ROOT / "experiments/harness", "--program", PROGRAM, *arguments], capture_output=True,
+                          text=True, cwd=ROOT)
+
+
+class Submission(FolderTest):
+    def test_the_runs_of_an_experiment_are_submitted_after_the_one_that_makes_their_initial_model(self):
+        sbatch = self.folder / "sbatch"
+        sbatch.write_text('#!/bin/sh\necho "$@" >> "$SUBMITTED"\necho "7;cluster"\n')
+        sbatch.chmod(0o755)
+        for experiment in ("bmuf_dnn", "bmuf_dblstm_csc", "bmuf_dblstm_epochwise"):
+            with self.subTest(experiment=experiment):
+                written = harness("jobs", experiment, "--size", "full")
+                self.assertEqual(written.returncode, 0, written.stderr)
+                script = ROOT / re.search(r"sh (\S+/submit\.sh)", written.stdout)[1]
+                record = self.folder / experiment
+                subprocess.run(["sh", script, "--partition=gpu"], check=True, stdout=subprocess.DEVNULL, env=os.environ | {
+                    "PATH": f"{self.folder}:{os.environ['PATH']}", "SUBMITTED": str(record)})
+                first, *others = record.read_text().splitlines()
+                self.assertRegex(first, r"^--parsable --partition=gpu \S+-initial-s1\.sbatch$")
+                for line in others:
+                    self.assertRegex(line, r"^--dependency=afterok:7 --kill-on-invalid-dep=yes --partition=gpu \S+-s1\.sbatch$")
+                for job in script.parent.iterdir():
+                    self.assertEqual(subprocess.run(["bash", "-n", job]).returncode, 0)
+
+    def test_an_experiment_without_trainings_has_no_jobs(self):
+        done = harness("jobs", "ring_limit")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "harness: ring_limit predicts times alone: there is nothing to run with MPI\n"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)  # names what was left out, and why
