@@ -97,9 +97,9 @@ class OneNodeSlurm:
         return dict(word.split("=", 1) for word in words if "=" in word)
 
     def start_again(self, job: str) -> None:
-        """Now: Slurm lets a requeued job wait for two minutes."""
+        """Soon: Slurm lets a requeued job wait for two minutes, and a node refuses it in the second in which it was stopped."""
         self.wait_for(lambda: self.tell(job)["JobState"] == "PENDING", "the job to be back in the queue")
-        self.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+        self.run("scontrol", "update", f"JobId={job}", "StartTime=now+3")
         self.wait_for(lambda: self.tell(job)["JobState"] != "PENDING", "the job to start again")
 
     def end_of(self, job: str) -> dict[str, str]:
