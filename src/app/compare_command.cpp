@@ -13,36 +13,35 @@ namespace {
 
 double number(const core::Json& json, const char* key) { return json.at(key).is_null() ? NAN : json.at(key).get<double>(); }
 
-ComparedRun read_run(const std::string& folder) {
-  const std::string path = folder + "/manifest.json";
-  std::ifstream file(path);
+FinishedRun read_run(const std::string& folder) {
+  std::ifstream file(folder + "/manifest.json");
   if (!file) throw core::ConfigError(core::format("'{}' is no run folder: it has no manifest.json", folder));
-  try {
-    const core::Json manifest = core::Json::parse(file);
-    if (!manifest.contains("result")) throw core::ConfigError(core::format("the run '{}' has not finished", folder));
-    const core::Json& run = manifest.at("run");
-    const core::Json& result = manifest.at("result");
-    ComparedRun row;
-    row.folder = folder;
-    row.method = run.at("strategy");
-    if (row.method.starts_with("bmuf")) row.method += " " + run.at("bmuf_kind").get<std::string>();
-    row.splits = run.at("splits");
-    row.blocks = run.at("blocks");
-    row.workers = run.at("workers");
-    row.sweeps = run.at("sweeps");
-    row.clock = run.at("world") == "simulation" ? "virtual" : "wall";
-    row.valid_error = number(result, "valid_error");
-    row.test_error = number(result, "test_error");
-    row.training_s = number(result, "training_s");
-    row.optimise_s = number(result, "optimise_s");
-    row.aggregate_s = number(result, "aggregate_s");
-    row.validate_s = number(result, "validate_s");
-    row.samples_per_s = result.at("samples").get<double>() / row.training_s;
-    if (const core::Json& hash = result.at("parameters_sha256"); !hash.is_null()) row.hash = hash;
-    return row;
-  } catch (const core::Json::exception& error) {
-    throw core::ConfigError(core::format("'{}' is damaged: {}", path, error.what()));
-  }
+  FinishedRun run{folder, core::Json::parse(file)};
+  if (!run.manifest.contains("result")) throw core::ConfigError(core::format("the run '{}' has not finished", folder));
+  return run;
+}
+
+ComparedRun row_of(const FinishedRun& finished) {
+  const core::Json& run = finished.manifest.at("run");
+  const core::Json& result = finished.manifest.at("result");
+  ComparedRun row;
+  row.folder = finished.folder;
+  row.method = run.at("strategy");
+  if (row.method.starts_with("bmuf")) row.method += " " + run.at("bmuf_kind").get<std::string>();
+  row.splits = run.at("splits");
+  row.blocks = run.at("blocks");
+  row.workers = run.at("workers");
+  row.sweeps = run.at("sweeps");
+  row.clock = run.at("world") == "simulation" ? "virtual" : "wall";
+  row.valid_error = number(result, "valid_error");
+  row.test_error = number(result, "test_error");
+  row.training_s = number(result, "training_s");
+  row.optimise_s = number(result, "optimise_s");
+  row.aggregate_s = number(result, "aggregate_s");
+  row.validate_s = number(result, "validate_s");
+  row.samples_per_s = result.at("samples").get<double>() / row.training_s;
+  if (const core::Json& hash = result.at("parameters_sha256"); !hash.is_null()) row.hash = hash;
+  return row;
 }
 
 /// The single worker against which speed-ups are taken: the first run with one worker on the same clock.
@@ -58,12 +57,20 @@ struct CompareArguments {
 };
 
 int compare(const CompareArguments& arguments) {
+  std::vector<FinishedRun> finished;
   std::vector<ComparedRun> runs;
-  for (const std::string& folder : arguments.folders) runs.push_back(read_run(folder));
+  for (const std::string& folder : arguments.folders) {
+    try {
+      finished.push_back(read_run(folder));
+      runs.push_back(row_of(finished.back()));
+    } catch (const core::Json::exception& error) {
+      throw core::ConfigError(core::format("'{}/manifest.json' is damaged: {}", folder, error.what()));
+    }
+  }
   for (ComparedRun& run : runs)
     if (const ComparedRun* one = baseline(runs, run.clock)) run.speed_up = run.samples_per_s / one->samples_per_s;
   fmt::print("{}", comparison(runs, arguments.format));
-  if (arguments.format == "text") print_predictions(arguments.folders);
+  if (arguments.format == "text") print_predictions(finished);
   return success;
 }
 

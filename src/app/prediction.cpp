@@ -1,13 +1,11 @@
 #include "app/prediction.hpp"
 
 #include <cmath>
-#include <fstream>
 #include <set>
 #include <vector>
 
 #include "app/run_output.hpp"
 #include "core/format.hpp"
-#include "core/json.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -23,12 +21,10 @@ struct Run {
   core::Json result;
 };
 
-Run read_run(const std::string& folder) {
-  std::ifstream file(folder + "/manifest.json");
-  const core::Json manifest = core::Json::parse(file);
-  const core::Json& run = manifest.at("run");
-  const core::Json& result = manifest.at("result");
-  return {folder, run.at("world") == "simulation", options_of(folder),
+Run run_of(const FinishedRun& finished) {
+  const core::Json& run = finished.manifest.at("run");
+  const core::Json& result = finished.manifest.at("result");
+  return {finished.folder, run.at("world") == "simulation", options_of(finished.folder),
           core::Json{run.at("workers"), run.at("splits"), run.at("blocks"), result.at("sweeps"), result.at("samples")},
           result};
 }
@@ -49,9 +45,9 @@ std::string ratio(const Run& predicted, const Run& measured, const char* phase) 
 
 }  // namespace
 
-void print_predictions(std::span<const std::string> folders) {
+void print_predictions(std::span<const FinishedRun> finished) {
   std::vector<Run> runs;
-  for (const std::string& folder : folders) runs.push_back(read_run(folder));
+  for (const FinishedRun& run : finished) runs.push_back(run_of(run));
   bool found = false;
   for (const Run& predicted : runs) {
     for (const Run& measured : runs) {

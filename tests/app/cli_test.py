@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """The command line: what a user types, reads and gets wrong."""
 
-import csv
 import gzip
-import io
 import json
 import os
 import re
@@ -80,61 +78,6 @@ class Runs(CliTest):
         printed = run("train", *self.task, "--out", out).stdout
         again = run("evaluate", out / "checkpoint.h5", "--data", self.data).stdout
         self.assertIn(printed.split("test error ")[1].split(",")[0], again)
-
-    def test_compare_prints_every_run_and_the_speed_up(self):
-        folders = [str(self.folder / f"compare{n}") for n in (1, 4)]
-        self.simulate(1, "--splits", 4, "--out", folders[0])
-        self.simulate(4, "--strategy", "bmuf", "--out", folders[1])
-        lines = run("compare", *folders).stdout.splitlines()
-        self.assertIn("bmuf nbm", lines[2])
-        self.assertIn("4x4", lines[2])
-        self.assertIn(" 1.00 ", lines[1])
-
-    def test_compare_says_the_same_in_every_format(self):
-        folders = [str(self.folder / name) for name in ("one", "two, \"quoted\" | barred", "timed only")]
-        self.simulate(1, "--splits", 4, "--out", folders[0])
-        self.simulate(4, "--strategy", "bmuf", "--out", folders[1])
-        run("simulate", "--device", "meta", "--workers", 2, "--platform", PLATFORM, "--model", "8-6", "--train-samples", 600,
-            "--minibatch", 16, "--strategy", "model_averaging", "--out", folders[2])
-        text, csv_text, json_text, markdown = (run("compare", *folders, "--format", name).stdout
-                                               for name in ("text", "csv", "json", "markdown"))
-        self.assertEqual(text, run("compare", *folders).stdout)
-        records = json.loads(json_text)
-        self.assertEqual([record["run"] for record in records], folders)
-        self.assertEqual([record["valid_error"] is None for record in records], [False, False, True])
-        for record in records:
-            manifest = json.loads((Path(record["run"]) / "manifest.json").read_text())
-            for key in ("valid_error", "training_s", "parameters_sha256"):
-                self.assertEqual(record[key], manifest["result"][key])
-        rows = list(csv.DictReader(io.StringIO(csv_text)))
-        self.assertEqual(len(rows), len(records))
-        for row, record in zip(rows, records):
-            self.assertEqual(row.keys(), record.keys())
-            for key, value in record.items():
-                if isinstance(value, float):
-                    self.assertEqual(float(row[key]), value)
-                else:
-                    self.assertEqual(row[key], "" if value is None else str(value))
-        table = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in markdown.splitlines()]
-        self.assertEqual({len(line) for line in table}, {13})
-        for line, record, plain in zip(table[2:], records, text.splitlines()[1:]):
-            self.assertEqual(plain.replace(" ", ""), "".join(line).replace(" ", ""))
-            if record["valid_error"] is not None:
-                self.assertEqual(line[4], f"{100 * record['valid_error']:.2f}")
-        self.assert_refused(run("compare", *folders, "--format", "xml"), "unknown format 'xml'", "markdown")
-
-    def test_compare_divides_predicted_times_by_the_measured_ones_of_the_same_training(self):
-        measured, predicted, other = (self.folder / name for name in ("measured", "predicted", "other"))
-        run("train", *self.task, "--out", measured).check_returncode()
-        self.simulate(1, "--device", "meta", "--out", predicted).check_returncode()
-        self.simulate(1, "--device", "meta", "--momentum", "0.5", "--out", other).check_returncode()
-        times = [json.loads((folder / "manifest.json").read_text())["result"]["training_s"] for folder in (predicted, measured)]
-        compared = run("compare", other, predicted, measured).stdout.split("predicted over measured:")
-        self.assertEqual(len(compared), 2, compared)
-        lines = [line.split() for line in compared[1].splitlines()[1:]]
-        self.assertEqual([(line[0], line[-3:]) for line in lines],
-                         [(f"{times[0] / times[1]:.2f}", [str(predicted), "over", str(measured)])])
-        self.assertNotIn("predicted over measured", run("compare", other, measured).stdout)
 
     def test_progress_is_plain_lines_where_there_is_no_terminal(self):
         result = run("train", *[a for a in self.task if a != "--quiet"])
