@@ -5,7 +5,7 @@
 
 #include "backend/grid/ends.hpp"
 #include "catch.hpp"
-#include "core/errors.hpp"
+#include "tests/backend/gpu.hpp"
 #include "tests/backend/host_grid.hpp"
 #include "tests/backend/support.hpp"
 
@@ -306,13 +306,8 @@ TEST_CASE("any series of calls gives the same bits on tape, however they repeat"
 
 TEST_CASE("a GPU plays steps from graphs to the bits of their calls one by one", "[gpu]") {
   for (const char* name : {"cuda", "cuda:tf32", "cuda:bf16"}) {
-    std::unique_ptr<Device> device;
-    try {
-      device = make_device(name);
-    } catch (const core::ConfigError& error) {
-      WARN(error.what());
-      return;
-    }
+    const auto device = gpu_or_nothing(name);
+    if (!device) return;
     CHECK(same_bits(trained(*device, 40), trained(*device, 40, true)));
     CHECK(same_bits(lstm_rounds(*device), lstm_rounds(*device, true)));
   }

@@ -2,9 +2,9 @@
 #include "train/samples.hpp"
 
 #include "catch.hpp"
-#include "core/errors.hpp"
 #include "data/generate.hpp"
 #include "temporary_folder.hpp"
+#include "tests/backend/gpu.hpp"
 #include "train/source.hpp"
 
 using namespace paragrad;
@@ -79,11 +79,6 @@ TEST_CASE("a GPU sees the samples that the host sees, split by split", "[gpu]") 
   const test::TemporaryFolder folder;
   const auto [context, chunks] = GENERATE(std::pair("", ""), std::pair("2+1", ""), std::pair("", "3-8+3"));
   const train::Source source = open(folder, context, chunks);
-  try {
-    backend::make_device("cuda");
-  } catch (const core::ConfigError& error) {
-    WARN(error.what());
-    return;
-  }
+  if (!backend::testing::gpu_or_nothing("cuda")) return;
   CHECK(seen(source, "cuda", 7) == seen(source, "cpu", 7));
 }
