@@ -15,7 +15,7 @@ export FSDD_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments timeline report clean
+.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments timeline report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -106,6 +106,10 @@ timeline: program ## make runs/timeline, the run that notebooks/06_timeline draw
 report: ## write report/index.html: all experiments, their claims and figures, from the runs that are here
 	@$(PYTHON) matplotlib -- -c pass 2> /dev/null || src/setup/packages.sh pages
 	@$(PYTHON) matplotlib -- experiments/page
+
+api: ## write build/api/html/index.html: what the headers say, by module (Doxygen)
+	@mkdir -p $(BUILD)
+	@{ cat src/setup/Doxyfile; echo 'OUTPUT_DIRECTORY = $(BUILD)/api'; } | doxygen -
 
 clean: ## remove the build folder
 	@cmake -E rm -rf $(BUILD)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the packages that are missing (Debian 12, Ubuntu 24.04); elsewhere lists them and ends with 1.
 # Does and asks nothing when all are there. PARAGRAD_SETUP=skip goes on without looking.
-# With the argument `pages` also those of the report, of the notebooks and of their tests.
+# With the argument `pages` also those of the report, of the notebooks, of the headers' pages and of their tests.
 set -eu
 
 packages="cmake ninja-build g++ git python3
@@ -9,8 +9,8 @@ packages="cmake ninja-build g++ git python3
   libfmt-dev libboost-context-dev zlib1g-dev libssl-dev catch2 clang-format dataset-fashion-mnist
   flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
-# 61 MB to download and the browser 100 more: not for those who only build and run.
-[ "${1:-}" != pages ] || packages="$packages python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel"
+# 110 MB to download and the browser 100 more: not for those who only build and run.
+[ "${1:-}" != pages ] || packages="$packages python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel doxygen"
 
 # To test the report in. Ubuntu's apt has none, and that test is then left out.
 browser() {

@@ -8,8 +8,8 @@
 
 namespace paragrad::train {
 
-/// Where a run keeps what it needs to be taken up again: <folder>/<name>/worker-<rank>.h5, a file per worker, and
-/// <folder>/latest.json, which names the last set that is complete. Killed at any time, one complete set is left.
+/// Where a run keeps what it needs to be taken up again: `FOLDER/NAME/worker-RANK.h5`, a file per worker, and
+/// `FOLDER/latest.json`, which names the last set that is complete. Killed at any time, one complete set is left.
 /// All workers reach the same folder.
 class StateStore {
  public:
