@@ -70,13 +70,13 @@ def prefixed(value: float, unit: str) -> str:
     return f"{value / 1000.0**step:.3g} {('', 'k', 'M', 'G', 'T', 'n', 'µ', 'm')[step]}{unit}"
 
 
-def set_scale(axes: plt.Axes, axis: str, log: bool, unit: str, values: Sequence[float]) -> None:
+def set_scale(axes: plt.Axes, axis: str, log: bool, unit: str, values: Sequence[float], narrow: bool = False) -> None:
     of = axes.xaxis if axis == "x" else axes.yaxis
     if log:
         twos = unit == "" and axis == "x" and all(math.log2(value).is_integer() for value in values if value > 0)
         base = 2 if twos and max(values) < 4096 else 10
         (axes.set_xscale if axis == "x" else axes.set_yscale)("log", base=base)
-        wide = max(values) >= 300 * min(values)
+        wide = max(values) >= (20 if narrow else 300) * min(values)
         of.set_major_locator(LogLocator(base, subs=(1.0,) if base == 2 or wide else (1.0, 2.0, 5.0), numticks=9))
         of.set_minor_locator(NullLocator())
         of.set_minor_formatter(NullFormatter())
@@ -146,7 +146,7 @@ def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str) -> str:
         if index >= len(panels):
             axes.set_visible(False)
             continue
-        draw_panel(axes, [line for line in lines if line.panel in (panels[index], "*")], looks, scale)
+        draw_panel(axes, [line for line in lines if line.panel in (panels[index], "*")], looks, scale, narrow=columns > 1)
         axes.set_title(panels[index], loc="left")
         axes.tick_params(labelbottom=index + columns >= len(panels), length=2.5, width=0.6)
         axes.set_xlabel(scale.x if index // columns == rows - 1 else "")
@@ -154,7 +154,7 @@ def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str) -> str:
     return svg_of(figure, name, alt)
 
 
-def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale: Axes) -> None:
+def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale: Axes, narrow: bool) -> None:
     xs, ys = zip(*(point for line in lines for point in line.points))
     if scale.ideal:
         ends = [min(xs), max(xs)]
@@ -165,7 +165,7 @@ def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale:
             how |= {"linestyle": "none", "markerfacecolor": PAPER, "markersize": 6, "zorder": 3}
         axes.plot(*zip(*line.points), markevery=max(1, len(line.points) // 8),
                   drawstyle="steps-mid" if scale.x_names else "default", **how)
-    set_scale(axes, "x", scale.x_log, scale.x_unit, xs)
+    set_scale(axes, "x", scale.x_log, scale.x_unit, xs, narrow)
     set_scale(axes, "y", scale.y_log, scale.y_unit, ys)
     if scale.x_names:
         axes.set_xticks(range(len(scale.x_names)), scale.x_names)

@@ -90,8 +90,10 @@ def learning_curves(study: Study) -> Iterator[Figure]:
             ends = [points[-1][0] for points in seconds.values() if points]
             unit, long_and_short = unit_for(max(ends)), max(ends) > 8 * min(ends)
             times = {name: [(x / SECONDS[unit], y) for x, y in points] for name, points in seconds.items()}
-            y = "validation error (%)"
-            for curves, scale in ((sweeps, Axes("sweeps", y)), (times, Axes(f"virtual time ({unit})", y, x_log=long_and_short))):
+            errors = [y for points in sweeps.values() for _, y in points]
+            spread = min(errors) > 0 and max(errors) > 4 * min(errors)  # runs that diverge would press the others flat
+            for curves, x, x_log in ((sweeps, "sweeps", False), (times, f"virtual time ({unit})", long_and_short)):
+                scale = Axes(x, "validation error (%)", x_log=x_log, y_log=spread)
                 lines = placed(study, {name: points for name, points in curves.items() if points}, families)
                 yield figure(study, f"curves-{scale.x}-{data}-{title}", f"Learning curves over {scale.x}{of(study, data)}", title,
                              lines, scale, list(curves))

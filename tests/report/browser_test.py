@@ -2,6 +2,7 @@
 """The report page of the runs that are here, in a headless Chromium: it loads, all is drawn, it fits a phone."""
 
 import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -33,6 +34,17 @@ class InABrowser(unittest.TestCase):
         self.assertEqual(self.browser.happened("Log.entryAdded"), [])
         asked = [event["request"]["url"] for event in self.browser.happened("Network.requestWillBeSent")]
         self.assertEqual([url for url in asked if not url.startswith("data:")], [self.page.as_uri()])
+
+    def test_the_front_pages_figure_is_an_image_of_its_own(self):
+        figure = self.folder / "front.svg"
+        subprocess.run([toy.ROOT / "src/setup/python.sh", "matplotlib", "--", toy.ROOT / "experiments/page/front.py",
+                        "--size", "smoke", figure], check=True, timeout=60)
+        self.browser.open(figure.as_uri(), 800)
+        self.assertEqual(self.browser.happened("Log.entryAdded"), [])
+        text = self.browser.evaluate("document.documentElement.textContent")
+        for words in ("one worker", "16 workers, model averaging", "64, block momentum", "virtual time (s)"):
+            self.assertIn(words, text)
+        self.assertNotIn("var(", figure.read_text())
 
     def test_every_figure_is_drawn(self):
         self.open(1400)

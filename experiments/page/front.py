@@ -1,0 +1,56 @@
+"""Draws README's figure, of bmuf_images in its full size, after make verify-bmuf_images: src/setup/python.sh matplotlib --
+experiments/page/front.py [--size SIZE] [FILE]"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "notebooks"))
+
+from paragrad_runs import Study, UserError  # noqa: E402
+
+import charts  # noqa: E402
+import figures  # noqa: E402
+
+NAMES = {"sgd": "one worker", "ma-16": "16 workers, model averaging", "nbm-16": "16, block momentum", "nbm-64": "64, block momentum"}
+
+
+def drawing(study: Study) -> str:
+    missing = [name for name in NAMES if name not in [run.name for run in study.experiment.runs]]
+    if missing:
+        raise UserError(f"{study.name} has no run {missing[0]} of size {study.size}: make run-{study.name} SIZE={study.size}")
+    data = next(iter(study.results))
+    lines = [charts.Line(label, figures.mean_curve(study, study.experiment.run(name), data, "time_s")) for name, label in NAMES.items()]
+    ends = ", ".join(f"{line.label} {line.points[-1][1]:.2f} % after {line.points[-1][0]:.2g} s" for line in lines)
+    scale = charts.Axes("virtual time (s)", "validation error (%)", x_log=True)
+    return charts.draw_lines("front", lines, scale, f"Learning curves: {ends}")
+
+
+def standalone(svg: str) -> str:
+    """As an image of its own, always on white."""
+    light = (ROOT / "experiments/page/page.css").read_text().split("@media")[0]
+    values = dict(re.findall(r"(--[\w-]+): (.*);", light))
+    svg = re.sub(r"var\((--[\w-]+)\)", lambda use: values[use[1]].replace('"', "'"), svg)
+    return re.sub(r"(<svg)([^>]*>)", r'\1 xmlns="http://www.w3.org/2000/svg"\2<rect width="100%" height="100%" fill="#ffffff"/>',
+                  svg, count=1) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", default="full")
+    parser.add_argument("file", nargs="?", type=Path, default=ROOT / "experiments/bmuf_images/learning_curves.svg")
+    arguments = parser.parse_args()
+    try:
+        arguments.file.write_text(standalone(drawing(Study("bmuf_images", arguments.size))))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
