@@ -5,7 +5,7 @@
 namespace paragrad::sim {
 namespace {
 
-bool later(const Event& a, const Event& b) { return b.key < a.key; }
+bool comes_after(const Event& a, const Event& b) { return b.key < a.key; }
 bool earlier(const Event& a, const Event& b) { return a.key < b.key; }
 
 }  // namespace
@@ -26,11 +26,11 @@ void EventQueue::refill() {
 
 void EventQueue::push_late(const Event& event) {
   late_.push_back(event);
-  std::push_heap(late_.begin(), late_.end(), later);
+  std::push_heap(late_.begin(), late_.end(), comes_after);
 }
 
 Event EventQueue::pop_late() {
-  std::pop_heap(late_.begin(), late_.end(), later);
+  std::pop_heap(late_.begin(), late_.end(), comes_after);
   const Event first = late_.back();
   late_.pop_back();
   return first;

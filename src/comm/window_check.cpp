@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t odd_length = 1237;
 constexpr std::size_t timed_floats = 65536;
-constexpr int rounds = 8;
+constexpr int additions = 8;
 constexpr int timed_rounds = 20;
 constexpr double absence_s = 0.1;
 
@@ -24,7 +24,7 @@ constexpr double absence_s = 0.1;
 std::string check_contents(Communicator& comm, Window& window, Window& counts) {
   const std::vector<float> ones(odd_length, 1.f);
   std::uint64_t tickets = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < additions; ++round) {
     for (int step = 0; step < comm.size(); ++step) {
       const int target = (comm.rank() + step) % comm.size();
       window.lock(target, Window::Lock::shared);
@@ -42,14 +42,15 @@ std::string check_contents(Communicator& comm, Window& window, Window& counts) {
   }
   counts.fetch_add(0, 1, tickets);
   barrier(comm);
-  const auto all = static_cast<std::uint64_t>(rounds * comm.size());
+  const auto all = static_cast<std::uint64_t>(additions * comm.size());
   std::string wrong;
   window.lock(comm.rank(), Window::Lock::shared);
   for (const float x : window.memory())
     if (x != static_cast<float>(all)) wrong = "of what several workers add at once some is lost";
   window.unlock(comm.rank());
   counts.lock(comm.rank(), Window::Lock::shared);
-  if (wrong.empty() && counts.memory()[0] != 2 * rounds) wrong = "a worker that holds its own window loses what others add";
+  if (wrong.empty() && counts.memory()[0] != 2 * additions)
+    wrong = "a worker that holds its own window loses what others add";
   counts.unlock(comm.rank());
   const bool once = counts.fetch_add(0, 0, 0) == all && counts.fetch_add(0, 1, 0) == all * (all - 1) / 2;
   if (wrong.empty() && !once) wrong = "fetch_add does not give every number once";

@@ -1,34 +1,21 @@
 #include "speech/kaldi_object.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
-#include <cstring>
 #include <system_error>
 #include <type_traits>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "speech/number_at.hpp"
 
 namespace paragrad::speech {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "Kaldi writes the numbers of its machine; they are read as little-endian");
-
-constexpr std::string_view spaces = " \t\r\n";
-
-template <class T>
-T number_at(std::string_view bytes, std::size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof(T));
-  return value;
-}
-
 /// The next word of `text`, which loses it; empty at the end.
 std::string_view next_word(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
-  const auto word = text.substr(0, text.find_first_of(spaces));
+  text.remove_prefix(std::min(text.find_first_not_of(kaldi_spaces), text.size()));
+  const auto word = text.substr(0, text.find_first_of(kaldi_spaces));
   text.remove_prefix(word.size());
   return word;
 }
@@ -155,7 +142,8 @@ std::vector<T> KaldiObject::numbers() const {
   return numbers;
 }
 
-/// CM, column after column: codes 0, 64, 192 and 255 stand for a column's least value, quartiles and largest value.
+/// CM, column after column: codes 0, 64, 192 and 255 stand for a column's least value, quartiles and largest
+/// value.
 void KaldiObject::expand_columns(Matrix<float>& matrix) const {
   const auto codes = data_.substr(8 * columns_);
   for (std::size_t c = 0; c < columns_; ++c) {

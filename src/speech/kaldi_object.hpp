@@ -10,6 +10,9 @@
 
 namespace paragrad::speech {
 
+/// What stands between words in the text forms of Kaldi.
+inline constexpr std::string_view kaldi_spaces = " \t\r\n";
+
 /// Where something lies in a file of Kaldi, for the sentence that says what is wrong with it.
 struct KaldiPlace {
   std::string file;

@@ -11,7 +11,6 @@
 namespace paragrad::speech {
 namespace {
 
-constexpr std::string_view spaces = " \t\r\n";
 constexpr std::size_t longest_key = 4096;  // bytes: more is no Kaldi file
 
 std::string_view text_of(const core::FileMap& map) {
@@ -19,8 +18,8 @@ std::string_view text_of(const core::FileMap& map) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
-  return text.substr(0, text.find_last_not_of(spaces) + 1);
+  text.remove_prefix(std::min(text.find_first_not_of(kaldi_spaces), text.size()));
+  return text.substr(0, text.find_last_not_of(kaldi_spaces) + 1);
 }
 
 /// "scp:x" -> {"scp", "x"}; "x" -> {"", "x"}. Options after the kind ("ark,t:") say nothing that the files do not.
@@ -62,7 +61,7 @@ void for_lines(std::string_view text, const Take& take) {
 /// "key rest" -> both; throws ConfigError.
 std::pair<std::string_view, std::string_view> split_line(std::string_view line, std::size_t number,
                                                          const std::string& path) {
-  const auto key = line.substr(0, line.find_first_of(spaces));
+  const auto key = line.substr(0, line.find_first_of(kaldi_spaces));
   const auto rest = trimmed(line.substr(key.size()));
   if (!is_key(key) || rest.empty())
     throw core::ConfigError(core::format("line {} of '{}' is not a key and what belongs to it", number, path));
@@ -90,8 +89,10 @@ void KaldiTable::add(std::string key, std::size_t file, std::uint64_t offset, co
 void KaldiTable::read_archive(const std::string& path) {
   files_.push_back(path);
   const auto bytes = bytes_of(0);
-  for (std::size_t at = bytes.find_first_not_of(spaces); at < bytes.size(); at = bytes.find_first_not_of(spaces, at)) {
-    const auto key = bytes.substr(at, std::min(bytes.substr(at, longest_key + 1).find_first_of(spaces), longest_key + 1));
+  for (std::size_t at = bytes.find_first_not_of(kaldi_spaces); at < bytes.size();
+       at = bytes.find_first_not_of(kaldi_spaces, at)) {
+    const auto key =
+        bytes.substr(at, std::min(bytes.substr(at, longest_key + 1).find_first_of(kaldi_spaces), longest_key + 1));
     if (!is_key(key))
       throw core::ConfigError(core::format("'{}' is not an archive of Kaldi, or damaged: no key at offset {}{}", path, at,
                                            entries_.empty() ? "" : core::format(", after '{}'", entries_.back().key)));

@@ -1,9 +1,7 @@
 #include "speech/wav.hpp"
 
-#include <bit>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -11,20 +9,12 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "speech/normalise.hpp"
+#include "speech/number_at.hpp"
 
 namespace paragrad::speech {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "RIFF numbers are little-endian");
-
 constexpr std::uint16_t pcm = 1, extensible = 0xfffe;
-
-template <class T>
-T number_at(std::string_view bytes, std::size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
 
 std::string content_of(const std::string& path) {
   if (!std::filesystem::is_regular_file(path))

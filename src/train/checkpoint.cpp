@@ -8,8 +8,8 @@
 namespace paragrad::train {
 namespace {
 
-constexpr const char* format_name = "paragrad-checkpoint";
-constexpr std::uint64_t format_version = 1;
+constexpr const char* checkpoint_format = "paragrad-checkpoint";
+constexpr std::uint64_t checkpoint_version = 1;
 
 }  // namespace
 
@@ -17,8 +17,8 @@ std::string parameters_sha256(std::span<const float> parameters) { return core::
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   auto file = data::Hdf5File::create(path);
-  file.set_text("/", "format", format_name);
-  file.set_count("/", "version", format_version);
+  file.set_text("/", "format", checkpoint_format);
+  file.set_count("/", "version", checkpoint_version);
   file.set_text("/", "model", checkpoint.model);
   file.set_text("/", "dataset_sha256", checkpoint.content_sha256);
   file.set_count("/", "sweep", checkpoint.sweep);
@@ -29,11 +29,11 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 Checkpoint read_checkpoint(const std::string& path) {
   const auto file = data::Hdf5File::open(path);
-  if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
+  if (!file.has_attribute("/", "format") || file.text("/", "format") != checkpoint_format)
     throw core::ConfigError(core::format("'{}' is an HDF5 file but no Paragrad checkpoint", path));
-  if (const auto version = file.count("/", "version"); version != format_version)
-    throw core::ConfigError(
-        core::format("checkpoint '{}' has format version {}; this program reads version {}", path, version, format_version));
+  if (const auto version = file.count("/", "version"); version != checkpoint_version)
+    throw core::ConfigError(core::format("checkpoint '{}' has format version {}; this program reads version {}", path,
+                                         version, checkpoint_version));
   Checkpoint checkpoint{file.text("/", "model"), file.text("/", "dataset_sha256"), file.count("/", "sweep"),
                         file.read<float>("/parameters")};
   if (parameters_sha256(checkpoint.parameters) != file.text("/", "parameters_sha256"))

@@ -8,8 +8,8 @@
 namespace paragrad::train {
 namespace {
 
-constexpr const char* format_name = "paragrad-state";
-constexpr std::uint64_t format_version = 1;
+constexpr const char* state_format = "paragrad-state";
+constexpr std::uint64_t state_version = 1;
 
 }  // namespace
 
@@ -56,8 +56,8 @@ std::string SavedState::checksum() const {
 
 void SavedState::write(const std::string& path) const {
   auto file = data::Hdf5File::create(path);
-  file.set_text("/", "format", format_name);
-  file.set_count("/", "version", format_version);
+  file.set_text("/", "format", state_format);
+  file.set_count("/", "version", state_version);
   file.set_text("/", "sha256", checksum());
   file.create_group("/numbers");
   std::vector<std::string> array_names, number_names;
@@ -76,11 +76,11 @@ void SavedState::write(const std::string& path) const {
 
 SavedState SavedState::read(const std::string& path) {
   const auto file = data::Hdf5File::open(path);
-  if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
+  if (!file.has_attribute("/", "format") || file.text("/", "format") != state_format)
     throw core::ConfigError(core::format("'{}' is an HDF5 file but not the state of a run", path));
-  if (const auto version = file.count("/", "version"); version != format_version)
+  if (const auto version = file.count("/", "version"); version != state_version)
     throw core::ConfigError(
-        core::format("state '{}' has format version {}; this program reads version {}", path, version, format_version));
+        core::format("state '{}' has format version {}; this program reads version {}", path, version, state_version));
   SavedState state;
   const auto array_names = file.texts("/", "array_names"), number_names = file.texts("/", "number_names");
   for (std::size_t i = 0; i < array_names.size(); ++i)

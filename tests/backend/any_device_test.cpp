@@ -77,20 +77,6 @@ class Desk {
   DeviceArray<std::uint32_t> rows_;
 };
 
-/// ‖a - b‖/‖b‖; infinite where one is no number and the other is, or they differ in length.
-double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
-  if (a.size() != b.size()) return infinite;
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::isnan(a[i]) != std::isnan(b[i])) return infinite;
-    if (std::isnan(a[i])) continue;
-    difference += std::pow(double{a[i]} - double{b[i]}, 2);
-    norm += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(difference / (norm + 1e-30));
-}
-
 struct Case {
   std::string name;
   std::function<void(Device&, Desk&)> run;

@@ -33,11 +33,6 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
          });
 }
 
-/// ‖a - b‖/‖b‖
-double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
-  return std::sqrt(squared_error(a, b) / (squared_error(b, std::vector<float>(b.size())) + 1e-30));
-}
-
 /// Small multiples of a power of two, whose sums are exact in any order.
 std::vector<float> coarse_numbers(std::size_t count, std::uint32_t stream) {
   auto numbers = random_numbers(count, stream);
@@ -49,8 +44,8 @@ void put(std::vector<float>& numbers, const std::vector<float>& special) {
   for (std::size_t i = 0; i < special.size() && i < numbers.size(); ++i) numbers[(7 * i + 3) % numbers.size()] = special[i];
 }
 
-using Bytes = std::vector<std::byte>;
-Bytes poisoned_bytes(std::size_t count) { return Bytes(count, std::byte{0xA5}); }
+using PackedBytes = std::vector<std::byte>;
+PackedBytes poisoned_bytes(std::size_t count) { return PackedBytes(count, std::byte{0xA5}); }
 
 template <class Run>
 Coded grid_code(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns,
@@ -133,7 +128,7 @@ TEST_CASE("codes of the grid agree with the reference's to rounding", "[backend]
 namespace {
 
 struct Selected {
-  Bytes packed;
+  PackedBytes packed;
   std::vector<float> residual;
 
   bool operator==(const Selected& other) const { return packed == other.packed && same(residual, other.residual); }
@@ -194,7 +189,7 @@ TEST_CASE("the grid adds pairs where they belong", "[backend][grid]") {
   for (const std::size_t count : element_counts)
     for (const std::size_t keep : {std::size_t{0}, count / 7, count})
       for (const float kept : {0.f, 1.f}) {
-        const Bytes packed = reference_select(keep, random_numbers(count, 1), {}).packed;
+        const PackedBytes packed = reference_select(keep, random_numbers(count, 1), {}).packed;
         auto mine = kept == 0 ? poisoned(count) : random_numbers(count, 2), last_first = mine, expected = mine;
         grid::scatter_add(forwards, keep, packed.data(), kept, count, mine.data());
         grid::scatter_add(backwards, keep, packed.data(), kept, count, last_first.data());

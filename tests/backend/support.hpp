@@ -51,6 +51,20 @@ double distance(const std::vector<A>& a, const std::vector<B>& b) {
   return largest;
 }
 
+/// ‖a - b‖/‖b‖; infinite where one is no number and the other is, or they differ in length.
+inline double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (a.size() != b.size()) return infinite;
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) != std::isnan(b[i])) return infinite;
+    if (std::isnan(a[i])) continue;
+    difference += std::pow(double{a[i]} - double{b[i]}, 2);
+    norm += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(difference / (norm + 1e-30));
+}
+
 /// What float32 sums of k products of numbers in [-1, 1] may differ by.
 inline double sum_tolerance(std::size_t k) { return 3e-7 * static_cast<double>(k + 4); }
 

@@ -5,15 +5,13 @@
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "optim/local_optimiser.hpp"
+#include "support.hpp"
 
 using namespace paragrad;
 using namespace paragrad::optim;
+using namespace paragrad::optim::testing;
 
 namespace {
-
-constexpr std::size_t count = 37;
-constexpr float samples = 4;
-const std::vector<core::Matrix> layout{{0, {17, 2}}, {34, {3, 1}}};
 
 std::vector<float> numbers(std::uint32_t stream, double size) {
   const core::RandomStream random(3, core::Purpose::generator, stream);

@@ -5,20 +5,19 @@
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
+#include "support.hpp"
 
 using namespace paragrad;
 using namespace paragrad::optim;
+using namespace paragrad::optim::testing;
 
 namespace {
 
-constexpr std::size_t count = 37;
 constexpr int steps = 6;
-const std::vector<core::Matrix> layout{{0, {17, 2}}, {34, {3, 1}}};
 
 double gradient_of(int step, std::size_t i) {
   return core::RandomStream(1, core::Purpose::generator, static_cast<std::uint32_t>(step)).normal(i);
 }
-constexpr float samples = 4;
 Step step_of(int step) { return {.rate = step < 3 ? 0.1f : 0.05f, .samples = samples}; }
 
 // Drives an optimiser as backward does, range by range.

@@ -15,7 +15,7 @@ std::shared_ptr<const nn::Layers> layers_of(const std::string& model) {
   return std::make_shared<const nn::Layers>(nn::make_layers(model));
 }
 
-const Draws draws{.seed = 2, .sweep = 1, .layer = 2, .layers = 3};
+const Draws of_second_layer{.seed = 2, .sweep = 1, .layer = 2, .layers = 3};
 
 }  // namespace
 
@@ -45,7 +45,7 @@ TEST_CASE("means of the layers below are what the network computes", "[rbm]") {
   const auto x = random_numbers(8 * 6, 1);
   LayersBelow below(*device, layers, 2, Activations::mean, 8);
   REQUIRE(below.parameter_count() == 35 + 24);
-  const auto seen = below.pass(parameters, x, rows_from(0, 8), draws);
+  const auto seen = below.pass(parameters, x, rows_from(0, 8), of_second_layer);
 
   nn::Model lower(*device, nn::make_layers("6-5-4"), 8);  // its last layer is affine
   const nn::Affine first(6, 5, backend::Activation::sigmoid), second(5, 4, backend::Activation::sigmoid);
@@ -66,10 +66,11 @@ TEST_CASE("states of the layers below are drawn by row, layer and sweep", "[rbm]
     const auto seen = below.pass(parameters, samples, rows, by);
     return std::vector<float>(seen.begin(), seen.end());
   };
-  const auto all = states(x, {3, 8, 9, 1}, draws);
+  const auto all = states(x, {3, 8, 9, 1}, of_second_layer);
   CHECK(std::ranges::all_of(all, [](float v) { return v == 0 || v == 1; }));
-  CHECK(states(std::span(x).subspan(12, 6), {9}, draws) == std::vector<float>(all.begin() + 80, all.begin() + 120));
-  Draws later = draws;
+  CHECK(states(std::span(x).subspan(12, 6), {9}, of_second_layer) ==
+        std::vector<float>(all.begin() + 80, all.begin() + 120));
+  Draws later = of_second_layer;
   later.sweep = 2;
   CHECK(states(x, {3, 8, 9, 1}, later) != all);
 }
@@ -79,7 +80,7 @@ TEST_CASE("a machine without others below sees the data", "[rbm]") {
   const auto layers = layers_of("6-5-4-3");
   const auto x = random_numbers(12, 1);
   LayersBelow below(*device, layers, 0, Activations::sampled, 2);
-  const auto seen = below.pass({}, x, rows_from(0, 2), draws);
+  const auto seen = below.pass({}, x, rows_from(0, 2), of_second_layer);
   CHECK(seen.data() == x.data());
   CHECK(seen.size() == x.size());
 }

@@ -7,7 +7,9 @@
 
 using namespace paragrad;
 using namespace paragrad::sim;
-using namespace paragrad::sim::calibration;
+using sim::calibration::fit_link;
+using sim::calibration::LinkFit;
+using sim::calibration::LinkPoint;
 
 namespace {
 

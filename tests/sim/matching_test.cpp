@@ -35,20 +35,13 @@ Got receive(comm::Worker& worker, int from) {
   return {received.source, received.bytes, static_cast<int>(data[0])};
 }
 
-Platform timed(int workers) {
-  Platform platform = uncontended(workers, {1e-6, 1e9});
-  platform.device = {1e12, 1e9, 1, 1, 0};  // pass_time: 4 ns per float
-  return platform;
-}
-constexpr std::size_t floats_per_us = 250;
-
 }  // namespace
 
 TEST_CASE("a small message does not overtake a large one sent before it", "[sim]") {
   const int from = GENERATE(1, any_source);
   const bool receiver_late = GENERATE(false, true);
   std::vector<Got> got;
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(2, wire)), 2, {}, [&](comm::Worker& worker) {
     if (worker.rank() == 1) {
       const Bytes first = filled(large, 1), second = filled(small, 2), third = filled(large / 2, 3);
       std::vector<comm::Request> requests;
@@ -65,7 +58,7 @@ TEST_CASE("a small message does not overtake a large one sent before it", "[sim]
 
 TEST_CASE("messages of another tag may be taken first", "[sim]") {
   std::vector<int> got;
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(2, wire)), 2, {}, [&](comm::Worker& worker) {
     float word = 0;
     if (worker.rank() == 1) {
       for (const int t : {1, 2}) worker.comm().send(0, t, std::span<const float>(&(word = static_cast<float>(t)), 1));
@@ -80,7 +73,7 @@ TEST_CASE("a receive from any source takes what arrives first in virtual time", 
   const std::size_t bytes = GENERATE(small, large);
   const bool receiver_late = GENERATE(false, true);
   std::vector<int> order;
-  run(timed(5), 5, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(5, wire)), 5, {}, [&](comm::Worker& worker) {
     const std::size_t wait_us[] = {0, 30, 10, 40, 20};  // by rank: 2, 4, 1, 3 send in this order
     if (worker.rank() > 0) {
       pass_time(worker, wait_us[worker.rank()] * floats_per_us);
@@ -95,14 +88,14 @@ TEST_CASE("a receive from any source takes what arrives first in virtual time", 
 
 TEST_CASE("the shorter of two messages that set out together arrives first", "[sim]") {
   std::vector<int> order;
-  run(timed(3), 3, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(3, wire)), 3, {}, [&](comm::Worker& worker) {
     if (worker.rank() > 0) return send(worker, 0, filled(worker.rank() == 1 ? 60'000 : 100, 0));  // both eager
     for (int i = 0; i < 2; ++i) order.push_back(receive(worker, any_source).source);
   });
   // The NIC of worker 0 serves heads in order of arrival, ties by sender; the tails keep that order.
   CHECK(order == std::vector<int>{1, 2});
   order.clear();
-  Platform slow_sender = timed(3);
+  Platform slow_sender = timed(uncontended(3, wire));
   slow_sender.peer.bytes_per_s = 1e9;
   slow_sender.leaf.bytes_per_s = 1e15;
   run(slow_sender, 3, {}, [&](comm::Worker& worker) {
@@ -118,7 +111,7 @@ TEST_CASE("messages that arrive together are taken in the order of ranks", "[sim
   const bool receiver_late = GENERATE(false, true);
   Platform platform = free_platform(6);
   platform.message.eager_bytes = eager;
-  platform.device = timed(1).device;
+  platform.device = timed(uncontended(1, wire)).device;
   std::vector<int> order;
   run(platform, 6, {}, [&](comm::Worker& worker) {
     if (worker.rank() != 3) return send(worker, 3, filled(1, 0));
@@ -131,7 +124,7 @@ TEST_CASE("messages that arrive together are taken in the order of ranks", "[sim
 TEST_CASE("ties go by rank even when the higher rank sent earlier over a longer way", "[sim]") {
   // Nodes {0,1} and {2,3}. Worker 2 sends to 3 inside the node, 2 us; worker 0 sends 1 us later over the network, 1 us.
   Platform platform = platform_of(2, 2, {2e-6, 1e18}, {1e-6, 1e18});
-  platform.device = timed(1).device;
+  platform.device = timed(uncontended(1, wire)).device;
   int first = -1;
   Time when = 0;
   run(platform, 4, {}, [&](comm::Worker& worker) {
@@ -151,7 +144,7 @@ TEST_CASE("two receives from any source that were posted before are served in or
   const std::size_t bytes = GENERATE(small, large);
   Bytes first(large), second(large);
   comm::Received by_first, by_second;
-  run(timed(3), 3, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(3, wire)), 3, {}, [&](comm::Worker& worker) {
     if (worker.rank() > 0) {
       pass_time(worker, (worker.rank() == 1 ? 50 : 10) * floats_per_us);
       return send(worker, 0, filled(bytes, worker.rank()));
@@ -171,7 +164,7 @@ TEST_CASE("a named receive does not steal from an older receive from any source"
   const std::size_t bytes = GENERATE(small, large);
   Bytes any_data(large), named_data(large);
   comm::Received by_any, by_named;
-  run(timed(3), 3, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(3, wire)), 3, {}, [&](comm::Worker& worker) {
     if (worker.rank() == 2) return;
     if (worker.rank() == 1) {
       send(worker, 0, filled(bytes, 1));
@@ -188,7 +181,7 @@ TEST_CASE("a named receive does not steal from an older receive from any source"
 
 TEST_CASE("an older named receive keeps its source's message from a younger receive from any source", "[sim]") {
   std::vector<Got> got;
-  run(timed(3), 3, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(3, wire)), 3, {}, [&](comm::Worker& worker) {
     if (worker.rank() > 0) {
       pass_time(worker, (worker.rank() == 1 ? 5 : 50) * floats_per_us);
       return send(worker, 0, filled(small, worker.rank()));
@@ -203,7 +196,7 @@ TEST_CASE("an older named receive keeps its source's message from a younger rece
 
 TEST_CASE("a worker may send to itself", "[sim]") {
   const std::size_t bytes = GENERATE(small, large);
-  run(timed(1), 1, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(1, wire)), 1, {}, [&](comm::Worker& worker) {
     const Bytes data = filled(bytes, 9);
     Bytes into(bytes);
     const auto receive = worker.comm().start_receive(0, tag, std::span(into));
@@ -215,7 +208,7 @@ TEST_CASE("a worker may send to itself", "[sim]") {
 
 TEST_CASE("an eager send is over at once, a rendezvous when the receiver has come and the data is out", "[sim]") {
   Time eager_over = -1, rendezvous_over = -1;
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(2, wire)), 2, {}, [&](comm::Worker& worker) {
     if (worker.rank() == 1) {
       pass_time(worker, 100 * floats_per_us);
       receive(worker, 0);
@@ -233,7 +226,7 @@ TEST_CASE("an eager send is over at once, a rendezvous when the receiver has com
 
 TEST_CASE("a sender may change an eager message's memory after the send", "[sim]") {
   int got = 0;
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(2, wire)), 2, {}, [&](comm::Worker& worker) {
     if (worker.rank() == 1) return (void)(got = receive(worker, 0).mark);
     Bytes data = filled(small, 1);
     send(worker, 1, data);
@@ -244,7 +237,7 @@ TEST_CASE("a sender may change an eager message's memory after the send", "[sim]
 
 TEST_CASE("a message longer than the receive's buffer is a broken contract", "[sim]") {
   const std::size_t bytes = GENERATE(small, large);
-  CHECK_THROWS_AS(run(timed(2), 2, {},
+  CHECK_THROWS_AS(run(timed(uncontended(2, wire)), 2, {},
                       [&](comm::Worker& worker) {
                         Bytes data(bytes - (worker.rank() == 1 ? 1 : 0));
                         if (worker.rank() == 0) send(worker, 1, data);

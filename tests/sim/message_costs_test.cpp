@@ -10,13 +10,11 @@ namespace {
 
 constexpr Time us = 1'000'000;
 constexpr Time latency = 2 * us;
-constexpr std::size_t small = 1000;       // eager: 1 us on the wire, 0.5 us per copy
-constexpr std::size_t large = 1'000'000;  // rendezvous: 1000 us on the wire
-constexpr std::size_t floats_per_us = 250;
+constexpr std::size_t small_bytes = 1000;       // eager: 1 us on the wire, 0.5 us per copy
+constexpr std::size_t large_bytes = 1'000'000;  // rendezvous: 1000 us on the wire
 
 Platform with_costs() {
-  Platform platform = uncontended(2, {2e-6, 1e9});
-  platform.device = {1e12, 1e9, 1, 1, 0};  // pass_time: 4 ns per float
+  Platform platform = timed(uncontended(2, {2e-6, 1e9}));
   platform.message.send_overhead_s = 3e-6;
   platform.message.receive_overhead_s = 5e-6;
   platform.message.copy_bytes_per_s = 2e9;
@@ -49,13 +47,13 @@ Times one_message(const Platform& platform, std::size_t bytes, std::size_t sende
 
 TEST_CASE("an eager message costs its sender overhead and copy, its receiver overhead, and a copy if it came first",
           "[sim]") {
-  const Times expected = one_message(with_costs(), small, 0, 0);
+  const Times expected = one_message(with_costs(), small_bytes, 0, 0);
   CHECK(expected.sender == 3 * us + us / 2);
   CHECK(expected.receiver == expected.sender + latency + 1 * us + 5 * us);
-  const Times unexpected = one_message(with_costs(), small, 0, 100);
+  const Times unexpected = one_message(with_costs(), small_bytes, 0, 100);
   CHECK(unexpected.sender == expected.sender);
   CHECK(unexpected.receiver == 100 * us + 5 * us + us / 2);
-  const Times in_time = one_message(with_costs(), small, 0, 6);  // after the sending, before the arrival at 6.5 us
+  const Times in_time = one_message(with_costs(), small_bytes, 0, 6);  // after the sending, before the arrival at 6.5 us
   CHECK(in_time.receiver == expected.receiver);
 }
 
@@ -66,7 +64,7 @@ TEST_CASE("a rendezvous departs when both are ready, with handshake two crossing
   CAPTURE(handshake, sender_late, receiver_late);
   Platform platform = with_costs();
   platform.message.handshake = handshake;
-  const Times times = one_message(platform, large, sender_late, receiver_late);
+  const Times times = one_message(platform, large_bytes, sender_late, receiver_late);
   const Time posted = static_cast<Time>(sender_late) * us + 3 * us;
   const Time wanted = static_cast<Time>(receiver_late) * us;
   const Time departure = handshake ? std::max(posted + latency, wanted) + latency : std::max(posted, wanted);
@@ -77,7 +75,7 @@ TEST_CASE("a rendezvous departs when both are ready, with handshake two crossing
 TEST_CASE("overheads of several messages add up on the processor that has them", "[sim]") {
   Time sent = 0, received = 0;
   run(with_costs(), 2, {}, [&](comm::Worker& worker) {
-    std::vector<std::byte> data(small);
+    std::vector<std::byte> data(small_bytes);
     std::vector<comm::Request> requests;
     for (int i = 0; i < 10; ++i)
       requests.push_back(worker.rank() == 0 ? worker.comm().start_send(1, 0, std::span<const std::byte>(data))

@@ -22,12 +22,6 @@ struct Recorded {
   std::vector<std::vector<float>> data;
 };
 
-Platform timed(int workers) {
-  Platform platform = uncontended(workers, {1e-6, 1e9});
-  platform.device = {1e12, 1e9, 1, 1, 1e-7};
-  return platform;
-}
-
 Recorded exchange(int workers, bool record, const Options& options = {}) {
   Recorded result;
   result.own.resize(static_cast<std::size_t>(workers));
@@ -50,7 +44,7 @@ Recorded exchange(int workers, bool record, const Options& options = {}) {
     result.data[rank].insert(result.data[rank].end(), beside.begin(), beside.end());
     result.ended[rank] = virtual_time(worker);
   };
-  run(timed(workers), workers, options, [&](comm::Worker& worker) {
+  run(timed(uncontended(workers, wire), 1e-7), workers, options, [&](comm::Worker& worker) {
     if (!record) return body(worker);
     const auto rank = static_cast<std::size_t>(worker.rank());
     metrics::ActivityLog own(100000), of_tasks(100000);
@@ -93,7 +87,7 @@ TEST_CASE("recording changes neither results nor virtual times", "[sim]") {
 TEST_CASE("recording thousands of waits of no length takes no time", "[sim]") {
   const auto ended = [](bool record) {
     std::vector<Time> times(2);
-    run(timed(2), 2, {}, [&](comm::Worker& worker) {
+    run(timed(uncontended(2, wire), 1e-7), 2, {}, [&](comm::Worker& worker) {
       metrics::ActivityLog own(10), of_tasks(10);
       comm::RecordingWorker watched(worker, own, of_tasks);
       Communicator& comm = record ? watched.comm() : worker.comm();
@@ -132,7 +126,7 @@ TEST_CASE("every message is told once, and alone it takes latency and size over 
   options.network = network;
   options.on_transfer = [&](const Transfer& transfer) { transfers.push_back(transfer); };
   const std::vector<std::size_t> sizes{1, 500, 30'000};  // floats; eager and rendezvous
-  const Report report = run(timed(2), 2, options, [&](comm::Worker& worker) {
+  const Report report = run(timed(uncontended(2, wire), 1e-7), 2, options, [&](comm::Worker& worker) {
     for (const std::size_t floats : sizes) {
       std::vector<float> data(floats);
       if (worker.rank() == 0)
@@ -149,7 +143,7 @@ TEST_CASE("every message is told once, and alone it takes latency and size over 
     CHECK(transfers[i].to == 1);
     CHECK(transfers[i].bytes == static_cast<std::int64_t>(4 * sizes[i]));
     CHECK(static_cast<double>(transfers[i].end_ps - transfers[i].begin_ps) ==
-          Approx(message_ps({1e-6, 1e9}, 4. * static_cast<double>(sizes[i]))).margin(2));
+          Approx(message_ps(wire, 4. * static_cast<double>(sizes[i]))).margin(2));
   }
 }
 
@@ -173,7 +167,7 @@ TEST_CASE("watching messages changes nothing and is the same with any number of 
 
 TEST_CASE("clocks that are wrong and of different speeds are brought to worker 0's within the told error", "[comm]") {
   const int workers = GENERATE(1, 2, 4);
-  run(timed(workers), workers, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(workers, wire), 1e-7), workers, {}, [&](comm::Worker& worker) {
     metrics::ActivityLog unused(0);
     WrongClock clock(worker.comm(), unused);
     const comm::ClockOffset before = comm::measure_clock_offset(clock);

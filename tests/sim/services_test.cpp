@@ -18,16 +18,8 @@ using comm::Communicator;
 
 namespace {
 
-constexpr Link wire{1e-6, 1e9};
 constexpr int request_tag = 1;
 constexpr int reply_tag = 2;
-constexpr std::size_t floats_per_us = 250;
-
-Platform timed(int workers) {
-  Platform platform = uncontended(workers, wire);
-  platform.device = {1e12, 1e9, 1, 1, 0};  // pass_time: 4 ns per float
-  return platform;
-}
 
 std::span<float> one(float& value) { return {&value, 1}; }
 std::span<const float> one(const float& value) { return {&value, 1}; }
@@ -59,7 +51,7 @@ TEST_CASE("a service answers the tasks of all workers, its own worker's too, bes
   constexpr int rounds = 4;
   std::vector<int> order;
   std::vector<float> last(static_cast<std::size_t>(workers));
-  run(timed(workers), workers, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(workers, wire)), workers, {}, [&](comm::Worker& worker) {
     REQUIRE(worker.serves_beside());
     if (worker.rank() == server) worker.serve([&](Communicator& comm) { answer(comm, rounds * workers, order); });
     std::vector<float> data(100, 1.f);
@@ -78,7 +70,7 @@ TEST_CASE("a service answers the tasks of all workers, its own worker's too, bes
 
 TEST_CASE("a service takes requests in the order of their arrival, at equal times in that of the ranks", "[sim]") {
   std::vector<int> order;
-  run(timed(4), 4, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(4, wire)), 4, {}, [&](comm::Worker& worker) {
     if (worker.rank() == 0) return worker.serve([&](Communicator& comm) { answer(comm, 3, order); });
     if (worker.rank() != 3) pass_time(worker, 10 * floats_per_us);
     worker.launch([&](Communicator& comm) { ask(comm, 0, 1); });
@@ -93,7 +85,7 @@ TEST_CASE("results and times with services repeat and do not depend on host thre
     std::vector<Time> ends(workers);
     Options options;
     options.host_threads = host_threads;
-    run(timed(workers), workers, options, [&](comm::Worker& worker) {
+    run(timed(uncontended(workers, wire)), workers, options, [&](comm::Worker& worker) {
       if (worker.rank() == 2) worker.serve([&](Communicator& comm) { answer(comm, 6 * workers, order); });
       std::vector<float> data(20000, 1.f);
       for (std::uint32_t step = 0; step < 6; ++step) {
@@ -161,7 +153,7 @@ TEST_CASE("the error of a service is joined, or told instead of the deadlock tha
 
 TEST_CASE("a worker of a group serves the members of its group, by their ranks there", "[sim]") {
   std::vector<std::vector<int>> orders(3);  // columns of 2 x 3 workers; the second member serves
-  run(timed(6), 6, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(6, wire)), 6, {}, [&](comm::Worker& worker) {
     const int column = worker.rank() % 3;
     comm::GroupWorker group(worker, column, 3, 2);
     if (group.rank() == 1)
@@ -206,7 +198,7 @@ TEST_CASE("a worker has one service at a time, and none from within a computatio
 // AddressSanitizer sees it if a service touches memory of a worker that has been unwound.
 TEST_CASE("a worker that fails beside its service ends the simulation with its error", "[sim]") {
   REQUIRE_THROWS_WITH(
-      run(timed(2), 2, {},
+      run(timed(uncontended(2, wire)), 2, {},
           [&](comm::Worker& worker) {
             std::vector<float> mine(100'000);
             const comm::TaskGuard guard(worker);
@@ -231,7 +223,7 @@ TEST_CASE("a wait with a limit lasts as long as the message or the limit, whiche
   double first_us = 0, second_us = 0, sent_us = 0;
   bool came = false;
   std::vector<float> in(floats);
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(2, wire)), 2, {}, [&](comm::Worker& worker) {
     Communicator& comm = worker.comm();
     if (worker.rank() == 1) {
       pass_time(worker, 20 * floats_per_us);
@@ -274,7 +266,7 @@ TEST_CASE("what arrives in the last instant of a limit is in time, a picosecond 
 TEST_CASE("a send that nobody receives is given up for a while, and waited for later", "[sim]") {
   std::vector<double> times_us;
   std::vector<bool> over;
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(2, wire)), 2, {}, [&](comm::Worker& worker) {
     std::vector<float> data(50000);
     if (worker.rank() == 1) {
       pass_time(worker, 100 * floats_per_us);
@@ -296,7 +288,7 @@ TEST_CASE("a send that nobody receives is given up for a while, and waited for l
 TEST_CASE("limits that are not reached change neither times nor bits of a run", "[sim]") {
   const auto program = [](double limit_s) {
     std::vector<Time> ends(4);
-    const Report report = run(timed(4), 4, {}, [&](comm::Worker& worker) {
+    const Report report = run(timed(uncontended(4, wire)), 4, {}, [&](comm::Worker& worker) {
       Communicator& comm = worker.comm();
       float value = 0;
       for (int step = 0; step < 50; ++step) {

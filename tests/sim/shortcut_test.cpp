@@ -53,15 +53,12 @@ Traffic run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, 
   return outcome;
 }
 
-Platform timed(Platform platform) {
-  platform.device = {1e12, 1e9, 1, 1, 1e-6};
-  return platform;
-}
+constexpr double launch_s = 1e-6;
 
 /// Of every kind that shortcuts may meet: uncontended, shared NICs, sockets, leaf switches, overheads and handshakes.
 Platform some_platform(int kind, int workers) {
-  Platform platform = timed(uncontended(workers, {2e-6, 4e9}));
-  if (kind == 1) platform = timed(platform_of((workers + 3) / 4, 4, {1e-6, 9e9}, {3e-6, 5e9}));
+  Platform platform = timed(uncontended(workers, {2e-6, 4e9}), launch_s);
+  if (kind == 1) platform = timed(platform_of((workers + 3) / 4, 4, {1e-6, 9e9}, {3e-6, 5e9}), launch_s);
   if (kind == 2) {
     platform.message.send_overhead_s = 3e-7;
     platform.message.receive_overhead_s = 5e-7;
@@ -70,7 +67,7 @@ Platform some_platform(int kind, int workers) {
     platform.message.gap_s = 1e-7;
   }
   if (kind == 3) {
-    platform = timed(platform_of((workers + 3) / 4, 4, {1e-6, 9e9}, {3e-6, 5e9}));
+    platform = timed(platform_of((workers + 3) / 4, 4, {1e-6, 9e9}, {3e-6, 5e9}), launch_s);
     platform.sockets_per_node = 2;
     static_cast<Link&>(platform.node) = {2e-6, 7e9};
     platform.node.shared_bytes_per_s = 7e9;
@@ -146,7 +143,7 @@ Platform drawn_platform(const core::RandomStream& random, int workers) {
   const auto between = [&](double low, double high) { return low + (high - low) * below(1000) / 1000; };
   const auto link = [&] { return Link{between(1e-7, 1e-5), between(1e8, 2e10)}; };
   const int per_node = 1 + static_cast<int>(below(5));
-  Platform platform = timed(platform_of((workers + per_node - 1) / per_node, per_node, link(), link()));
+  Platform platform = timed(platform_of((workers + per_node - 1) / per_node, per_node, link(), link()), launch_s);
   if (below(2) == 0) platform.sockets_per_node = 1 + static_cast<int>(below(2));
   static_cast<Link&>(platform.node) = link();
   if (below(2) == 0) platform.node.shared_bytes_per_s = between(1e8, 2e10);

@@ -15,15 +15,6 @@ using comm::Communicator;
 
 namespace {
 
-constexpr Link wire{1e-6, 1e9};
-
-Platform timed(int workers) {
-  Platform platform = uncontended(workers, wire);
-  platform.device = {1e12, 1e9, 1, 1, 0};  // pass_time: 4 ns per float
-  return platform;
-}
-constexpr std::size_t floats_per_us = 250;
-
 void exchange(Communicator& comm, std::span<const float> out, std::span<float> in) {
   const int other = 1 - comm.rank();
   const auto receive = comm.start_receive(other, 0, in);
@@ -47,7 +38,7 @@ TEST_CASE("computing and a communication task take as long as the longer of the 
   const std::size_t compute_us = GENERATE(0u, 10u, 100u, 1000u);
   const std::size_t floats = GENERATE(1u, 1000u, 50000u);  // eager and rendezvous
   const double message_us = message_ps(wire, 4.0 * static_cast<double>(floats)) * 1e-6;
-  const double together = ended_us(timed(2), [&](comm::Worker& worker) {
+  const double together = ended_us(timed(uncontended(2, wire)), [&](comm::Worker& worker) {
     std::vector<float> out(floats), in(floats);
     worker.launch([&](Communicator& comm) { exchange(comm, out, in); });
     pass_time(worker, compute_us * floats_per_us);
@@ -64,7 +55,7 @@ TEST_CASE("every allreduce has a non-blocking form, with its bits, beside the wo
   std::vector<std::string> hashes;
   std::vector<double> times;
   for (const bool blocking : {true, false}) {
-    const Report report = run(timed(workers), workers, {}, [&](comm::Worker& worker) {
+    const Report report = run(timed(uncontended(workers, wire)), workers, {}, [&](comm::Worker& worker) {
       auto data = comm::testing::contribution(worker.rank(), 3000);
       if (blocking)
         (*allreduce)(worker.comm(), data);
@@ -82,7 +73,7 @@ TEST_CASE("every allreduce has a non-blocking form, with its bits, beside the wo
 }
 
 TEST_CASE("the additions of a task pass beside the worker's computing", "[sim]") {
-  const double time = ended_us(timed(2), [&](comm::Worker& worker) {
+  const double time = ended_us(timed(uncontended(2, wire)), [&](comm::Worker& worker) {
     std::vector<float> from(10 * floats_per_us), to(10 * floats_per_us);  // 3 accesses: 30 us
     worker.launch([&](Communicator& comm) { comm.add(from, to); });
     pass_time(worker, 20 * floats_per_us);
@@ -93,7 +84,7 @@ TEST_CASE("the additions of a task pass beside the worker's computing", "[sim]")
 
 TEST_CASE("messages of a task share the links with those of the worker", "[sim]") {
   constexpr std::size_t floats = 25000;  // 100 us each
-  const double time = ended_us(timed(2), [&](comm::Worker& worker) {
+  const double time = ended_us(timed(uncontended(2, wire)), [&](comm::Worker& worker) {
     std::vector<float> out(floats), in(floats), task_in(floats);
     worker.launch([&](Communicator& comm) { exchange(comm, out, task_in); });
     exchange(worker.comm(), out, in);
@@ -168,7 +159,7 @@ TEST_CASE("join tells the first error of a task, drops those behind it, and late
 
 TEST_CASE("a task that fails while it is ahead of the common clock is joined at its own time", "[sim]") {
   double joined_s = 0;
-  run(timed(1), 1, {}, [&](comm::Worker& worker) {
+  run(timed(uncontended(1, wire)), 1, {}, [&](comm::Worker& worker) {
     std::vector<float> from(250), to(250);  // 3 accesses: 3 us
     worker.launch([&](Communicator& comm) {
       comm.add(from, to);
@@ -189,7 +180,7 @@ TEST_CASE("an error of a task that nobody joined ends the simulation", "[sim]") 
 // AddressSanitizer sees it if a task touches memory of a worker that has been unwound.
 TEST_CASE("a worker that fails beside its tasks ends the simulation with its error", "[sim]") {
   const int pieces = GENERATE(0, 10, 100);  // of work, ahead of the common clock: none, as long as half a task, after both
-  REQUIRE_THROWS_WITH(run(timed(3), 3, {},
+  REQUIRE_THROWS_WITH(run(timed(uncontended(3, wire)), 3, {},
                           [&](comm::Worker& worker) {
                             std::vector<float> mine(100'000);
                             const comm::TaskGuard guard(worker);
@@ -233,7 +224,7 @@ TEST_CASE("results and times with tasks repeat and do not depend on host threads
     times.resize(workers);
     Options options;
     options.host_threads = host_threads;
-    run(timed(workers), workers, options, [&](comm::Worker& worker) {
+    run(timed(uncontended(workers, wire)), workers, options, [&](comm::Worker& worker) {
       const auto rank = static_cast<std::size_t>(worker.rank());
       const auto ring = comm::make_allreduce("ring"), tree = comm::make_allreduce("tree");
       for (int step = 0; step < 3; ++step) {

@@ -19,9 +19,8 @@ constexpr double bytes_per_s = 1e9;
 constexpr double send_s = 1e-6;     // o_s
 constexpr double receive_s = 2e-6;  // o_r
 
-Platform timed(int workers) {
-  Platform platform = uncontended(workers, {latency_s, bytes_per_s});
-  platform.device = {1e12, 1e9, 1, 1, 0};  // pass_time: 4 ns per float; a sum: 12 ns
+Platform with_overheads(int workers) {
+  Platform platform = timed(uncontended(workers, {latency_s, bytes_per_s}));
   platform.message.send_overhead_s = send_s;
   platform.message.receive_overhead_s = receive_s;
   return platform;
@@ -30,7 +29,7 @@ Platform timed(int workers) {
 /// Seconds that `action` takes worker 1 of two, with a window of 10,000 floats open.
 double duration_s(const std::function<void(Window&)>& action) {
   double taken_s = 0;
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(with_overheads(2), 2, {}, [&](comm::Worker& worker) {
     const auto window = worker.comm().open_window(10000, 1);
     if (worker.rank() == 0) return;
     const double begin_s = worker.comm().now_s();
@@ -51,7 +50,7 @@ TEST_CASE("window programs hold among emulated workers, over comm() and over the
   const bool as_task = GENERATE(false, true);
   CAPTURE(program.claim, workers, as_task);
   REQUIRE(programs.size() == 10);
-  run(timed(workers), workers, {}, [&](comm::Worker& worker) {
+  run(with_overheads(workers), workers, {}, [&](comm::Worker& worker) {
     if (!as_task) return program.run(worker.comm());
     worker.launch([&](Communicator& comm) { program.run(comm); });
     worker.join();
@@ -82,7 +81,7 @@ TEST_CASE("the additions of several workers at one target follow each other, the
   constexpr int workers = 4;
   constexpr std::size_t floats = 5000;  // 20 us on the wire, 60 us to add
   double ended_s = 0;
-  run(timed(workers), workers, {}, [&](comm::Worker& worker) {
+  run(with_overheads(workers), workers, {}, [&](comm::Worker& worker) {
     const auto window = worker.comm().open_window(floats, 0);
     if (worker.rank() == 0) return;
     const std::vector<float> mine(floats, 1);
@@ -99,7 +98,7 @@ TEST_CASE("exclusive locks are held one after the other, in the order of asking,
   constexpr double held_s = 40e-6;
   std::vector<int> order;
   std::vector<double> granted_s;
-  run(timed(workers), workers, {}, [&](comm::Worker& worker) {
+  run(with_overheads(workers), workers, {}, [&](comm::Worker& worker) {
     const auto window = worker.comm().open_window(1, 0);
     double begin_s = 10e-3;
     if (worker.rank() == 4) begin_s -= 1e-6;  // asks first
@@ -119,7 +118,7 @@ TEST_CASE("exclusive locks are held one after the other, in the order of asking,
 
 TEST_CASE("shared locks are held at once, and none overtakes an exclusive one that was asked for before", "[sim]") {
   std::vector<std::pair<int, double>> granted;
-  run(timed(4), 4, {}, [&](comm::Worker& worker) {
+  run(with_overheads(4), 4, {}, [&](comm::Worker& worker) {
     const auto window = worker.comm().open_window(1, 0);
     pass_time(worker, static_cast<std::size_t>((1e-3 - worker.comm().now_s()) / 4e-9) +
                           1000 * static_cast<std::size_t>(worker.rank()));
@@ -141,7 +140,7 @@ TEST_CASE("shared locks are held at once, and none overtakes an exclusive one th
 
 TEST_CASE("a worker goes on the moment that its counter is high enough, or its limit is over", "[sim]") {
   double woken_s = 0, raised_s = 0, given_up_s = 0, begin_s = 0;
-  run(timed(2), 2, {}, [&](comm::Worker& worker) {
+  run(with_overheads(2), 2, {}, [&](comm::Worker& worker) {
     const auto window = worker.comm().open_window(0, 1);
     if (worker.rank() == 1) {
       pass_time(worker, 25000);
@@ -168,7 +167,7 @@ TEST_CASE("results and times with windows repeat and do not depend on host threa
     Options options;
     options.host_threads = host_threads;
     options.device = device;
-    run(timed(workers), workers, options, [&](comm::Worker& worker) {
+    run(with_overheads(workers), workers, options, [&](comm::Worker& worker) {
       auto gradient = worker.device().allocate(length), parameters = worker.device().allocate(length);
       const auto window = worker.comm().open_window(worker.rank() == 0 ? length : 0, 1);
       const core::RandomStream random(3, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
@@ -218,7 +217,7 @@ TEST_CASE("a lock that is never given back, and a target that has died, are told
                             window->lock(0, Window::Lock::exclusive);
                           }),
                       contains_text("waits for a lock on the window of worker 0"));
-  Platform platform = timed(2);
+  Platform platform = with_overheads(2);
   platform.faults.push_back({.at_s = 1e-3, .kind = Platform::Fault::Kind::worker, .id = 0});
   REQUIRE_THROWS_WITH(run(platform, 2, {},
                           [](comm::Worker& worker) {

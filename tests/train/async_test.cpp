@@ -21,9 +21,7 @@ struct AsyncTask : test::SmallTask {
 
   /// Nodes where computing and talking take time.
   static sim::Platform cluster(int nodes) {
-    sim::Platform platform = sim::free_platform(nodes);
-    platform.device = {1e9, 1e9, 1, 1, 1e-6};
-    platform.leaf = {{2e-6, 1e9}, 1};
+    sim::Platform platform = test::slow_cluster(nodes);
     platform.noise.rank_sigma = 0.1;
     platform.noise.step_sigma = 0.3;
     return platform;

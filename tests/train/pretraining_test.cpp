@@ -16,13 +16,6 @@ using namespace paragrad;
 namespace {
 
 /// Nodes on which computing and talking take time.
-sim::Platform cluster(int nodes) {
-  sim::Platform platform = sim::free_platform(nodes);
-  platform.device = {1e9, 1e9, 1, 1, 1e-6};
-  platform.leaf = {{2e-6, 1e9}, 1};
-  return platform;
-}
-
 /// Two machines, of real-valued features.
 struct PretrainedTask : test::SmallTask {
   PretrainedTask() {
@@ -57,13 +50,6 @@ struct PretrainedTask : test::SmallTask {
     return train::read_checkpoint(folder.file("checkpoint.h5")).parameters;
   }
 };
-
-std::vector<core::Json> records_of(const metrics::RunFolder& folder) {
-  std::ifstream lines(folder.file("metrics.jsonl"));
-  std::vector<core::Json> records;
-  for (std::string line; std::getline(lines, line);) records.push_back(core::Json::parse(line));
-  return records;
-}
 
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   REQUIRE(a.size() == b.size());
@@ -113,8 +99,8 @@ TEST_CASE("every layer's sweeps are on record, and machines learn", "[train]") {
   task.options.pretraining.sweeps = 5;
   task.options.pretraining.machine.persistent = GENERATE(false, true);
   metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
-  const train::Result result = task.simulate(2, cluster(2), {}, {.folder = &folder});
-  const auto records = records_of(folder);
+  const train::Result result = task.simulate(2, test::slow_cluster(2), {}, {.folder = &folder});
+  const auto records = test::records_of(folder);
   REQUIRE(records.size() == 11);
   for (std::size_t i = 0; i < 10; ++i) {
     CHECK(records[i]["phase"] == "pretrain");
@@ -137,13 +123,13 @@ TEST_CASE("a run that dies while its layers are trained is taken up again to the
   PretrainedTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   task.options.pretraining.machine.persistent = GENERATE(false, true);
-  const train::Result whole = task.simulate(3, cluster(3));
+  const train::Result whole = task.simulate(3, test::slow_cluster(3));
   metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
   const train::Output output{
       .folder = &folder, .state_folder = task.file("run/state"), .state_every_blocks = 1, .resume = true};
   int deaths = 0, phase = 0;
   for (const double share : {0.35, 0.3, 0.2}) {
-    sim::Platform platform = cluster(3);
+    sim::Platform platform = test::slow_cluster(3);
     const double at_s = share * (whole.pretraining_s + whole.training_s);
     platform.faults.push_back({.at_s = at_s, .kind = sim::Platform::Fault::Kind::worker, .id = 1});
     try {
@@ -156,7 +142,7 @@ TEST_CASE("a run that dies while its layers are trained is taken up again to the
   }
   CHECK(deaths == 3);
   CHECK(phase > 0);
-  const train::Result resumed = task.simulate(3, cluster(3), {}, output);
+  const train::Result resumed = task.simulate(3, test::slow_cluster(3), {}, output);
   CHECK(resumed.parameters_sha256 == whole.parameters_sha256);
   CHECK(folder.records() == 5);
   CHECK_FALSE(std::filesystem::exists(output.state_folder));
@@ -170,8 +156,8 @@ TEST_CASE("a timing run takes the time of pretraining that computes", "[train]")
   task.options.strategy = strategy;
   task.options.strategy_options.server.servers = servers;
   task.options.pretraining.machine.persistent = GENERATE(false, true);
-  const train::Result computed = task.run(3, cluster(3 + servers));
-  const train::Result timed = task.run(3, cluster(3 + servers), {.device = "meta"});
+  const train::Result computed = task.run(3, test::slow_cluster(3 + servers));
+  const train::Result timed = task.run(3, test::slow_cluster(3 + servers), {.device = "meta"});
   CHECK(timed.pretraining_s == computed.pretraining_s);
   CHECK(timed.training_s == computed.training_s);
   CHECK(timed.pretraining_samples == computed.pretraining_samples);
@@ -181,11 +167,11 @@ TEST_CASE("one asynchronous worker's machines are those of sgd, bit for bit", "[
   PretrainedTask task;
   task.options.optimiser.name = "nesterov";  // the only arithmetic that is not done in another order
   task.options.strategy = "sgd";
-  const train::Result alone = task.run(1, cluster(1));
+  const train::Result alone = task.run(1, test::slow_cluster(1));
   task.options.strategy = "async_sgd";
   const int servers = GENERATE(0, 1, 2);
   task.options.strategy_options.server.servers = servers;
-  CHECK(task.run(1, cluster(1 + servers)).parameters_sha256 == alone.parameters_sha256);
+  CHECK(task.run(1, test::slow_cluster(1 + servers)).parameters_sha256 == alone.parameters_sha256);
 }
 
 TEST_CASE("pretraining that makes no sense is refused", "[train]") {

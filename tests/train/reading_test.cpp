@@ -12,7 +12,7 @@ constexpr std::size_t blocks = 4, minibatch = 100, minibatches = 10, sample_byte
 constexpr double split_bytes = 1.0 * minibatch * minibatches * sample_bytes;  // 0.4 GB
 
 /// Devices of 1e12 flop/s with nothing else to wait for; one worker per node.
-sim::Platform cluster(int workers) {
+sim::Platform storage_cluster(int workers) {
   sim::Platform platform = sim::free_platform(workers);
   platform.device = {1e12, 1e15, 1, 1, 0};
   platform.storage = sim::Platform::Storage{client, aggregate, aggregate, 0, 16};
@@ -31,7 +31,7 @@ train::Result run(int workers, const std::string& io, const std::string& model, 
   task.options.sweeps = 1;
   task.options.io = io;
   task.options.sample_bytes = sample_bytes;
-  return task.simulate(workers, cluster(workers), {.device = "meta"});
+  return task.simulate(workers, storage_cluster(workers), {.device = "meta"});
 }
 
 const std::string light = "100-1000-10", heavy = "1000-300000-10";  // a split is read for longer, or computed for longer
@@ -69,13 +69,13 @@ TEST_CASE("reading takes the same virtual time whether anything is computed or n
   const std::string io = GENERATE("blocking", "prefetch");
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
-  const train::Result plain = task.simulate(3, cluster(3));
+  const train::Result plain = task.simulate(3, storage_cluster(3));
   task.options.io = io;
   task.options.sample_bytes = 1'000'000;
-  const train::Result computed = task.simulate(3, cluster(3));
+  const train::Result computed = task.simulate(3, storage_cluster(3));
   CHECK(computed.parameters_sha256 == plain.parameters_sha256);
   CHECK(computed.training_s > plain.training_s);
-  CHECK(task.simulate(3, cluster(3), {.device = "meta"}).training_s == computed.training_s);
+  CHECK(task.simulate(3, storage_cluster(3), {.device = "meta"}).training_s == computed.training_s);
 }
 
 TEST_CASE("an unknown way of reading is refused", "[train]") {

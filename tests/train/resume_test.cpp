@@ -10,12 +10,6 @@ using namespace paragrad;
 namespace {
 
 /// Nodes on which computing and talking take time, so that one can die on the way.
-sim::Platform cluster(int nodes) {
-  sim::Platform platform = sim::free_platform(nodes);
-  platform.device = {1e9, 1e9, 1, 1, 1e-6};
-  return platform;
-}
-
 struct Case {
   std::string strategy;
   std::string compression = "none";
@@ -42,7 +36,7 @@ void configure(train::Options& options, const Case& c) {
 
 /// Worker 1 dies at this time; says whether the training ended because of it.
 bool dies(const test::SmallTask& task, double at_s, const train::Output& output) {
-  sim::Platform platform = cluster(3);
+  sim::Platform platform = test::slow_cluster(3);
   platform.faults.push_back({.at_s = at_s, .kind = sim::Platform::Fault::Kind::worker, .id = 1});
   try {
     task.simulate(3, platform, {}, output);
@@ -67,7 +61,7 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   configure(task.options, c);
   task.options.validations = GENERATE(1, 2);
   task.options.keep_best = task.options.validations > 1;
-  const train::Result whole = task.simulate(3, cluster(3));
+  const train::Result whole = task.simulate(3, test::slow_cluster(3));
   const std::size_t every = GENERATE(1u, 3u);
   const std::string state = task.file("run/state");
   const auto open_folder = [&] {
@@ -83,7 +77,7 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   }
   if (every == 1) CHECK(train::can_resume(state));
   auto folder = open_folder();
-  const train::Result resumed = task.simulate(3, cluster(3), {}, output(folder));
+  const train::Result resumed = task.simulate(3, test::slow_cluster(3), {}, output(folder));
   CHECK(resumed.parameters_sha256 == whole.parameters_sha256);
   CHECK(resumed.samples == whole.samples);
   CHECK(resumed.valid.loss == whole.valid.loss);

@@ -11,7 +11,7 @@ using namespace paragrad;
 
 namespace {
 
-constexpr std::size_t blocks = 5;
+constexpr std::size_t split_count = 5;
 
 train::Source open(const test::TemporaryFolder& folder, const std::string& context, const std::string& chunks) {
   data::GenerateOptions task;
@@ -27,7 +27,7 @@ train::Source open(const test::TemporaryFolder& folder, const std::string& conte
   options.context = context;
   if (!chunks.empty()) options.chunks = chunks;
   options.model = chunks.empty() ? (context == "2+1" ? "16-3" : "4-3") : "4-lstm2-3";
-  options.blocks = blocks;
+  options.blocks = split_count;
   options.strategy = "bmuf";
   return train::open_source(options, 1);
 }
@@ -44,9 +44,9 @@ std::vector<float> seen(const train::Source& source, const std::string& name, st
       return std::vector<std::uint32_t>(rows.begin(), rows.end());
     };
     samples.prefetch(split(0));
-    for (std::size_t block = 0; block < blocks; ++block) {
+    for (std::size_t block = 0; block < split_count; ++block) {
       samples.advance();
-      if (block + 1 < blocks) samples.prefetch(split(block + 1));
+      if (block + 1 < split_count) samples.prefetch(split(block + 1));
       for (auto batch = samples.next(minibatch); batch.size() > 0; batch = samples.next(minibatch)) {
         copies.push_back(device->allocate(batch.features.size()));
         device->copy(batch.features, copies.back().span());

@@ -1,13 +1,33 @@
 #pragma once
 
+#include <fstream>
 #include <string>
+#include <vector>
 
+#include "core/json.hpp"
 #include "data/generate.hpp"
+#include "metrics/run_folder.hpp"
 #include "sim/simulation.hpp"
 #include "temporary_folder.hpp"
 #include "train/train.hpp"
 
 namespace paragrad::test {
+
+/// What a run wrote down of each sweep.
+inline std::vector<core::Json> records_of(const metrics::RunFolder& folder) {
+  std::ifstream lines(folder.file("metrics.jsonl"));
+  std::vector<core::Json> records;
+  for (std::string line; std::getline(lines, line);) records.push_back(core::Json::parse(line));
+  return records;
+}
+
+/// Nodes so slow, at 1 flop/ns, that a small task's arithmetic takes longer than its messages.
+inline sim::Platform slow_cluster(int nodes) {
+  sim::Platform platform = sim::free_platform(nodes);
+  platform.device = {1e9, 1e9, 1, 1, 1e-6};
+  platform.leaf = {{2e-6, 1e9}, 1};
+  return platform;
+}
 
 /// A temporary folder with a small generated data set of 8 features and 6 classes; gone afterwards.
 class SmallTask {

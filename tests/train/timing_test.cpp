@@ -10,7 +10,7 @@ using namespace paragrad;
 namespace {
 
 /// Every part of a step takes a time of its own.
-sim::Platform cluster(int workers) {
+sim::Platform cluster_of_pairs(int workers) {
   sim::Platform platform = sim::free_platform(workers);
   platform.nodes = (workers + 1) / 2;
   platform.devices_per_node = 2;
@@ -30,12 +30,12 @@ TEST_CASE("a timing run takes exactly the virtual time of the run that computes"
   test::SmallTask task;
   task.options.strategy = strategy;
   task.options.strategy_options.collective = GENERATE("ring", "tree");
-  const train::Result computed = task.simulate(workers, cluster(workers));
+  const train::Result computed = task.simulate(workers, cluster_of_pairs(workers));
   if (imaginary) {
     task.options.data.clear();
     task.options.imaginary_samples = {613, 101, 103};
   }
-  const train::Result timed = task.simulate(workers, cluster(workers), {.device = "meta"});
+  const train::Result timed = task.simulate(workers, cluster_of_pairs(workers), {.device = "meta"});
   INFO(strategy << " " << workers << (imaginary ? " imaginary" : ""));
   CHECK(timed.training_s == computed.training_s);
   CHECK(timed.times.optimise_s == computed.times.optimise_s);
@@ -52,8 +52,8 @@ TEST_CASE("a timing run with a warm start, another minibatch or optimiser takes 
   task.options.parallel_start_sweep = GENERATE(1, 2);
   task.options.minibatch = GENERATE(0u, 7u);
   task.options.l2 = 1e-4;
-  const train::Result computed = task.simulate(3, cluster(3));
-  const train::Result timed = task.simulate(3, cluster(3), {.device = "meta"});
+  const train::Result computed = task.simulate(3, cluster_of_pairs(3));
+  const train::Result timed = task.simulate(3, cluster_of_pairs(3), {.device = "meta"});
   CHECK(timed.training_s == computed.training_s);
   CHECK(timed.times.aggregate_s == computed.times.aggregate_s);
 }
@@ -62,7 +62,7 @@ TEST_CASE("a timing run has no scores, no weights and no checkpoint", "[train]")
   test::SmallTask task;
   task.options.strategy = "data_parallel";
   metrics::RunFolder folder(task.file("timed"), metrics::RunFolder::Existing::refuse);
-  const train::Result result = task.simulate(2, cluster(2), {.device = "meta"}, {&folder, nullptr});
+  const train::Result result = task.simulate(2, cluster_of_pairs(2), {.device = "meta"}, {&folder, nullptr});
   CHECK(result.timing_only);
   CHECK(result.parameters_sha256.empty());
   for (const train::Score& score : {result.train, result.valid, result.test}) {
@@ -82,7 +82,7 @@ TEST_CASE("a part of a sweep takes its part of the time", "[train]") {
   const auto optimised_s = [&](std::size_t blocks, std::size_t steps) {
     task.options.max_blocks = blocks;
     task.options.max_steps = steps;
-    const train::Result result = task.simulate(2, cluster(2), {.device = "meta"});
+    const train::Result result = task.simulate(2, cluster_of_pairs(2), {.device = "meta"});
     const std::size_t minibatches = 64 * 40 / 8 / 4 / (task.options.strategy == "data_parallel" ? 1 : 2);  // of a block
     const auto part = [](std::size_t most, std::size_t all) { return most == 0 ? all : std::min(most, all); };
     const std::size_t timed = part(blocks, 4) * part(steps, minibatches);
@@ -105,7 +105,7 @@ TEST_CASE("a data set of a billion samples costs nothing to imagine", "[train]")
   task.options.sweeps = 1;
   task.options.strategy = "bmuf";
   task.options.minibatch = 4096;
-  const train::Result result = task.simulate(8, cluster(8), {.device = "meta"});
+  const train::Result result = task.simulate(8, cluster_of_pairs(8), {.device = "meta"});
   CHECK(result.samples == 8 * 2 * 4096);
   CHECK(result.times.validate_s > result.times.optimise_s);
 }
@@ -113,9 +113,10 @@ TEST_CASE("a data set of a billion samples costs nothing to imagine", "[train]")
 TEST_CASE("a timing run needs sizes from somewhere, and a model that fits them", "[train]") {
   test::SmallTask task;
   task.options.model = "9-12-6";
-  CHECK_THROWS_WITH(task.simulate(1, cluster(1), {.device = "meta"}), contains_text("has 9 inputs and 6 outputs"));
+  CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}), contains_text("has 9 inputs and 6 outputs"));
   task.options.data.clear();
-  CHECK_THROWS_WITH(task.simulate(1, cluster(1), {.device = "meta"}), contains_text("--train-samples"));
+  CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}), contains_text("--train-samples"));
   task.options.imaginary_samples = {3, 0, 0};
-  CHECK_THROWS_WITH(task.simulate(1, cluster(1), {.device = "meta"}), contains_text("more splits than the 3 samples"));
+  CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}),
+                    contains_text("more splits than the 3 samples"));
 }

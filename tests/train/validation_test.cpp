@@ -14,13 +14,6 @@ using namespace paragrad;
 
 namespace {
 
-std::vector<core::Json> records_of(const metrics::RunFolder& folder) {
-  std::ifstream in(folder.file("metrics.jsonl"));
-  std::vector<core::Json> records;
-  for (std::string line; std::getline(in, line);) records.push_back(core::Json::parse(line));
-  return records;
-}
-
 struct WatchedTask : test::SmallTask {
   WatchedTask() { options.blocks = 5; }
 
@@ -44,7 +37,7 @@ TEST_CASE("validations within a sweep change nothing of the training", "[train]"
   const auto often = task.watch(3);
   CHECK(often.parameters_sha256 == once.parameters_sha256);
   CHECK(often.samples == once.samples);
-  const auto records = records_of(task.folder);
+  const auto records = test::records_of(task.folder);
   REQUIRE(records.size() == 6);  // after 2, 4 and all of 5 blocks, twice
   for (std::size_t i = 0; i < records.size(); ++i) {
     CHECK(records[i]["sweep"] == 1 + i / 3);
@@ -62,7 +55,7 @@ TEST_CASE("what a validation within a sweep sees is what a training that ends th
   task.options.sweeps = 1;
   task.options.validations = 5;
   task.watch(3);
-  const auto records = records_of(task.folder);
+  const auto records = test::records_of(task.folder);
   task.options.validations = 1;
   for (std::size_t blocks = 1; blocks < 5; ++blocks) {
     task.options.max_blocks = blocks;
@@ -85,7 +78,7 @@ TEST_CASE("a training may end with the model that was best on the validation set
   task.options.keep_best = true;
   const auto best = task.watch(3);
   double least = 1;
-  for (const auto& record : records_of(task.folder)) least = std::min<double>(least, record["valid_error"]);
+  for (const auto& record : test::records_of(task.folder)) least = std::min<double>(least, record["valid_error"]);
   CHECK(best.valid.error == least);
   CHECK(best.valid.error < last.valid.error);
   CHECK(best.parameters_sha256 != last.parameters_sha256);

@@ -59,7 +59,7 @@ std::string better_core(std::string_view chosen) {
   return {};
 }
 
-Blas load() {
+Blas load_blas() {
   setenv("OPENBLAS_NUM_THREADS", "1", 0);  // else it starts a thread per core that nobody uses
   void* library = open_library();
   const bool user_chose = getenv("OPENBLAS_CORETYPE") != nullptr;
@@ -75,7 +75,7 @@ Blas load() {
 }
 
 const Blas& blas() {
-  static const Blas loaded = load();
+  static const Blas loaded = load_blas();
   return loaded;
 }
 

@@ -18,18 +18,18 @@ namespace paragrad::backend::cpu {
 
 // 32 rows at a time: as many words as an element has bits, and sums whose order does not depend on the registers' width.
 inline constexpr std::size_t group_rows = 32;
-inline constexpr std::size_t parts = group_rows / lanes;
-inline constexpr std::size_t cache_line = 64;
+inline constexpr std::size_t group_vectors = group_rows / lanes;
+inline constexpr std::size_t cache_line_bytes = 64;
 inline constexpr std::size_t rows_per_sum = 4096;  // what float32 adds up well; further in double
 
 struct Group {
-  Vector part[parts] = {};
+  Vector part[group_vectors] = {};
 };
 
 /// `count` rows and zeros, written out for a whole group: the last one of a column may be shorter.
 inline Group load_group(const float* from, std::size_t count) {
   Group group;
-  for (std::size_t p = 0; p < parts; ++p) {
+  for (std::size_t p = 0; p < group_vectors; ++p) {
     const std::size_t begin = p * lanes;
     if (begin + lanes <= count)
       group.part[p] = load(from + begin);
@@ -40,7 +40,7 @@ inline Group load_group(const float* from, std::size_t count) {
 }
 
 inline void store_group(const Group& group, float* to, std::size_t count) {
-  for (std::size_t p = 0; p < parts; ++p) {
+  for (std::size_t p = 0; p < group_vectors; ++p) {
     const std::size_t begin = p * lanes;
     if (begin + lanes <= count)
       store(group.part[p], to + begin);
@@ -51,7 +51,7 @@ inline void store_group(const Group& group, float* to, std::size_t count) {
 
 /// The upper half is added to the lower one, again and again.
 inline float sum_of(Group group) {
-  for (std::size_t half = parts / 2; half > 0; half /= 2)
+  for (std::size_t half = group_vectors / 2; half > 0; half /= 2)
     for (std::size_t p = 0; p < half; ++p) group.part[p] += group.part[p + half];
   Integers lane;
   for (std::size_t l = 0; l < lanes; ++l) lane[l] = static_cast<std::int32_t>(l);
@@ -86,14 +86,14 @@ struct Column {
     Group u = load_group(x + r, count);
     if constexpr (remembers) {
       const Group before = load_group(residual + r, count);
-      for (std::size_t p = 0; p < parts; ++p) u.part[p] += before.part[p];
+      for (std::size_t p = 0; p < group_vectors; ++p) u.part[p] += before.part[p];
     }
     return u;
   }
 
   /// Of a group that will be asked for, in this column or beyond; an address without memory does no harm.
   void prefetch(std::size_t r) const {
-    for (std::size_t line = 0; line < group_rows; line += cache_line / sizeof(float)) {
+    for (std::size_t line = 0; line < group_rows; line += cache_line_bytes / sizeof(float)) {
       __builtin_prefetch(x + r + line);
       if constexpr (remembers) __builtin_prefetch(residual + r + line);
     }
@@ -121,7 +121,7 @@ class TwoLevels {
       over_groups(begin, end, [&](std::size_t r, std::size_t count) {
         const Group u = column.at(r, count);
         ones += static_cast<std::size_t>(std::popcount(bits_at_least(u) & used(count)));
-        for (std::size_t p = 0; p < parts; ++p) {
+        for (std::size_t p = 0; p < group_vectors; ++p) {
           below.part[p] += u.part[p] >= threshold_ ? Vector{} : u.part[p];
           above.part[p] += u.part[p] >= threshold_ ? u.part[p] : Vector{};
         }
@@ -146,7 +146,7 @@ class TwoLevels {
     std::uint32_t word;
     std::memcpy(&word, words, sizeof word);
     Group group;
-    for (std::size_t p = 0; p < parts; ++p) group.part[p] = choose(word >> p * lanes, level_[0], level_[1]);
+    for (std::size_t p = 0; p < group_vectors; ++p) group.part[p] = choose(word >> p * lanes, level_[0], level_[1]);
     return group;
   }
 
@@ -160,7 +160,7 @@ class TwoLevels {
       Group sums;
       over_groups(begin, end, [&](std::size_t r, std::size_t count) {
         const Group u = column.at(r, count);
-        for (std::size_t p = 0; p < parts; ++p) sums.part[p] += u.part[p];
+        for (std::size_t p = 0; p < group_vectors; ++p) sums.part[p] += u.part[p];
       });
       sum += static_cast<double>(sum_of(sums));
     });
@@ -171,7 +171,7 @@ class TwoLevels {
 
   std::uint32_t bits_at_least(const Group& u) const {
     std::uint32_t word = 0;
-    for (std::size_t p = 0; p < parts; ++p) word |= cpu::bits_at_least(u.part[p], threshold_) << p * lanes;
+    for (std::size_t p = 0; p < group_vectors; ++p) word |= cpu::bits_at_least(u.part[p], threshold_) << p * lanes;
     return word;
   }
 
@@ -233,7 +233,7 @@ class Multiples {
   void encode(Group& u, std::size_t, std::byte* words) const {
     constexpr float limit = largest_multiple(bits);
     const Vector shift = broadcast(12582912.f);  // 1.5 · 2^23: adding it rounds to a whole number, in the low bits
-    for (std::size_t p = 0; p < parts; ++p) {
+    for (std::size_t p = 0; p < group_vectors; ++p) {
       Vector q = u.part[p] * inverse_;
       q = q < limit ? q : broadcast(limit);  // also where it is NaN, whose code is any
       q = q > -limit ? q : broadcast(-limit);
@@ -245,7 +245,7 @@ class Multiples {
 
   Group decode(const std::byte* words) const {
     Group group;
-    for (std::size_t p = 0; p < parts; ++p)
+    for (std::size_t p = 0; p < group_vectors; ++p)
       group.part[p] = __builtin_convertvector(get(words + p * part_bytes), Vector) * step_;
     return group;
   }
@@ -284,7 +284,7 @@ class Multiples {
       Group sums;
       over_groups(begin, end, [&](std::size_t r, std::size_t count) {
         const Group u = column.at(r, count);
-        for (std::size_t p = 0; p < parts; ++p) sums.part[p] = multiply_add(u.part[p], u.part[p], sums.part[p]);
+        for (std::size_t p = 0; p < group_vectors; ++p) sums.part[p] = multiply_add(u.part[p], u.part[p], sums.part[p]);
       });
       squares += static_cast<double>(sum_of(sums));
     });
@@ -321,7 +321,7 @@ class ShortFloat {
   ShortFloat(const Column<remembers>&, bool, std::byte*) {}
 
   void encode(Group& u, std::size_t, std::byte* words) const {
-    for (std::size_t p = 0; p < parts; ++p) {
+    for (std::size_t p = 0; p < group_vectors; ++p) {
       const Shorts codes = shortened(u.part[p]);
       std::memcpy(words + p * sizeof codes, &codes, sizeof codes);
       u.part[p] -= widened(codes);
@@ -330,7 +330,7 @@ class ShortFloat {
 
   Group decode(const std::byte* words) const {
     Group group;
-    for (std::size_t p = 0; p < parts; ++p) {
+    for (std::size_t p = 0; p < group_vectors; ++p) {
       Shorts codes;
       std::memcpy(&codes, words + p * sizeof codes, sizeof codes);
       group.part[p] = widened(codes);

@@ -140,8 +140,8 @@ Walk next_panel(const Product& p, std::size_t part, std::size_t column, Walk not
 /// Few rows do not repay packing B. It can be read where it lies if no load crosses cache lines.
 bool can_multiply_in_place(const Product& p) {
   const auto address = reinterpret_cast<std::uintptr_t>(p.b.data);
-  return p.m <= few_rows && p.b.transpose == Transpose::no && p.b.stride % cache_line == 0 &&
-         address % (cache_line * sizeof(float)) == 0;
+  return p.m <= few_rows && p.b.transpose == Transpose::no && p.b.stride % cache_line_floats == 0 &&
+         address % (cache_line_floats * sizeof(float)) == 0;
 }
 
 /// All rows use one panel of B, from memory, before the next; meanwhile their first tiles fetch that one.
@@ -153,8 +153,8 @@ void multiply_in_place(const Product& p, float* left) {
       const std::size_t columns = std::min(tile_columns, p.n - j);
       const Walk panel = panel_of(p, part, j), next = next_panel(p, part, j, nothing);
       for (std::size_t i = 0; i < p.row_parts; ++i) {
-        const bool fetches = i * cache_line < tile_columns && next.stride != 0;
-        const Walk ahead = fetches ? Walk{next.first + i * cache_line, next.stride} : nothing;
+        const bool fetches = i * cache_line_floats < tile_columns && next.stride != 0;
+        const Walk ahead = fetches ? Walk{next.first + i * cache_line_floats, next.stride} : nothing;
         p.add_tile(part, p.rows(i), j, columns, left + i * left_tile, panel, ahead);
         if (p.finishes(part)) (*p.finish)(p.rows(i).begin, p.rows(i).size(), j, columns);
       }
@@ -167,7 +167,7 @@ void multiply_in_place(const Product& p, float* left) {
 Walk share_of_reads(const Product& p, core::Range rows, std::size_t depth, std::size_t column, Walk nothing) {
   if (p.finish->reads() == nullptr || p.c_stride != p.n || p.n > column_block || depth == 0) return nothing;
   const float* first = p.finish->reads() + rows.begin * p.n + column * rows.size();
-  return {first, std::min(parts(rows.size() * tile_columns, depth), cache_line)};
+  return {first, std::min(parts(rows.size() * tile_columns, depth), cache_line_floats)};
 }
 
 void multiply_packed(const Product& p, float* left, float* right) {

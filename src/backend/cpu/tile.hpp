@@ -21,7 +21,7 @@ inline constexpr std::size_t depth_block = 128;              ///< a packed panel
 inline constexpr std::size_t packed_row = depth_block + 16;  ///< stride of a packed row of A: no power of two
 inline constexpr std::size_t packed_column = 16;             ///< stride of a packed column of A: a cache line
 
-inline constexpr std::size_t cache_line = 16;  ///< floats
+inline constexpr std::size_t cache_line_floats = 16;
 
 /// One address per step of depth, `stride` floats apart.
 struct Walk {

@@ -32,7 +32,7 @@ std::array<Registered, 3> voices() {
   return {{{"slt", register_cmu_us_slt}, {"rms", register_cmu_us_rms}, {"awb", register_cmu_us_awb}}};
 }
 
-using Utterance = std::unique_ptr<cst_utterance, decltype(&delete_utterance)>;
+using OwnedUtterance = std::unique_ptr<cst_utterance, decltype(&delete_utterance)>;
 
 /// Of an item of the relation HMMstate, through the phone that it is a part of.
 std::uint8_t state_of(const cst_item* state) {
@@ -81,7 +81,7 @@ Spoken Voice::say(const std::string& text, const Manner& manner, std::uint32_t i
   flite_feat_set_float(voice->features, "f0_shift", static_cast<float>(manner.pitch));
   flite_feat_set_float(voice->features, "duration_stretch", static_cast<float>(manner.duration));
   std::srand(id);  // the vocoder's noise is of rand(), so what was said before would be heard in what comes after
-  const Utterance utterance(flite_synth_text(text.c_str(), voice), delete_utterance);
+  const OwnedUtterance utterance(flite_synth_text(text.c_str(), voice), delete_utterance);
   const cst_wave* const wave = utterance ? utt_wave(utterance.get()) : nullptr;
   if (wave == nullptr || wave->num_samples <= 0)
     throw core::ConfigError(core::format("the sentence '{}' gives no sound", text));
