@@ -33,7 +33,7 @@ import results  # noqa: E402
 import tables  # noqa: E402
 from config import SIZES, Experiment, UserError, load, names, read_toml  # noqa: E402
 from plan import Plan  # noqa: E402
-from verdicts import judge  # noqa: E402
+from verdicts import Repetition, judge, repetitions  # noqa: E402
 
 Rows = list[dict[str, Any]]
 
@@ -206,6 +206,10 @@ class Study:
             return (Verdict(claim, self.size, data, word, numbers) if source is self.results
                     else Verdict(claim, self.size, data, "not run", numbers, word))
         return Verdict(claim, self.size, data, "not run", "")
+
+    def repetitions(self) -> list[Repetition]:
+        """Recorded values beside those of the runs that are here; none where nothing was run or recorded."""
+        return repetitions(self.experiment, self.results, self.recorded) if self.has_runs and self.recorded else []
 
     def beside(self) -> list[Beside]:
         """Published values and ours, of all [[published]] of this size."""

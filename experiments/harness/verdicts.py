@@ -6,6 +6,7 @@ import json
 import math
 import operator
 import statistics
+from dataclasses import dataclass
 from typing import Any
 
 from config import ROOT, Experiment, UserError, any_of
@@ -68,6 +69,14 @@ def record(experiment: Experiment, results: Results) -> None:
     print(f"wrote {path.relative_to(ROOT)}")
 
 
+@dataclass(frozen=True)
+class Repetition:
+    """A [[repeats]]: the values of this size's runs beside the recorded ones."""
+
+    summary: str
+    wrong: list[str]  # a line for each value that is too far off, or not recorded
+
+
 def check_repeats(experiment: Experiment, results: Results) -> bool:
     expected = recorded(experiment)
     if not expected:
@@ -75,14 +84,21 @@ def check_repeats(experiment: Experiment, results: Results) -> bool:
         return True
     for data in results.keys() - expected.keys():
         print(f"{data}: no recorded values, not compared")
+    found = repetitions(experiment, results, expected)
+    for repetition in found:
+        print(f"{'FAILS' if repetition.wrong else 'holds'}  {repetition.summary}")
+        for line in repetition.wrong:
+            print(f"         {line}")
+    return not any(repetition.wrong for repetition in found)
+
+
+def repetitions(experiment: Experiment, results: Results, expected: Results) -> list[Repetition]:
+    """On the data sets that are in both."""
     compared = {data: runs for data, runs in results.items() if data in expected}
-    good = True
-    for entry in experiment.repeats:
-        good = check_metric(entry, compared, expected) and good
-    return good
+    return [repetition(entry, compared, expected) for entry in experiment.repeats]
 
 
-def check_metric(entry: dict[str, Any], results: Results, expected: Results) -> bool:
+def repetition(entry: dict[str, Any], results: Results, expected: Results) -> Repetition:
     metric = entry["metric"]
     checked, worst, wrong = 0, 0.0, []
     for data, runs in results.items():
@@ -99,8 +115,4 @@ def check_metric(entry: dict[str, Any], results: Results, expected: Results) -> 
                 if not off <= entry.get("absolute", 0) + entry.get("relative", 0) * abs(want):
                     wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.10g}, recorded {want:.10g}")
     tolerance = " + ".join(f"{entry[kind]:g} {kind}" for kind in ("absolute", "relative") if kind in entry)
-    print(f"{'FAILS' if wrong else 'holds'}  {metric} repeats: {checked} values, largest difference {worst:.3g} "
-          f"(tolerance {tolerance})")
-    for line in wrong:
-        print(f"         {line}")
-    return not wrong
+    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {tolerance})", wrong)

@@ -140,13 +140,14 @@ def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str) -> str:
     columns = min(len(panels), 2)
     rows = math.ceil(len(panels) / columns)
     looks = looks_of(lines)
+    values = tuple(zip(*(point for line in lines for point in line.points)))
     figure, grid = plt.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     fit(figure, 2.7 if len(panels) == 1 else 0.25 + 1.55 * rows, legend_below(figure, handles_of(looks, lines, scale)))
     for index, axes in enumerate(grid.flat):
         if index >= len(panels):
             axes.set_visible(False)
             continue
-        draw_panel(axes, [line for line in lines if line.panel in (panels[index], "*")], looks, scale, narrow=columns > 1)
+        draw_panel(axes, [line for line in lines if line.panel in (panels[index], "*")], looks, scale, values, narrow=columns > 1)
         axes.set_title(panels[index], loc="left")
         axes.tick_params(labelbottom=index + columns >= len(panels), length=2.5, width=0.6)
         axes.set_xlabel(scale.x if index // columns == rows - 1 else "")
@@ -154,8 +155,10 @@ def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str) -> str:
     return svg_of(figure, name, alt)
 
 
-def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale: Axes, narrow: bool) -> None:
-    xs, ys = zip(*(point for line in lines for point in line.points))
+def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale: Axes, values: tuple[Sequence[float], Sequence[float]],
+               narrow: bool) -> None:
+    """`values` are those of all panels, which share their axes."""
+    xs, ys = values
     if scale.ideal:
         ends = [min(xs), max(xs)]
         axes.plot(ends, ends, color=MUTED, linewidth=1)

@@ -45,7 +45,7 @@ def section(page: Page) -> str:
                       f'<h2 id="{page.name}-title">{inline(page.readme.title)}</h2>',
                       f'<p class="name"><code>experiments/{page.name}</code> {standing(page)}</p>',
                       f'<p class="question">{inline(page.readme.question)}</p>',
-                      *claims(page), *published(page), *figures(page), *came_out(page), *again(page), "</section>"])
+                      *claims(page), *published(page), *figures(page), *came_out(page), *repetition(page), *again(page), "</section>"])
 
 
 def standing(page: Page) -> str:
@@ -188,6 +188,17 @@ def recorded_lines(study: Study) -> list[list[str]]:
         return f"{value:.5g}" if isinstance(value, float) else str(value)
 
     return [columns] + [[cell(row.get(name, "")) for name in columns] for row in rows]
+
+
+def repetition(page: Page) -> Iterator[str]:
+    found = page.study.repetitions()
+    if not found:
+        return
+    yield "<h3>As recorded?</h3>"
+    for each in found:
+        line = f"{badge('FAILS' if each.wrong else 'holds')} {text(each.summary)}"
+        wrong = "\n".join(map(text, each.wrong))
+        yield folded(line, f"<pre>{wrong}</pre>") if wrong else f"<p>{line}</p>"
 
 
 def again(page: Page) -> Iterator[str]:

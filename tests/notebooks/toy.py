@@ -111,7 +111,8 @@ FILES = {
     "experiments/toy/README.md": "# A toy\n\n**Question.** Are [two workers](x.md) faster than *one*,\nby `speed_up`?\n\n"
                                  "```sh\nmake verify-toy  # seconds\n```\n",
     "experiments/toy/published.csv": "# A publication,\n# of 2016.\nrun,speed_up\nsgd,1\nma-2,1.9\nma-4,3.5\n",
-    "experiments/toy/expected.json": '{"full": {"toy": {"large": {"1": {"test_error": 0.5}}}}}\n',
+    "experiments/toy/expected.json": '{"full": {"toy": {"large": {"1": {"test_error": 0.5}}}},'
+                                       ' "smoke": {"toy": {"sgd": {"1": {"test_error": 0.5}, "2": {"test_error": -1}}}}}\n',
     "experiments/README.md": "| | from | question | came out |\n|---|---|---|---|\n| [toy](toy/README.md) | A publication | are two faster | yes |\n",
     "CMakeLists.txt": "",
 }

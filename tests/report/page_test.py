@@ -79,6 +79,12 @@ class Page(unittest.TestCase):
         self.assertIn("<b>1</b> fail", self.page)
         self.assertIn("<b>2</b> not run here, of which 1 hold", self.page)
 
+    def test_recorded_values_that_do_not_come_out_again_are_named(self):
+        self.assertRegex(self.page, r"FAILS</span> test_error repeats: 2 values, largest difference [\d.]+ \(tolerance 0.1 absolute\)")
+        self.assertRegex(self.page, r"toy sgd seed 2: test_error 0\.\d+, recorded -1\n")
+        self.assertIn("toy ma-2 seed 1: no recorded test_error", self.page)
+        self.assertNotIn("As recorded?", self.without_runs)
+
     def test_what_the_runs_hold_is_drawn_with_the_manifests_behind_it(self):
         figures = re.findall(r"<figure>.*?</figure>", self.page, re.DOTALL)
         titles = [re.search(r"<figcaption><strong>(.*?)</strong>", figure)[1] for figure in figures]
