@@ -108,6 +108,7 @@ report: ## write report/index.html: all experiments, their claims and figures, f
 	@$(PYTHON) matplotlib -- experiments/page
 
 api: ## write build/api/html/index.html: what the headers say, by module (Doxygen)
+	@command -v doxygen > /dev/null || src/setup/packages.sh pages
 	@mkdir -p $(BUILD)
 	@{ cat src/setup/Doxyfile; echo 'OUTPUT_DIRECTORY = $(BUILD)/api'; } | doxygen -
 
