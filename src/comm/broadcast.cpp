@@ -15,7 +15,7 @@ using collectives::Halving;
 
 /// Worker r gets what it is in charge of from r without its highest bit, before it gives any of it away.
 void scatter(Communicator& comm, const Fold& fold, std::span<const Halving> halvings, std::span<float> data) {
-  for (const Halving& h : halvings | std::views::drop(1)) {
+  for (const Halving h : halvings | std::views::drop(1)) {
     const int bit = fold.rank ^ h.peer;
     if (fold.rank < bit)
       exchange_in_place(comm, {.to = h.peer, .outgoing = h.given.of(data), .incoming = {}});
