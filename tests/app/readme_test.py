@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from paragrad_cli import PROGRAM, ROOT
+from paragrad_cli import MPIEXEC, PROGRAM, ROOT
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
@@ -36,7 +36,7 @@ class Documents(unittest.TestCase):
     def test_the_commands_of_the_data_page_print_what_is_pasted(self):
         run_blocks(self, "data/README.md", self.folder)
 
-    @unittest.skipUnless(FASHION_MNIST.exists(), "needs the package dataset-fashion-mnist")
+    @unittest.skipUnless(MPIEXEC and FASHION_MNIST.exists(), "needs MPI and the package dataset-fashion-mnist")
     def test_the_commands_of_the_front_page_run(self):
         (self.folder / "build").mkdir()
         (self.folder / "data").mkdir()

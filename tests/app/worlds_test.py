@@ -43,6 +43,10 @@ def ranks_with(argument: str) -> list[int]:
 
 
 class Worlds(CliTest):
+    def test_ranks_that_another_launcher_started_and_that_are_alone_are_refused(self):
+        for variable in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
+            self.assert_refused(run("train", *self.task, env=os.environ | {variable: "3"}), "3 ranks", "alone", "MPI")
+
     def test_every_strategy_and_collective_ends_in_the_same_weights_in_both_worlds(self):
         for name, more in STRATEGIES.items():
             collectives = COLLECTIVES if name == "bmuf" else COLLECTIVES[:4] if len(name.split()) == 1 else ["ring"]

@@ -65,7 +65,8 @@ class Notebooks(unittest.TestCase):
             shutil.copytree(toy.ROOT / part, copy / part, ignore=shutil.ignore_patterns("runs", "__pycache__"))
         done = self.execute(copy / "notebooks" / NOTEBOOKS[0].name)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("NoRuns: there are no runs of mlp_images here: `make run-mlp_images SIZE=smoke` makes them", done.stderr)
+        self.assertIn("NoRuns: there are no runs of mlp_images here: `make run-mlp_images SIZE=smoke` makes them",
+                      re.sub(r"\x1b\[[\d;]*m", "", done.stderr))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 #include "comm/mpi/mpi_session.hpp"
 
@@ -10,6 +12,16 @@ bool under_mpiexec() {
   // MPICH and Intel MPI (Hydra) and srun's PMI; Open MPI; anything that speaks PMIx.
   constexpr std::array variables{"PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK"};
   return std::any_of(variables.begin(), variables.end(), [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+int announced_ranks() {
+  int ranks = 0;
+  for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"})
+    if (const char* text = std::getenv(name); text != nullptr && ranks == 0) {
+      const std::string_view digits(text);
+      std::from_chars(digits.data(), digits.data() + digits.size(), ranks);
+    }
+  return ranks;
 }
 
 }  // namespace paragrad::comm

@@ -16,6 +16,7 @@
 #include "comm/communicator.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/mpi/rank_guard.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -82,6 +83,13 @@ MpiSession::MpiSession(Deaths deaths) : uncaught_exceptions_at_start_(std::uncau
     throw Failure(core::format("MPI_Init_thread failed with code {}", code));
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (const int announced = announced_ranks(); announced > 1 && size() == 1) {
+    MPI_Finalize();
+    throw core::ConfigError(core::format(
+        "mpiexec started {} ranks, of which each finds itself alone: this mpiexec and {} do not understand each "
+        "other; take the library's own mpiexec (with MPICH of Ubuntu 24.04: that of Open MPI, see README)",
+        announced, mpi_description()));
+  }
   auto watch = std::make_unique<ExitWatch>();
   if (on_exit(ExitWatch::at_exit, watch.get()) == 0) watch_ = watch.release();
 }

@@ -10,6 +10,9 @@ class RankGuard;
 /// True if this process was started by mpiexec, mpirun or srun (seen from its environment; MPI is not touched).
 bool under_mpiexec();
 
+/// How many processes the launcher says it started, of those that under_mpiexec() knows; 0: it says nothing.
+int announced_ranks();
+
 /// The MPI library and its version, "MPICH 4.0.2"; "none" where this build has no MPI. MPI need not have begun.
 std::string mpi_description();
 
@@ -20,7 +23,8 @@ std::string mpi_description();
 /// abort(). An exception that unwinds past the session and an exit() in its lifetime do so too, with a line on stderr and a
 /// code other than 0. Of a worker that a signal kills the launcher takes care.
 ///
-/// Throws  core::ConfigError where this build has no MPI.
+/// Throws  core::ConfigError where this build has no MPI, or where the launcher says that it started several ranks, and this
+///         one finds itself alone (another library's mpiexec).
 ///
 /// Where the workers can go on without one of them (asynchronous training), the session is made with Deaths::may_be_survived
 /// and told when that is so; then a worker that a signal kills does not take the others along. See RankGuard. What the
