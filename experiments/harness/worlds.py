@@ -62,7 +62,8 @@ def print_commands(runner: Runner) -> None:
 
 def compare_worlds(runner: Runner, name: str) -> bool:
     if not has_mpi(runner):
-        print("no MPI here (no mpiexec, a build without it, or ranks that do not find each other): the comparison with real workers is left out")
+        print("no MPI here (no mpiexec, a build without it, or ranks that do not find each other): the comparison with real "
+              "workers is left out")
         return True
     data, seed = runner.data_sets()[0], runner.experiment.seeds[0]
     job = runner.job(data, runner.experiment.run(name), seed)

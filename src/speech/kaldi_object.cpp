@@ -142,8 +142,7 @@ std::vector<T> KaldiObject::numbers() const {
   return numbers;
 }
 
-/// CM, column after column: codes 0, 64, 192 and 255 stand for a column's least value, quartiles and largest
-/// value.
+/// CM, column after column: codes 0, 64, 192 and 255 stand for a column's least value, quartiles and largest value.
 void KaldiObject::expand_columns(Matrix<float>& matrix) const {
   const auto codes = data_.substr(8 * columns_);
   for (std::size_t c = 0; c < columns_; ++c) {
