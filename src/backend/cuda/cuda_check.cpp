@@ -1,15 +1,43 @@
 #include "backend/cuda/cuda_check.hpp"
 
+#include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #include "backend/cuda/cublas.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::backend::cuda {
 
+namespace {
+
+/// Of a kernel while it runs: told to whoever asks the GPU for something afterwards.
+bool is_late(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool launches_block() {
+  const char* const text = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return text != nullptr && std::string_view(text) != "0";
+}
+
 void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess)
-    throw std::runtime_error(core::format("the GPU failed in '{}': {}", what, cudaGetErrorString(status)));
+  if (status == cudaSuccess) return;
+  const bool may_be_another = is_late(status) && !launches_block();
+  throw std::runtime_error(core::format("the GPU failed {} '{}'{}: {}", may_be_another ? "by the time of" : "in", what,
+                                        may_be_another ? " (CUDA_LAUNCH_BLOCKING=1 names the kernel)" : "",
+                                        cudaGetErrorString(status)));
 }
 
 void check(cublasStatus_t status, const char* what) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "backend/cuda/gpu.hpp"
+
 namespace paragrad::backend::cuda {
 
-CudaConveyor::CudaConveyor(int gpu, cudaStream_t kernels, Device& device) : gpu_(gpu), kernels_(kernels), device_(device) {}
+CudaConveyor::CudaConveyor(int gpu, cudaStream_t kernels, Device& device)
+    : gpu_(use_gpu(gpu)), kernels_(kernels), device_(device), copies_(gpu) {}
 
 void CudaConveyor::follow() {
   device_.submit();
@@ -14,7 +17,7 @@ void CudaConveyor::follow() {
 // In pieces, so that one is put into pinned memory while the one before travels.
 void CudaConveyor::do_bring(std::size_t bytes, const std::byte* from, std::byte* to) {
   constexpr std::size_t piece = std::size_t{512} * 1024;
-  check(cudaSetDevice(gpu_), "choosing a GPU");
+  use_gpu(gpu_);
   check(cudaStreamWaitEvent(stream_.get(), before_.get()), "waiting for what was called before");
   for (std::size_t done = 0; done < bytes; done += piece)
     copies_.upload(std::min(piece, bytes - done), from + done, to + done, stream_.get());

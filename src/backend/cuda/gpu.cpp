@@ -2,17 +2,10 @@
 
 #include <cstdlib>
 
-#include "backend/backend_info.hpp"
 #include "backend/cuda/cuda_check.hpp"
 #include "backend/memory_ledger.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-
-namespace paragrad::backend {
-
-std::string cuda_description() { return core::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10); }
-
-}  // namespace paragrad::backend
 
 namespace paragrad::backend::cuda {
 namespace {
@@ -38,7 +31,10 @@ int choose_gpu() {
         core::format("device 'cuda': this machine has no NVIDIA GPU that can be used ({}): choose the "
                      "device cpu",
                      cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status)));
-  const int gpu = rank_on_node() % gpus;
+  return use_gpu(rank_on_node() % gpus);
+}
+
+int use_gpu(int gpu) {
   check(cudaSetDevice(gpu), "choosing a GPU");
   return gpu;
 }
@@ -66,7 +62,7 @@ MemoryLedger& ledger() {
 
 core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count) {
   if (count == 0) return {};
-  check(cudaSetDevice(gpu), "choosing a GPU");
+  use_gpu(gpu);
   const std::size_t bytes = count * sizeof(float);
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
@@ -84,8 +80,9 @@ core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count) {
           }};
 }
 
-core::Arena allocate_pinned(std::size_t count) {
+core::Arena allocate_pinned(int gpu, std::size_t count) {
   if (count == 0) return {};
+  use_gpu(gpu);
   void* memory = nullptr;
   check(cudaMallocHost(&memory, count * sizeof(float)), "allocating pinned memory");
   return {static_cast<float*>(memory), count, [](float* data, std::size_t) { static_cast<void>(cudaFreeHost(data)); }};

@@ -10,11 +10,15 @@ namespace paragrad::backend::cuda {
 /// tell it), round robin. Throws ConfigError where there is no GPU, or no driver for it: one sentence.
 int choose_gpu();
 
+/// Makes it the calling thread's, whose calls go to it from now on: a device is used by many threads, one after the other.
+/// Returns it.
+int use_gpu(int gpu);
+
 /// Zeros in memory of that GPU, for `device`. Throws ConfigError that says how much was wanted, how much is free, and how
 /// many devices like this there is room for.
 core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count);
 
-/// Memory of the host that the GPU fetches from by itself; content undefined.
-core::Arena allocate_pinned(std::size_t count);
+/// Memory of the host that that GPU fetches from by itself; content undefined.
+core::Arena allocate_pinned(int gpu, std::size_t count);
 
 }  // namespace paragrad::backend::cuda

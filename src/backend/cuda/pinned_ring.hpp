@@ -12,6 +12,8 @@ namespace paragrad::backend::cuda {
 /// wait for the copy, but only, some uploads later, for the one whose turn has come again.
 class PinnedRing {
  public:
+  explicit PinnedRing(int gpu) : gpu_(gpu) {}
+
   /// In the stream's order; `from` is not needed any more on return.
   void upload(std::size_t bytes, const std::byte* from, std::byte* to, cudaStream_t stream);
 
@@ -21,6 +23,7 @@ class PinnedRing {
     Event copied;
   };
 
+  int gpu_;
   std::array<Slot, 8> slots_;
   std::size_t turn_ = 0;
 };

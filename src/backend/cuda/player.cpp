@@ -78,6 +78,7 @@ void CudaPlayer::multiply(const grid::Multiplication& product) {
 }
 
 std::unique_ptr<grid::Recording> CudaPlayer::record(std::span<const grid::Call> calls) {
+  if (is_blocking_) return nullptr;
   cudaGraph_t made = nullptr;
   check(cudaGraphCreate(&made, 0), "making a graph of calls");
   Graph graph(made);

@@ -10,7 +10,8 @@
 
 namespace paragrad::backend::cuda {
 
-/// Calls on one stream of a GPU, one by one or as a CUDA graph, in which branches go side by side.
+/// Calls on one stream of a GPU, one by one or as a CUDA graph, in which branches go side by side. With CUDA's variable
+/// CUDA_LAUNCH_BLOCKING=1 all go one by one, so that a kernel that fails while it runs is named.
 class CudaPlayer final : public grid::Player {
  public:
   CudaPlayer(int gpu, const void* device, Precision precision) : gpu_(gpu), device_(device), precision_(precision) {}
@@ -27,6 +28,7 @@ class CudaPlayer final : public grid::Player {
   int gpu_;
   const void* device_;  // whose memory products take
   Precision precision_;
+  bool is_blocking_ = launches_block();
   Stream stream_ = make_stream();
   std::size_t branch_ = 0;                      // that the next call belongs to
   std::vector<std::unique_ptr<GpuBlas>> blas_;  // of each branch that has had a product: it has memory of its own

@@ -97,14 +97,17 @@ struct Stream {
 /// Runs a kernel here, on memory of the host. backwards: the last block goes first, and in each of its phases the last
 /// thread.
 template <class Kernel>
-void run_on_host(const Kernel& kernel, bool backwards = false) {
+void run_on_host(const Kernel& kernel, std::uint32_t blocks, bool backwards) {
   static_assert((Kernel::threads & (Kernel::threads - 1)) == 0);
-  const auto blocks = static_cast<std::uint32_t>(kernel.blocks());
   for (std::uint32_t i = 0; i < blocks; ++i) {
     typename Kernel::Shared shared;
     std::memset(&shared, 0xFF, sizeof shared);  // nobody may count on zeros
     kernel(Block{backwards ? blocks - 1 - i : i, blocks, Kernel::threads, backwards}, shared);
   }
+}
+template <class Kernel>
+void run_on_host(const Kernel& kernel, bool backwards = false) {
+  run_on_host(kernel, static_cast<std::uint32_t>(kernel.blocks()), backwards);
 }
 
 }  // namespace paragrad::backend::grid

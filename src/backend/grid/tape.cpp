@@ -66,14 +66,17 @@ void Tape::play() {
       if (!are_given_the_same(calls[i], series.calls[i])) series.recording->change(i, std::get<Launch>(calls[i]));
     series.recording->play();
     series.calls = std::move(calls);
-  } else if (calls.size() >= least_recorded && is_met(key)) {
-    if (recorded_.size() == most_recorded) recorded_.clear();
-    std::unique_ptr<Recording> recording = player_.record(calls);
-    recording->play();
-    recorded_[key] = {std::move(calls), std::move(recording)};
-  } else {
-    for (const Call& call : calls) player_.play(call);
+    return;
   }
+  std::unique_ptr<Recording> recording;
+  if (calls.size() >= least_recorded && is_met(key)) recording = player_.record(calls);
+  if (recording == nullptr) {
+    for (const Call& call : calls) player_.play(call);
+    return;
+  }
+  if (recorded_.size() == most_recorded) recorded_.clear();
+  recording->play();
+  recorded_[key] = {std::move(calls), std::move(recording)};
 }
 
 }  // namespace paragrad::backend::grid

@@ -52,7 +52,7 @@ class Player {
  public:
   virtual ~Player() = default;
   virtual void play(const Call& call) = 0;
-  virtual std::unique_ptr<Recording> record(std::span<const Call> calls) = 0;
+  virtual std::unique_ptr<Recording> record(std::span<const Call> calls) = 0;  ///< nothing: they must be played
 };
 
 /// Puts calls off until they are wanted, so that they cost the host one call: those that came in the same order before, on

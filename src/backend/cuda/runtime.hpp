@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backend/cuda/cuda_conveyor.hpp"
+#include "backend/cuda/gpu.hpp"
+#include "backend/cuda/pinned_ring.hpp"
+#include "backend/cuda/player.hpp"
+#include "backend/grid/grid.hpp"
+#include "backend/grid/tape.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// One GPU: calls in their order, put off until somebody wants them done. Entry::of<Kernel>() is what CUDA knows the kernel
+/// as: what cudaLaunchKernel takes, whose only parameter is the kernel's object.
+template <class Entry>
+class CudaRuntime {
+ public:
+  explicit CudaRuntime(std::string_view precision)
+      : name_(precision.empty() ? "cuda" : "cuda:" + std::string(precision)),
+        gpu_(choose_gpu()),
+        player_(gpu_, this, parse_precision(precision)),
+        uploads_(gpu_) {}
+
+  std::string_view name() const { return name_; }
+  core::Arena allocate(std::size_t count) const { return allocate_on_gpu(gpu_, this, count); }
+  core::Arena allocate_on_host(std::size_t count) const { return allocate_pinned(gpu_, count); }
+  bool is_host() const { return false; }
+  bool is_cuda() const { return true; }
+
+  bool is_apart(const void* address) const {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, address), "asking whose memory it is");
+    return attributes.type == cudaMemoryTypeDevice;
+  }
+
+  template <class Kernel>
+  void run(const Kernel& kernel) {
+    tape_.add(grid::Launch::of(kernel, Entry::template of<Kernel>()));
+  }
+  void multiply(const grid::Multiplication& product) { tape_.add(product); }
+
+  template <class Branch>
+  void side_by_side(std::size_t count, const Branch& branch) {
+    tape_.side_by_side(count, branch);
+  }
+
+  void submit() {
+    use_gpu(gpu_);
+    tape_.play();
+  }
+
+  void transfer(std::size_t bytes, const std::byte* from, std::byte* to) {
+    submit();
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, player_.stream()), "a transfer");
+    finish();
+  }
+
+  void upload(std::size_t bytes, const std::byte* from, std::byte* to) {
+    submit();
+    uploads_.upload(bytes, from, to, player_.stream());
+  }
+
+  std::unique_ptr<Conveyor> make_conveyor(Device& device) {
+    return std::make_unique<CudaConveyor>(gpu_, player_.stream(), device);
+  }
+
+  void finish() {
+    submit();
+    check(cudaStreamSynchronize(player_.stream()), "what was called before");
+  }
+
+ private:
+  std::string name_;
+  int gpu_;
+  CudaPlayer player_;
+  grid::Tape tape_{player_};
+  PinnedRing uploads_;
+};
+
+}  // namespace paragrad::backend::cuda

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The program, and gpu-check, on GPUs that the host plays (played/gpu.hpp). What they compute does not depend on when a GPU
+does it, is the same in both worlds, and close to the CPU's."""
+
+import os
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "app"))
+
+import check
+from apart_test import ASYNCHRONOUS, RECURRENT, SERVER, TRAININGS
+from paragrad_cli import PLATFORM, PROGRAM, CliTest, run, weights
+
+
+def gpus(settings: str) -> dict[str, str]:
+    return {"env": os.environ | {"PARAGRAD_PLAYED_GPU": settings}}
+
+
+class Played(CliTest):
+    def test_trainings_do_not_depend_on_when_the_gpu_computes(self):
+        for strategy, variants in TRAININGS.items():
+            for more in variants:
+                with self.subTest(strategy=strategy, more=more):
+                    options = ["--strategy", strategy, *more, "--device", "cuda"]
+                    workers = 1 if strategy == "sgd" else 4
+                    found = {weights(self.simulate(workers, *options, **gpus(f"order={order}"))) for order in ("late", "early", "any")}
+                    self.assertEqual(len(found), 1)
+
+    def test_ranks_end_in_the_weights_of_the_simulator(self):
+        for strategy, more in (("data_parallel", ["--overlap", "true", "--bucket-bytes", "300"]), ("bmuf", []),
+                               ("data_parallel", ["--gradient-bits", "1"]), ("model_averaging", ["--collective", "hierarchical"])):
+            with self.subTest(strategy=strategy, more=more):
+                options = ["--strategy", strategy, *more, "--device", "cuda"]
+                expected = weights(self.simulate(3, *options, **gpus("order=late")))
+                self.assertEqual(weights(run("train", *self.task, *options, ranks=3, **gpus("gpus=2 order=any"))), expected)
+
+    def test_asynchronous_runs_do_not_depend_on_when_the_gpu_computes(self):
+        for strategy in ASYNCHRONOUS:
+            with self.subTest(strategy=strategy):
+                options = ["--strategy", strategy, *(SERVER if strategy != "easgd" else SERVER[2:]), "--device", "cuda"]
+                found = {weights(self.simulate(3, *options, **gpus(f"order={order}"))) for order in ("late", "any")}
+                self.assertEqual(len(found), 1)
+
+    def test_an_asynchronous_run_of_ranks_is_replayed_on_a_gpu(self):
+        out = str(self.folder / "async")
+        options = [*self.task, "--strategy", "async_sgd", *SERVER, "--device", "cuda"]
+        ran = weights(run("train", *options, "--out", out, ranks=3, **gpus("gpus=2 order=any")))
+        again = run("simulate", "--workers", 2, "--platform", PLATFORM, *options, "--replay", f"{out}/order.txt", **gpus("order=late"))
+        self.assertEqual(weights(again), ran)
+
+    def test_recurrent_models_do_not_depend_on_when_the_gpu_computes(self):
+        for name, model in RECURRENT.items():
+            with self.subTest(model=name):
+                options = ["simulate", "--workers", 2, "--platform", PLATFORM, "--data", self.data, *model, "--learning-rate", "0.1",
+                           "--sweeps", "2", "--blocks", "2", "--minibatch", "4", "--quiet", "--strategy", "bmuf", "--device", "cuda"]
+                found = {weights(run(*options, **gpus(f"order={order}"))) for order in ("late", "early", "any")}
+                self.assertEqual(len(found), 1)
+
+    def test_as_many_emulated_workers_fit_as_the_refusal_says(self):
+        options = ["--strategy", "model_averaging", "--device", "cuda"]
+        refused = self.simulate(8, *options, **gpus("megabytes=200"))
+        self.assert_refused(refused, "more are wanted", "emulated workers fit")
+        fit = int(re.search(r"at most (\d+) emulated workers fit", refused.stderr).group(1))
+        self.assertGreater(fit, 1)
+        weights(self.simulate(fit, *options, **gpus("megabytes=200")))
+        self.assert_refused(self.simulate(fit + 1, *options, **gpus("megabytes=200")), f"at most {fit} emulated workers fit")
+
+
+class GpuCheck(CliTest):
+    """Its tests: figures of a played GPU would be none."""
+
+    def setUp(self):
+        self.machine = check.Machine(Path(PROGRAM).parent)
+
+    def test_its_tests_pass(self):
+        for test in check.kernels(self.machine) + check.trainings(self.machine, self.folder):
+            self.assertTrue(test["passed"], test)
+
+    def test_it_finds_what_the_loop_waits_for(self):
+        found = check.loop(self.machine, self.folder, "cuda", "1x64", 20, 8192, 128, 4)
+        self.assertEqual(len(found), 3, found)
+        for figure in found:
+            self.assertGreater(figure["value"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
