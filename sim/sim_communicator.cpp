@@ -4,6 +4,7 @@
 
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
 
 namespace paragrad::sim {
 namespace {
@@ -67,8 +68,10 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   stop_if_dead();
 }
 
-void SimCommunicator::library_allreduce(std::span<float>) {
-  throw core::ConfigError("the collective 'native' is MPI's own and does not exist among emulated workers: choose another");
+void SimCommunicator::library_allreduce(comm::Library library, std::span<float>) {
+  const char* const name = library == comm::Library::transport ? "native' is MPI's own" : "nccl' is between GPUs of ranks";
+  throw core::ConfigError(
+      core::format("the collective '{} and does not exist among emulated workers: choose another", name));
 }
 
 std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {

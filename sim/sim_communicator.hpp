@@ -35,7 +35,7 @@ class SimCommunicator : public comm::Communicator {
   double now_s() override;
   double observed_s() override { return to_seconds(world_.engine.own_time()); }
   void add(std::span<const float> from, std::span<float> to) override;
-  void library_allreduce(std::span<float>) override;
+  void library_allreduce(comm::Library, std::span<float>) override;
   std::unique_ptr<comm::Window> open_window(std::size_t floats, std::size_t counters) override;
   bool shortcut(const comm::Collective& collective, std::span<float> data) override;
 

@@ -106,7 +106,7 @@ class Recorder : public comm::Communicator {
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
-  void library_allreduce(std::span<float>) override;
+  void library_allreduce(comm::Library, std::span<float>) override;
   std::size_t leave_out(std::size_t turns) override;
 
   bool possible() const { return possible_; }

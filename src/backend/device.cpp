@@ -5,6 +5,7 @@
 
 #include "backend/call_checks.hpp"
 #include "backend/kernels.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::backend {
@@ -346,6 +347,11 @@ void Device::do_decode(const core::Encoding& encoding, std::size_t frame_dim, st
 
 std::unique_ptr<Conveyor> Device::make_conveyor() {
   throw std::logic_error("the device's memory is the host's: it has no conveyor");
+}
+
+std::unique_ptr<DeviceAllreduce> Device::make_allreduce() {
+  throw core::ConfigError(
+      core::format("the collective 'nccl' is between GPUs, and the device is '{}': choose another", name()));
 }
 
 void Device::sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,

@@ -10,6 +10,7 @@
 
 #include "backend/call_times.hpp"
 #include "backend/conveyor.hpp"
+#include "backend/device_allreduce.hpp"
 #include "backend/lstm.hpp"
 #include "backend/quantiser.hpp"
 #include "backend/work_meter.hpp"
@@ -108,6 +109,9 @@ class Device {
   /// A further way into this device's memory, for another thread; it may be used while the device lives. A logic_error where
   /// that memory is the host's, who needs none.
   virtual std::unique_ptr<Conveyor> make_conveyor();
+
+  /// A way to sum arrays over devices of other processes without their hosts. Throws ConfigError where there is none.
+  virtual std::unique_ptr<DeviceAllreduce> make_allreduce();
 
   /// What was called before should begin, if it has not: a minibatch is over, say, and the next is likely to be like it. A
   /// device may have put calls off until here.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,7 @@ struct AllreduceEntry {
   std::string name;
   std::string parameters;  ///< that may follow the name, "" for none: ":INNER+OUTER"
   std::string description;
+  std::optional<Library> library{};  ///< whose routine it is, if it is not ours
 };
 std::vector<AllreduceEntry> allreduce_catalogue();
 

@@ -51,6 +51,9 @@ inline void expect_reachable_windows(const backend::Device& device) {
                             std::string(device.name()) + "' is not: choose a strategy's two-sided messages");
 }
 
+/// Whose allreduce: the transport's (MPI_Allreduce), or that of the device's maker (NCCL).
+enum class Library { transport, device };
+
 class Communicator;
 
 /// What all workers do with an array of one length each. What they send depends on (rank, size, length) alone.
@@ -111,9 +114,9 @@ class Communicator {
   /// Another number than the transport found: the order of additions of such a collective depends on it.
   void set_workers_per_node(int workers) { workers_per_node_ = workers; }
 
-  /// The sum over all workers by the transport's own routine (MPI_Allreduce), for speed or comparison; its order of
-  /// additions is the library's. Throws ConfigError where the transport has none.
-  virtual void library_allreduce(std::span<float> data) = 0;
+  /// The sum over all workers by a routine of somebody else's, for speed or comparison; its order of additions is the
+  /// library's. Throws ConfigError where there is none.
+  virtual void library_allreduce(Library library, std::span<float> data) = 0;
 
   /// Opens memory of every worker to all others; see window.hpp. Collective: all workers call it over the same channel, with
   /// lengths of their own. Throws ConfigError where the transport has no one-sided transfers.

@@ -37,9 +37,8 @@ class GroupCommunicator : public Communicator {
   double now_s() override { return all_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
-  void library_allreduce(std::span<float>) override {
-    throw core::ConfigError(
-        "the transport's own routine sums over all workers, not over a group: choose another collective");
+  void library_allreduce(Library, std::span<float>) override {
+    throw core::ConfigError("a library's own routine sums over all workers, not over a group: choose another collective");
   }
   std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
 

@@ -42,9 +42,9 @@ class RecordingCommunicator : public Communicator {
     const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
     inner_.run_kernels(kernels);
   }
-  void library_allreduce(std::span<float> data) override {
+  void library_allreduce(Library library, std::span<float> data) override {
     const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
-    inner_.library_allreduce(data);
+    inner_.library_allreduce(library, data);
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     return inner_.open_window(floats, counters);

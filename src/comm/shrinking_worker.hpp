@@ -44,9 +44,9 @@ class ShrinkingCommunicator : public Communicator {
   double observed_s() override { return all_.observed_s(); }
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
-  void library_allreduce(std::span<float> data) override {
-    if (!gone_.empty()) throw Failure("the transport's own routine cannot do without the workers that are gone");
-    all_.library_allreduce(data);
+  void library_allreduce(Library library, std::span<float> data) override {
+    if (!gone_.empty()) throw Failure("a library's own routine cannot do without the workers that are gone");
+    all_.library_allreduce(library, data);
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     if (!gone_.empty()) throw Failure("windows cannot do without the workers that are gone");

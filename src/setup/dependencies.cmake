@@ -55,6 +55,14 @@ if(PARAGRAD_CUDA AND NOT PARAGRAD_SANITIZE)
   endif()
 endif()
 
+# NCCL between GPUs of ranks; without it the collective says so.
+find_path(PARAGRAD_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+if(PARAGRAD_NCCL_INCLUDE)
+  set(PARAGRAD_NOT_OF_NCCL "/no_nccl\\.cpp$")
+else()
+  set(PARAGRAD_NOT_OF_NCCL "/nccl[^/]*\\.cpp$")
+endif()
+
 # Voices that generate speech; without them the command says what to install.
 set(PARAGRAD_HAS_FLITE ON)
 find_path(PARAGRAD_FLITE_INCLUDE flite/flite.h)

@@ -338,6 +338,35 @@ TEST_CASE("every kernel of the GPU gives what the reference gives, at any precis
   }
 }
 
+TEST_CASE("NCCL's sum over one GPU alone is what is there", "[gpu]") {
+  const auto device = gpu_or_nothing("cuda");
+  if (!device) return;
+  std::unique_ptr<DeviceAllreduce> sum;
+  try {
+    sum = device->make_allreduce();
+  } catch (const core::ConfigError& error) {
+    WARN(error.what());
+    return;
+  }
+  const auto mine = random_numbers(1000, 1);
+  core::Arena memory = device->allocate(mine.size());
+  sum->join(sum->invite(), 0, 1);
+  while (!sum->is_done()) {
+  }
+  device->upload(std::span(mine), memory.span());
+  sum->start(memory.span());
+  while (!sum->is_done()) {
+  }
+  std::vector<float> found(mine.size());
+  device->transfer(std::span<const float>(memory.span()), std::span(found));
+  CHECK(found == mine);
+}
+
+TEST_CASE("only GPUs have an allreduce of their own", "[backend]") {
+  for (const char* name : {"cpu", "apart", "reference", "meta"})
+    CHECK_THROWS_WITH(make_device(name)->make_allreduce(), contains_text("choose another"));
+}
+
 TEST_CASE("the device apart computes what cpu computes, bit for bit", "[backend]") {
   const auto cpu = make_device("cpu"), apart = make_device("apart");
   for (const Case& each : all_cases()) {

@@ -21,6 +21,7 @@ class HostRuntime {
   void finish() {}
   void submit() {}
   std::unique_ptr<Conveyor> make_conveyor(Device&) { return nullptr; }  // none is wanted where memory is the host's
+  std::unique_ptr<DeviceAllreduce> make_allreduce(Device&) { return nullptr; }
   void transfer(std::size_t bytes, const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); }
   void upload(std::size_t bytes, const std::byte* from, std::byte* to) { transfer(bytes, from, to); }
 

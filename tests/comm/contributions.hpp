@@ -28,7 +28,7 @@ inline std::vector<std::string> own_algorithms() {
   std::vector<std::string> names{"hierarchical:tree+halving_doubling", "hierarchical:halving_doubling+double_tree",
                                  "hierarchical:butterfly+sharded_parameter_server", "auto:1ns,1MBps"};
   for (const auto& entry : allreduce_catalogue()) {
-    if (entry.name != "native") names.push_back(entry.name);
+    if (!entry.library) names.push_back(entry.name);
   }
   return names;
 }

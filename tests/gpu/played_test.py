@@ -37,6 +37,25 @@ class Played(CliTest):
                 expected = weights(self.simulate(3, *options, **gpus("order=late")))
                 self.assertEqual(weights(run("train", *self.task, *options, ranks=3, **gpus("gpus=2 order=any"))), expected)
 
+    def test_nccl_adds_what_the_ranks_have(self):
+        for strategy, more in (("data_parallel", ["--overlap", "true", "--bucket-bytes", "300"]), ("bmuf", [])):
+            with self.subTest(strategy=strategy):
+                options = [*self.task, "--strategy", strategy, *more, "--device", "cuda"]
+                # The played NCCL adds in the order of ranks, as a parameter server does.
+                found = {weights(run("train", *options, "--collective", collective, ranks=3, **gpus("gpus=3 order=any")))
+                         for collective in ("nccl", "parameter_server")}
+                self.assertEqual(len(found), 1)
+
+    def test_nccl_is_refused_where_it_cannot_be(self):
+        nccl = ["--strategy", "bmuf", "--collective", "nccl"]
+        for found, part in (
+            (run("train", *self.task, *nccl, "--device", "cuda", ranks=2, **gpus("gpus=1")), "give each rank a GPU of its own"),
+            (run("train", *self.task, *nccl, ranks=2), "the device is 'cpu'"),
+            (self.simulate(2, *nccl, "--device", "cuda"), "does not exist among emulated workers"),
+        ):
+            self.assertEqual(found.returncode, 2, found.stderr)
+            self.assertIn(part, found.stderr)
+
     def test_asynchronous_runs_do_not_depend_on_when_the_gpu_computes(self):
         for strategy in ASYNCHRONOUS:
             with self.subTest(strategy=strategy):

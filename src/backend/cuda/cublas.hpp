@@ -4,8 +4,7 @@
 
 namespace paragrad::backend::cuda {
 
-/// What is used of cuBLAS, opened when it is first wanted: linked, it would take its time and a quarter of a gigabyte of
-/// every program that has nothing to do with a GPU.
+/// What is used of cuBLAS.
 struct Cublas {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasDestroy_v2) destroy;

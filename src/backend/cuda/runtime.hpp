@@ -6,6 +6,7 @@
 
 #include "backend/cuda/cuda_conveyor.hpp"
 #include "backend/cuda/gpu.hpp"
+#include "backend/cuda/nccl_allreduce.hpp"
 #include "backend/cuda/pinned_ring.hpp"
 #include "backend/cuda/player.hpp"
 #include "backend/grid/grid.hpp"
@@ -65,6 +66,10 @@ class CudaRuntime {
 
   std::unique_ptr<Conveyor> make_conveyor(Device& device) {
     return std::make_unique<CudaConveyor>(gpu_, player_.stream(), device);
+  }
+
+  std::unique_ptr<DeviceAllreduce> make_allreduce(Device& device) {
+    return make_nccl_allreduce(gpu_, player_.stream(), device);
   }
 
   void finish() {

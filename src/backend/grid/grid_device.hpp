@@ -49,7 +49,8 @@ class StepTables {
 ///   void multiply(const Multiplication&)
 ///   void side_by_side(count, branch)         calls branch(i) for each i; what these call may go on beside each other
 ///   void submit(), void finish(), void transfer(bytes, from, to), void upload(bytes, from, to),
-///   std::unique_ptr<Conveyor> make_conveyor(Device&)      as Device's
+///   std::unique_ptr<Conveyor> make_conveyor(Device&),
+///   std::unique_ptr<DeviceAllreduce> make_allreduce(Device&)      as Device's
 template <class Runtime>
 class GridDevice : public Device {
  public:
@@ -64,6 +65,7 @@ class GridDevice : public Device {
   core::Arena allocate_on_host(std::size_t count) const override { return runtime_.allocate_on_host(count); }
   void finish() override { runtime_.finish(); }
   std::unique_ptr<Conveyor> make_conveyor() override { return runtime_.make_conveyor(*this); }
+  std::unique_ptr<DeviceAllreduce> make_allreduce() override { return runtime_.make_allreduce(*this); }
   void submit() override { runtime_.submit(); }
 
  private:

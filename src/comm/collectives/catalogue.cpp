@@ -9,18 +9,23 @@ namespace paragrad::comm {
 namespace collectives {
 #define ALLREDUCE(name, description) std::unique_ptr<Allreduce> make_##name();
 #define ALLREDUCE_WITH(name, syntax, description) std::unique_ptr<Allreduce> make_##name(std::string_view parameters);
+#define LIBRARY_ALLREDUCE(name, library, description)
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH
+#undef LIBRARY_ALLREDUCE
+std::unique_ptr<Allreduce> make_library(Library library);
 }  // namespace collectives
 
 std::vector<AllreduceEntry> allreduce_catalogue() {
   return {
 #define ALLREDUCE(name, description) {#name, "", description},
 #define ALLREDUCE_WITH(name, syntax, description) {#name, syntax, description},
+#define LIBRARY_ALLREDUCE(name, library, description) {#name, "", description, Library::library},
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH
+#undef LIBRARY_ALLREDUCE
   };
 }
 
@@ -32,16 +37,20 @@ std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
   if (given && parameters.empty())
     throw core::ConfigError(
         core::format("allreduce algorithm '{}': leave out the colon or write parameters after it", text));
-#define ALLREDUCE(known, description)                                                                               \
-  if (name == #known) {                                                                                             \
-    if (given) throw core::ConfigError(core::format("allreduce algorithm '{}': {} has no parameters", text, name)); \
-    return collectives::make_##known();                                                                             \
-  }
+  const auto plain = [&](auto make) {
+    if (given) throw core::ConfigError(core::format("allreduce algorithm '{}': {} has no parameters", text, name));
+    return make();
+  };
+#define ALLREDUCE(known, description) \
+  if (name == #known) return plain(&collectives::make_##known);
+#define LIBRARY_ALLREDUCE(known, library, description) \
+  if (name == #known) return plain([] { return collectives::make_library(Library::library); });
 #define ALLREDUCE_WITH(known, syntax, description) \
   if (name == #known) return collectives::make_##known(parameters);
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH
+#undef LIBRARY_ALLREDUCE
   std::vector<std::string> names;
   for (const auto& entry : allreduce_catalogue()) names.push_back(entry.name);
   throw core::unknown_name("allreduce algorithm", name, names);

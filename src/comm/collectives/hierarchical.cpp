@@ -24,11 +24,11 @@ Hierarchy parse_hierarchy(std::string_view parameters) {
   const Hierarchy parts{std::string(parameters.substr(0, plus)),
                         plus == std::string_view::npos ? "" : std::string(parameters.substr(plus + 1))};
   for (const std::string& part : {parts.inner, parts.outer})
-    for (const std::string_view no : {"", "native", "auto", "hierarchical"})
+    for (const std::string_view no : {"", "native", "nccl", "auto", "hierarchical"})
       if (part == no || part.find_first_of(":+") != std::string::npos)
         throw core::ConfigError(core::format(
             "'hierarchical:{}': write the algorithm inside a node and the one between nodes, like hierarchical:tree+ring "
-            "(native, auto and hierarchical cannot be among them)",
+            "(native, nccl, auto and hierarchical cannot be among them)",
             parameters));
   return parts;
 }

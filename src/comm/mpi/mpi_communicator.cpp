@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/allreduce.hpp"
 #include "comm/mpi/abandonment.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/mpi/mpi_window.hpp"
@@ -23,6 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+constexpr double look_every_s = 0.1;  // for peers that are gone
 
 /// MPI counts are int. A longer message is one element of a type made for its size.
 class Extent {
@@ -99,6 +102,7 @@ struct MpiCommunicator::State {
   std::shared_ptr<Peers> peers;
   std::shared_ptr<Abandonment> abandonment = std::make_shared<Abandonment>();
   Staging staging;
+  std::unique_ptr<backend::DeviceAllreduce> device_allreduce;  // from its first use on
 
   void check(int code, const char* doing) const {
     if (code != MPI_SUCCESS) throw_mpi_failure(rank, doing, code);
@@ -189,7 +193,6 @@ struct MpiCommunicator::State {
     const bool has_limit = limit_s < stall_s;
     for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
     if (done) return true;
-    constexpr double look_every_s = 0.1;
     const Patience patience;
     double look_at_s = look_every_s;
     for (poll(); !done; poll()) {
@@ -210,6 +213,29 @@ struct MpiCommunicator::State {
       patience.pause();
     }
     return true;
+  }
+
+  /// What no message tells of.
+  template <class IsDone>
+  void wait_until(const IsDone& is_done, const char* what) const {
+    const Patience patience;
+    double look_at_s = look_every_s;
+    while (!is_done()) {
+      if (abandonment->declared()) throw Failure(core::format("worker {} gives up {}{}", rank, what, abandonment->reason()));
+      const double waited_s = patience.waited_s();
+      if (waited_s > look_at_s) {
+        look_at_s = waited_s + look_every_s;
+        if (peers->somebody_is_gone())
+          throw Failure(core::format("worker {}: {}: the process of one has ended", rank, what));
+      }
+      if (waited_s > stall_s) throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, what));
+      patience.pause();
+    }
+  }
+
+  void sum_on_devices(std::span<float> data) {
+    device_allreduce->start(data);
+    wait_until([&] { return device_allreduce->is_done(); }, "the other workers' GPUs");
   }
 
   /// The message's memory as MPI can reach it.
@@ -337,13 +363,23 @@ void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
   device().finish();
 }
 
-void MpiCommunicator::library_allreduce(std::span<float> data) {
+void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
+  if (library == Library::transport) return mpi_allreduce(data);
+  if (state_->device_allreduce == nullptr) join_devices();
+  if (device().is_apart(data.data())) return state_->sum_on_devices(data);
+  const std::span<float> there = scratch(data.size());
+  device().transfer(std::span<const float>(data), there);
+  state_->sum_on_devices(there);
+  device().transfer(std::span<const float>(there), data);
+}
+
+void MpiCommunicator::mpi_allreduce(std::span<float> data) {
   constexpr std::size_t most = std::size_t{1} << 30;  // counts are int
   if (is_out_of_reach(device(), data.data())) {
     core::Arena staged = state_->staging.take(device(), data.size_bytes());
     const std::span<float> host = staged.span().first(data.size());
     device().transfer(std::span<const float>(data), host);
-    library_allreduce(host);
+    mpi_allreduce(host);
     device().transfer(std::span<const float>(host), data);
     return state_->staging.give_back(std::move(staged));
   }
@@ -353,6 +389,25 @@ void MpiCommunicator::library_allreduce(std::span<float> data) {
                   "MPI_Allreduce");
     data = data.subspan(part.size());
   }
+}
+
+// Whoever lacks the library says so before others wait for it.
+void MpiCommunicator::join_devices() {
+  std::unique_ptr<backend::DeviceAllreduce> made;
+  std::vector<std::byte> invitation;
+  std::string mistake;
+  try {
+    made = device().make_allreduce();
+    invitation = made->invite();
+  } catch (const core::ConfigError& error) {
+    mistake = error.what();
+  }
+  if (const std::string first = first_error(*this, mistake); !first.empty()) throw core::ConfigError(first);
+  const Extent extent(invitation.size());
+  state_->check(MPI_Bcast(invitation.data(), extent.count(), extent.type(), 0, state_->comm), "MPI_Bcast");
+  made->join(invitation, rank(), size());
+  state_->wait_until([&] { return made->is_done(); }, "the other workers' GPUs");
+  state_->device_allreduce = std::move(made);
 }
 
 }  // namespace paragrad::comm

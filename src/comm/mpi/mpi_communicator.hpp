@@ -42,7 +42,7 @@ class MpiCommunicator : public Communicator {
   bool somebody_is_gone();  ///< of all workers
   double now_s() override;  ///< since construction
   void add(std::span<const float> from, std::span<float> to) override;
-  void library_allreduce(std::span<float> data) override;
+  void library_allreduce(Library library, std::span<float> data) override;
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override;
 
   /// Whether several threads may communicate at the same time (MPI_THREAD_MULTIPLE), each through a communicator of its own.
@@ -53,6 +53,9 @@ class MpiCommunicator : public Communicator {
   void abandon(const std::string& reason = {});
 
  private:
+  void mpi_allreduce(std::span<float> data);
+  void join_devices();
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -44,7 +44,7 @@ void MpiCommunicator::take_for_gone(int) { refuse(); }
 bool MpiCommunicator::somebody_is_gone() { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
-void MpiCommunicator::library_allreduce(std::span<float>) { refuse(); }
+void MpiCommunicator::library_allreduce(Library, std::span<float>) { refuse(); }
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t, std::size_t) { refuse(); }
 bool MpiCommunicator::allows_threads() const { refuse(); }
 void MpiCommunicator::abandon(const std::string&) { refuse(); }

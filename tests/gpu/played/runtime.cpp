@@ -188,6 +188,15 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return Machine::get().fault;
 }
 
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Lock lock(Machine::get().mutex);
+  if (event->mark && !event->mark->passed) {
+    Machine::get().reach(*event->mark);  // so that somebody who asks long enough gets there
+    return cudaErrorNotReady;
+  }
+  return Machine::get().fault;
+}
+
 cudaError_t cudaLaunchKernel(const void* function, dim3 blocks, dim3 threads, void** parameters, std::size_t,
                              cudaStream_t stream) {
   const Lock lock(Machine::get().mutex);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nccl.h>
+
+namespace paragrad::backend::cuda {
+
+/// What is used of NCCL.
+struct Nccl {
+  decltype(&ncclGetUniqueId) get_unique_id;
+  decltype(&ncclCommInitRankConfig) init_rank;
+  decltype(&ncclCommGetAsyncError) get_async_error;
+  decltype(&ncclAllReduce) all_reduce;
+  decltype(&ncclCommDestroy) destroy;
+  decltype(&ncclCommAbort) abort;
+  decltype(&ncclGetErrorString) error_string;
+};
+
+/// Throws ConfigError where there is none.
+const Nccl& nccl();
+
+}  // namespace paragrad::backend::cuda

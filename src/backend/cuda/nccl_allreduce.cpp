@@ -1,0 +1,105 @@
+#include "backend/cuda/nccl_allreduce.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "backend/cuda/gpu.hpp"
+#include "backend/cuda/handles.hpp"
+#include "backend/cuda/nccl.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::backend::cuda {
+namespace {
+
+/// Of NCCL's communicators the kind that does not block: what a call began is asked for until it is there, so that a process
+/// that waits for others notices when they are gone.
+class NcclAllreduce final : public DeviceAllreduce {
+ public:
+  NcclAllreduce(int gpu, cudaStream_t stream, Device& device) : gpu_(gpu), stream_(stream), device_(device) {
+    nccl();  // or there is none
+  }
+  NcclAllreduce(const NcclAllreduce&) = delete;
+  NcclAllreduce& operator=(const NcclAllreduce&) = delete;
+
+  ~NcclAllreduce() override {
+    if (comm_ == nullptr) return;
+    static_cast<void>(phase_ == Phase::idle ? nccl().destroy(comm_) : nccl().abort(comm_));
+  }
+
+  std::vector<std::byte> invite() override {
+    ncclUniqueId id;
+    check(nccl().get_unique_id(&id));
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&id);
+    return {bytes, bytes + sizeof id};
+  }
+
+  void join(std::span<const std::byte> invitation, int rank, int size) override {
+    use_gpu(gpu_);
+    ncclUniqueId id;
+    if (invitation.size() != sizeof id) throw std::logic_error("NCCL's invitations have another size");
+    std::memcpy(&id, invitation.data(), sizeof id);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    begin(Phase::joining, nccl().init_rank(&comm_, size, id, rank, &config));
+  }
+
+  void start(std::span<float> data) override {
+    device_.submit();
+    begin(Phase::starting, nccl().all_reduce(data.data(), data.data(), data.size(), ncclFloat32, ncclSum, comm_, stream_));
+  }
+
+  bool is_done() override {
+    if (phase_ == Phase::joining || phase_ == Phase::starting) {
+      ncclResult_t state = ncclSuccess;
+      check(nccl().get_async_error(comm_, &state));
+      if (state == ncclInProgress) return false;
+      check(state);
+      if (phase_ == Phase::starting) {
+        use_gpu(gpu_);
+        cuda::check(cudaEventRecord(end_.get(), stream_), "a sum over GPUs");
+      }
+      phase_ = phase_ == Phase::joining ? Phase::idle : Phase::running;
+    }
+    if (phase_ == Phase::running) {
+      const cudaError_t state = cudaEventQuery(end_.get());
+      if (state == cudaErrorNotReady) return false;
+      cuda::check(state, "a sum over GPUs");
+      phase_ = Phase::idle;
+    }
+    return true;
+  }
+
+ private:
+  enum class Phase { idle, joining, starting, running };
+
+  void begin(Phase phase, ncclResult_t result) {
+    phase_ = phase;
+    if (result != ncclInProgress) check(result);
+  }
+
+  void check(ncclResult_t result) const {
+    if (result == ncclSuccess) return;
+    const char* const text = nccl().error_string(result);
+    if (phase_ == Phase::joining && result == ncclInvalidUsage)
+      throw core::ConfigError(core::format(
+          "NCCL does not join these GPUs ({}): give each rank a GPU of its own, or choose another collective than nccl",
+          text));
+    throw std::runtime_error(core::format("NCCL failed: {}", text));
+  }
+
+  int gpu_;
+  cudaStream_t stream_;
+  Device& device_;
+  Event end_ = make_event();
+  ncclComm_t comm_ = nullptr;
+  Phase phase_ = Phase::idle;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceAllreduce> make_nccl_allreduce(int gpu, cudaStream_t stream, Device& device) {
+  return std::make_unique<NcclAllreduce>(use_gpu(gpu), stream, device);
+}
+
+}  // namespace paragrad::backend::cuda

@@ -1,0 +1,10 @@
+#include "backend/cuda/nccl_allreduce.hpp"
+#include "core/errors.hpp"
+
+namespace paragrad::backend::cuda {
+
+std::unique_ptr<DeviceAllreduce> make_nccl_allreduce(int, cudaStream_t, Device&) {
+  throw core::ConfigError("NCCL is not part of this build of paragrad: choose another collective than nccl");
+}
+
+}  // namespace paragrad::backend::cuda
