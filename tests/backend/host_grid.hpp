@@ -45,6 +45,7 @@ class HostRuntime {
         for (std::size_t l = 0; l < p.k; ++l) sum += at(p.a, i, l) * at(p.b, l, j);
         float& c = p.c[i * p.c_row + j];
         c = reference::accumulate(sum, p.keep, c);
+        if (p.bias != nullptr) c = formulas::activate(p.f, c + p.bias[j]);
       }
   }
 

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "backend/device_array.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "tests/backend/support.hpp"
 #include "tests/gpu/played/gpu.hpp"
 
 using namespace paragrad;
@@ -94,6 +96,22 @@ TEST_CASE("memory that a GPU lacks is refused with how much was wanted and how m
   CHECK(has(refusal([] { make_device("cuda")->allocate(100'000'000); }), "not one worker fits"));
 }
 
+TEST_CASE("whoever is refused memory, all are told how many workers fit", "[gpu]") {
+  const Play play("megabytes=256");
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::unique_ptr<Device>> devices;
+    for (int i = 0; i < 8; ++i) devices.push_back(make_device("cuda"));
+    std::vector<core::Arena> memory(devices.size());
+    std::vector<std::string> said(devices.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < devices.size(); ++i)
+      threads.emplace_back([&, i] { said[i] = refusal([&] { memory[i] = devices[i]->allocate(10'000'000); }); });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(std::count(said.begin(), said.end(), "none") == 6);
+    CHECK(std::count_if(said.begin(), said.end(), [](const auto& text) { return has(text, "at most 6 emulated"); }) == 2);
+  }
+}
+
 TEST_CASE("a kernel that does not start is named, by itself and in a graph", "[gpu]") {
   Play play("");
   const auto device = make_device("cuda");
@@ -145,6 +163,33 @@ TEST_CASE("a rank keeps to the GPU of its place on the node, on whatever thread"
     }).join();
   CHECK(back == std::vector<float>(16, 4));
   CHECK(play.contexts() == std::vector<int>{rank % 3});
+}
+
+TEST_CASE("products with a bias serve memory of any alignment", "[gpu]") {
+  const Play play("order=any");
+  constexpr std::size_t batch = 5, in = 8, out = 12, room = 256;
+  const std::vector<float> numbers = backend::testing::random_numbers(4 * room, 1);
+  const auto reference = make_device("reference"), device = make_device("cuda");
+  core::Arena there = device->allocate(numbers.size()), here = reference->allocate(numbers.size());
+  device->upload(std::span(numbers), there.span());
+  std::ranges::copy(numbers, here.span().begin());
+  std::size_t offsets[4] = {};  // of x, w, bias and y
+  for (const std::size_t shifted : {0u, 1u, 2u, 3u, 2u, 1u, 0u})
+    for (const std::size_t by : {0u, 1u, 4u, 64u}) {
+      offsets[shifted] = by;
+      const auto run = [&](Device& on, std::span<float> memory) {
+        const auto part = [&](std::size_t i, std::size_t size) { return memory.subspan(i * room + offsets[i], size); };
+        on.affine_forward(batch, in, out, part(0, batch * in), part(1, in * out), part(2, out), Activation::relu,
+                          part(3, batch * out));
+        on.submit();
+      };
+      run(*device, there.span());
+      run(*reference, here.span());
+      std::vector<float> found(numbers.size());
+      device->transfer(std::span<const float>(there.span()), std::span(found));
+      const std::vector<float> expected(here.span().begin(), here.span().end());
+      CHECK(backend::testing::relative_distance(found, expected) < 1e-5);
+    }
 }
 
 TEST_CASE("uploads wait for each other where the pinned memory of one is wanted again", "[gpu]") {

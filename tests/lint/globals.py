@@ -11,11 +11,11 @@ import sys
 CONSTANTS = {
     r"paragrad::core::\(anonymous namespace\)::table\(paragrad::core::Unit\)::\w+",  # names of units
     r"paragrad::backend::cpu::\(anonymous namespace\)::blas\(\)::loaded",            # functions of the loaded OpenBLAS
-    r"paragrad::backend::cuda::cublas\(\)::loaded",                                  # and of cuBLAS
+    r"paragrad::backend::cuda::(cublas|cublas_lt|nccl)\(\)::loaded",                # and of NVIDIA's libraries
 }
 # What belongs to the process by its nature and changes no result.
 OF_THE_PROCESS = {
-    r"paragrad::backend::cuda::\(anonymous namespace\)::ledger\(\)::of_process",  # who has what of the GPU's memory
+    r"paragrad::backend::cuda::\(anonymous namespace\)::gpu_memory\(\)::of_process",  # who has what of the GPU's memory
 }
 HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit|__device_stub__|__cudaFatCubinHandle|__fatDeviceText")
 

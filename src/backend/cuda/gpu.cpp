@@ -1,6 +1,7 @@
 #include "backend/cuda/gpu.hpp"
 
 #include <cstdlib>
+#include <mutex>
 
 #include "backend/cuda/cuda_check.hpp"
 #include "backend/memory_ledger.hpp"
@@ -41,21 +42,45 @@ int use_gpu(int gpu) {
 
 namespace {
 
-MemoryLedger& ledger() {
-  static auto* const of_process = new MemoryLedger;  // which memory that outlives main() may still be given back to
+/// Memory is taken and given back under the mutex, so that whoever is refused finds all of it in the ledger or free.
+struct Memory {
+  std::mutex mutex;
+  MemoryLedger ledger;
+};
+
+Memory& gpu_memory() {
+  static auto* const of_process = new Memory;  // which memory that outlives main() may still be given back to
   return *of_process;
 }
 
 [[noreturn]] void refuse(const void* device, std::size_t bytes) {
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  const std::size_t room = ledger().room(device, bytes, free);
+  const std::size_t room = gpu_memory().ledger.room(device, bytes, free);
   throw core::ConfigError(
       core::format("device 'cuda': {:.0f} MB more are wanted, and of the GPU's {:.0f} MB {:.0f} are free; {}: choose fewer "
-                   "of them, a smaller "
-                   "minibatch or a smaller model",
+                   "of them, a smaller minibatch or a smaller model",
                    in_megabytes(bytes), in_megabytes(total), in_megabytes(free),
                    room == 0 ? "not one worker fits" : core::format("at most {} emulated workers fit", room)));
+}
+
+float* take(const void* device, std::size_t bytes) {
+  const std::lock_guard lock(gpu_memory().mutex);
+  void* taken = nullptr;
+  const cudaError_t status = cudaMalloc(&taken, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());  // which is no concern of the next call
+    refuse(device, bytes);
+  }
+  check(status, "allocating memory");
+  gpu_memory().ledger.took(device, taken, bytes);
+  return static_cast<float*>(taken);
+}
+
+void give_back(float* taken) {
+  const std::lock_guard lock(gpu_memory().mutex);
+  gpu_memory().ledger.gave_back(taken);
+  static_cast<void>(cudaFree(taken));
 }
 
 }  // namespace
@@ -64,20 +89,10 @@ core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count) {
   if (count == 0) return {};
   use_gpu(gpu);
   const std::size_t bytes = count * sizeof(float);
-  void* memory = nullptr;
-  const cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    static_cast<void>(cudaGetLastError());  // which is no concern of the next call
-    refuse(device, bytes);
-  }
-  check(status, "allocating memory");
-  check(cudaMemset(memory, 0, bytes), "clearing memory");
+  core::Arena arena(take(device, bytes), count, [](float* data, std::size_t) { give_back(data); });
+  check(cudaMemset(arena.span().data(), 0, bytes), "clearing memory");
   check(cudaStreamSynchronize(nullptr), "clearing memory");  // for which the devices' own streams do not wait
-  ledger().took(device, memory, bytes);
-  return {static_cast<float*>(memory), count, [](float* data, std::size_t) {
-            ledger().gave_back(data);
-            static_cast<void>(cudaFree(data));
-          }};
+  return arena;
 }
 
 core::Arena allocate_pinned(int gpu, std::size_t count) {

@@ -22,8 +22,6 @@ cublasComputeType_t compute_type(Precision precision) {
   return CUBLAS_COMPUTE_32F;
 }
 
-cublasOperation_t operation(Transpose transpose) { return transpose == Transpose::no ? CUBLAS_OP_N : CUBLAS_OP_T; }
-
 }  // namespace
 
 Precision parse_precision(std::string_view name) {
@@ -34,7 +32,7 @@ Precision parse_precision(std::string_view name) {
 }
 
 GpuBlas::GpuBlas(int gpu, const void* device, cudaStream_t stream, Precision precision)
-    : workspace_(allocate_on_gpu(gpu, device, workspace_floats)), compute_type_(compute_type(precision)) {
+    : stream_(stream), workspace_(allocate_on_gpu(gpu, device, workspace_floats)), compute_type_(compute_type(precision)) {
   check(cublas().create(&handle_), "starting cuBLAS");
   check(cublas().set_stream(handle_, stream), "cuBLAS's stream");
   check(cublas().set_workspace(handle_, workspace_.span().data(), workspace_floats * sizeof(float)), "cuBLAS's workspace");
@@ -47,8 +45,13 @@ GpuBlas::~GpuBlas() {
 // cuBLAS's matrices are column-major: what is C = A·B in rows is Cᵀ = Bᵀ·Aᵀ to it, without any of them being moved.
 void GpuBlas::multiply(const grid::Multiplication& p) {
   if (p.m == 0 || p.n == 0) return;
+  if (p.bias != nullptr) {
+    if (!fused_) fused_.emplace(compute_type_);
+    return fused_->multiply(p, std::as_writable_bytes(workspace_.span()), stream_);
+  }
   const float one = 1;
   const auto integer = [](std::size_t value) { return static_cast<std::int64_t>(value); };
+  const auto operation = [](Transpose transpose) { return transpose == Transpose::no ? CUBLAS_OP_N : CUBLAS_OP_T; };
   check(cublas().gemm(handle_, operation(p.b.transpose), operation(p.a.transpose), integer(p.n), integer(p.m), integer(p.k),
                       &one, p.b.data, CUDA_R_32F, integer(p.b.row), p.a.data, CUDA_R_32F, integer(p.a.row), &p.keep, p.c,
                       CUDA_R_32F, integer(p.c_row), compute_type_, CUBLAS_GEMM_DEFAULT),

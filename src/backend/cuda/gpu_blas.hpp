@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "backend/cuda/cuda_check.hpp"
+#include "backend/cuda/fused_products.hpp"
 #include "backend/grid/multiplication.hpp"
 #include "core/arena.hpp"
 
@@ -27,9 +29,11 @@ class GpuBlas {
   void multiply(const grid::Multiplication& product);
 
  private:
+  cudaStream_t stream_;
   core::Arena workspace_;
   cublasHandle_t handle_ = nullptr;
   cublasComputeType_t compute_type_;
+  std::optional<FusedProducts> fused_;  // from the first one on
 };
 
 }  // namespace paragrad::backend::cuda

@@ -86,6 +86,17 @@ class GridDevice : public Device {
     if (count > 0) runtime_.run(Stream<Formula>{count, formula});
   }
 
+  /// C = f(C + bias[n]) after a product, or in it.
+  void multiply_and_add(Multiplication product, const float* bias, Activation f) {
+    if (Multiplication::can_end_with(bias, f)) {
+      product.bias = bias;
+      product.f = f;
+      return runtime_.multiply(product);
+    }
+    runtime_.multiply(product);
+    stream(product.m * product.n, AddBias{f, product.n, bias, product.c});
+  }
+
   auto runner() {
     return [this](const auto& kernel) { runtime_.run(kernel); };
   }
@@ -105,8 +116,7 @@ class GridDevice : public Device {
   }
   void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
                          const float* bias, Activation f, float* y) override {
-    do_gemm(Transpose::no, Transpose::no, batch, out, in, x, w, 0, y);
-    stream(batch * out, AddBias{f, out, bias, y});
+    multiply_and_add({batch, out, in, {x, in}, {w, out}, 0, y, out}, bias, f);
   }
   void do_affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, const float* dz, const float* w,
                                 const float* x, Activation f, float* dx) override {
@@ -119,8 +129,7 @@ class GridDevice : public Device {
   }
   void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
                          const float* bias, Activation f, float* x) override {
-    do_gemm(Transpose::no, Transpose::yes, batch, in, out, y, w, 0, x);
-    stream(batch * in, AddBias{f, in, bias, x});
+    multiply_and_add({batch, in, out, {y, out}, {w, out, Transpose::yes}, 0, x, in}, bias, f);
   }
 
   void do_lstm_forward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+
+#include "backend/cuda/cublas_lt.hpp"
+#include "backend/grid/multiplication.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// Products that end with a bias and a function, each one kernel of cuBLASLt's. Which one is asked once for each shape, so
+/// that the same calls give the same bits.
+class FusedProducts {
+ public:
+  explicit FusedProducts(cublasComputeType_t compute_type);
+  ~FusedProducts();
+  FusedProducts(const FusedProducts&) = delete;
+  FusedProducts& operator=(const FusedProducts&) = delete;
+
+  void multiply(const grid::Multiplication& product, std::span<std::byte> workspace, cudaStream_t stream);
+
+ private:
+  class Plan;
+  struct Shape;
+
+  const Plan& plan_of(const grid::Multiplication& product, std::size_t workspace_bytes);
+
+  cublasComputeType_t compute_type_;
+  cublasLtHandle_t handle_ = nullptr;
+  std::map<Shape, Plan> plans_;
+};
+
+}  // namespace paragrad::backend::cuda
