@@ -275,7 +275,7 @@ void add_matrices(std::vector<Case>& cases, std::size_t rows, std::size_t column
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const auto& [batch, in, out] : {std::array{1u, 3u, 2u}, {5u, 17u, 33u}, {64u, 130u, 65u}})
+  for (const auto& [batch, in, out] : {std::array{1u, 3u, 2u}, {5u, 17u, 33u}, {64u, 130u, 65u}, {16u, 64u, 128u}})
     add_products(cases, batch, in, out);
   for (const auto& [batch, classes] : {std::pair(1u, 2u), {7u, 10u}, {33u, 1001u}}) add_losses(cases, batch, classes);
   for (const std::size_t directions : {1u, 2u})
