@@ -365,6 +365,16 @@ bool measured(Kernel kernel) { return kernel != Kernel::gemm; }  // the layers d
 
 }  // namespace
 
+KernelGrid KernelGrid::of(const backend::Device& device) {
+  KernelGrid grid;
+  if (device.is_cuda()) {
+    grid.batch = {1, 8, 64, 256, 1024, 4096};
+    grid.width = {10, 64, 256, 1024, 4096, 16384};
+    grid.bytes = {1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 4e8};
+  }
+  return grid;
+}
+
 std::vector<KernelTable> measure_kernels(comm::Worker& worker, const KernelGrid& grid,
                                          const std::function<void(int, int)>& progress) {
   std::vector<KernelTable> tables;

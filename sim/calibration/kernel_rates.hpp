@@ -9,8 +9,11 @@
 
 namespace paragrad::sim::calibration {
 
-/// Sizes at which kernels are measured, and how long.
+/// Sizes at which kernels are measured, and how long. What stands here is for a processor's core.
 struct KernelGrid {
+  /// For a GPU about as far as the networks go that are trained on one.
+  static KernelGrid of(const backend::Device& device);
+
   std::vector<double> batch{1, 8, 32, 64, 256};
   std::vector<double> width{10, 64, 256, 512, 1024};  ///< of inputs and of outputs
   std::vector<double> bytes{1e3, 1e4, 1e5, 1e6, 4e6, 16e6, 64e6};

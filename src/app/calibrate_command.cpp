@@ -6,6 +6,7 @@
 #include "app/environment.hpp"
 #include "app/rank.hpp"
 #include "app/shared_options.hpp"
+#include "backend/kernels.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
@@ -34,10 +35,11 @@ struct CalibrateArguments {
 std::string time(double seconds) { return core::format_quantity(seconds, Unit::time); }
 
 std::vector<std::string> remarks(const comm::Worker& worker, const std::string& device) {
-  const core::Json known = environment();
+  const core::Json known = environment(device);
   const auto text = [&](const char* section, const char* key) { return known[section][key].get<std::string>(); };
   return {core::format("Measured by `paragrad calibrate` ({} worker{}, device {}) on {}.", worker.size(),
-                       worker.size() == 1 ? "" : "s", device, text("host", "processor")),
+                       worker.size() == 1 ? "" : "s", device,
+                       text("host", known["host"].contains("device") ? "device" : "processor")),
           core::format("Program: commit {}, {}, {}.", text("program", "commit").substr(0, 12), text("program", "compiler"),
                        text("program", "blas")),
           worker.size() == 1 ? "[peer] was not measured (a lone worker): it is a copy in memory."
@@ -107,6 +109,7 @@ std::size_t largest_message(const std::string& text) {
 calibration::Options options_of(const CalibrateArguments& arguments) {
   calibration::Options options;
   options.largest_message = largest_message(arguments.largest_message);
+  options.kernels = calibration::KernelGrid::of(*backend::make_device(arguments.device));
   options.kernels.passes = options.message_passes = arguments.passes;
   return options;
 }

@@ -192,7 +192,7 @@ core::Json record_of(const Measurement& m) {
 class Output {
  public:
   Output(const CollectiveArguments& arguments, const std::string& config, const std::string& world)
-      : collective_(arguments.collective), manifest_(environment()) {
+      : collective_(arguments.collective), manifest_(environment(arguments.device)) {
     manifest_["run"] = {
         {"world", world}, {"collective", collective_}, {"repeat", arguments.repeat}, {"device", arguments.device}};
     if (!arguments.platform.empty())

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backend/backend_info.hpp"
+#include "backend/kernels.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/build_info.hpp"
 #include "data/hdf5_version.hpp"
@@ -30,9 +31,9 @@ std::string host_name() {
 
 }  // namespace
 
-core::Json environment() {
+core::Json environment(std::string_view device) {
   const core::BuildInfo build = core::build_info();
-  return {
+  core::Json found = {
       {"program",
        {{"version", build.version},
         {"commit", build.commit},
@@ -46,6 +47,10 @@ core::Json environment() {
         {"hdf5", data::hdf5_version()}}},
       {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
   };
+  if (!device.empty())
+    if (const std::string hardware = backend::make_device(device)->hardware(); !hardware.empty())
+      found["host"]["device"] = hardware;
+  return found;
 }
 
 std::uint64_t peak_memory_bytes() {

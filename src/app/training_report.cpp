@@ -24,7 +24,7 @@ core::Json number(double value) { return std::isfinite(value) ? core::Json(value
 
 core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {
   const data::DatasetInfo& data = source.info;
-  core::Json record = environment();
+  core::Json record = environment(arguments.device);
   record.update({
       {"data",
        {{"path", data.path},

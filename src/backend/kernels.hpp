@@ -84,6 +84,9 @@ class Device {
   /// Whether that memory is CUDA's, which some communication libraries can reach.
   virtual bool is_cuda() const { return false; }
 
+  /// Maker, model and memory of a device that is not the host's processor: "NVIDIA H200, 151 GB".
+  virtual std::string hardware() const { return ""; }
+
   /// Memory of the host that transfer() reaches fastest; content undefined.
   virtual core::Arena allocate_on_host(std::size_t count) const { return core::host_arena(count); }
 

@@ -17,6 +17,7 @@ class HostRuntime {
   bool is_host() const { return true; }
   bool is_apart(const void*) const { return false; }
   bool is_cuda() const { return false; }
+  std::string hardware() const { return ""; }
   core::Arena allocate_on_host(std::size_t count) const { return allocate(count); }
   void finish() {}
   void submit() {}

@@ -40,6 +40,12 @@ int use_gpu(int gpu) {
   return gpu;
 }
 
+std::string describe_gpu(int gpu) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, gpu), "asking what GPU it is");
+  return core::format("{}, {:.0f} GB", properties.name, in_megabytes(properties.totalGlobalMem) * 1e-3);
+}
+
 namespace {
 
 /// Memory is taken and given back under the mutex, so that whoever is refused finds all of it in the ledger or free.

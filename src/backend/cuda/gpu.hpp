@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "core/arena.hpp"
 
@@ -13,6 +14,9 @@ int choose_gpu();
 /// Makes it the calling thread's, whose calls go to it from now on: a device is used by many threads, one after the other.
 /// Returns it.
 int use_gpu(int gpu);
+
+/// "NVIDIA H200, 151 GB"
+std::string describe_gpu(int gpu);
 
 /// Zeros in memory of that GPU, for `device`. Throws ConfigError that says how much was wanted, how much is free, and how
 /// many devices like this there is room for.

@@ -30,6 +30,7 @@ class CudaRuntime {
   core::Arena allocate_on_host(std::size_t count) const { return allocate_pinned(gpu_, count); }
   bool is_host() const { return false; }
   bool is_cuda() const { return true; }
+  std::string hardware() const { return describe_gpu(gpu_); }
 
   bool is_apart(const void* address) const {
     cudaPointerAttributes attributes{};

@@ -45,6 +45,7 @@ class StepTables {
 ///
 ///   core::Arena allocate(count) const        zeros, of a memory that is_host(), is_apart() and is_cuda() tell of
 ///   core::Arena allocate_on_host(count) const
+///   std::string hardware() const             as Device's
 ///   void run(const Kernel&)                  in the order of the calls, as multiply; they may be put off until submit
 ///   void multiply(const Multiplication&)
 ///   void side_by_side(count, branch)         calls branch(i) for each i; what these call may go on beside each other
@@ -62,6 +63,7 @@ class GridDevice : public Device {
   bool is_host() const override { return runtime_.is_host(); }
   bool is_apart(const void* address) const override { return runtime_.is_apart(address); }
   bool is_cuda() const override { return runtime_.is_cuda(); }
+  std::string hardware() const override { return runtime_.hardware(); }
   core::Arena allocate_on_host(std::size_t count) const override { return runtime_.allocate_on_host(count); }
   void finish() override { runtime_.finish(); }
   std::unique_ptr<Conveyor> make_conveyor() override { return runtime_.make_conveyor(*this); }

@@ -124,19 +124,19 @@ const char* status_string(cublasStatus_t status) {
 
 // cuBLASLt's objects, behind its handles.
 
-struct Operation {
+struct LtOperation {
   cublasComputeType_t type;
   std::int32_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
   std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const float* bias = nullptr;
 };
 
-struct Layout {
+struct LtLayout {
   std::uint64_t rows, columns;
   std::int64_t ld;
 };
 
-struct Preference {
+struct LtPreference {
   std::uint64_t workspace = 0;
   std::uint32_t a = 256, b = 256, c = 256, d = 256;  // alignments
 };
@@ -178,13 +178,13 @@ cublasStatus_t lt_create(cublasLtHandle_t* handle) {
 }
 
 cublasStatus_t make_operation(cublasLtMatmulDesc_t* operation, cublasComputeType_t type, cudaDataType_t) {
-  *operation = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation{type});
+  *operation = reinterpret_cast<cublasLtMatmulDesc_t>(new LtOperation{type});
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t set_operation(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAttributes_t attribute, const void* value,
                              std::size_t bytes) {
-  auto& operation = behind<Operation>(handle);
+  auto& operation = behind<LtOperation>(handle);
   switch (attribute) {
     case CUBLASLT_MATMUL_DESC_TRANSA:
       return assign(operation.a, value, bytes);
@@ -202,18 +202,18 @@ cublasStatus_t set_operation(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAttr
 cublasStatus_t make_layout(cublasLtMatrixLayout_t* layout, cudaDataType type, std::uint64_t rows, std::uint64_t columns,
                            std::int64_t ld) {
   if (type != CUDA_R_32F || ld < static_cast<std::int64_t>(rows)) return CUBLAS_STATUS_INVALID_VALUE;
-  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{rows, columns, ld});
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new LtLayout{rows, columns, ld});
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t make_preference(cublasLtMatmulPreference_t* preference) {
-  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new LtPreference);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t set_preference(cublasLtMatmulPreference_t handle, cublasLtMatmulPreferenceAttributes_t attribute,
                               const void* value, std::size_t bytes) {
-  auto& preference = behind<Preference>(handle);
+  auto& preference = behind<LtPreference>(handle);
   switch (attribute) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
       return assign(preference.workspace, value, bytes);
@@ -230,9 +230,11 @@ cublasStatus_t set_preference(cublasLtMatmulPreference_t handle, cublasLtMatmulP
   }
 }
 
-std::uint64_t depth(const Operation& operation, const Layout& a) { return operation.a == CUBLAS_OP_N ? a.columns : a.rows; }
+std::uint64_t depth(const LtOperation& operation, const LtLayout& a) {
+  return operation.a == CUBLAS_OP_N ? a.columns : a.rows;
+}
 
-bool fit(const Operation& operation, const Layout& a, const Layout& b, const Layout& c) {
+bool fit(const LtOperation& operation, const LtLayout& a, const LtLayout& b, const LtLayout& c) {
   const bool ta = operation.a == CUBLAS_OP_T, tb = operation.b == CUBLAS_OP_T;
   return (ta ? a.columns : a.rows) == c.rows && (tb ? b.rows : b.columns) == c.columns &&
          (tb ? b.columns : b.rows) == depth(operation, a);
@@ -242,9 +244,9 @@ cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation_ha
                              cublasLtMatrixLayout_t b_handle, cublasLtMatrixLayout_t c_handle, cublasLtMatrixLayout_t,
                              cublasLtMatmulPreference_t preference_handle, int, cublasLtMatmulHeuristicResult_t* found,
                              int* count) {
-  const auto& operation = behind<Operation>(operation_handle);
-  const auto &a = behind<Layout>(a_handle), &b = behind<Layout>(b_handle), &c = behind<Layout>(c_handle);
-  const auto& preference = behind<Preference>(preference_handle);
+  const auto& operation = behind<LtOperation>(operation_handle);
+  const auto &a = behind<LtLayout>(a_handle), &b = behind<LtLayout>(b_handle), &c = behind<LtLayout>(c_handle);
+  const auto& preference = behind<LtPreference>(preference_handle);
   *count = 0;
   if (!fit(operation, a, b, c)) return CUBLAS_STATUS_INVALID_VALUE;
   if (alignment_of(operation.bias) < 16) return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -262,8 +264,8 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation_handle, c
                       const cublasLtMatmulAlgo_t* algorithm, void* workspace, std::size_t workspace_bytes,
                       cudaStream_t stream) {
   const Lock lock(Machine::get().mutex);
-  const auto& operation = behind<Operation>(operation_handle);
-  const auto &of_a = behind<Layout>(a_handle), &of_b = behind<Layout>(b_handle), &of_c = behind<Layout>(c_handle);
+  const auto& operation = behind<LtOperation>(operation_handle);
+  const auto &of_a = behind<LtLayout>(a_handle), &of_b = behind<LtLayout>(b_handle), &of_c = behind<LtLayout>(c_handle);
   Purpose purpose{};
   std::memcpy(&purpose, algorithm, sizeof purpose);
   const bool is_aligned = alignment_of(a) >= purpose.a && alignment_of(b) >= purpose.b && alignment_of(c) >= purpose.c &&
@@ -308,12 +310,12 @@ const CublasLt& cublas_lt() {
   static constexpr CublasLt played{&lt_create,
                                    &destroy_object<int, cublasLtHandle_t>,
                                    &make_operation,
-                                   &destroy_object<Operation, cublasLtMatmulDesc_t>,
+                                   &destroy_object<LtOperation, cublasLtMatmulDesc_t>,
                                    &set_operation,
                                    &make_layout,
-                                   &destroy_object<Layout, cublasLtMatrixLayout_t>,
+                                   &destroy_object<LtLayout, cublasLtMatrixLayout_t>,
                                    &make_preference,
-                                   &destroy_object<Preference, cublasLtMatmulPreference_t>,
+                                   &destroy_object<LtPreference, cublasLtMatmulPreference_t>,
                                    &set_preference,
                                    &get_heuristic,
                                    &matmul};

@@ -1,4 +1,5 @@
 // The GPUs' memory, and when they do what they were given to do.
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -100,8 +101,10 @@ cudaError_t Machine::allocate(std::size_t bytes, void** memory) {
   allocations_[place] = {gpu, bytes};
   used_[gpu] += bytes;
   used_span_ = std::max(used_span_, rounded(static_cast<std::size_t>(place - memory_) + bytes, huge_page));
+  ASAN_UNPOISON_MEMORY_REGION(place, bytes);  // AddressSanitizer then sees what reads or writes beyond
+  ASAN_POISON_MEMORY_REGION(place + bytes, rounded(bytes) + alignment - bytes);
   const Access access(*this);
-  std::fill_n(place, bytes, std::byte{0xCD});  // whoever counts on zeros shall see
+  std::fill_n(place, std::min<std::size_t>(bytes, 100'000), std::byte{0xCD});  // whoever counts on zeros shall see
   *memory = place;
   return cudaSuccess;
 }
@@ -111,6 +114,7 @@ cudaError_t Machine::free(void* memory) {
   const auto found = allocations_.find(static_cast<const std::byte*>(memory));
   if (found == allocations_.end()) return cudaErrorInvalidValue;
   used_[found->second.gpu] -= found->second.bytes;
+  ASAN_POISON_MEMORY_REGION(memory, found->second.bytes);
   allocations_.erase(found);
   return cudaSuccess;
 }

@@ -70,6 +70,14 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return *count < 0 ? cudaErrorInsufficientDriver : *count == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  const Lock lock(Machine::get().mutex);
+  *properties = {};
+  std::strncpy(properties->name, "a GPU that the host plays", sizeof properties->name - 1);
+  properties->totalGlobalMem = Machine::get().settings.bytes;
+  return cudaSuccess;
+}
+
 cudaError_t cudaSetDevice(int gpu) {
   const Lock lock(Machine::get().mutex);
   if (gpu < 0 || gpu >= Machine::get().settings.gpus) return cudaErrorInvalidDevice;
