@@ -56,9 +56,9 @@ bench: build ## measure training, allreduce and emulation on this machine
 gpu-bundle: ## what gpu-check runs, with its libraries, for a machine that lacks them
 	@src/setup/gpu_bundle.sh
 
-gpu-check: ## on a machine with a GPU: every CUDA test and figure, in gpu-report.json (from gpu-bundle.tar.gz, if that is there)
+gpu-check: ## on a machine with a GPU: every CUDA test and figure, in gpu-report.json (from gpu-bundle.tar.gz, if that is there; PARTS)
 	@if [ -f gpu-bundle.tar.gz ]; then tar -xzf gpu-bundle.tar.gz; else $(MAKE) --no-print-directory build; fi
-	@python3 tests/gpu/check.py --programs $(if $(wildcard gpu-bundle.tar.gz),gpu-bundle,$(BUILD)) --report gpu-report.json
+	@python3 tests/gpu/check.py --programs $(if $(wildcard gpu-bundle.tar.gz),gpu-bundle,$(BUILD)) --report gpu-report.json $(if $(PARTS),--parts $(PARTS))
 
 calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict trainings, run them, compare (RANKS, UNDER)
 	@python3 tests/bench/prediction.py --program $(PROGRAM) --ranks $(or $(RANKS),2) --under "$(UNDER)"

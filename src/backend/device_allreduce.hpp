@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
-#include <vector>
+#include <string>
 
 namespace paragrad::backend {
 
@@ -14,11 +13,11 @@ class DeviceAllreduce {
  public:
   virtual ~DeviceAllreduce() = default;
 
-  /// What one of them has to tell the others.
-  virtual std::vector<std::byte> invite() = 0;
+  /// What one of them has to tell the others: some bytes.
+  virtual std::string invite() = 0;
 
   /// Throws ConfigError where the library does not take these devices.
-  virtual void join(std::span<const std::byte> invitation, int rank, int size) = 0;
+  virtual void join(const std::string& invitation, int rank, int size) = 0;
 
   /// data = its sum, memory of the device, after all that the device was called before.
   virtual void start(std::span<float> data) = 0;

@@ -56,7 +56,7 @@ void sum_in_rank_order(Communicator& comm, std::span<double> values) {
   spread(comm, tree, std::as_writable_bytes(values));
 }
 
-std::string first_error(Communicator& comm, const std::string& mine) {
+std::string first_text(Communicator& comm, const std::string& mine) {
   const Tree tree = binomial_tree(comm.rank(), comm.size());
   std::string first = mine;
   for (const int child : tree.children) {  // ascending, and whole subtrees of higher ranks

@@ -59,8 +59,11 @@ std::unique_ptr<Allreduce> make_allreduce(std::string_view name);
 /// Sums a few doubles in rank order (gathered at worker 0, spread again): counts, losses. Same bits everywhere.
 void sum_in_rank_order(Communicator& comm, std::span<double> values);
 
-/// Every worker brings an error text or "". Returns the text of the lowest worker that has one, the same on all workers.
-std::string first_error(Communicator& comm, const std::string& mine);
+/// Every worker brings a text or "". Returns the text of the lowest worker that has one, the same on all workers.
+std::string first_text(Communicator& comm, const std::string& mine);
+
+/// The same, of what went wrong at each.
+inline std::string first_error(Communicator& comm, const std::string& mine) { return first_text(comm, mine); }
 
 /// Returns once all workers have called it.
 void barrier(Communicator& comm);

@@ -5,7 +5,7 @@
 // 106 frames (21-64+21). What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward,
 // momentum update), without reading data.
 //
-//   bench_training [seconds per net [device]]
+//   bench_training [seconds per net, 0 to say what would be measured [device]]
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -89,7 +89,8 @@ std::vector<Net> nets_for(const backend::Device& device) {
 int main(int argc, char** argv) try {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2;
   const auto device = backend::make_device(argc > 2 ? argv[2] : "cpu");
-  fmt::print("{}\n", device->is_host() ? backend::blas_description() : std::string(device->name()));
+  fmt::print("{}\n", device->is_host() ? backend::blas_description() : device->hardware());
+  if (seconds <= 0) return 0;
   for (const Net& net : nets_for(*device)) {
     double sgemm = bench::sgemm_gflops(*device);
     const double step_s = step_s_of(*device, net, seconds);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What there is to know of the device cuda on this machine's GPU: every test, every figure, in one report.
 
-    check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S]
+    check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S] [--parts NAME...]
 
 The folder holds paragrad, test_backend, test_train and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
-lib/ beside. The report is a record, whatever comes out; exit status 1 if a test failed, 2 if there is no GPU to be tested.
+lib/ beside. The report is a record, whatever comes out, and written after each part; exit status 1 if a test failed, 2 if there is no GPU to be tested.
 """
 
 import argparse
@@ -33,8 +33,10 @@ class Machine:
     def __init__(self, programs: Path) -> None:
         self.programs = programs
         library = programs / "lib"
-        path = f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}" if library.is_dir() else os.environ.get("LD_LIBRARY_PATH", "")
-        self.environment = os.environ | {"LD_LIBRARY_PATH": path}
+        places = [str(library)] if library.is_dir() else []
+        places += [os.environ["LD_LIBRARY_PATH"]] if os.environ.get("LD_LIBRARY_PATH") else []
+        places += [str(place) for of_python in sys.path for place in Path(of_python).glob("nvidia/*/lib")]  # PyTorch's cuBLAS and NCCL
+        self.environment = os.environ | {"LD_LIBRARY_PATH": ":".join(places)}
 
     def find(self, name: str) -> str:
         for place in (self.programs / name, self.programs / "tests" / name, self.programs / "tests/bench" / name):
@@ -108,7 +110,7 @@ def sanitised(machine: Machine) -> list[dict]:
     if not shutil.which("compute-sanitizer"):
         return [{"test": "compute-sanitizer", "passed": None, "output": "not installed"}]
     done = subprocess.run(["compute-sanitizer", "--error-exitcode", "9", machine.find("test_backend"), "[gpu]"], capture_output=True, text=True,
-                          timeout=600, env=machine.environment, check=False)
+                          timeout=300, env=machine.environment, check=False)
     return [{"test": "compute-sanitizer", "passed": done.returncode == 0, "output": done.stdout[-2000:]}]
 
 
@@ -156,10 +158,40 @@ def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str 
 
 
 def peers() -> list[dict]:
-    """PyTorch on the same card, where this Python has it."""
+    """PyTorch on the same card, where this Python has it: what it said until its time was up."""
     script = Path(__file__).with_name("peers.py")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, check=False)
-    return json.loads(done.stdout) if done.returncode == 0 else [{"failed": done.stderr.strip().splitlines()[-1:]}]
+    try:
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+        said, failed = done.stdout, [] if done.returncode == 0 else [{"failed": done.stderr.strip().splitlines()[-1:]}]
+    except subprocess.TimeoutExpired as error:
+        said, failed = (error.stdout or b"").decode(), [{"failed": "PyTorch took longer than five minutes"}]
+    return [json.loads(line) for line in said.splitlines() if line.startswith("{")] + failed
+
+
+# In the order of what they are worth, should there be no time for all. Each takes a minute or a few.
+PARTS = {
+    "kernels": lambda machine, folder, seconds: kernels(machine),
+    "trainings": lambda machine, folder, seconds: trainings(machine, folder),
+    "figures": lambda machine, folder, seconds: figures(machine, seconds),
+    "loop": lambda machine, folder, seconds: loop(machine, folder),
+    "peers": lambda machine, folder, seconds: peers(),
+    "sanitiser": lambda machine, folder, seconds: sanitised(machine),
+}
+
+
+def found_in(part: str, machine: Machine, seconds: float) -> list[dict]:
+    """What a part finds out; that it took too long or broke is something, too."""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            found = PARTS[part](machine, Path(folder), seconds)
+        except (OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
+            found = [{"test": part, "passed": False, "output": f"{type(error).__name__}: {error}"}]
+    print(f"== {part}, {time.monotonic() - begin:.0f} s", flush=True)
+    for line in found:
+        print({True: "passed ", False: "FAILED ", None: "left out "}[line["passed"]] + line["test"] if "test" in line
+              else ", ".join(f"{key} {value}" for key, value in line.items()), flush=True)
+    return found
 
 
 def main() -> int:
@@ -167,29 +199,21 @@ def main() -> int:
     parser.add_argument("--programs", type=Path, default=Path("build"))
     parser.add_argument("--report", type=Path, default=Path("gpu-report.json"))
     parser.add_argument("--seconds", type=float, default=3, help="per figure")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="others stay in the report as they are")
     arguments = parser.parse_args()
     machine = Machine(arguments.programs)
-    probe = machine.run("bench_training", "0", "cuda", timeout=600)
+    probe = machine.run("bench_training", "0", "cuda")
     if probe.returncode == 2:
         print(f"gpu-check: {probe.stderr.strip().removeprefix('bench_training: ')}", file=sys.stderr)
         return 2
-    version = machine.run("paragrad", "--version").stdout.strip()
-    report = {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "program": version, "card": say_of_card(),
-              "host": platform.machine(), "tests": kernels(machine)}
-    with tempfile.TemporaryDirectory() as folder:
-        report["tests"] += trainings(machine, Path(folder))
-        report["loop"] = loop(machine, Path(folder))
-    report["tests"] += sanitised(machine)
-    report["figures"] = figures(machine, arguments.seconds)
-    report["peers"] = peers()
-    arguments.report.write_text(json.dumps(report, indent=1) + "\n")
-    failed = [test["test"] for test in report["tests"] if test["passed"] is False]
-    for test in report["tests"]:
-        print({True: "passed", False: "FAILED", None: "left out"}[test["passed"]], test["test"])
-    for figure in report["figures"] + report["loop"] + report["peers"]:
-        print(", ".join(f"{key} {value}" for key, value in figure.items()))
+    report = json.loads(arguments.report.read_text()) if arguments.report.exists() else {}
+    report |= {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "program": machine.run("paragrad", "--version").stdout.strip(),
+               "card": say_of_card(), "host": platform.machine()}
+    for part in arguments.parts:
+        report[part] = found_in(part, machine, arguments.seconds)
+        arguments.report.write_text(json.dumps(report, indent=1) + "\n")
     print(f"wrote {arguments.report}")
-    return 1 if failed else 0
+    return 1 if any(line.get("passed") is False for part in arguments.parts for line in report[part]) else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steps of training per second by PyTorch on this machine's GPU, for the nets of bench_training: a list as JSON.
+"""Steps of training per second by PyTorch on this machine's GPU, for the nets of bench_training: a line of JSON for each.
 
 Forward, loss, backward and momentum update on data that lie on the card, as there; eager, and compiled where that works.
 """
@@ -62,7 +62,6 @@ def step_s(net: nn.Module, shape: tuple[int, ...], classes: int, rows: int, bf16
 
 
 def main() -> None:
-    found = []
     for precision in ("fp32", "tf32", "bf16"):
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
         for name, (make, shape, classes, rows) in NETS.items():
@@ -70,11 +69,11 @@ def main() -> None:
                 try:
                     net = make().cuda()
                     seconds = step_s(torch.compile(net) if compiled else net, shape, classes, rows, precision == "bf16")
-                    found.append({"peer": f"PyTorch {torch.__version__}", "compiled": compiled, "precision": precision, "model": name,
-                                  "samples_per_s": rows / seconds})
+                    found = {"samples_per_s": rows / seconds}
                 except Exception as error:  # compiling needs more than is there, often
-                    found.append({"peer": f"PyTorch {torch.__version__}", "compiled": compiled, "model": name, "failed": str(error)[:200]})
-    print(json.dumps(found))
+                    found = {"failed": str(error)[:200]}
+                print(json.dumps({"peer": f"PyTorch {torch.__version__}", "compiled": compiled, "precision": precision, "model": name} | found),
+                      flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ function(paragrad_played program)
   get_target_property(libraries ${program} LINK_LIBRARIES)
   add_executable(${program}_played $<TARGET_OBJECTS:${program}>)
   target_link_libraries(${program}_played PRIVATE paragrad_played_gpu ${libraries})
-  add_dependencies(unit-tests ${program}_played)
   set_target_properties(${program}_played PROPERTIES OUTPUT_NAME ${program}
                         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/played)
 endfunction()
@@ -30,6 +29,7 @@ if(PARAGRAD_SANITIZE)  # which takes its time
 endif()
 foreach(module backend train)
   paragrad_played(test_${module})
+  add_dependencies(unit-tests test_${module}_played)
   foreach(order ${orders})
     add_test(NAME played_${module}_${order} COMMAND test_${module}_played [gpu])
     set_tests_properties(played_${module}_${order} PROPERTIES LABELS unit TIMEOUT 300

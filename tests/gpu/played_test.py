@@ -5,6 +5,7 @@ does it, is the same in both worlds, and close to the CPU's."""
 import json
 import os
 import re
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -97,9 +98,19 @@ class GpuCheck(CliTest):
     def setUp(self):
         self.machine = check.Machine(Path(PROGRAM).parent)
 
-    def test_its_tests_pass(self):
-        for test in check.kernels(self.machine) + check.trainings(self.machine, self.folder):
+    def test_its_trainings_pass(self):
+        for test in check.trainings(self.machine, self.folder):
             self.assertTrue(test["passed"], test)
+
+    def test_parts_that_were_not_asked_for_stay_in_the_report(self):
+        report = self.folder / "gpu-report.json"
+        report.write_text('{"figures": ["of yesterday"]}')
+        done = subprocess.run([sys.executable, check.__file__, "--programs", Path(PROGRAM).parent, "--report", report, "--parts", "kernels"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        found = json.loads(report.read_text())
+        self.assertTrue(all(test["passed"] for test in found["kernels"]))
+        self.assertEqual(found["figures"], ["of yesterday"])
 
     def test_it_finds_what_the_loop_waits_for(self):
         found = check.loop(self.machine, self.folder, "cuda", "1x64", 20, 8192, 128, 4)

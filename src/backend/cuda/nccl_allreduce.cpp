@@ -1,6 +1,5 @@
 #include "backend/cuda/nccl_allreduce.hpp"
 
-#include <cstring>
 #include <stdexcept>
 
 #include "backend/cuda/gpu.hpp"
@@ -27,18 +26,17 @@ class NcclAllreduce final : public DeviceAllreduce {
     static_cast<void>(phase_ == Phase::idle ? nccl().destroy(comm_) : nccl().abort(comm_));
   }
 
-  std::vector<std::byte> invite() override {
+  std::string invite() override {
     ncclUniqueId id;
     check(nccl().get_unique_id(&id));
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&id);
-    return {bytes, bytes + sizeof id};
+    return {id.internal, sizeof id.internal};
   }
 
-  void join(std::span<const std::byte> invitation, int rank, int size) override {
+  void join(const std::string& invitation, int rank, int size) override {
     use_gpu(gpu_);
     ncclUniqueId id;
-    if (invitation.size() != sizeof id) throw std::logic_error("NCCL's invitations have another size");
-    std::memcpy(&id, invitation.data(), sizeof id);
+    if (invitation.size() != sizeof id.internal) throw std::logic_error("NCCL's invitations have another size");
+    invitation.copy(id.internal, sizeof id.internal);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     begin(Phase::joining, nccl().init_rank(&comm_, size, id, rank, &config));

@@ -394,18 +394,14 @@ void MpiCommunicator::mpi_allreduce(std::span<float> data) {
 // Whoever lacks the library says so before others wait for it.
 void MpiCommunicator::join_devices() {
   std::unique_ptr<backend::DeviceAllreduce> made;
-  std::vector<std::byte> invitation;
   std::string mistake;
   try {
     made = device().make_allreduce();
-    invitation = made->invite();
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   }
   if (const std::string first = first_error(*this, mistake); !first.empty()) throw core::ConfigError(first);
-  const Extent extent(invitation.size());
-  state_->check(MPI_Bcast(invitation.data(), extent.count(), extent.type(), 0, state_->comm), "MPI_Bcast");
-  made->join(invitation, rank(), size());
+  made->join(first_text(*this, rank() == 0 ? made->invite() : ""), rank(), size());
   state_->wait_until([&] { return made->is_done(); }, "the other workers' GPUs");
   state_->device_allreduce = std::move(made);
 }
