@@ -4,7 +4,8 @@
     check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S] [--parts NAME...]
 
 The folder holds paragrad, test_backend, test_train and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
-lib/ beside. The report is a record, whatever comes out, and written after each part; exit status 1 if a test failed, 2 if there is no GPU to be tested.
+lib/ beside. The report is a record, whatever comes out, and written after each part: kernels, trainings, figures, loop, peers, sanitiser.
+Exit status 1 if a test failed, 2 if there is no GPU to be tested.
 """
 
 import argparse

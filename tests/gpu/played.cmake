@@ -1,5 +1,5 @@
 # The device cuda on GPUs that the host plays: the same programs, but for that. Needs CUDA's headers alone.
-find_package(CUDAToolkit)
+find_package(CUDAToolkit QUIET)
 if(NOT CUDAToolkit_FOUND)
   message(STATUS "CUDA toolkit not found: tests do not play a GPU")
   return()
