@@ -6,11 +6,12 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "comm/allreduce.hpp"
 #include "comm/mpi/abandonment.hpp"
+#include "comm/mpi/device_sum.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/mpi/mpi_window.hpp"
 #include "comm/mpi/patience.hpp"
@@ -24,8 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-constexpr double look_every_s = 0.1;  // for peers that are gone
 
 /// MPI counts are int. A longer message is one element of a type made for its size.
 class Extent {
@@ -102,7 +101,7 @@ struct MpiCommunicator::State {
   std::shared_ptr<Peers> peers;
   std::shared_ptr<Abandonment> abandonment = std::make_shared<Abandonment>();
   Staging staging;
-  std::unique_ptr<backend::DeviceAllreduce> device_allreduce;  // from its first use on
+  std::optional<DeviceSum> device_sum;  // from its first use on
 
   void check(int code, const char* doing) const {
     if (code != MPI_SUCCESS) throw_mpi_failure(rank, doing, code);
@@ -193,6 +192,7 @@ struct MpiCommunicator::State {
     const bool has_limit = limit_s < stall_s;
     for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
     if (done) return true;
+    constexpr double look_every_s = 0.1;
     const Patience patience;
     double look_at_s = look_every_s;
     for (poll(); !done; poll()) {
@@ -213,29 +213,6 @@ struct MpiCommunicator::State {
       patience.pause();
     }
     return true;
-  }
-
-  /// What no message tells of.
-  template <class IsDone>
-  void wait_until(const IsDone& is_done, const char* what) const {
-    const Patience patience;
-    double look_at_s = look_every_s;
-    while (!is_done()) {
-      if (abandonment->declared()) throw Failure(core::format("worker {} gives up {}{}", rank, what, abandonment->reason()));
-      const double waited_s = patience.waited_s();
-      if (waited_s > look_at_s) {
-        look_at_s = waited_s + look_every_s;
-        if (peers->somebody_is_gone())
-          throw Failure(core::format("worker {}: {}: the process of one has ended", rank, what));
-      }
-      if (waited_s > stall_s) throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, what));
-      patience.pause();
-    }
-  }
-
-  void sum_on_devices(std::span<float> data) {
-    device_allreduce->start(data);
-    wait_until([&] { return device_allreduce->is_done(); }, "the other workers' GPUs");
   }
 
   /// The message's memory as MPI can reach it.
@@ -365,12 +342,9 @@ void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
 
 void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
   if (library == Library::transport) return mpi_allreduce(data);
-  if (state_->device_allreduce == nullptr) join_devices();
-  if (device().is_apart(data.data())) return state_->sum_on_devices(data);
-  const std::span<float> there = scratch(data.size());
-  device().transfer(std::span<const float>(data), there);
-  state_->sum_on_devices(there);
-  device().transfer(std::span<const float>(there), data);
+  if (!state_->device_sum)
+    state_->device_sum.emplace(*this, DeviceSum::Limits{state_->stall_s, state_->abandonment, state_->peers});
+  (*state_->device_sum)(data);
 }
 
 void MpiCommunicator::mpi_allreduce(std::span<float> data) {
@@ -389,21 +363,6 @@ void MpiCommunicator::mpi_allreduce(std::span<float> data) {
                   "MPI_Allreduce");
     data = data.subspan(part.size());
   }
-}
-
-// Whoever lacks the library says so before others wait for it.
-void MpiCommunicator::join_devices() {
-  std::unique_ptr<backend::DeviceAllreduce> made;
-  std::string mistake;
-  try {
-    made = device().make_allreduce();
-  } catch (const core::ConfigError& error) {
-    mistake = error.what();
-  }
-  if (const std::string first = first_error(*this, mistake); !first.empty()) throw core::ConfigError(first);
-  made->join(first_text(*this, rank() == 0 ? made->invite() : ""), rank(), size());
-  state_->wait_until([&] { return made->is_done(); }, "the other workers' GPUs");
-  state_->device_allreduce = std::move(made);
 }
 
 }  // namespace paragrad::comm

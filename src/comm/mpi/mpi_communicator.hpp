@@ -54,7 +54,6 @@ class MpiCommunicator : public Communicator {
 
  private:
   void mpi_allreduce(std::span<float> data);
-  void join_devices();
 
   struct State;
   std::unique_ptr<State> state_;

@@ -10,7 +10,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backend/cuda/cuda_check.hpp"
@@ -116,6 +115,9 @@ class Machine {
   std::map<int, std::size_t> used_{};
   std::vector<std::unique_ptr<CUstream_st>> streams_{};
 };
+
+/// A kernel with what it is given now.
+cudaError_t make_work(const void* function, dim3 blocks, dim3 threads, void** parameters, Work& work);
 
 int current_gpu();  ///< of this thread
 

@@ -1,8 +1,8 @@
 // CUDA's graphs.
-#include "tests/gpu/played/graphs.hpp"
-
 #include <algorithm>
 #include <map>
+
+#include "tests/gpu/played/gpu.hpp"
 
 using namespace paragrad::played;
 

@@ -1,8 +1,7 @@
 // CUDA's functions, but for graphs.
-#include <algorithm>
 #include <cstring>
 
-#include "tests/gpu/played/graphs.hpp"
+#include "tests/gpu/played/gpu.hpp"
 
 using namespace paragrad::played;
 

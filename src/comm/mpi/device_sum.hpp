@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "comm/communicator.hpp"
+#include "comm/mpi/abandonment.hpp"
+#include "comm/mpi/peers.hpp"
+
+namespace paragrad::comm {
+
+/// The allreduce of the devices' own library among the ranks of a communicator.
+class DeviceSum {
+ public:
+  /// When a rank gives up.
+  struct Limits {
+    double stall_s;
+    std::shared_ptr<const Abandonment> abandonment;
+    std::shared_ptr<Peers> peers;
+  };
+
+  /// Joins the devices. Collective. Throws ConfigError, on all ranks, where one of them has no such library.
+  DeviceSum(Communicator& comm, Limits limits);
+
+  /// data = its sum over all ranks, memory of the device or of the host. Collective.
+  void operator()(std::span<float> data);
+
+ private:
+  void wait() const;
+
+  Communicator& comm_;
+  Limits limits_;
+  std::unique_ptr<backend::DeviceAllreduce> library_;
+};
+
+}  // namespace paragrad::comm
