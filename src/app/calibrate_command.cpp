@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "app/command.hpp"
@@ -49,13 +48,10 @@ std::vector<std::string> remarks(const comm::Worker& worker, const std::string& 
 /// The file to be written, found out to be possible before anything is measured.
 class PlatformFile {
  public:
-  explicit PlatformFile(const CalibrateArguments& arguments) : path_(allowed(arguments)), file_(path_) {}
+  explicit PlatformFile(const CalibrateArguments& arguments) : file_(allowed(arguments)) {}
 
   void write(const std::string& text) {
-    std::ofstream out(file_.temporary_path(), std::ios::binary);
-    out << text;
-    out.close();
-    if (!out) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", path_));
+    file_.write(text);
     file_.commit();
   }
 
@@ -66,7 +62,6 @@ class PlatformFile {
     return arguments.out;
   }
 
-  const std::string& path_;
   core::FileReplacement file_;
 };
 

@@ -4,15 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <span>
+#include <sstream>
 #include <system_error>
 #include <vector>
 
-#include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::core {
@@ -58,17 +60,44 @@ int open_locked(const std::string& path) {
   }
 }
 
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+
+/// All of it, however many calls that takes.
+void write_all(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto put = ::write(to, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw std::system_error(errno, std::generic_category());
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+/// What the file holds from `offset` on, as much of it as fits into `chunk`.
+std::string_view read_at(int from, std::uint64_t offset, std::span<char> chunk) {
+  std::size_t got = 0;
+  while (got < chunk.size()) {
+    const auto more = ::pread(from, chunk.data() + got, chunk.size() - got, static_cast<off_t>(offset + got));
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) throw std::system_error(errno, std::generic_category());
+    if (more == 0) break;
+    got += static_cast<std::size_t>(more);
+  }
+  return {chunk.data(), got};
+}
+
+/// Whether the file holds these bytes at `offset`; where none are expected, whether it ends there.
+bool holds(int file, std::uint64_t offset, std::string_view expected, std::vector<char>& scratch) {
+  scratch.resize(std::max<std::size_t>(expected.size(), 1));
+  return read_at(file, offset, scratch) == expected;
+}
+
 void copy_by_hand(int from, int to) {
-  std::vector<char> chunk(std::size_t{1} << 20);
-  for (;;) {
-    const auto got = ::read(from, chunk.data(), chunk.size());
-    if (got < 0) throw std::system_error(errno, std::generic_category());
-    if (got == 0) return;
-    for (ssize_t done = 0; done < got;) {
-      const auto put = ::write(to, chunk.data() + done, static_cast<std::size_t>(got - done));
-      if (put < 0) throw std::system_error(errno, std::generic_category());
-      done += put;
-    }
+  std::vector<char> chunk(chunk_bytes);
+  for (auto offset = static_cast<std::uint64_t>(::lseek(from, 0, SEEK_CUR));;) {
+    const auto bytes = read_at(from, offset, chunk);
+    if (bytes.empty()) return;
+    write_all(to, bytes);
+    offset += bytes.size();
   }
 }
 
@@ -109,9 +138,30 @@ void FileReplacement::copy_original() {
   if (from.value < 0) throw failure("read", target_, errno);
   try {
     copy_bytes(from.value, descriptor_);
+    std::vector<char> chunk(chunk_bytes), copy;
+    for (std::uint64_t offset = 0;; offset += chunk_bytes) {
+      const auto bytes = read_at(from.value, offset, chunk);
+      if (!holds(descriptor_, offset, bytes, copy)) throw unlike_written();
+      if (bytes.empty()) return;
+    }
   } catch (const std::system_error& error) {
     throw failure("copy to", temporary_, error.code().value());
   }
+}
+
+void FileReplacement::write(std::string_view content) {
+  try {
+    write_all(descriptor_, content);
+    std::vector<char> scratch;
+    if (!holds(descriptor_, 0, content, scratch) || !holds(descriptor_, content.size(), {}, scratch)) throw unlike_written();
+  } catch (const std::system_error& error) {
+    throw failure("write", target_, error.code().value());
+  }
+}
+
+ConfigError FileReplacement::unlike_written() const {
+  return ConfigError(
+      format("cannot write '{}': what was read back is not what was written; check the disk that it lies on", target_));
 }
 
 void FileReplacement::commit() {
@@ -125,10 +175,9 @@ void FileReplacement::commit() {
 
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
   FileReplacement replacement(path);
-  std::ofstream out(replacement.temporary_path(), std::ios::binary);
-  write(out);
-  out.close();
-  if (!out) throw ConfigError(format("cannot write '{}': is the disk full?", path));
+  std::ostringstream content;
+  write(content);
+  replacement.write(content.view());
   replacement.commit();
 }
 

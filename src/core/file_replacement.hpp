@@ -3,6 +3,9 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <string_view>
+
+#include "core/errors.hpp"
 
 namespace paragrad::core {
 
@@ -21,20 +24,27 @@ class FileReplacement {
 
   const std::string& temporary_path() const { return temporary_; }
 
-  /// Fills the temporary file with the bytes of `path` (shared with the original where the file system can do that).
+  /// Fills the temporary file with the bytes of `path` (shared with the original where the file system can do that), and
+  /// compares the two. Throws ConfigError.
   void copy_original();
+
+  /// Fills the temporary file and reads it back. Throws ConfigError: a write that failed, or other bytes than were written.
+  void write(std::string_view content);
 
   /// Forces the bytes to the disk and gives the file its name. Throws ConfigError, `path` being as it was.
   void commit();
 
  private:
+  ConfigError unlike_written() const;
+
   std::string target_;
   std::string temporary_;
   int descriptor_ = -1;
   bool committed_ = false;
 };
 
-/// All of a text file by what `write` puts out. Throws ConfigError, `path` being as it was.
+/// Replaces a text file by what `write` puts out, which is kept in memory meanwhile. Throws ConfigError; `path` is then as
+/// it was.
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 }  // namespace paragrad::core

@@ -100,8 +100,9 @@ void Hdf5File::create_array(const std::string& array, ElementType type, const st
   check_hdf5(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY), action);
   check_hdf5(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER), action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);
-  const Hdf5Id id(H5Dcreate2(file_, array.c_str(), native_type(type), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
-                  action);
+  Hdf5Id id(H5Dcreate2(file_, array.c_str(), native_type(type), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+            action);
+  id.close(action);
 }
 
 Hdf5ArrayInfo Hdf5File::array_info(const std::string& array) const {
@@ -111,16 +112,23 @@ Hdf5ArrayInfo Hdf5File::array_info(const std::string& array) const {
   return read_info(id, action);
 }
 
-void Hdf5File::transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
-                             std::size_t count, void* target) const {
+void Hdf5File::write_elements(const std::string& array, std::size_t first_row, ElementType type, const void* source,
+                              std::size_t count) {
+  const auto info = transfer_rows(array, first_row, type, source, count, nullptr);
+  const std::size_t first = count == 0 ? 0 : first_row * info.row_elements();
+  written_->add(array, first * bytes_of(type), std::span(static_cast<const std::byte*>(source), count * bytes_of(type)));
+}
+
+Hdf5ArrayInfo Hdf5File::transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
+                                      std::size_t count, void* target) const {
   const QuietHdf5 quiet;
   const Hdf5Action action{target != nullptr ? "read" : "write", array, path_};
-  const Hdf5Id id(H5Dopen2(file_, array.c_str(), H5P_DEFAULT), H5Dclose, action);
+  Hdf5Id id(H5Dopen2(file_, array.c_str(), H5P_DEFAULT), H5Dclose, action);
   const auto info = read_info(id, action);
   if (info.type != type)
     throw core::ConfigError(
         core::format("'{}' in '{}' holds {}, not {}", array, path_, to_string(info.type), to_string(type)));
-  if (count == 0) return;
+  if (count == 0) return info;
   const std::size_t row = info.row_elements();
   if (info.shape.empty() || row == 0 || count % row != 0 || first_row > info.shape[0] ||
       count / row > info.shape[0] - first_row)
@@ -137,6 +145,8 @@ void Hdf5File::transfer_rows(const std::string& array, std::size_t first_row, El
   check_hdf5(target != nullptr ? H5Dread(id, memory_type, in_memory, in_file, H5P_DEFAULT, target)
                                : H5Dwrite(id, memory_type, in_memory, in_file, H5P_DEFAULT, source),
              action);
+  id.close(action);
+  return info;
 }
 
 }  // namespace paragrad::data

@@ -12,15 +12,6 @@
 namespace paragrad::data {
 namespace {
 
-/// Sets one attribute; an old one of that name goes.
-void set(hid_t file, const std::string& object, const std::string& name, hid_t type, hid_t space, const void* value,
-         const Hdf5Action& action) {
-  const Hdf5Id id(H5Oopen(file, object.c_str(), H5P_DEFAULT), H5Oclose, action);
-  if (check_hdf5(H5Aexists(id, name.c_str()), action) > 0) check_hdf5(H5Adelete(id, name.c_str()), action);
-  const Hdf5Id attribute(H5Acreate2(id, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, action);
-  if (value != nullptr) check_hdf5(H5Awrite(attribute, type, value), action);
-}
-
 /// UTF-8 of fixed length. Not of variable length, as many tools write it: that lies in a "global heap", the one part of a
 /// file without a checksum, and HDF5 1.10 crashes where it is damaged.
 Hdf5Id text_type(std::size_t length, const Hdf5Action& action) {
@@ -80,12 +71,36 @@ bool Hdf5File::has_attribute(const std::string& object, const std::string& name)
   return check_hdf5(H5Aexists_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT), {"look for", shown, path_}) > 0;
 }
 
+void Hdf5File::set(const std::string& object, const std::string& name, std::int64_t type, std::int64_t space,
+                   std::span<const std::byte> value) {
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"write attribute", shown, path_};
+  Hdf5Id id(H5Oopen(file_, object.c_str(), H5P_DEFAULT), H5Oclose, action);
+  if (check_hdf5(H5Aexists(id, name.c_str()), action) > 0) check_hdf5(H5Adelete(id, name.c_str()), action);
+  Hdf5Id attribute(H5Acreate2(id, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, action);
+  if (!value.empty()) check_hdf5(H5Awrite(attribute, type, value.data()), action);
+  attribute.close(action);
+  id.close(action);
+  written_->set_attribute(object, name, value);
+}
+
+std::vector<std::byte> Hdf5File::stored_attribute(const std::string& object, const std::string& name) const {
+  const QuietHdf5 quiet;
+  const auto shown = attribute_path(object, name);
+  const Hdf5Action action{"read attribute", shown, path_};
+  const Opened attribute(file_, object, name, action);
+  std::vector<std::byte> value(attribute.elements * H5Tget_size(attribute.type));
+  if (!value.empty()) check_hdf5(H5Aread(attribute.id, attribute.type, value.data()), action);
+  return value;
+}
+
 void Hdf5File::set_text(const std::string& object, const std::string& name, const std::string& value) {
   const QuietHdf5 quiet;
   const auto shown = attribute_path(object, name);
   const Hdf5Action action{"write attribute", shown, path_};
   const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose, action);
-  set(file_, object, name, text_type(value.size(), action), space, value.c_str(), action);
+  const std::span stored(value.c_str(), std::max<std::size_t>(value.size(), 1));
+  set(object, name, text_type(value.size(), action), space, std::as_bytes(stored));
 }
 
 void Hdf5File::set_texts(const std::string& object, const std::string& name, const std::vector<std::string>& values) {
@@ -98,7 +113,7 @@ void Hdf5File::set_texts(const std::string& object, const std::string& name, con
   for (const auto& value : values) length = std::max(length, value.size());
   std::string padded;
   for (const auto& value : values) padded += value + std::string(length - value.size(), '\0');
-  set(file_, object, name, text_type(length, action), space, values.empty() ? nullptr : padded.data(), action);
+  set(object, name, text_type(length, action), space, std::as_bytes(std::span(padded)));
 }
 
 void Hdf5File::set_number(const std::string& object, const std::string& name, double value) {
@@ -106,7 +121,7 @@ void Hdf5File::set_number(const std::string& object, const std::string& name, do
   const auto shown = attribute_path(object, name);
   const Hdf5Action action{"write attribute", shown, path_};
   const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose, action);
-  set(file_, object, name, H5T_NATIVE_DOUBLE, space, &value, action);
+  set(object, name, H5T_NATIVE_DOUBLE, space, std::as_bytes(std::span(&value, 1)));
 }
 
 void Hdf5File::set_count(const std::string& object, const std::string& name, std::uint64_t value) {
@@ -114,7 +129,7 @@ void Hdf5File::set_count(const std::string& object, const std::string& name, std
   const auto shown = attribute_path(object, name);
   const Hdf5Action action{"write attribute", shown, path_};
   const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose, action);
-  set(file_, object, name, H5T_NATIVE_UINT64, space, &value, action);
+  set(object, name, H5T_NATIVE_UINT64, space, std::as_bytes(std::span(&value, 1)));
 }
 
 std::vector<std::string> Hdf5File::texts(const std::string& object, const std::string& name) const {

@@ -42,10 +42,15 @@ std::int64_t open_file(const std::string& path, const std::string& shown, unsign
 }  // namespace
 
 Hdf5File::Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement)
-    : path_(std::move(path)), file_(file), replacement_(std::move(replacement)) {}
+    : path_(std::move(path)), file_(file), replacement_(std::move(replacement)) {
+  if (replacement_ != nullptr) written_ = std::make_unique<WriteLog>();
+}
 
 Hdf5File::Hdf5File(Hdf5File&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), replacement_(std::move(other.replacement_)) {}
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      replacement_(std::move(other.replacement_)),
+      written_(std::move(other.written_)) {}
 
 Hdf5File::~Hdf5File() {
   if (file_ < 0) return;
@@ -82,6 +87,8 @@ void Hdf5File::finish() {
   const Hdf5Action action{"write", "", path_};
   check_hdf5(H5Fflush(file_, H5F_SCOPE_GLOBAL), action);
   check_hdf5(H5Fclose(std::exchange(file_, -1)), action);
+  const auto& temporary = replacement_->temporary_path();
+  written_->compare_with({path_, open_file(temporary, path_, H5F_ACC_RDONLY, "read back"), nullptr});
   replacement_->commit();
   replacement_.reset();
 }
@@ -131,7 +138,8 @@ void Hdf5File::create_group(const std::string& group) {
   const Hdf5Action action{"create", group, path_};
   const Hdf5Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);
-  const Hdf5Id id(H5Gcreate2(file_, group.c_str(), H5P_DEFAULT, properties, H5P_DEFAULT), H5Gclose, action);
+  Hdf5Id id(H5Gcreate2(file_, group.c_str(), H5P_DEFAULT, properties, H5P_DEFAULT), H5Gclose, action);
+  id.close(action);
 }
 
 }  // namespace paragrad::data

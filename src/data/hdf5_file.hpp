@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/file_replacement.hpp"
+#include "data/write_log.hpp"
 
 namespace paragrad::data {
 
@@ -77,7 +78,8 @@ class Hdf5File {
   Hdf5File& operator=(Hdf5File&&) = delete;
   ~Hdf5File();  ///< closes; forgets a file under construction that was not finished
 
-  /// Closes, forces to disk, renames. Only for files from create() and revise().
+  /// Closes, reads back and compares what was written, forces it to disk, renames. Only for files from create() and
+  /// revise().
   void finish();
 
   const std::string& path() const { return path_; }
@@ -100,12 +102,12 @@ class Hdf5File {
   template <class T>
   void write(const std::string& array, std::span<const T> values, const std::vector<std::size_t>& shape) {
     create_array(array, element_type_of<T>(), shape);
-    transfer_rows(array, 0, element_type_of<T>(), values.data(), values.size(), nullptr);
+    write_elements(array, 0, element_type_of<T>(), values.data(), values.size());
   }
   /// Whole rows of an existing array, from `first_row`; a row is everything under one index of the first dimension.
   template <class T>
   void write_rows(const std::string& array, std::size_t first_row, std::span<const T> values) {
-    transfer_rows(array, first_row, element_type_of<T>(), values.data(), values.size(), nullptr);
+    write_elements(array, first_row, element_type_of<T>(), values.data(), values.size());
   }
   /// All elements. The stored type must be T (in either byte order).
   template <class T>
@@ -130,17 +132,25 @@ class Hdf5File {
   std::vector<std::string> texts(const std::string& object, const std::string& name) const;
   double number(const std::string& object, const std::string& name) const;
   std::uint64_t count(const std::string& object, const std::string& name) const;
+  /// The value's bytes as they are stored; not of texts of variable length.
+  std::vector<std::byte> stored_attribute(const std::string& object, const std::string& name) const;
 
  private:
   Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement);
   void create_parents(const std::string& object);
-  /// Reads (to `target`) or writes (from `source`) `count` elements from `first_row` on.
-  void transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
-                     std::size_t count, void* target) const;
+  /// type, space: HDF5's identifiers. value: as it will be stored.
+  void set(const std::string& object, const std::string& name, std::int64_t type, std::int64_t space,
+           std::span<const std::byte> value);
+  void write_elements(const std::string& array, std::size_t first_row, ElementType type, const void* source,
+                      std::size_t count);
+  /// Reads (to `target`) or writes (from `source`) `count` elements from `first_row` on; returns what the array is.
+  Hdf5ArrayInfo transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
+                              std::size_t count, void* target) const;
 
   std::string path_;
   std::int64_t file_;
   std::unique_ptr<core::FileReplacement> replacement_;  // while under construction
+  std::unique_ptr<WriteLog> written_;                   // meanwhile
 };
 
 }  // namespace paragrad::data

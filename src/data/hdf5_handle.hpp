@@ -20,7 +20,8 @@ struct Hdf5Action {
 /// reason on HDF5's error stack.
 std::int64_t check_hdf5(std::int64_t code, const Hdf5Action& action);
 
-/// Owner of one identifier.
+/// Owner of one identifier. After writing through one, close() it: HDF5 keeps arrays below 64 KiB in memory until then, and
+/// a destructor cannot report that they did not reach the disk.
 class Hdf5Id {
  public:
   using Close = int (*)(std::int64_t);
@@ -32,6 +33,9 @@ class Hdf5Id {
   Hdf5Id(const Hdf5Id&) = delete;
   Hdf5Id& operator=(const Hdf5Id&) = delete;
   operator std::int64_t() const { return id_; }
+
+  /// Throws ConfigError where HDF5 could not write what it had kept back.
+  void close(const Hdf5Action& action) { check_hdf5(close_(std::exchange(id_, -1)), action); }
 
  private:
   std::int64_t id_;

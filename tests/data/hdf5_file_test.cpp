@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include "catch.hpp"
@@ -223,6 +224,58 @@ TEST_CASE("after a full disk the process goes on and ends as usual", "[data]") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 3);
+}
+
+TEST_CASE("a disk that fails once: the array that it lost is an error, and the file before stays", "[data]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("x.h5");
+  write_numbers(path, 10);
+  const auto before = read_text(path);
+  {
+    auto file = Hdf5File::create(path);
+    file.create_array("/numbers", ElementType::float32, {1000});  // small: HDF5 writes it when the array is closed
+    const std::vector<float> numbers(1000, 2.5f);
+    const auto usual = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlimit small{100, limit.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    CHECK_THROWS_WITH(file.write_rows("/numbers", 0, std::span<const float>(numbers)), contains_text("File too large"));
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, usual);
+  }
+  CHECK(same_bytes(path, before));
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a file whose bytes are not those that were written does not take its name", "[data]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("x.h5");
+  write_numbers(path, 10);
+  const auto before = read_text(path);
+  const std::size_t elements = GENERATE(100, 100000);
+  const auto damage = [&](std::uint64_t offset) {
+    std::fstream file(path + ".tmp", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(offset)).put('?');
+  };
+  SECTION("in the first or the last byte of an array") {
+    auto file = Hdf5File::create(path);
+    file.create_array("/numbers", ElementType::float32, {elements});
+    const std::vector<float> half(elements / 2, 2.5f);
+    file.write_rows("/numbers", 0, std::span<const float>(half));
+    file.write_rows("/numbers", elements / 2, std::span<const float>(half));
+    const auto begin = file.array_info("/numbers").file_offset.value();
+    damage(begin + GENERATE(0, 1) * (elements * sizeof(float) - 1));
+    CHECK_THROWS_WITH(file.finish(), contains_text("/numbers") && contains_text("not what was written"));
+  }
+  SECTION("in what was added to it") {
+    auto file = Hdf5File::revise(path);
+    file.write("/more", std::span<const float>(std::vector<float>(elements, 2.5f)));
+    damage(file.array_info("/more").file_offset.value());
+    CHECK_THROWS_WITH(file.finish(), contains_text("/more"));
+  }
+  CHECK(same_bytes(path, before));
+  CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("two writers of one file do not mix: the second is refused", "[data]") {

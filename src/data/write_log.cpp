@@ -1,0 +1,69 @@
+#include "data/write_log.hpp"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/hdf5_file.hpp"
+
+namespace paragrad::data {
+namespace {
+
+std::uint32_t continue_checksum(std::uint32_t checksum, std::span<const std::byte> bytes) {
+  return static_cast<std::uint32_t>(::crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+/// Of the bytes [begin, end) of a file; of fewer where it ends before.
+std::uint32_t checksum_of(const Hdf5File& file, std::uint64_t begin, std::uint64_t end) {
+  std::vector<std::byte> chunk(std::min<std::uint64_t>(end - begin, std::uint64_t{1} << 20));
+  std::uint32_t checksum = 0;
+  while (begin < end) {
+    const auto wanted = std::min<std::uint64_t>(end - begin, chunk.size());
+    const auto got = ::pread(file.descriptor(), chunk.data(), wanted, static_cast<off_t>(begin));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw core::ConfigError(core::format("cannot read back '{}': {}", file.path(), std::strerror(errno)));
+    if (got == 0) break;
+    checksum = continue_checksum(checksum, std::span(chunk).first(static_cast<std::size_t>(got)));
+    begin += static_cast<std::uint64_t>(got);
+  }
+  return checksum;
+}
+
+core::ConfigError unlike_written(const std::string& object, const Hdf5File& file) {
+  return core::ConfigError(
+      core::format("cannot write '{}': its '{}', read back, is not what was written; check the disk that it lies on",
+                   file.path(), object));
+}
+
+}  // namespace
+
+void WriteLog::add(const std::string& array, std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  auto& pieces = arrays_[array];
+  if (pieces.empty() || pieces.back().end != offset) pieces.push_back({offset, offset, 0});
+  pieces.back().end += bytes.size();
+  pieces.back().checksum = continue_checksum(pieces.back().checksum, bytes);
+}
+
+void WriteLog::set_attribute(const std::string& object, const std::string& name, std::span<const std::byte> value) {
+  attributes_[{object, name}] = continue_checksum(0, value);
+}
+
+void WriteLog::compare_with(const Hdf5File& file) const {
+  for (const auto& [array, pieces] : arrays_) {
+    const auto offset = file.array_info(array).file_offset;
+    for (const Piece& piece : pieces)
+      if (!offset || checksum_of(file, *offset + piece.begin, *offset + piece.end) != piece.checksum)
+        throw unlike_written(array, file);
+  }
+  for (const auto& [attribute, checksum] : attributes_)
+    if (continue_checksum(0, file.stored_attribute(attribute.first, attribute.second)) != checksum)
+      throw unlike_written(attribute.first + " " + attribute.second, file);
+}
+
+}  // namespace paragrad::data
