@@ -50,6 +50,11 @@ metrics::Hyperparameters hyperparameters(const std::string& config) {
 }
 
 void check_same_options(const std::string& folder, const std::string& config) {
+  if (!fs::exists(folder + "/config.toml"))
+    throw core::ConfigError(
+        core::format("cannot resume: '{}/config.toml', which has the options of the run, is missing; restore it, or start "
+                     "another run",
+                     folder));
   std::istringstream now_text(config);
   const auto before = options_of(folder), now = options_in(now_text);
   const auto value = [](const auto& options, const std::string& key) {
@@ -69,6 +74,13 @@ std::string state_folder(const TrainingArguments& arguments) {
   return arguments.out.empty() ? "" : arguments.out + "/state";
 }
 
+std::optional<int> phase_to_resume(const TrainingArguments& arguments, const std::string& config,
+                                   const train::RunIdentity& run) {
+  const std::string state = state_folder(arguments);
+  if (fs::exists(arguments.out + "/config.toml") || fs::exists(state)) check_same_options(arguments.out, config);
+  return train::saved_phase(state, arguments.options, run);
+}
+
 }  // namespace
 
 std::map<std::string, std::string> options_of(const std::string& run_folder) {
@@ -76,11 +88,13 @@ std::map<std::string, std::string> options_of(const std::string& run_folder) {
   return options_in(config);
 }
 
-bool is_complete(const TrainingArguments& arguments) {
+bool is_complete(const TrainingArguments& arguments, const std::string& config) {
   if (!arguments.resume) return false;
   std::ifstream in(arguments.out + "/manifest.json");
   const core::Json manifest = core::Json::parse(in, nullptr, false);
-  return !manifest.is_discarded() && manifest.contains("finished");
+  if (manifest.is_discarded() || !manifest.contains("finished")) return false;
+  check_same_options(arguments.out, config);
+  return true;
 }
 
 int say_complete(const TrainingArguments& arguments) {
@@ -88,27 +102,45 @@ int say_complete(const TrainingArguments& arguments) {
   return success;
 }
 
-std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config,
-                                                  metrics::EventFile::Clock clock) {
-  using Existing = metrics::RunFolder::Existing;
-  if (arguments.out.empty()) return std::nullopt;
-  Existing existing = arguments.overwrite ? Existing::replace : Existing::refuse;
-  if (arguments.resume && fs::exists(arguments.out + "/config.toml")) {
-    check_same_options(arguments.out, config);
-    existing = train::can_resume(state_folder(arguments)) ? Existing::continue_it : Existing::replace;
-  }
-  std::optional<metrics::RunFolder> folder(std::in_place, arguments.out, existing);
-  folder->write("config.toml", config);
-  if (arguments.tensorboard) folder->add_event_file(hyperparameters(config), clock);
-  return folder;
+train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config, const train::Source& source) {
+  if (!arguments.resume && arguments.checkpoint_every == 0) return {};
+  std::istringstream lines(config);
+  std::string text;
+  for (const auto& [key, value] : options_in(lines)) text += core::format("{}={}\n", key, value);
+  return train::identify_run(text, source);
 }
 
-train::Output output_of(const TrainingArguments& arguments, metrics::RunFolder* folder, metrics::Progress* progress) {
-  return {.folder = folder,
+OpenedRun open_run(const TrainingArguments& arguments, const std::string& config, const train::RunIdentity& run,
+                   metrics::EventFile::Clock clock) {
+  using Existing = metrics::RunFolder::Existing;
+  if (arguments.out.empty()) return {};
+  core::FolderLock lock(arguments.out);
+  OpenedRun opened;
+  if (arguments.resume) opened.resume_phase = phase_to_resume(arguments, config, run);
+  const bool may_stay = arguments.resume && opened.resume_phase;
+  const bool may_go = arguments.resume || arguments.overwrite;
+  opened.folder.emplace(std::move(lock), arguments.out,
+                        may_stay ? Existing::continue_it
+                        : may_go ? Existing::replace
+                                 : Existing::refuse);
+  opened.folder->write("config.toml", config);
+  if (arguments.tensorboard) opened.folder->add_event_file(hyperparameters(config), clock);
+  return opened;
+}
+
+train::Options options_to_train(train::Options options, const OpenedRun& opened) {
+  if (opened.resume_phase) options.strategy_options.server.record.clear();
+  return options;
+}
+
+train::Output output_of(const TrainingArguments& arguments, OpenedRun& opened, const train::RunIdentity& run,
+                        metrics::Progress* progress) {
+  return {.folder = opened.folder ? &*opened.folder : nullptr,
           .progress = progress,
           .state_folder = state_folder(arguments),
           .state_every_blocks = arguments.checkpoint_every,
-          .resume = arguments.resume};
+          .resume_phase = opened.resume_phase,
+          .run = run};
 }
 
 }  // namespace paragrad::app

@@ -12,18 +12,31 @@ namespace paragrad::app {
 /// Of a run's config.toml, the options that say what is computed, as they are written there. None without that file.
 std::map<std::string, std::string> options_of(const std::string& run_folder);
 
-/// Whether --resume was given and the run in --out is complete: then there is nothing left to do.
-bool is_complete(const TrainingArguments& arguments);
+/// Whether --resume was given and the run in --out is complete: then there is nothing left to do. Throws ConfigError if that
+/// run had other options.
+bool is_complete(const TrainingArguments& arguments, const std::string& config);
 
 int say_complete(const TrainingArguments& arguments);
 
-/// The run's folder, with config.toml written; nothing without --out. With --resume a run that was interrupted is continued,
-/// if it has the same options. clock: of the times in an event file, if there is to be one. Throws ConfigError that names
-/// the first option that differs.
-std::optional<metrics::RunFolder> open_run_folder(const TrainingArguments& arguments, const std::string& config,
-                                                  metrics::EventFile::Clock clock);
+/// What a state that is saved, or resumed from, belongs to; nothing of it where the run does neither.
+train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config, const train::Source& source);
+
+struct OpenedRun {
+  std::optional<metrics::RunFolder> folder;  ///< with config.toml written; nothing without --out
+  std::optional<int> resume_phase;           ///< as train::Output has it
+};
+
+/// Locks and opens the folder of the run. With --resume a run that was interrupted is continued, if options and data are the
+/// same. clock: of the times in an event file, if there is to be one. Throws ConfigError that names what differs; nothing is
+/// changed then.
+OpenedRun open_run(const TrainingArguments& arguments, const std::string& config, const train::RunIdentity& run,
+                   metrics::EventFile::Clock clock);
+
+/// The options of a run that was opened: the order of asynchronous workers is recorded of whole runs only.
+train::Options options_to_train(train::Options options, const OpenedRun& opened);
 
 /// Where the training reports to, and keeps its state.
-train::Output output_of(const TrainingArguments& arguments, metrics::RunFolder* folder, metrics::Progress* progress);
+train::Output output_of(const TrainingArguments& arguments, OpenedRun& opened, const train::RunIdentity& run,
+                        metrics::Progress* progress);
 
 }  // namespace paragrad::app

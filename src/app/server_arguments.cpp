@@ -33,8 +33,7 @@ dist::RunShape shape_of(const train::Options& options, const train::Source& sour
 }
 
 std::string record_path(const TrainingArguments& arguments) {
-  const bool resumed = arguments.resume && train::can_resume(arguments.out + "/state");
-  if (resumed || arguments.record == "none") return "";
+  if (arguments.record == "none") return "";
   if (!arguments.record.empty()) return arguments.record;
   return arguments.out.empty() ? "" : arguments.out + "/order.txt";
 }

@@ -149,7 +149,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to keep: --checkpoint-every and --resume are for runs that compute");
-  if (is_complete(training)) return say_complete(training);
+  if (is_complete(training, config)) return say_complete(training);
   check_mode(training.options, computes);
   if (!computes) training.options.schedule.initial_rate = 1;  // of nothing
   if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
@@ -167,7 +167,10 @@ int run(SimulationArguments& arguments, const std::string& config) {
   record["platform"] = {{"name", platform.name}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
   record["run"]["device_rate"] = rate.samples_per_s;
   record["platform"]["nodes"] = platform.nodes;
-  std::optional<metrics::RunFolder> folder = open_run_folder(training, config, metrics::EventFile::Clock::simulated);
+  const train::RunIdentity identity = identity_of(training, config, source);
+  OpenedRun opened = open_run(training, config, identity, metrics::EventFile::Clock::simulated);
+  training.options = options_to_train(training.options, opened);
+  auto& folder = opened.folder;
   if (folder) folder->write("manifest.json", record.dump(2) + "\n");
   std::optional<metrics::Progress> progress(std::in_place, samples_to_train(training.options, source), training.quiet);
 
@@ -181,7 +184,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
                              .workers_per_node = training.workers_per_node,
                              .on_transfer = instruments.on_transfer(),
                              .shortcuts = arguments.fast_collectives == "auto"};
-  const train::Output output = output_of(training, folder ? &*folder : nullptr, &*progress);
+  const train::Output output = output_of(training, opened, identity, &*progress);
   train::Result result;
   const sim::Report report = sim::run(platform, ranks, options, [&](comm::Worker& worker) {
     instruments.watch(worker, [&](comm::Worker& watched) {

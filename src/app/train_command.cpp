@@ -21,7 +21,8 @@ using Clock = std::chrono::steady_clock;
 struct Prepared {
   train::Source source;
   train::Options options;
-  std::optional<metrics::RunFolder> folder;
+  train::RunIdentity run;
+  OpenedRun opened;
   std::optional<metrics::Progress> progress;
   core::Json manifest;
 };
@@ -29,42 +30,43 @@ struct Prepared {
 Prepared prepare(const TrainingArguments& arguments, const std::string& config, const std::string& world, int rank,
                  int size) {
   const int workers = workers_of(arguments.options, size);
-  Prepared prepared{train::open_source(arguments.options, workers), {}, std::nullopt, std::nullopt, {}};
+  Prepared prepared{train::open_source(arguments.options, workers), {}, {}, {}, std::nullopt, {}};
   prepared.options = with_servers(arguments, prepared.source, workers);
+  prepared.run = identity_of(arguments, config, prepared.source);
   if (rank != 0) return prepared;
   prepared.manifest = manifest(arguments, prepared.source, world, workers);
   prepared.progress.emplace(samples_to_train(arguments.options, prepared.source), arguments.quiet);
-  if (arguments.out.empty()) return prepared;
-  prepared.folder = open_run_folder(arguments, config, metrics::EventFile::Clock::wall);
-  prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
+  prepared.opened = open_run(arguments, config, prepared.run, metrics::EventFile::Clock::wall);
+  if (prepared.opened.folder) prepared.opened.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
   return prepared;
 }
 
 void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Prepared& prepared) {
   const auto start = Clock::now();
+  const train::Options options = options_to_train(prepared.options, prepared.opened);
   const train::Output output =
-      output_of(arguments, prepared.folder ? &*prepared.folder : nullptr, prepared.progress ? &*prepared.progress : nullptr);
+      output_of(arguments, prepared.opened, prepared.run, prepared.progress ? &*prepared.progress : nullptr);
   Instruments instruments(arguments.instruments, worker.size(), 1, [&](const std::string& line) {
     if (prepared.progress) prepared.progress->say(line);
   });
   train::Result result;
   instruments.watch(worker, [&](comm::Worker& watched) {
-    take_seat(watched, workers_of(prepared.options, worker.size()), prepared.options, output,
-              [&](comm::Worker& seat) { result = train::train(seat, prepared.options, prepared.source, output); });
+    take_seat(watched, workers_of(options, worker.size()), options, output,
+              [&](comm::Worker& seat) { result = train::train(seat, options, prepared.source, output); });
   });
   if (worker.rank() != 0) return;
   prepared.progress.reset();
-  if (prepared.folder) {
-    prepared.folder->record(end_record(result));
-    instruments.write(*prepared.folder, "wall");
+  if (auto& folder = prepared.opened.folder) {
+    folder->record(end_record(result));
+    instruments.write(*folder, "wall");
     finish_manifest(prepared.manifest, result, std::chrono::duration<double>(Clock::now() - start).count());
-    prepared.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
+    folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
   }
   print_result(arguments, result, "wall-clock");
 }
 
 int train_alone(const TrainingArguments& arguments, const std::string& config) {
-  if (is_complete(arguments)) return say_complete(arguments);
+  if (is_complete(arguments, config)) return say_complete(arguments);
   const auto device = backend::make_device(arguments.device);
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
@@ -73,10 +75,20 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
   return success;
 }
 
+/// Rank 0 alone looks whether there is something to resume: others may see the files of a network's file system later.
+void spread_phase(comm::Communicator& comm, std::optional<int>& phase) {
+  double spread = comm.rank() == 0 && phase ? *phase + 1 : 0;
+  comm::sum_in_rank_order(comm, {&spread, 1});
+  if (spread > 0) phase = static_cast<int>(spread) - 1;
+}
+
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
   const auto body = [&](comm::Worker& worker) {
     if (arguments.workers_per_node > 0) worker.comm().set_workers_per_node(arguments.workers_per_node);
-    double complete = worker.rank() == 0 && is_complete(arguments) ? 1 : 0;
+    double complete = 0;
+    agree(worker.comm(), [&] {
+      if (worker.rank() == 0) complete = is_complete(arguments, config) ? 1 : 0;
+    });
     comm::sum_in_rank_order(worker.comm(), {&complete, 1});
     if (complete != 0) {
       if (worker.rank() == 0) say_complete(arguments);
@@ -84,6 +96,7 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
     }
     std::optional<Prepared> prepared;
     agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker.rank(), worker.size()); });
+    spread_phase(worker.comm(), prepared->opened.resume_phase);
     train_prepared(worker, arguments, *prepared);
   };
   return run_as_rank(arguments.device, body, deaths_of(arguments.options));

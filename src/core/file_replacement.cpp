@@ -32,32 +32,9 @@ struct Descriptor {
   }
 };
 
-bool same_file(int descriptor, const std::string& path) {
-  struct stat opened {
-  }, named{};
-  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-         opened.st_ino == named.st_ino;
-}
-
-/// False if another writer holds the lock; a file system without locks counts as locked.
-bool lock(int descriptor) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  return ::fcntl(descriptor, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
-}
-
-int open_locked(const std::string& path) {
-  for (;;) {
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) throw failure("create", path, errno);
-    if (!lock(descriptor)) {
-      ::close(descriptor);
-      throw ConfigError(format("'{}' is being written by another process; wait until it is done", path));
-    }
-    if (same_file(descriptor, path)) return descriptor;
-    ::close(descriptor);  // between our open and our lock, the other writer finished and gave its file the final name
-  }
+LockedFile open_locked(const std::string& path) {
+  if (auto file = LockedFile::open(path)) return std::move(*file);
+  throw ConfigError(format("'{}' is being written by another process; wait until it is done", path));
 }
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
@@ -112,36 +89,34 @@ void copy_bytes(int from, int to) {
   }
 }
 
+std::string resolved(const std::string& path) {
+  std::error_code ignored;
+  const auto target = std::filesystem::canonical(path, ignored);
+  return ignored ? path : target.string();
+}
+
 }  // namespace
 
-FileReplacement::FileReplacement(const std::string& path) : target_(path) {
-  std::error_code ignored;
-  if (auto resolved = std::filesystem::canonical(path, ignored); !ignored) target_ = resolved.string();
-  temporary_ = target_ + ".tmp";
-  descriptor_ = open_locked(temporary_);
-  if (::ftruncate(descriptor_, 0) != 0) {
-    const int error = errno;
-    ::close(descriptor_);
-    throw failure("empty", temporary_, error);
-  }
+FileReplacement::FileReplacement(const std::string& path)
+    : target_(resolved(path)), temporary_(target_ + ".tmp"), file_(open_locked(temporary_)) {
+  if (::ftruncate(file_.descriptor(), 0) != 0) throw failure("empty", temporary_, errno);
   struct stat original {};
-  if (::stat(target_.c_str(), &original) == 0) (void)::fchmod(descriptor_, original.st_mode & 0777);
+  if (::stat(target_.c_str(), &original) == 0) (void)::fchmod(file_.descriptor(), original.st_mode & 0777);
 }
 
 FileReplacement::~FileReplacement() {
   if (!committed_) ::unlink(temporary_.c_str());
-  ::close(descriptor_);
 }
 
 void FileReplacement::copy_original() {
   const Descriptor from{::open(target_.c_str(), O_RDONLY | O_CLOEXEC)};
   if (from.value < 0) throw failure("read", target_, errno);
   try {
-    copy_bytes(from.value, descriptor_);
+    copy_bytes(from.value, file_.descriptor());
     std::vector<char> chunk(chunk_bytes), copy;
     for (std::uint64_t offset = 0;; offset += chunk_bytes) {
       const auto bytes = read_at(from.value, offset, chunk);
-      if (!holds(descriptor_, offset, bytes, copy)) throw unlike_written();
+      if (!holds(file_.descriptor(), offset, bytes, copy)) throw unlike_written();
       if (bytes.empty()) return;
     }
   } catch (const std::system_error& error) {
@@ -151,9 +126,10 @@ void FileReplacement::copy_original() {
 
 void FileReplacement::write(std::string_view content) {
   try {
-    write_all(descriptor_, content);
+    write_all(file_.descriptor(), content);
     std::vector<char> scratch;
-    if (!holds(descriptor_, 0, content, scratch) || !holds(descriptor_, content.size(), {}, scratch)) throw unlike_written();
+    if (!holds(file_.descriptor(), 0, content, scratch) || !holds(file_.descriptor(), content.size(), {}, scratch))
+      throw unlike_written();
   } catch (const std::system_error& error) {
     throw failure("write", target_, error.code().value());
   }
@@ -165,12 +141,17 @@ ConfigError FileReplacement::unlike_written() const {
 }
 
 void FileReplacement::commit() {
-  if (::fsync(descriptor_) != 0) throw failure("write", temporary_, errno);
+  if (::fsync(file_.descriptor()) != 0) throw failure("write", temporary_, errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw failure("replace", target_, errno);
   committed_ = true;
   auto folder = std::filesystem::path(target_).parent_path().string();
   const Descriptor directory{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (directory.value >= 0) (void)::fsync(directory.value);  // some file systems refuse; the rename stands anyway
+}
+
+void sync_file(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.value < 0 || ::fsync(file.value) != 0) throw failure("write", path, errno);
 }
 
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {

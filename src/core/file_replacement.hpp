@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/errors.hpp"
+#include "core/locked_file.hpp"
 
 namespace paragrad::core {
 
@@ -39,9 +40,12 @@ class FileReplacement {
 
   std::string target_;
   std::string temporary_;
-  int descriptor_ = -1;
+  LockedFile file_;
   bool committed_ = false;
 };
+
+/// Forces what was written to a file to the disk. Throws ConfigError.
+void sync_file(const std::string& path);
 
 /// Replaces a text file by what `write` puts out, which is kept in memory meanwhile. Throws ConfigError; `path` is then as
 /// it was.

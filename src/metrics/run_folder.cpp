@@ -1,17 +1,31 @@
 #include "metrics/run_folder.hpp"
 
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/sha256.hpp"
 
 namespace paragrad::metrics {
 namespace fs = std::filesystem;
 
-RunFolder::RunFolder(std::string path, Existing existing) : path_(std::move(path)) {
+namespace {
+
+RunFolder::Mark after(const RunFolder::Mark& mark, const std::string& line) {
+  const std::string chained = mark.sha256 + line;
+  return {mark.records + 1, core::sha256(std::as_bytes(std::span(chained)))};
+}
+
+}  // namespace
+
+RunFolder::RunFolder(std::string path, Existing existing) : RunFolder(core::FolderLock(path), path, existing) {}
+
+RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
+    : lock_(std::move(lock)), path_(std::move(path)) {
   if (existing != Existing::continue_it && fs::exists(file("config.toml"))) {
     if (existing == Existing::refuse)
       throw core::ConfigError(core::format("'{}' holds a run already; choose another --out or add --overwrite", path_));
@@ -20,8 +34,7 @@ RunFolder::RunFolder(std::string path, Existing existing) : path_(std::move(path
       fs::remove_all(file(name));
   }
   std::error_code error;
-  fs::create_directories(path_, error);
-  if (!error) fs::remove(file(EventFile::name), error);  // whoever continues the run without it would let it fall behind
+  fs::remove(file(EventFile::name), error);  // whoever continues the run without it would let it fall behind
   metrics_.open(file("metrics.jsonl"), existing == Existing::continue_it ? std::ios::app : std::ios::trunc);
   if (error || !metrics_) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
 }
@@ -36,24 +49,41 @@ void RunFolder::add_event_file(Hyperparameters hyperparameters, EventFile::Clock
 
 void RunFolder::record(const core::Json& record) {
   // A path in a record need not be UTF-8; JSON must.
-  metrics_ << record.dump(-1, ' ', false, core::Json::error_handler_t::replace) << std::endl;
+  const std::string line = record.dump(-1, ' ', false, core::Json::error_handler_t::replace);
+  metrics_ << line << std::endl;
   if (!metrics_) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", file("metrics.jsonl")));
   if (events_) events_->add(record);
-  ++records_;
+  mark_ = after(mark_, line);
 }
 
-void RunFolder::keep_records(std::size_t count) {
+RunFolder::Mark RunFolder::sync() const {
+  core::sync_file(file("metrics.jsonl"));
+  return mark_;
+}
+
+void RunFolder::keep_records(const Mark& mark) {
   std::ifstream in(file("metrics.jsonl"));
-  std::string kept, line;
-  std::vector<core::Json> records;
-  for (records_ = 0; records_ < count && std::getline(in, line); ++records_) {
+  std::string kept;
+  std::vector<std::string> lines;
+  Mark found;
+  for (std::string line; found.records < mark.records && std::getline(in, line) && !in.eof();) {
+    found = after(found, line);
     kept += line + "\n";
-    if (events_) records.push_back(core::Json::parse(line));
+    lines.push_back(line);
   }
+  if (found.records != mark.records || found.sha256 != mark.sha256)
+    throw core::ConfigError(core::format(
+        "'{}' does not hold the {} records that were written before the interruption: put them back, or start the "
+        "run anew",
+        file("metrics.jsonl"), mark.records));
   metrics_.close();
   write("metrics.jsonl", kept);
   metrics_.open(file("metrics.jsonl"), std::ios::app);
-  if (events_) events_->replace(records);
+  mark_ = mark;
+  if (!events_) return;
+  std::vector<core::Json> records;
+  for (const auto& line : lines) records.push_back(core::Json::parse(line));
+  events_->replace(records);
 }
 
 }  // namespace paragrad::metrics

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/folder_lock.hpp"
 #include "core/json.hpp"
 #include "metrics/event_file.hpp"
 
@@ -11,7 +12,7 @@ namespace paragrad::metrics {
 
 /// The folder of one run: config.toml (feeding it back repeats the run), manifest.json (what it ran on), metrics.jsonl (one
 /// record per sweep and a last one for the result), checkpoint.h5 (written by train), timeline.json and an
-/// event file for TensorBoard where they were asked for. Written by worker 0 alone.
+/// event file for TensorBoard where they were asked for. Written by worker 0 alone, whose process has the folder for itself.
 class RunFolder {
  public:
   enum class Existing {
@@ -20,8 +21,17 @@ class RunFolder {
     continue_it  ///< its records stay
   };
 
-  /// Creates the folder. Throws ConfigError if it holds a run already that may not stay, or cannot be made.
+  /// How far metrics.jsonl has got: its first records, and a checksum of them.
+  struct Mark {
+    std::size_t records = 0;
+    std::string sha256;
+  };
+
+  /// Creates the folder. Throws ConfigError if it holds a run already that may not stay, is in use by another process, or
+  /// cannot be made.
   RunFolder(std::string path, Existing existing);
+  /// The same where the folder is locked already.
+  RunFolder(core::FolderLock lock, std::string path, Existing existing);
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -36,16 +46,21 @@ class RunFolder {
   /// Appends one line to metrics.jsonl, and an event to the event file.
   void record(const core::Json& record);
 
-  std::size_t records() const { return records_; }
+  std::size_t records() const { return mark_.records; }
 
-  /// Drops the records behind the first `count`.
-  void keep_records(std::size_t count);
+  /// Forces the records to the disk, and returns how far they have got. Throws ConfigError.
+  Mark sync() const;
+
+  /// Drops the records after those of `mark`. Throws ConfigError if they are not there, or not those that were written;
+  /// nothing is changed then.
+  void keep_records(const Mark& mark);
 
  private:
+  core::FolderLock lock_;
   std::string path_;
   std::ofstream metrics_;
   std::optional<EventFile> events_;
-  std::size_t records_ = 0;
+  Mark mark_;
 };
 
 }  // namespace paragrad::metrics

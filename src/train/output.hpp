@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "metrics/progress.hpp"
 #include "metrics/run_folder.hpp"
+#include "train/run_identity.hpp"
 
 namespace paragrad::train {
 
@@ -12,10 +14,11 @@ namespace paragrad::train {
 struct Output {
   metrics::RunFolder* folder = nullptr;   ///< may be null
   metrics::Progress* progress = nullptr;  ///< may be null
-  std::string state_folder{};             ///< for what is needed to take the run up again; "": nowhere
+  std::string state_folder{};             ///< for what is needed to resume the run; "": nowhere
   std::size_t state_every_blocks = 0;     ///< besides at the end of each sweep; 0: never, there neither
-  bool resume = false;                    ///< go on from what is in state_folder, if there is anything
+  std::optional<int> resume_phase{};      ///< go on from the state that this training of the run left; nothing: start
   int phase = 0;                          ///< which of the run's trainings it is, see phases()
+  RunIdentity run{};                      ///< that a state belongs to
   bool last_phase = true;                 ///< the network's: writes checkpoints, and the state can go at its end
 };
 

@@ -12,7 +12,6 @@ struct Place {
   double started = 0;  // the strategy: 0 or 1
   double samples = 0;
   double elapsed_s = 0;
-  double records = 0;  // in the run's folder
 
   void describe_state(core::State& state) {
     state.add("place/sweep", sweep);
@@ -21,7 +20,6 @@ struct Place {
     state.add("place/started", started);
     state.add("place/samples", samples);
     state.add("place/elapsed_s", elapsed_s);
-    state.add("place/records", records);
   }
 };
 

@@ -65,7 +65,7 @@ class Pretraining {
     Output output = output_;
     output.phase = static_cast<int>(index);
     output.last_phase = false;
-    output.resume = output_.resume && saved_phase(output_.state_folder) == output.phase;
+    if (output_.resume_phase != output.phase) output.resume_phase.reset();
     if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
     Result result = train(worker_, phase, source_, rbm_learners(machine, phase, worker_.rank()), output);
     // Servers of this training must not meet requests of the next.
@@ -131,7 +131,7 @@ void check_pretraining_data(const Options& options, const data::Dataset& dataset
 std::vector<float> pretrain(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
                             Result& result) {
   const std::vector<rbm::Shape> machines = rbm::machines_of(source.network->layers, options.model);
-  const auto first = static_cast<std::size_t>(output.resume ? saved_phase(output.state_folder) : 0);
+  const auto first = static_cast<std::size_t>(output.resume_phase.value_or(0));
   Pretraining pretraining(worker, options, source, output);
   std::vector<float> below;
   for (std::size_t index = first; index < machines.size(); ++index) {

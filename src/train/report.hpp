@@ -50,12 +50,6 @@ class Report {
   /// The folder's checkpoint, of a model that is complete.
   void write_checkpoint(const Options& options, const Source& source, int sweeps, std::vector<float> model) const;
 
-  /// How many sweeps the folder tells of; and back to so many.
-  std::size_t records() const { return has_folder() ? folder_->records() : 0; }
-  void keep_records(std::size_t count) const {
-    if (has_folder()) folder_->keep_records(count);
-  }
-
   void describe_state(core::State& state) { told_.describe_state(state); }
 
  private:

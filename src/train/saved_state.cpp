@@ -9,7 +9,12 @@ namespace paragrad::train {
 namespace {
 
 constexpr const char* state_format = "paragrad-state";
-constexpr std::uint64_t state_version = 1;
+constexpr std::uint64_t state_version = 2;
+
+std::string describe_owner(const StateOwner& owner) {
+  return core::format("worker {} of {} in the set {} of the run {}", owner.worker, owner.workers, owner.set,
+                      owner.run.substr(0, 12));
+}
 
 }  // namespace
 
@@ -41,8 +46,10 @@ double SavedState::number(const std::string& name) const {
   return saved->second;
 }
 
-std::string SavedState::checksum() const {
+std::string SavedState::checksum(const StateOwner& owner) const {
   core::Sha256 hash;
+  const std::string whose = core::format("{} {} {} {}\n", owner.run, owner.set, owner.worker, owner.workers);
+  hash.update(std::as_bytes(std::span(whose)));
   for (const auto& [name, values] : arrays_) {
     hash.update(std::as_bytes(std::span(name)));
     hash.update(std::as_bytes(std::span(values)));
@@ -54,11 +61,15 @@ std::string SavedState::checksum() const {
   return hash.finish();
 }
 
-void SavedState::write(const std::string& path) const {
+void SavedState::write(const std::string& path, const StateOwner& owner) const {
   auto file = data::Hdf5File::create(path);
   file.set_text("/", "format", state_format);
   file.set_count("/", "version", state_version);
-  file.set_text("/", "sha256", checksum());
+  file.set_text("/", "sha256", checksum(owner));
+  file.set_text("/", "run", owner.run);
+  file.set_text("/", "set", owner.set);
+  file.set_count("/", "worker", static_cast<std::uint64_t>(owner.worker));
+  file.set_count("/", "workers", static_cast<std::uint64_t>(owner.workers));
   file.create_group("/numbers");
   std::vector<std::string> array_names, number_names;
   for (const auto& [name, values] : arrays_) {
@@ -74,20 +85,27 @@ void SavedState::write(const std::string& path) const {
   file.finish();
 }
 
-SavedState SavedState::read(const std::string& path) {
+SavedState SavedState::read(const std::string& path, const StateOwner& owner) {
   const auto file = data::Hdf5File::open(path);
   if (!file.has_attribute("/", "format") || file.text("/", "format") != state_format)
     throw core::ConfigError(core::format("'{}' is an HDF5 file but not the state of a run", path));
   if (const auto version = file.count("/", "version"); version != state_version)
     throw core::ConfigError(
         core::format("state '{}' has format version {}; this program reads version {}", path, version, state_version));
+  const StateOwner found{file.text("/", "run"), file.text("/", "set"), static_cast<int>(file.count("/", "worker")),
+                         static_cast<int>(file.count("/", "workers"))};
+  if (found != owner)
+    throw core::ConfigError(
+        core::format("cannot resume: '{}' holds the state of {}, not of {}; restore the file, or start the "
+                     "run anew",
+                     path, describe_owner(found), describe_owner(owner)));
   SavedState state;
   const auto array_names = file.texts("/", "array_names"), number_names = file.texts("/", "number_names");
   for (std::size_t i = 0; i < array_names.size(); ++i)
     state.arrays_[array_names[i]] = file.read<float>("/arrays/" + std::to_string(i));
   for (std::size_t i = 0; i < number_names.size(); ++i)
     state.numbers_[number_names[i]] = file.number("/numbers", std::to_string(i));
-  if (state.checksum() != file.text("/", "sha256"))
+  if (state.checksum(owner) != file.text("/", "sha256"))
     throw core::ConfigError(core::format("state '{}' is damaged: it does not match its checksum", path));
   return state;
 }

@@ -2,6 +2,8 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/group_worker.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
 #include "train/network_learner.hpp"
 #include "train/plan.hpp"
 #include "train/pretraining.hpp"
@@ -11,9 +13,14 @@
 
 namespace paragrad::train {
 
-bool can_resume(const std::string& state_folder) { return StateStore::exists(state_folder); }
-
-int saved_phase(const std::string& state_folder) { return StateStore::phase_in(state_folder); }
+std::optional<int> saved_phase(const std::string& state_folder, const Options& options, const RunIdentity& run) {
+  const auto phase = StateStore::saved_phase(state_folder);
+  if (!phase) return std::nullopt;
+  check_same_run(StateStore::saved_run(state_folder), run, options.data);
+  if (static_cast<std::size_t>(*phase) >= phases(options).size())
+    throw core::ConfigError(core::format("cannot resume: '{}' is of a training that the run does not have", state_folder));
+  return phase;
+}
 
 namespace {
 
@@ -38,7 +45,7 @@ Result train(comm::Worker& worker, const Options& options, const Source& source,
   const std::vector<float> initial = pretrain(worker, options, source, output, before);
   Output of_network = output;
   of_network.phase = static_cast<int>(phases(options).size()) - 1;
-  of_network.resume = output.resume && saved_phase(output.state_folder) == of_network.phase;
+  if (output.resume_phase != of_network.phase) of_network.resume_phase.reset();
   Result result = train_network(worker, options, source, of_network, initial);
   result.pretraining_s = before.pretraining_s;
   result.pretraining_samples = before.pretraining_samples;
@@ -54,8 +61,7 @@ Result train(comm::Worker& worker, const Options& options, const Source& source,
 
 void serve(comm::Worker& everyone, int workers, const Options& options, const Output& output) {
   const std::vector<Options> all = phases(options);
-  for (auto phase = static_cast<std::size_t>(output.resume ? saved_phase(output.state_folder) : 0); phase < all.size();
-       ++phase) {
+  for (auto phase = static_cast<std::size_t>(output.resume_phase.value_or(0)); phase < all.size(); ++phase) {
     make_strategy(all[phase])->serve(everyone, workers);
     if (phase + 1 < all.size()) comm::barrier(everyone.comm());
   }

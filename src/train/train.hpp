@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -29,9 +30,9 @@ Result train(comm::Worker& worker, const Options& options, const Source& source,
 /// On a rank behind those of the workers, instead of training: serves until that has ended.
 void serve(comm::Worker& everyone, int workers, const Options& options, const Output& output);
 
-/// Whether a run that was interrupted left its state there, and which of its trainings was interrupted.
-bool can_resume(const std::string& state_folder);
-int saved_phase(const std::string& state_folder);
+/// Which training of a run (see phases()) was interrupted and left its state there; nothing where there is none. Throws
+/// ConfigError for a damaged state, and for one of another run than `run`, whose data are in options.data.
+std::optional<int> saved_phase(const std::string& state_folder, const Options& options, const RunIdentity& run);
 
 /// Scores a model, the samples divided among the workers.
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,

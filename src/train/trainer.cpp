@@ -48,7 +48,7 @@ Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& o
       output_(output),
       report_(output, everybody.rank() == 0),
       initial_(initial),
-      store_(everybody, output.state_folder),
+      store_(everybody, output.state_folder, output.run, everybody.rank() == 0 ? output.folder : nullptr),
       schedule_(optim::make_schedule(options.schedule)),
       blocks_(worker, options, source, make_learner, largest_minibatch(worker, options, source), times_),
       walk_(worker, options, source, blocks_, times_),
@@ -77,7 +77,7 @@ Result Trainer::run_to_the_end() {
   explain();
   if (parallel()) become_parallel();  // making ready is no part of the training
   start_s_ = worker_.comm().now_s();
-  if (output_.resume && StateStore::exists(output_.state_folder))
+  if (output_.resume_phase)
     resume();
   else if (!initial_.empty())
     write_model(0);
@@ -335,8 +335,7 @@ void Trainer::save_state() {
               .minibatch = static_cast<double>(minibatch_),
               .started = strategy_started_ ? 1. : 0.,
               .samples = static_cast<double>(samples_before_),
-              .elapsed_s = elapsed_s(),
-              .records = static_cast<double>(report_.records())};
+              .elapsed_s = elapsed_s()};
   core::State state = describe_run();
   place.describe_state(state);
   store_.save(SavedState(state, worker_.device()), core::format("{}-{}-{}", output_.phase, sweep_, block_), output_.phase);
@@ -365,7 +364,6 @@ void Trainer::resume() {
   core::State state = describe_run();
   saved.restore(state, worker_.device());
   if (strategy_started_) blocks_.strategy().spread_state(worker_, blocks_.replica());
-  report_.keep_records(static_cast<std::size_t>(place.records));
   report_.say(core::format("taken up in sweep {}, {} blocks of which are done", sweep_, block_));
 }
 

@@ -95,9 +95,10 @@ TEST_CASE("an event file that is taken up behind some records holds nothing twic
   RunFolder run(folder.file("run"), Existing::refuse);
   run.add_event_file(options, EventFile::Clock::simulated);
   const std::string path = run.file(EventFile::name);
-  for (const core::Json& record : {pretraining_sweep(1, 1), pretraining_sweep(2, 1), sweep(1, 3), sweep(2, 2)})
-    run.record(record);
-  run.keep_records(3);
+  for (const core::Json& record : {pretraining_sweep(1, 1), pretraining_sweep(2, 1), sweep(1, 3)}) run.record(record);
+  const RunFolder::Mark mark = run.sync();
+  run.record(sweep(2, 2));
+  run.keep_records(mark);
   CHECK(read_text(path) == written({pretraining_sweep(1, 1), pretraining_sweep(2, 1), sweep(1, 3)}));
   run.record(sweep(2, 1));
   run.record(end(4));
@@ -107,11 +108,16 @@ TEST_CASE("an event file that is taken up behind some records holds nothing twic
 TEST_CASE("a run that is continued may have an event file from then on, or no longer", "[metrics]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("run");
-  RunFolder(path, Existing::refuse).record(sweep(1, 3));
+  RunFolder::Mark mark;
+  {
+    RunFolder run(path, Existing::refuse);
+    run.record(sweep(1, 3));
+    mark = run.sync();
+  }
   {
     RunFolder again(path, Existing::continue_it);
     again.add_event_file(options, EventFile::Clock::simulated);
-    again.keep_records(1);
+    again.keep_records(mark);
     CHECK(read_text(again.file(EventFile::name)) == written({sweep(1, 3)}));
   }
   const RunFolder without(path, Existing::continue_it);

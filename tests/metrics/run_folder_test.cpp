@@ -1,5 +1,7 @@
 #include "metrics/run_folder.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <limits>
 #include <sstream>
@@ -102,4 +104,47 @@ TEST_CASE("a record that does not fit on the disk is told", "[metrics]") {
   fs::create_symlink("/dev/full", folder.file("run/metrics.jsonl"));
   RunFolder run(folder.file("run"), Existing::refuse);
   CHECK_THROWS_AS(run.record({{"sweep", 1}}), core::ConfigError);
+}
+
+TEST_CASE("a run that is continued keeps the records up to a mark and drops those after it", "[metrics]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("run");
+  RunFolder::Mark mark;
+  {
+    RunFolder run(path, Existing::refuse);
+    run.record({{"sweep", 1}});
+    run.record({{"sweep", 2}});
+    mark = run.sync();
+    run.record({{"sweep", 3}});
+  }
+  const std::string whole = read_text(path + "/metrics.jsonl");
+  const auto resumed = [&](const std::string& content) {
+    write_text(path + "/metrics.jsonl", content);
+    RunFolder run(path, Existing::continue_it);
+    run.keep_records(mark);
+    run.record({{"sweep", 3}});
+    return read_text(path + "/metrics.jsonl");
+  };
+  CHECK(resumed(whole) == whole);
+  CHECK(resumed(whole.substr(0, whole.size() - 3)) == whole);  // killed in the middle of a line
+  CHECK(resumed("{\"sweep\":1}\n{\"sweep\":2}\n") == whole);
+  const std::string changed = GENERATE("", "{\"sweep\":1}\n", "{\"sweep\":1}\n{\"sweep\":2}",
+                                       "{\"sweep\":1}\n{\"sweep\":7}\n", "{\"sweep\":2}\n{\"sweep\":1}\n", "garbage\n\n");
+  CAPTURE(changed);
+  CHECK_THROWS_WITH(resumed(changed), contains_text("metrics.jsonl' does not hold the 2 records"));
+  CHECK(read_text(path + "/metrics.jsonl") == changed);  // the refusal has touched nothing
+}
+
+TEST_CASE("a run folder belongs to one process at a time", "[metrics]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("run");
+  {
+    const RunFolder run(path, Existing::refuse);
+    const auto existing = GENERATE(Existing::refuse, Existing::replace, Existing::continue_it);
+    CHECK_THROWS_WITH(RunFolder(path, existing),
+                      contains_text(path) && contains_text("in use by process " + std::to_string(::getpid()) + " on "));
+  }
+  CHECK_FALSE(fs::exists(path + "/.lock"));
+  write_text(path + "/.lock", "process 1 on a host that was switched off");
+  CHECK_NOTHROW(RunFolder(path, Existing::refuse));
 }

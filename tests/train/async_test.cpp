@@ -8,6 +8,7 @@
 #include "dist/parameter_server/link.hpp"
 #include "support.hpp"
 #include "train/checkpoint.hpp"
+#include "train/state_store.hpp"
 
 using namespace paragrad;
 
@@ -30,9 +31,10 @@ struct AsyncTask : test::SmallTask {
   int servers() const { return options.strategy_options.server.servers; }
 
   train::Result run(int workers, const sim::Platform& platform, const sim::Options& how = {},
-                    train::Output output = {}) const {
+                    const train::Output& given = {}) const {
     const bool computes = backend::make_device(how.device)->computes();
     const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
+    const train::Output output = test::resumable(given, options, source);
     train::Result result;
     sim::run(platform, workers + servers(), how, [&](comm::Worker& everyone) {
       if (everyone.rank() >= workers) return train::make_strategy(options)->serve(everyone, workers);
@@ -206,11 +208,11 @@ TEST_CASE("an asynchronous run that dies is taken up at the end of its last swee
   sim::Platform platform = AsyncTask::cluster(4);
   platform.noise = {};
   const train::Result whole = task.run(3, platform);
-  const train::Output output{.state_folder = task.file("state"), .state_every_blocks = 1, .resume = true};
+  const train::Output output{.state_folder = task.file("state"), .state_every_blocks = 1};
   sim::Platform deadly = platform;
   deadly.faults.push_back({.at_s = 0.6 * whole.training_s, .kind = sim::Platform::Fault::Kind::worker, .id = 0});
   CHECK_THROWS_AS(task.run(3, deadly, {}, output), comm::Failure);
-  REQUIRE(train::can_resume(output.state_folder));
+  REQUIRE(train::StateStore::saved_phase(output.state_folder));
   const train::Result resumed = task.run(3, platform, {}, output);
   CHECK(resumed.samples == whole.samples);
   CHECK(resumed.valid.loss == Approx(whole.valid.loss).epsilon(0.02));  // the clock's fractions differ, so orders may

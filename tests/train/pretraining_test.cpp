@@ -10,6 +10,7 @@
 #include "core/json.hpp"
 #include "support.hpp"
 #include "train/checkpoint.hpp"
+#include "train/state_store.hpp"
 
 using namespace paragrad;
 
@@ -30,9 +31,10 @@ struct PretrainedTask : test::SmallTask {
 
   /// Servers behind the workers too.
   train::Result run(int workers, const sim::Platform& platform, const sim::Options& how = {},
-                    const train::Output& output = {}) const {
+                    const train::Output& given = {}) const {
     const bool computes = backend::make_device(how.device)->computes();
     const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
+    const train::Output output = test::resumable(given, options, source);
     train::Result result;
     sim::run(platform, workers + options.strategy_options.server.servers, how, [&](comm::Worker& everyone) {
       if (everyone.rank() >= workers) return train::serve(everyone, workers, options, output);
@@ -125,8 +127,7 @@ TEST_CASE("a run that dies while its layers are trained is taken up again to the
   task.options.pretraining.machine.persistent = GENERATE(false, true);
   const train::Result whole = task.simulate(3, test::slow_cluster(3));
   metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
-  const train::Output output{
-      .folder = &folder, .state_folder = task.file("run/state"), .state_every_blocks = 1, .resume = true};
+  const train::Output output{.folder = &folder, .state_folder = task.file("run/state"), .state_every_blocks = 1};
   int deaths = 0, phase = 0;
   for (const double share : {0.35, 0.3, 0.2}) {
     sim::Platform platform = test::slow_cluster(3);
@@ -136,8 +137,9 @@ TEST_CASE("a run that dies while its layers are trained is taken up again to the
       task.simulate(3, platform, {}, output);
     } catch (const comm::Failure&) {
       ++deaths;
-      CHECK(train::saved_phase(output.state_folder) >= phase);
-      phase = train::saved_phase(output.state_folder);
+      const int saved = train::StateStore::saved_phase(output.state_folder).value();
+      CHECK(saved >= phase);
+      phase = saved;
     }
   }
   CHECK(deaths == 3);

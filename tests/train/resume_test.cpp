@@ -66,16 +66,16 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   const std::string state = task.file("run/state");
   const auto open_folder = [&] {
     using enum metrics::RunFolder::Existing;
-    return metrics::RunFolder(task.file("run"), train::can_resume(state) ? continue_it : replace);
+    return metrics::RunFolder(task.file("run"), train::StateStore::saved_phase(state) ? continue_it : replace);
   };
   const auto output = [&](metrics::RunFolder& folder) {
-    return train::Output{.folder = &folder, .state_folder = state, .state_every_blocks = every, .resume = true};
+    return train::Output{.folder = &folder, .state_folder = state, .state_every_blocks = every};
   };
   for (const double share : {0.35, 0.3, 0.2}) {
     auto folder = open_folder();
     CHECK(dies(task, share * whole.training_s, output(folder)));
   }
-  if (every == 1) CHECK(train::can_resume(state));
+  if (every == 1) CHECK(train::StateStore::saved_phase(state));
   auto folder = open_folder();
   const train::Result resumed = task.simulate(3, test::slow_cluster(3), {}, output(folder));
   CHECK(resumed.parameters_sha256 == whole.parameters_sha256);

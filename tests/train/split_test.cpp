@@ -6,6 +6,7 @@
 #include "support.hpp"
 #include "train/checkpoint.hpp"
 #include "train/network_learner.hpp"
+#include "train/state_store.hpp"
 
 using namespace paragrad;
 
@@ -204,11 +205,11 @@ TEST_CASE("split replicas are taken up again to the same bits", "[train]") {
   task.options.model_parallel = 2;
   sim::Platform platform = links_only(4, 1e-4, 1e7);
   const train::Result whole = task.simulate(4, platform);
-  const train::Output output{.state_folder = task.file("state"), .state_every_blocks = 1, .resume = true};
+  const train::Output output{.state_folder = task.file("state"), .state_every_blocks = 1};
   platform.faults.push_back(
       {.at_s = 0.6 * whole.training_s, .kind = sim::Platform::Fault::Kind::worker, .id = GENERATE(0, 3)});
   CHECK_THROWS_AS(task.simulate(4, platform, {}, output), comm::Failure);
-  REQUIRE(train::can_resume(output.state_folder));
+  REQUIRE(train::StateStore::saved_phase(output.state_folder));
   platform.faults.clear();
   CHECK(task.simulate(4, platform, {}, output).parameters_sha256 == whole.parameters_sha256);
 }

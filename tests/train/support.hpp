@@ -21,6 +21,14 @@ inline std::vector<core::Json> records_of(const metrics::RunFolder& folder) {
   return records;
 }
 
+/// With a folder for state: what a run of these options needs to keep it, and to resume from what is there.
+inline train::Output resumable(train::Output output, const train::Options& options, const train::Source& source) {
+  if (output.state_folder.empty()) return output;
+  output.run = train::identify_run("", source);
+  output.resume_phase = train::saved_phase(output.state_folder, options, output.run);
+  return output;
+}
+
 /// Nodes so slow, at 1 flop/ns, that a small task's arithmetic takes longer than its messages.
 inline sim::Platform slow_cluster(int nodes) {
   sim::Platform platform = sim::free_platform(nodes);
@@ -54,9 +62,10 @@ class SmallTask {
 
   /// Trains with emulated workers; worker 0's result.
   train::Result simulate(int workers, const sim::Platform& platform, const sim::Options& how = {},
-                         train::Output output = {}) const {
+                         const train::Output& given = {}) const {
     const bool computes = backend::make_device(how.device)->computes();
     const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
+    const train::Output output = resumable(given, options, source);
     train::Result result;
     sim::run(platform, workers, how, [&](comm::Worker& worker) {
       const train::Result mine = train::train(worker, options, source, output);

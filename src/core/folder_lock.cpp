@@ -1,0 +1,47 @@
+#include "core/folder_lock.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::core {
+namespace {
+
+std::string this_process() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return format("process {} on {}\n", ::getpid(), host.data());
+}
+
+/// As its holder wrote it; the holder may be about to.
+std::string holder_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  return std::getline(file, text) && !text.empty() ? text : "another process";
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::string& folder) : path_(folder + "/.lock") {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw ConfigError(format("cannot write into the folder '{}': {}", folder, error.message()));
+  file_ = LockedFile::open(path_);
+  if (!file_)
+    throw ConfigError(
+        format("the folder '{}' is in use by {}: wait until it has ended, or choose another", folder, holder_in(path_)));
+  const std::string text = this_process();
+  // Without a name in it the lock holds all the same.
+  if (::ftruncate(file_->descriptor(), 0) == 0) (void)!::pwrite(file_->descriptor(), text.data(), text.size(), 0);
+}
+
+FolderLock::~FolderLock() {
+  if (file_) ::unlink(path_.c_str());
+}
+
+}  // namespace paragrad::core

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace paragrad::core {
+
+/// A file that is open for reading and writing and locked against other processes. The lock ends with the object, or with
+/// the process, however that ends. On a file system without locks every file counts as locked.
+class LockedFile {
+ public:
+  /// Creates the file where it is missing. Nothing if another process holds it. Throws ConfigError where it cannot be
+  /// opened.
+  static std::optional<LockedFile> open(const std::string& path);
+
+  ~LockedFile();
+  LockedFile(LockedFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  LockedFile& operator=(LockedFile&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+
+  int descriptor() const { return descriptor_; }
+
+ private:
+  explicit LockedFile(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+}  // namespace paragrad::core
