@@ -15,7 +15,7 @@ export FSDD_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test demo bench gpu-bundle gpu-check calibrate-check experiments timeline report api clean
+.PHONY: help setup build program test torture demo bench gpu-bundle gpu-check calibrate-check experiments timeline report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -37,6 +37,10 @@ test: ## set up, build, run every test
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory build
 	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $(JOBS)
+
+torture: build ## every fault at every call on files, in all configurations that tests/faults has (half an hour)
+	@PARAGRAD_FAULTS=$(BUILD)/tests/faults/libparagrad_faults.so \
+	  PARAGRAD_MPIEXEC=$$(command -v mpiexec) python3 tests/faults/torture.py --all
 
 demo: setup ## the main job in small: emulated workers, the table, real workers beside it
 	@$(MAKE) --no-print-directory data-fashion-mnist

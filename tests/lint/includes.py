@@ -46,7 +46,7 @@ def check(path: Path, modules: dict[str, set[str]], homes: dict[str, str]) -> li
 
 def unclaimed_third_party(homes: dict[str, str], modules: dict[str, set[str]]) -> list[str]:
     """Headers of other projects (with a folder in their name, or .h and not the system's) that the table does not know."""
-    system = re.compile(r"^(sys/|sanitizer/|[a-z_0-9]+$|(cxxabi|unistd|time|dlfcn|sched|fcntl|signal|stdlib|immintrin|cpuid|sched|poll|errno)\.h$)")
+    system = re.compile(r"^(sys/|sanitizer/|[a-z_0-9]+$|(cxxabi|dirent|unistd|time|dlfcn|sched|fcntl|signal|stdlib|immintrin|cpuid|sched|poll|errno)\.h$)")
     mistakes = []
     for path in SOURCES:
         for bracket, header in INCLUDE.findall(path.read_text()):

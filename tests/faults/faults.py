@@ -1,0 +1,144 @@
+"""Faults of the file system that the preloaded library (fault_plan.hpp) brings about, and programs that meet them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("PARAGRAD", str(ROOT / "build" / "paragrad"))
+LIBRARY = os.environ.get("PARAGRAD_FAULTS", str(ROOT / "build" / "tests" / "faults" / "libparagrad_faults.so"))
+MPIEXEC = os.environ.get("PARAGRAD_MPIEXEC", "")  # empty: there is none that starts ranks together
+PLATFORM = str(ROOT / "sim/platforms/k40m-fdr.toml")
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Call:
+    """A line of the library's log."""
+
+    number: int
+    name: str
+    writes: bool  # a full disk can refuse it
+    bytes: int    # that it transfers
+    path: str
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What can happen to a call, in the words of the library's plan."""
+
+    name: str
+    plan: str
+    concerns: Callable[[Call], bool]
+
+
+def any_call(_: Call) -> bool:
+    return True
+
+
+def writes(call: Call) -> bool:
+    return call.writes
+
+
+def transfers(call: Call) -> bool:
+    return call.bytes > 1
+
+
+def stores(call: Call) -> bool:
+    return call.bytes > 1 and call.writes
+
+
+def may_be_interrupted(call: Call) -> bool:
+    return call.name in ("open", "openat", "fopen", "read", "pread", "write", "pwrite", "writev", "ftruncate", "fsync")
+
+
+def changes_files(call: Call) -> bool:
+    """A process that is killed before any other call leaves what it leaves before the next of these."""
+    return call.name in ("unlink", "unlinkat", "rmdir", "remove") or call.writes and call.name not in ("fsync", "fdatasync")
+
+
+MODES = [
+    Mode("EIO once", "do=fail errno=EIO", any_call),
+    Mode("ENOSPC from then on", "do=fail_on errno=ENOSPC", writes),
+    Mode("short", "do=short", transfers),
+    Mode("killed", "do=kill", changes_files),
+    Mode("killed halfway", "do=tear", stores),
+]
+# A failure that was passed over must not show when a later kill leaves the state that it spoiled as the only one.
+STATE_MODES = [
+    *MODES,
+    Mode("EIO once, killed after the next pointer", "do=fail errno=EIO then=after:rename:latest.json", writes),
+    Mode("EIO once, killed at the next state", "do=fail errno=EIO then=before:mkdir:/state/", writes),
+]
+MORE_MODES = [
+    Mode("ENOSPC once", "do=fail errno=ENOSPC", writes),
+    Mode("EINTR once", "do=fail errno=EINTR", may_be_interrupted),
+    Mode("EIO from then on", "do=fail_on errno=EIO", any_call),
+    Mode("EROFS from then on", "do=fail_on errno=EROFS", writes),
+    Mode("EMFILE once", "do=fail errno=EMFILE", lambda call: "open" in call.name),
+    Mode("killed after", "do=kill_after", any_call),
+]
+MORE_STATE_MODES = [
+    *MORE_MODES,
+    Mode("ENOSPC once, killed after the next pointer", "do=fail errno=ENOSPC then=after:rename:latest.json", writes),
+    Mode("ENOSPC once, killed at the next state", "do=fail errno=ENOSPC then=before:mkdir:/state/", writes),
+    Mode("short, killed after the next pointer", "do=short then=after:rename:latest.json", transfers),
+]
+
+
+def plans(calls: list[Call], modes: list[Mode]) -> Iterator[tuple[Mode, str]]:
+    for mode in modes:
+        for call in calls:
+            if mode.concerns(call):
+                yield mode, f"at={call.number} {mode.plan}"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended."""
+
+    code: int  # None: it did not
+    out: str
+    err: str
+
+    @property
+    def sentences(self) -> list[str]:
+        return [line for line in self.err.splitlines() if line.startswith("paragrad: ")]
+
+    def __str__(self) -> str:
+        return f"exit {self.code}, {' / '.join(self.err.strip().splitlines()[:3]) or 'nothing on stderr'}"
+
+
+def launch(command: list[str], folder: Path, plan: str = "") -> Ended:
+    """The command, with this plan for the calls on files below the folder."""
+    environment = dict(os.environ, LD_PRELOAD=LIBRARY, PARAGRAD_FAULT=f"folder={folder} {plan}")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return Ended(124, "", f"no end in {TIMEOUT_S} s")
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def read_log(file: Path) -> list[Call]:
+    calls = []
+    for line in file.read_text(errors="replace").splitlines():
+        number, name, kind, transferred, path = line.split("\t")
+        calls.append(Call(int(number), name, kind == "w", int(transferred), path))
+    return calls
+
+
+def wrong_exit(ended: Ended, plan: str, launcher: bool) -> str:
+    """What is wrong with the way in which a process with this plan ended, in a sentence; "" if nothing is."""
+    may_die = any(word in plan for word in ("do=kill", "do=tear", "then="))
+    if ended.code == 0:
+        return ""
+    if ended.code == 2:
+        others = [] if launcher else [line for line in ended.err.splitlines() if not line.startswith("paragrad: ")]
+        return "" if len(ended.sentences) == 1 and not others else f"not one sentence: {ended}"
+    if may_die and (launcher or ended.code == -9):
+        return ""
+    return str(ended)

@@ -1,0 +1,310 @@
+// The functions of the C library through which the program reaches files, preloaded in front of it: each asks the plan
+// what becomes of the call.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "fault_plan.hpp"
+
+using paragrad::faults::absolute_path;
+using paragrad::faults::Fate;
+using paragrad::faults::FileCall;
+using paragrad::faults::path_of;
+
+namespace {
+
+/// The function of this name that would be called without us.
+template <typename Function>
+Function* next_function(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+/// `go` or, if the plan says so, `failure` with errno. `call` is made up only where files are watched.
+template <typename Call, typename Result, typename Go>
+Result carry_out(const Call& call, Result failure, const Go& go) {
+  if (!paragrad::faults::watching()) return go();
+  const int before = errno;
+  const FileCall made = call();
+  errno = before;
+  const Fate fate = paragrad::faults::meet(made);
+  if (fate == Fate::fail) return failure;
+  const Result result = go();
+  if (fate == Fate::die_after || fate == Fate::die_halfway) paragrad::faults::die();
+  return result;
+}
+
+/// `go(bytes)` transfers that many, or half of them.
+template <typename Go>
+ssize_t carry_over(const char* name, int descriptor, bool writes, std::size_t bytes, const Go& go) {
+  if (!paragrad::faults::watching()) return go(bytes);
+  const int before = errno;
+  const FileCall made{name, path_of(descriptor), writes, bytes};
+  errno = before;
+  const Fate fate = paragrad::faults::meet(made);
+  if (fate == Fate::fail) return -1;
+  const bool halved = (fate == Fate::fall_short || fate == Fate::die_halfway) && bytes > 1;
+  const ssize_t result = go(halved ? bytes / 2 : bytes);
+  if (fate == Fate::die_after || fate == Fate::die_halfway) paragrad::faults::die();
+  return result;
+}
+
+int open_as(const char* name, int folder, const char* path, int flags, mode_t mode) {
+  static const auto real = next_function<decltype(::openat)>("openat");
+  return carry_out(
+      [&] {
+        return FileCall{name, absolute_path(path, folder), (flags & (O_CREAT | O_TRUNC)) != 0, 0};
+      },
+      -1, [&] { return real(folder, path, flags, mode); });
+}
+
+std::FILE* fopen_as(const char* name, const char* path, const char* mode) {
+  static const auto real = next_function<decltype(::fopen)>("fopen");
+  return carry_out(
+      [&] {
+        return FileCall{name, absolute_path(path, AT_FDCWD), mode[0] != 'r', 0};
+      },
+      static_cast<std::FILE*>(nullptr), [&] { return real(path, mode); });
+}
+
+/// The first `bytes` of the pieces.
+std::vector<iovec> beginning(const iovec* pieces, int count, std::size_t bytes) {
+  std::vector<iovec> kept;
+  for (int i = 0; i < count && bytes > 0; ++i) {
+    kept.push_back({pieces[i].iov_base, std::min(bytes, pieces[i].iov_len)});
+    bytes -= kept.back().iov_len;
+  }
+  return kept;
+}
+
+ssize_t pread_as(const char* name, int file, void* data, std::size_t bytes, off_t at) {
+  static const auto real = next_function<decltype(::pread)>("pread");
+  return carry_over(name, file, false, bytes, [&](std::size_t n) { return real(file, data, n, at); });
+}
+
+ssize_t pwrite_as(const char* name, int file, const void* data, std::size_t bytes, off_t at) {
+  static const auto real = next_function<decltype(::pwrite)>("pwrite");
+  return carry_over(name, file, true, bytes, [&](std::size_t n) { return real(file, data, n, at); });
+}
+
+int ftruncate_as(const char* name, int file, off_t size) {
+  static const auto real = next_function<decltype(::ftruncate)>("ftruncate");
+  return carry_out([&] { return FileCall{name, path_of(file), true, 0}; }, -1, [&] { return real(file, size); });
+}
+
+/// Leaves the disk alone: a process that is killed loses nothing that it has written, and trials take a tenth of the time.
+int fsync_as(const char* name, int file) {
+  return carry_out([&] { return FileCall{name, path_of(file), true, 0}; }, -1, [] { return 0; });
+}
+
+/// Of a call that takes a name away or gives one.
+template <typename Go>
+int name_as(const char* name, const char* path, int folder, bool writes, const Go& go) {
+  return carry_out([&] { return FileCall{name, absolute_path(path, folder), writes, 0}; }, -1, go);
+}
+
+}  // namespace
+
+// Each also under its name for 64-bit offsets, which are the only ones here.
+static_assert(sizeof(off_t) == 8);
+
+extern "C" {
+
+static mode_t mode_of(int flags, std::va_list rest) {
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
+}
+
+int open(const char* path, int flags, ...) {
+  std::va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = mode_of(flags, rest);
+  va_end(rest);
+  return open_as("open", AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char* path, int flags, ...) {
+  std::va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = mode_of(flags, rest);
+  va_end(rest);
+  return open_as("open", AT_FDCWD, path, flags, mode);
+}
+
+int openat(int folder, const char* path, int flags, ...) {
+  std::va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = mode_of(flags, rest);
+  va_end(rest);
+  return open_as("openat", folder, path, flags, mode);
+}
+
+int openat64(int folder, const char* path, int flags, ...) {
+  std::va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = mode_of(flags, rest);
+  va_end(rest);
+  return open_as("openat", folder, path, flags, mode);
+}
+
+int creat(const char* path, mode_t mode) { return open_as("creat", AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
+int creat64(const char* path, mode_t mode) { return open_as("creat", AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
+
+std::FILE* fopen(const char* path, const char* mode) { return fopen_as("fopen", path, mode); }
+std::FILE* fopen64(const char* path, const char* mode) { return fopen_as("fopen", path, mode); }
+
+DIR* opendir(const char* path) {
+  static const auto real = next_function<decltype(::opendir)>("opendir");
+  return carry_out(
+      [&] {
+        return FileCall{"opendir", absolute_path(path, AT_FDCWD), false, 0};
+      },
+      static_cast<DIR*>(nullptr), [&] { return real(path); });
+}
+
+ssize_t read(int file, void* data, std::size_t bytes) {
+  static const auto real = next_function<decltype(::read)>("read");
+  return carry_over("read", file, false, bytes, [&](std::size_t n) { return real(file, data, n); });
+}
+
+ssize_t pread(int file, void* data, std::size_t bytes, off_t at) { return pread_as("pread", file, data, bytes, at); }
+ssize_t pread64(int file, void* data, std::size_t bytes, off_t at) { return pread_as("pread", file, data, bytes, at); }
+
+ssize_t write(int file, const void* data, std::size_t bytes) {
+  static const auto real = next_function<decltype(::write)>("write");
+  return carry_over("write", file, true, bytes, [&](std::size_t n) { return real(file, data, n); });
+}
+
+ssize_t pwrite(int file, const void* data, std::size_t bytes, off_t at) {
+  return pwrite_as("pwrite", file, data, bytes, at);
+}
+ssize_t pwrite64(int file, const void* data, std::size_t bytes, off_t at) {
+  return pwrite_as("pwrite", file, data, bytes, at);
+}
+
+ssize_t writev(int file, const iovec* pieces, int count) {
+  static const auto real = next_function<decltype(::writev)>("writev");
+  std::size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += pieces[i].iov_len;
+  return carry_over("writev", file, true, bytes, [&](std::size_t n) {
+    const auto kept = beginning(pieces, count, n);
+    return real(file, kept.data(), static_cast<int>(kept.size()));
+  });
+}
+
+ssize_t copy_file_range(int from, off_t* from_at, int to, off_t* to_at, std::size_t bytes, unsigned flags) {
+  static const auto real = next_function<decltype(::copy_file_range)>("copy_file_range");
+  struct stat status {};
+  const bool known = ::fstat(from, &status) == 0;  // callers ask for more than there is: half of that may be all
+  if (known) bytes = std::min(bytes, static_cast<std::size_t>(status.st_size));
+  return carry_over("copy_file_range", to, true, bytes,
+                    [&](std::size_t n) { return real(from, from_at, to, to_at, n, flags); });
+}
+
+int ftruncate(int file, off_t size) noexcept { return ftruncate_as("ftruncate", file, size); }
+int ftruncate64(int file, off_t size) noexcept { return ftruncate_as("ftruncate", file, size); }
+
+int fsync(int file) { return fsync_as("fsync", file); }
+int fdatasync(int file) { return fsync_as("fdatasync", file); }
+
+// As the system does it: the descriptor is gone, whatever close returns.
+int close(int file) {
+  static const auto real = next_function<decltype(::close)>("close");
+  if (!paragrad::faults::watching()) return real(file);
+  bool done = false;
+  const int result = carry_out(
+      [&] {
+        return FileCall{"close", path_of(file), false, 0};
+      },
+      -1,
+      [&] {
+        done = true;
+        return real(file);
+      });
+  if (!done) {
+    const int error = errno;
+    real(file);
+    errno = error;
+  }
+  return result;
+}
+
+int fclose(std::FILE* stream) {
+  static const auto real = next_function<decltype(::fclose)>("fclose");
+  if (!paragrad::faults::watching()) return real(stream);
+  bool done = false;
+  const int result = carry_out(
+      [&] {
+        return FileCall{"fclose", path_of(::fileno(stream)), false, 0};
+      },
+      EOF,
+      [&] {
+        done = true;
+        return real(stream);
+      });
+  if (!done) {
+    const int error = errno;
+    real(stream);
+    errno = error;
+  }
+  return result;
+}
+
+int rename(const char* from, const char* to) noexcept {
+  static const auto real = next_function<decltype(::rename)>("rename");
+  return name_as("rename", to, AT_FDCWD, true, [&] { return real(from, to); });
+}
+
+int mkdir(const char* path, mode_t mode) noexcept {
+  static const auto real = next_function<decltype(::mkdir)>("mkdir");
+  return name_as("mkdir", path, AT_FDCWD, true, [&] { return real(path, mode); });
+}
+
+int rmdir(const char* path) noexcept {
+  static const auto real = next_function<decltype(::rmdir)>("rmdir");
+  return name_as("rmdir", path, AT_FDCWD, false, [&] { return real(path); });
+}
+
+int unlink(const char* path) noexcept {
+  static const auto real = next_function<decltype(::unlink)>("unlink");
+  return name_as("unlink", path, AT_FDCWD, false, [&] { return real(path); });
+}
+
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  static const auto real = next_function<decltype(::unlinkat)>("unlinkat");
+  return name_as("unlinkat", path, folder, false, [&] { return real(folder, path, flags); });
+}
+
+int remove(const char* path) noexcept {
+  static const auto real = next_function<decltype(::remove)>("remove");
+  return name_as("remove", path, AT_FDCWD, false, [&] { return real(path); });
+}
+
+static void* mmap_as(void* where, std::size_t bytes, int protection, int flags, int file, off_t at) {
+  static const auto real = next_function<decltype(::mmap)>("mmap");
+  if (file < 0) return real(where, bytes, protection, flags, file, at);
+  return carry_out(
+      [&] {
+        return FileCall{"mmap", path_of(file), false, 0};
+      },
+      MAP_FAILED, [&] { return real(where, bytes, protection, flags, file, at); });
+}
+
+void* mmap(void* where, std::size_t bytes, int protection, int flags, int file, off_t at) noexcept {
+  return mmap_as(where, bytes, protection, flags, file, at);
+}
+
+void* mmap64(void* where, std::size_t bytes, int protection, int flags, int file, off_t at) noexcept {
+  return mmap_as(where, bytes, protection, flags, file, at);
+}
+
+}  // extern "C"

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Lets every call on files fail, fall short or be the last one, one at a time, and looks at what is left.
+
+A fault is a call's number and what becomes of it, so each trial can be had again; a failure is printed with its command.
+Ends with 1 if there was one. Of the rarer configurations some trials are drawn, with a fixed seed; --all does all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from faults import LIBRARY, plans
+from targets import EXHAUSTIVE, SAMPLED, Target
+
+SEED = 19
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default="", help="this one only: " + ", ".join(target.name for target in EXHAUSTIVE + SAMPLED))
+    parser.add_argument("--fault", default="", help="this one only, in the words of fault_plan.hpp, with --target; keeps the files")
+    parser.add_argument("--all", action="store_true", help="every call and every mode of every target, and further modes")
+    parser.add_argument("--sample", type=int, default=30, help="trials of each rarer configuration (default: 30)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="trials at a time (default: one per core)")
+    return parser.parse_args()
+
+
+def faults_of(target: Target, args: argparse.Namespace) -> list[tuple[str, str]]:
+    """Name of the mode and plan of each trial."""
+    modes = target.modes + (target.more_modes if args.all else [])
+    every = [(mode.name, plan) for mode, plan in plans(target.calls, modes)]
+    if args.all or target not in SAMPLED:
+        return every
+    return sorted(random.Random(SEED).sample(every, min(args.sample, len(every))))
+
+
+def try_one(target: Target, folder: Path, plan: str) -> str:
+    folder.mkdir()
+    try:
+        return target.trial(folder, plan)
+    finally:
+        shutil.rmtree(folder)
+
+
+def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int, int]:
+    """Tries all its faults; the numbers of trials and of failures."""
+    begun = time.monotonic()
+    shared = folder / "shared"
+    shared.mkdir(parents=True)
+    target.prepare(shared)
+    if not target.calls:
+        raise SystemExit(f"{target.name}: no call was counted; is {LIBRARY} preloaded?")
+    faults = faults_of(target, args)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        wrongs = list(pool.map(lambda i: try_one(target, folder / f"{i:06}", faults[i][1]), range(len(faults))))
+    failures = [(mode, plan, wrong) for (mode, plan), wrong in zip(faults, wrongs) if wrong]
+    print(f"{target.name}: {len(target.calls)} calls, {len(faults)} trials, {len(failures)} failures, "
+          f"{time.monotonic() - begun:.0f} s", flush=True)
+    for mode, plan, wrong in failures:
+        call = target.calls[int(plan.split()[0].removeprefix("at=")) - 1]
+        print(f"  FAILS {mode}, {call.name} of {Path(call.path).name}: {wrong}\n"
+              f"    python3 tests/faults/torture.py --target '{target.name}' --fault '{plan}'", flush=True)
+    return len(faults), len(failures)
+
+
+def repeat(target: Target, plan: str) -> int:
+    folder = Path(tempfile.mkdtemp(prefix="paragrad-fault-")).resolve()
+    (folder / "shared").mkdir()
+    target.prepare(folder / "shared")
+    (folder / "trial").mkdir()
+    wrong = target.trial(folder / "trial", plan)
+    print(f"files in {folder}\n{wrong or 'nothing is wrong'}")
+    return 1 if wrong else 0
+
+
+def main() -> int:
+    args = parse()
+    targets = [target for target in EXHAUSTIVE + SAMPLED if args.target in ("", target.name)]
+    if not targets:
+        print(f"torture: no target '{args.target}'", file=sys.stderr)
+        return 2
+    if not Path(LIBRARY).exists():
+        print(f"torture: no {LIBRARY}; build it, or name it in PARAGRAD_FAULTS", file=sys.stderr)
+        return 2
+    if args.fault:
+        return repeat(targets[0], args.fault)
+    with tempfile.TemporaryDirectory(prefix="paragrad-faults-") as name:
+        counts = [torment(target, Path(name).resolve() / f"{i:02}", args) for i, target in enumerate(targets)]
+    print(f"all: {sum(count[0] for count in counts)} trials, {sum(count[1] for count in counts)} failures")
+    return 1 if any(count[1] for count in counts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
