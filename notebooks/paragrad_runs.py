@@ -31,7 +31,8 @@ sys.path.insert(0, str(ROOT / "experiments" / "harness"))
 import published  # noqa: E402
 import results  # noqa: E402
 import tables  # noqa: E402
-from config import SIZES, Experiment, UserError, load, names, read_toml  # noqa: E402
+from config import SIZES, Experiment, UserError, names, read_toml  # noqa: E402
+from loading import load  # noqa: E402
 from plan import Plan  # noqa: E402
 from verdicts import Repetition, judge, repetitions  # noqa: E402
 
@@ -200,7 +201,11 @@ class Study:
         for source in (self.results, self.recorded):
             try:
                 holds, numbers = judge(claim, source.get(data, {}), self.whole.baselines)
-            except UserError:
+            except results.NotRun:
+                continue
+            except UserError:  # few metrics are recorded
+                if source is self.results:
+                    raise
                 continue
             word = "holds" if holds else "FAILS"
             return (Verdict(claim, self.size, data, word, numbers) if source is self.results
@@ -221,7 +226,11 @@ class Study:
         for experiment, source in ((self.experiment, self.results), (replace(self.whole, runs=known), self.recorded)):
             try:
                 return Beside(entry, self.size, rows, published.compare(experiment, source, entry), source is self.recorded)
-            except UserError:
+            except results.NotRun:
+                continue
+            except UserError:  # few metrics are recorded
+                if source is self.results:
+                    raise
                 continue
         return Beside(entry, self.size, rows, None)
 

@@ -13,7 +13,9 @@ if sys.version_info < (3, 11):
     sys.exit(2)
 
 import verdicts
-from config import ROOT, SIZES, UserError, load, names
+from config import ROOT, SIZES, UserError, names
+from leftovers import leftovers
+from loading import load
 from published import check_published
 from prediction import predict
 from results import collect
@@ -60,6 +62,8 @@ def compare(runner: Runner) -> bool:
 
 
 def verify(runner: Runner) -> bool:
+    if left := leftovers(runner.experiment.name):
+        raise UserError(left[0])
     runner.run_all()
     results = collect(runner.experiment, runner.data_sets())
     print_tables(runner, results)
@@ -100,6 +104,11 @@ def main() -> int:
         print("\n".join(names()))
         return 0
     try:
+        for option, command in (("run", "worlds"), ("platform", "predict")):
+            if getattr(args, option) and args.command != command:
+                raise UserError(f"--{option} is for `{command}` alone, not for `{args.command}`")
+        if args.command == "worlds" and not args.run:
+            raise UserError("`worlds` repeats one run: name it with --run")
         good = [execute(args.command, Runner(load(name, args.size), args.program, args.jobs), args.run,
                         args.platform)
                 for name in args.names or names()]

@@ -104,6 +104,11 @@ def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
     return [{key: value.format(**row) if isinstance(value, str) else value for key, value in claim.items()} for row in rows]
 
 
+def tuned_by(grid: dict[str, Any], run: str) -> str | None:
+    """The key of [tune.grid] that is for the run: what its name begins with, as ma in ma-16; None: there is none."""
+    return next((prefix for prefix in grid if run == prefix or run.startswith(prefix + "-")), None)
+
+
 def names() -> list[str]:
     return sorted(path.parent.name for path in EXPERIMENTS.glob("*/config.toml"))
 
@@ -144,45 +149,16 @@ def expand(entry: dict[str, Any], shared: Options, command: str, baseline: str) 
     return runs
 
 
+def all_runs(config: dict[str, Any], size: str) -> list[Run]:
+    """With the options that they have in this size, also those that do not belong to it."""
+    shared = config.get("options", {}) | config["size"][size].get("options", {})
+    command, baseline = config.get("command", "simulate"), config.get("baseline", "")
+    return [run for entry in config["run"] for run in expand(entry, shared, command, baseline)]
+
+
 def any_of(patterns: list[str], name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def applies(entry: dict[str, Any], size: str) -> bool:
     return size in entry.get("sizes", SIZES)
-
-
-def choose_size(name: str, sizes: list[str], wanted: str) -> str:
-    """Nothing wanted: the largest that is meant for a machine like this."""
-    if not wanted:
-        return "laptop" if "laptop" in sizes else "full"
-    if wanted not in sizes:
-        raise UserError(f"{name} has no size '{wanted}'; known: {', '.join(sizes)}")
-    return wanted
-
-
-def load(name: str, wanted: str) -> Experiment:
-    if name not in names():
-        raise UserError(f"no experiment '{name}'; known: {', '.join(names())}")
-    config = read_toml(EXPERIMENTS / name / "config.toml")
-    size = choose_size(name, list(config.get("size", {})), wanted)
-    try:
-        chosen = config["size"][size]
-        shared = config.get("options", {}) | chosen.get("options", {})
-        command = config.get("command", "simulate")
-        runs = [run for entry in config["run"] for run in expand(entry, shared, command, config.get("baseline", ""))]
-        runs = [run for run in runs if any_of(chosen.get("runs", ["*"]), run.name)]
-        data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
-                        entry.get("tuned_on", entry["name"]), entry.get("instead_of", ""), entry.get("options", {}))
-                for entry in config.get("data", []) if entry["name"] in chosen.get("data", [entry["name"]])]
-        return Experiment(
-            name=name, size=size, seeds=chosen.get("seeds", [1]), data=data or [NO_DATA], runs=runs,
-            initial=shared | config["initial"] if "initial" in config else None,
-            claims=[claim for claim in config.get("claim", []) if applies(claim, size)],
-            repeats=[entry for entry in config.get("repeats", []) if applies(entry, size)],
-            published=[entry for entry in config.get("published", []) if applies(entry, size)],
-            tables=config.get("table", []),
-            tune=config.get("tune", {}),
-            decode=config.get("decode"))
-    except KeyError as error:
-        raise UserError(f"experiments/{name}/config.toml lacks {error} (size {size})") from error

@@ -96,10 +96,17 @@ def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]
         plain = metric.removesuffix("_over_baseline")
         if baseline in runs and plain != metric and plain in result:
             known[metric] = result[plain] / runs[baseline][seed][plain]
+        if metric not in known and baseline and baseline not in runs and is_relative(metric):
+            raise NotRun(f"'{run}.{metric}': the baseline '{baseline}' is not in this size")
         if metric not in known:
             raise UserError(f"'{run}.{metric}': no such metric; known: {', '.join(sorted(known))}")
         found.append(known[metric])
     return found
+
+
+def is_relative(metric: str) -> bool:
+    """To a baseline."""
+    return metric in ("speed_up", "efficiency", "sooner") or metric.endswith("_over_baseline")
 
 
 def mean_of(experiment: Experiment, results: Results, run: str, metric: str) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from config import ROOT, DataSet, Experiment, Options, UserError
+from grammar import unknown
 from plan import Job, Plan
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
@@ -52,12 +53,37 @@ def complaint_of(command: list[Any]) -> str:
     return "" if done.returncode == 0 else done.stderr.strip() or f"ended with status {done.returncode}"
 
 
+def known_options(program: Path, command: str) -> list[str]:
+    """Of a command of the program, without dashes in front."""
+    text = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=False).stdout
+    return re.findall(r"^ +(?:-\w,)?--([a-z0-9-]+)", text, re.MULTILINE)
+
+
+def check_options(experiment: Experiment, program: Path) -> None:
+    """Of runs, and of what is done before and after them: before the first has run."""
+    used = {run.command: run.options.keys() | {} for run in experiment.runs}
+    for run in experiment.runs:
+        used[run.command] |= run.options.keys()
+    if experiment.runs:
+        first = used[experiment.runs[0].command]
+        first |= {key for data in experiment.data for key in data.options} | (experiment.initial or {}).keys()
+        first |= {experiment.tune["option"]} if experiment.tune else set()
+    if experiment.decode is not None:
+        used["decode"] = set(experiment.decode)
+    for command, keys in used.items():
+        known = known_options(program, command)
+        for key in sorted(keys):
+            if key not in known:
+                raise UserError(f"experiments/{experiment.name}/config.toml: {unknown(f'`paragrad {command}` has no option', key, known)}")
+
+
 class Runner(Plan):
     def __init__(self, experiment: Experiment, program: Path, jobs: int) -> None:
         super().__init__(experiment)
         if not os.access(program, os.X_OK):
             raise UserError(f"there is no program {program}: make build")
         self.program = program.resolve()
+        check_options(experiment, self.program)
         self.jobs = max(jobs, 1)
         self.identity = program_identity(program)
         self.found: list[DataSet] | None = None

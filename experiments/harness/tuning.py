@@ -7,7 +7,7 @@ import statistics
 from dataclasses import replace
 from typing import Any
 
-from config import ROOT, DataSet, Run, UserError
+from config import ROOT, DataSet, Run, UserError, tuned_by
 from plan import Job
 from results import result_of
 from runner import Runner, locked
@@ -27,6 +27,10 @@ def tune(runner: Runner) -> None:
     seeds = settings["seeds"]
     data_sets = [data for data in runner.data_sets() if data.tuned_on == data.name]
     runs = [run for run in runner.experiment.runs if settings["option"] not in run.options]
+    if not data_sets or not runs:
+        raise UserError(f"{runner.experiment.name} has nothing to tune in size {runner.experiment.size}: "
+                        + (f"all runs give {settings['option']} themselves" if not runs else
+                           "all data sets use what was tuned on others"))
     with locked(runner.experiment):
         runner.run_initial(seeds)
         trials = {(data.name, run.name, value): [trial(runner, data, run, value, seed) for seed in seeds]
@@ -41,18 +45,20 @@ def tune(runner: Runner) -> None:
 
 
 def grid(settings: dict[str, Any], run: Run) -> list[Any]:
-    """Of the run's method: a key of [tune.grid] is what the run's name begins with, as ma in ma-16."""
-    for prefix, chosen in settings["grid"].items():
-        if run.name == prefix or run.name.startswith(prefix + "-"):
-            return list(chosen)
-    raise UserError(f"[tune.grid] has no entry for the run '{run.name}'")
+    prefix = tuned_by(settings["grid"], run.name)
+    if prefix is None:
+        raise UserError(f"[tune.grid] has no entry for the run '{run.name}'")
+    return list(settings["grid"][prefix])
 
 
 def score(jobs: list[Job], measure: str, complaints: dict[str, str]) -> float:
     """A run that diverged scores worst."""
     if any(job.label in complaints for job in jobs):
         return math.inf
-    return statistics.fmean(result_of(job.folder)[measure] for job in jobs)
+    results = [result_of(job.folder) for job in jobs]
+    if any(measure not in result for result in results):
+        raise UserError(f"[tune] has the unknown measure '{measure}'; known: {', '.join(sorted(results[0]))}")
+    return statistics.fmean(result[measure] for result in results)
 
 
 def choose(label: str, scores: dict[Any, float]) -> Any:

@@ -52,17 +52,25 @@ def check_claims(experiment: Experiment, results: Results) -> bool:
     return good
 
 
+def value_of(result: dict[str, Any], metric: str) -> float:
+    """Of a [[repeats]]."""
+    if metric not in result:
+        raise UserError(f"[[repeats]] has the unknown metric '{metric}'; known: {', '.join(sorted(result))}")
+    return result[metric]
+
+
 def known_metrics(result: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
     """Those of the metrics that the run has; a timing run has no scores."""
-    return {metric: result[metric] for metric in metrics if not math.isnan(result[metric])}
+    return {metric: result[metric] for metric in metrics if not math.isnan(value_of(result, metric))}
 
 
 def record(experiment: Experiment, results: Results) -> None:
-    """Keeps what stands there of other sizes and of data sets that are not there now."""
+    """Keeps what stands there of other sizes and of data sets that are not here now, but in config.toml."""
     path = experiment.expected_file
     expected = json.loads(path.read_text()) if path.exists() else {}
     metrics = [entry["metric"] for entry in experiment.repeats]
-    size = expected.setdefault(experiment.size, {})
+    known = [data.name for data in experiment.data]
+    expected[experiment.size] = size = {data: runs for data, runs in expected.get(experiment.size, {}).items() if data in known}
     for data, runs in results.items():
         size[data] = {run: {str(seed): known_metrics(result, metrics) for seed, result in seeds.items()} for run, seeds in runs.items()}
     path.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
@@ -110,7 +118,7 @@ def repetition(entry: dict[str, Any], results: Results, expected: Results) -> Re
                 if want is None:
                     wrong.append(f"{data} {run} seed {seed}: no recorded {metric} (make record-…)")
                     continue
-                off = abs(result[metric] - want)
+                off = abs(value_of(result, metric) - want)
                 checked, worst = checked + 1, max(worst, off)
                 if not off <= entry.get("absolute", 0) + entry.get("relative", 0) * abs(want):
                     wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.10g}, recorded {want:.10g}")

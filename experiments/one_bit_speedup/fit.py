@@ -15,8 +15,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
-from config import ROOT, load  # noqa: E402
+from config import ROOT  # noqa: E402
 from fitting import bisect, simulate  # noqa: E402
+from loading import load  # noqa: E402
 from published import read_rows  # noqa: E402
 
 WIDTHS = [429, *[2048] * 7, 9304]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from config import EXPERIMENTS
+from config import EXPERIMENTS, UserError, names
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,22 @@ def overview() -> dict[str, tuple[str, str, str]]:
         found[name] = (source.replace("the same", before), summary, came_out)
         before = found[name][0].split(",")[0]
     return found
+
+
+def all_experiments() -> list[str]:
+    """In the order of the page of all, where each has a line."""
+    if missing := undescribed():
+        raise UserError(missing[0])
+    return list(overview())
+
+
+def undescribed() -> list[str]:
+    """A sentence for each experiment that the reader of the pages would not find, and each line without one."""
+    listed, there = overview().keys(), names()
+    return [*(f"experiments/{name} has no README.md" for name in there if not (EXPERIMENTS / name / "README.md").exists()),
+            *(f"experiments/README.md has no line for experiments/{name}" for name in there if name not in listed),
+            *(f"experiments/README.md has a line for '{name}', and there is no experiments/{name}/config.toml"
+              for name in listed if name not in there)]
 
 
 def read(name: str) -> Readme:

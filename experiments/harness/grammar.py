@@ -1,0 +1,210 @@
+"""Holds a config.toml against the keys that README.md beside this file describes, and its parts against each other: what
+would have no effect is an error."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from config import SIZES, Run, UserError, all_runs, any_of, spelled_out, tuned_by
+
+TOP = ("command", "baseline", "options", "size", "data", "decode", "initial", "run", "tune", "claim", "published", "table", "repeats")
+SIZE = ("seeds", "runs", "data", "options")
+TUNE = ("option", "measure", "seeds", "grid")
+# Keys of each [[…]], those that it must have first; a [[run]] has options beside them.
+ENTRIES = {
+    "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
+    "claim": (("text", "left", "op", "right"), ("margin", "sizes", "data", "each")),
+    "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "sizes", "file", "key")),
+    "table": ((), ("title", "runs", "curves", "rows", "columns", "value", "least")),
+    "repeats": (("metric",), ("absolute", "relative", "sizes", "runs")),
+}
+OPERATORS = ("<=", ">=", "<", ">")
+
+Config = dict[str, Any]
+
+
+class Mistake(Exception):
+    """One sentence, without the name of the file."""
+
+
+def unknown(what: str, key: str, known: Collection[str]) -> Mistake:
+    close = difflib.get_close_matches(key, known, n=1)
+    return Mistake(f"{what} '{key}'; " + (f"did you mean '{close[0]}'?" if close else f"known: {listed(known)}"))
+
+
+def listed(names: Collection[str]) -> str:
+    return ", ".join(list(names)[:12]) + (", …" if len(names) > 12 else "")
+
+
+def check(where: str, config: Config) -> None:
+    """where: the file, for the message."""
+    try:
+        check_keys(config)
+        runs = {size: check_runs(config, size) for size in config["size"]}
+        every = {run.name: run for of_size in runs.values() for run in of_size}
+        check_lone_runs(config, every)
+        check_data(config)
+        check_tuning(config, [run for of_size in runs.values() for run in of_size])
+        for claim in config.get("claim", []):
+            check_claim(claim, config, runs)
+        for kind, patterns in (("repeats", "runs"), ("table", "runs"), ("published", "rows")):
+            for entry in config.get(kind, []):
+                check_patterns(named(kind, entry), patterns, entry.get(patterns, []), list(every))
+        for entry in config.get("table", []):
+            check_table(entry, list(every.values()))
+    except (Mistake, UserError) as mistake:
+        raise UserError(f"{where}: {mistake}") from mistake
+    except KeyError as error:
+        raise UserError(f"{where} lacks {error}, which a run's name or its baseline has in braces") from error
+
+
+def named(kind: str, entry: Config) -> str:
+    name = next((entry[key] for key in ("name", "text", "title", "metric") if key in entry), "")
+    return f"[[{kind}]]{f' {name!r}' if name else ''}"
+
+
+def check_keys(config: Config) -> None:
+    known_only("key", config, TOP)
+    for key in ("size", "run"):
+        if not config.get(key):
+            raise Mistake(f"has no [{'[run]' if key == 'run' else 'size.…'}]")
+    known_only("[size] has the unknown size", config["size"], SIZES)
+    for name, size in config["size"].items():
+        known_only(f"[size.{name}] has the unknown key", size, SIZE)
+    if "tune" in config:
+        known_only("[tune] has the unknown key", config["tune"], TUNE)
+        required("[tune]", config["tune"], TUNE)
+    for run in config["run"]:
+        required(named("run", run), run, ("name",))
+    for kind, (needed, optional) in ENTRIES.items():
+        for entry in config.get(kind, []):
+            known_only(f"{named(kind, entry)} has the unknown key", entry, needed + optional)
+            required(named(kind, entry), entry, needed)
+            known_only(f"{named(kind, entry)} has the unknown size", entry.get("sizes", []), tuple(config["size"]))
+
+
+def known_only(what: str, keys: Collection[str], known: tuple[str, ...]) -> None:
+    for key in keys:
+        if key not in known:
+            raise unknown("unknown key" if what == "key" else what, key, known)
+
+
+def required(what: str, entry: Config, keys: Collection[str]) -> None:
+    for key in keys:
+        if key not in entry:
+            raise Mistake(f"{what} lacks '{key}'")
+
+
+def check_patterns(what: str, key: str, patterns: list[str], names: list[str]) -> None:
+    for pattern in patterns:
+        if not any(any_of([pattern], name) for name in names):
+            raise Mistake(f"{what}: '{pattern}' in {key} is no {'data set' if key == 'data' else 'run'}; "
+                          f"known: {listed(names)}")
+
+
+def check_runs(config: Config, size: str) -> list[Run]:
+    """Those of the size."""
+    chosen = config["size"][size]
+    runs = all_runs(config, size)
+    for name, count in Counter(run.name for run in runs).items():
+        if count > 1:
+            raise Mistake(f"{count} runs have the name '{name}', and so one folder")
+    names = [run.name for run in runs]
+    for run in runs:
+        if run.baseline and run.baseline not in names:
+            raise unknown(f"run '{run.name}' has the unknown baseline", run.baseline, names)
+    check_patterns(f"[size.{size}]", "runs", chosen.get("runs", []), names)
+    check_patterns(f"[size.{size}]", "data", chosen.get("data", []), [data["name"] for data in config.get("data", [])])
+    return [run for run in runs if any_of(chosen.get("runs", ["*"]), run.name)]
+
+
+def check_lone_runs(config: Config, every: dict[str, Run]) -> None:
+    for size in config["size"]:
+        for run in all_runs(config, size):
+            if run.name not in every:
+                raise Mistake(f"the run '{run.name}' belongs to no size")
+
+
+def check_data(config: Config) -> None:
+    names: list[str] = []
+    for data in config.get("data", []):
+        if "instead_of" in data and data["instead_of"] not in names:
+            raise unknown(f"{named('data', data)} is instead of the data set", data["instead_of"], names)
+        names.append(data["name"])
+    for data in config.get("data", []):
+        if "tuned_on" in data:
+            if data["tuned_on"] not in names:
+                raise unknown(f"{named('data', data)} is tuned on the unknown data set", data["tuned_on"], names)
+            if "tune" not in config:
+                raise Mistake(f"{named('data', data)} has tuned_on, and there is no [tune]")
+
+
+def check_tuning(config: Config, runs: list[Run]) -> None:
+    """Every list of values is for a run that does not give the option itself, and every such run has one."""
+    if "tune" not in config:
+        return
+    tune = config["tune"]
+    tuned = [run for run in runs if tune["option"] not in run.options]
+    if not tuned:
+        raise Mistake(f"[tune] tunes nothing: every run gives {tune['option']} itself")
+    if not tune["seeds"]:
+        raise Mistake("[tune] tunes nothing: its seeds are empty")
+    used = {tuned_by(tune["grid"], run.name) for run in tuned}
+    for prefix, values in tune["grid"].items():
+        if not values:
+            raise Mistake(f"[tune.grid] has no value for '{prefix}'")
+        if prefix not in used:
+            raise Mistake(f"[tune.grid] has values for '{prefix}', and no run that is tuned begins with that, or an entry before has it")
+    for run in tuned:
+        if tuned_by(tune["grid"], run.name) is None:
+            raise Mistake(f"[tune.grid] has no values for the run '{run.name}'")
+
+
+def check_claim(claim: Config, config: Config, runs: dict[str, list[Run]]) -> None:
+    """runs: by size."""
+    what, each = named("claim", claim), claim.get("each", {})
+    if claim["op"] not in OPERATORS:
+        raise Mistake(f"{what} has the unknown op '{claim['op']}'; known: {', '.join(OPERATORS)}")
+    check_patterns(what, "data", claim.get("data", []), [data["name"] for data in config.get("data", [])])
+    if len({len(values) for values in each.values()}) > 1:
+        raise Mistake(f"{what}: the lists of each differ in length")
+    for key in each:
+        if not any("{" + key + "}" in str(claim[side]) for side in ("left", "right")):
+            raise Mistake(f"{what}: each has '{key}', and neither left nor right has {{{key}}}")
+    try:
+        claims = spelled_out(claim)
+    except KeyError as error:
+        raise Mistake(f"{what} has {{{error.args[0]}}}, and each has no such list") from error
+    for name in claim.get("sizes", config["size"]):
+        here = [run.name for run in runs[name]]
+        for run in (run for one in claims for run in runs_of(one)):
+            if run not in here:
+                raise unknown(f"{what} refers to a run that size {name} does not have,", run, here)
+
+
+def runs_of(claim: Config) -> Iterator[str]:
+    """Of both its sides."""
+    sides = [side for side in (claim["left"], claim["right"]) if isinstance(side, str)]
+    if not sides:
+        raise Mistake(f"{named('claim', claim)} compares two numbers and no run")
+    for side in sides:
+        run, dot, metric = side.rpartition(".")
+        if not dot or not metric:
+            raise Mistake(f"{named('claim', claim)}: '{side}' is neither a number nor run.metric")
+        yield run
+
+
+def check_table(table: Config, runs: list[Run]) -> None:
+    if "rows" not in table:
+        for key in ("value", "least"):
+            if key in table:
+                raise Mistake(f"{named('table', table)} has '{key}', which is for a table with rows")
+        return
+    required(named("table", table), table, ("columns", "value"))
+    for key in ("rows", "columns", "least"):
+        for run in runs:
+            if key in table and any_of(table.get("runs", ["*"]), run.name) and table[key] not in run.options:
+                raise Mistake(f"{named('table', table)}: {key} is '{table[key]}', an option that the run '{run.name}' does not give")

@@ -1,0 +1,55 @@
+"""What expected.json and tuned.toml have for runs that config.toml does not describe any more: nobody compares or uses it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Iterator
+
+from config import EXPERIMENTS, ROOT, read_toml
+from loading import load
+
+
+def leftovers(name: str) -> list[str]:
+    """Of all sizes; a sentence each."""
+    folder = EXPERIMENTS / name
+    sizes = list(read_toml(folder / "config.toml")["size"])
+    expected, tuned = folder / "expected.json", folder / "tuned.toml"
+    found = list(in_expected(name, sizes, json.loads(expected.read_text()))) if expected.exists() else []
+    found += in_tuned(name, sizes, read_toml(tuned)) if tuned.exists() else []
+    return [f"{(folder / file).relative_to(ROOT)} has {text}" for file, text in found]
+
+
+def in_expected(name: str, sizes: list[str], expected: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for size, of_size in expected.items():
+        if size not in sizes:
+            yield "expected.json", f"values of the size '{size}', which config.toml does not have"
+            continue
+        experiment = load(name, size)
+        metrics = [entry["metric"] for entry in experiment.repeats]
+        known = {data.name: {run.name: {str(seed): metrics for seed in experiment.seeds} for run in experiment.runs}
+                 for data in experiment.data}
+        for path in unknown_paths(known, of_size):
+            yield "expected.json", f"values of {' '.join(path)} in size {size}, which no run or no [[repeats]] of config.toml has"
+
+
+def unknown_paths(known: Any, found: Any) -> Iterator[list[str]]:
+    """Data set, run, seed and metric, as far as the first that is not known."""
+    for key in found:
+        if key not in known:
+            yield [key]
+        elif isinstance(known, dict):
+            yield from ([key, *rest] for rest in unknown_paths(known[key], found[key]))
+
+
+def in_tuned(name: str, sizes: list[str], tuned: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    experiments = [load(name, size) for size in sizes]
+    option = experiments[0].tune.get("option", "")
+    data = {data.tuned_on for experiment in experiments for data in experiment.data}
+    runs = {run.name for experiment in experiments for run in experiment.runs if option not in run.options}
+    for data_set, values in tuned.items():
+        if data_set not in data:
+            yield "tuned.toml", f"values of the data set '{data_set}', which none is tuned on"
+            continue
+        for run in values:
+            if run not in runs or not option:
+                yield "tuned.toml", f"a value of the run '{run}', which is not tuned"

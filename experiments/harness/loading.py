@@ -1,0 +1,41 @@
+"""An experiment in one of its sizes, out of its config.toml."""
+
+from __future__ import annotations
+
+from config import EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, all_runs, any_of, applies, names, read_toml
+from grammar import check
+
+
+def choose_size(name: str, sizes: list[str], wanted: str) -> str:
+    """Nothing wanted: the largest that is meant for a machine like this."""
+    if not wanted:
+        return "laptop" if "laptop" in sizes else "full"
+    if wanted not in sizes:
+        raise UserError(f"{name} has no size '{wanted}'; known: {', '.join(sizes)}")
+    return wanted
+
+
+def load(name: str, wanted: str) -> Experiment:
+    if name not in names():
+        raise UserError(f"no experiment '{name}'; known: {', '.join(names())}")
+    config = read_toml(EXPERIMENTS / name / "config.toml")
+    check(f"experiments/{name}/config.toml", config)
+    size = choose_size(name, list(config.get("size", {})), wanted)
+    try:
+        chosen = config["size"][size]
+        shared = config.get("options", {}) | chosen.get("options", {})
+        runs = [run for run in all_runs(config, size) if any_of(chosen.get("runs", ["*"]), run.name)]
+        data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
+                        entry.get("tuned_on", entry["name"]), entry.get("instead_of", ""), entry.get("options", {}))
+                for entry in config.get("data", []) if entry["name"] in chosen.get("data", [entry["name"]])]
+        return Experiment(
+            name=name, size=size, seeds=chosen.get("seeds", [1]), data=data or [NO_DATA], runs=runs,
+            initial=shared | config["initial"] if "initial" in config else None,
+            claims=[claim for claim in config.get("claim", []) if applies(claim, size)],
+            repeats=[entry for entry in config.get("repeats", []) if applies(entry, size)],
+            published=[entry for entry in config.get("published", []) if applies(entry, size)],
+            tables=config.get("table", []),
+            tune=config.get("tune", {}),
+            decode=config.get("decode"))
+    except KeyError as error:
+        raise UserError(f"experiments/{name}/config.toml lacks {error} (size {size})") from error

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""What would have no effect in an experiment's files is refused, by name."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "notebooks"))
+
+import toy  # noqa: E402
+
+TUNE = '[tune]\noption = "momentum"\nmeasure = "valid_error"\nseeds = [1]\n[tune.grid]\nsgd = [0.5]\nma = [0.5, 0.9]\nlarge = [0.9]\n'
+CLAIM = '[[claim]]\ntext = "a claim"\nleft = "{left}"\nop = "{op}"\nright = {right}\n{more}\n'
+
+
+def claim(left: str = "ma-2.test_error", op: str = "<", right: str = "1", more: str = "") -> str:
+    return CLAIM.format(left=left, op=op, right=right, more=more)
+
+
+class Config(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(tempfile.mkdtemp(prefix="paragrad-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.root = toy.build(cls.folder / "copy")
+        cls.experiment = cls.root / "experiments/toy"
+        (cls.experiment / "expected.json").unlink()
+
+    def harness(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([sys.executable, self.root / "experiments/harness", "--program", toy.PROGRAM, *words],
+                              capture_output=True, text=True, timeout=60)
+
+    def refused(self, command: subprocess.CompletedProcess, *parts: str) -> None:
+        self.assertEqual(command.returncode, 2, command.stdout + command.stderr)
+        self.assertEqual(len(command.stderr.splitlines()), 1, command.stderr)
+        for part in parts:
+            self.assertIn(part, command.stderr)
+
+    def with_config(self, *changes: tuple[str, str], added: str = "", words: tuple[str, ...] = ("commands", "toy", "--size", "smoke")) \
+            -> subprocess.CompletedProcess:
+        text = toy.CONFIG
+        for old, new in changes:
+            self.assertIn(old, text)
+            text = text.replace(old, new, 1)
+        (self.experiment / "config.toml").write_text(text + added)
+        return self.harness(*words)
+
+    def test_the_toy_itself_is_accepted(self):
+        self.assertEqual(self.with_config().returncode, 0)
+
+    def test_unknown_keys_are_named_with_the_key_that_was_meant(self):
+        for old, new, *parts in (
+            ('baseline = "sgd"', 'basline = "sgd"', "'basline'", "'baseline'"),
+            ("[size.full]", "[size.fall]", "'fall'", "'full'"),
+            ("seeds = [1, 2]", "seed = [1, 2]", "[size.smoke]", "'seed'", "'seeds'"),
+            ('file = "data/toy.h5"', 'file = "data/toy.h5"\noptionl = true', "[[data]] 'toy'", "'optionl'", "'optional'"),
+            ('sizes = ["full"]', 'size = ["full"]', "[[claim]] 'sixty-four", "'size'", "'sizes'"),
+            ('sizes = ["full"]', 'sizes = ["large"]', "[[claim]] 'sixty-four", "'large'"),
+            ("within = 10", "withing = 10", "[[published]]", "'withing'", "'within'"),
+            ('least = "strategy"', 'lest = "strategy"', "[[table]] 'the best strategy'", "'lest'", "'least'"),
+            ("absolute = 0.1", "absolut = 0.1", "[[repeats]] 'test_error'", "'absolut'", "'absolute'"),
+            ('model = "8-12', 'modell = "8-12', "`paragrad simulate`", "'modell'", "'model'"),
+            ('momentum = 0\n', 'momentun = 0\n', "`paragrad simulate`", "'momentun'", "'momentum'"),
+            ('text = "two workers are faster than one"\n', "", "[[claim]]", "lacks 'text'"),
+        ):
+            with self.subTest(new=new):
+                self.refused(self.with_config((old, new)), "experiments/toy/config.toml", *parts)
+
+    def test_patterns_that_fit_no_run_are_named(self):
+        for old, new, *parts in (
+            ('"ma-*", "async-2"]', '"ma-*", "asynch-*"]', "[size.smoke]", "'asynch-*'"),
+            ("[size.full]", '[size.full]\ndata = ["toi"]', "[size.full]", "'toi'"),
+            ('rows = ["ma-*"]', 'rows = ["am-*"]', "[[published]]", "'am-*'"),
+            ('runs = ["ma-*"]\nrows', 'runs = ["am-*"]\nrows', "[[table]] 'speed-up", "'am-*'"),
+            ("absolute = 0.1", 'absolute = 0.1\nruns = ["am-*"]', "[[repeats]]", "'am-*'"),
+            ("[size.full]", '[size.full]\nruns = ["sgd"]', "'large'", "belongs to no size"),
+            ('baseline = "sgd"', 'baseline = "sdg"', "baseline", "did you mean 'sgd'"),
+            ('rows = "workers"', 'rows = "wrokers"', "[[table]]", "'wrokers'"),
+            ('name = "async-2"', 'name = "sgd"', "2 runs have the name 'sgd'"),
+        ):
+            with self.subTest(new=new):
+                self.refused(self.with_config((old, new)), "experiments/toy/config.toml", *parts)
+
+    def test_a_claim_that_can_never_be_judged_is_named(self):
+        for added, *parts in (
+            (claim("ma-3.test_error"), "size smoke", "'ma-3'", "did you mean 'ma-"),
+            (claim("large.test_error"), "size smoke", "'large'"),
+            (claim("test_error"), "'test_error' is neither a number nor run.metric"),
+            (claim(op="=="), "unknown op '=='"),
+            (claim(more='data = ["toi"]'), "'toi' in data is no data set"),
+            (claim("ma-{n}.test_error", more="each = { n = [2, 4], m = [1] }"), "lists of each differ in length"),
+            (claim(more="each = { n = [2, 4] }"), "each has 'n'"),
+            (claim("ma-{n}.test_error"), "{n}"),
+        ):
+            with self.subTest(added=added):
+                self.refused(self.with_config(added=added), "experiments/toy/config.toml", "[[claim]] 'a claim'", *parts)
+
+    def test_a_tuning_that_tunes_nothing_is_named(self):
+        self.refused(self.with_config(added=TUNE), "no value for toy sgd: make tune-toy")  # as it should be
+        for changes, added, *parts in (
+            ([], TUNE.replace("sgd = [0.5]", "sgd = []"), "[tune.grid]", "'sgd'"),
+            ([], TUNE + "async = [0.1]\n", "[tune.grid]", "'async'"),
+            ([], TUNE.replace("ma = ", "nbm = "), "[tune.grid]", "'nbm'"),
+            ([], TUNE.replace("seeds = [1]", "seeds = []"), "[tune] tunes nothing"),
+            ([("learning-rate = 0.1", "learning-rate = 0.1\nmomentum = 0.9")], TUNE, "[tune] tunes nothing", "momentum"),
+            ([("learning-rate = 0.1", "")], TUNE.replace('"momentum"', '"learning-rat"') + "async = [1]\n", "'learning-rat'"),
+            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntuned_on = "toi"')], TUNE, "'toi'"),
+        ):
+            with self.subTest(parts=parts):
+                self.refused(self.with_config(*changes, added=added, words=("tune", "toy", "--size", "smoke")), "config.toml", *parts)
+        self.refused(self.with_config(words=("tune", "toy")), "toy has nothing to tune")
+
+    def test_recorded_and_tuned_values_of_nothing_are_named(self):
+        for file, text, *parts in (
+            ("expected.json", {"smal": {}}, "'smal'"),
+            ("expected.json", {"smoke": {"toi": {}}}, "toi"),
+            ("expected.json", {"smoke": {"toy": {"ma-3": {}}}}, "toy ma-3"),
+            ("expected.json", {"smoke": {"toy": {"ma-2": {"3": {}}}}}, "toy ma-2 3"),
+            ("expected.json", {"smoke": {"toy": {"ma-2": {"1": {"valid_error": 0}}}}}, "toy ma-2 1 valid_error"),
+            ("tuned.toml", "[toy]\nma-2 = 0.5\n", "'ma-2'"),
+        ):
+            with self.subTest(parts=parts):
+                path = self.experiment / file
+                path.write_text(text if isinstance(text, str) else json.dumps(text))
+                self.addCleanup(path.unlink, missing_ok=True)
+                self.refused(self.with_config(words=("verify", "toy", "--size", "smoke")), f"experiments/toy/{file}", *parts)
+                path.unlink()
+
+    def test_options_of_other_commands_are_refused(self):
+        self.refused(self.with_config(words=("verify", "toy", "--run", "sgd")), "--run", "worlds")
+        self.refused(self.with_config(words=("run", "toy", "--platform", "x.toml")), "--platform", "predict")
+
+    def test_an_experiment_that_no_page_shows_is_reported_by_name(self):
+        self.assertEqual(self.with_config().returncode, 0)
+        shutil.copytree(self.experiment, self.root / "experiments/hidden")
+        self.addCleanup(shutil.rmtree, self.root / "experiments/hidden")
+        (self.root / "experiments/hidden/README.md").unlink()
+        lint = subprocess.run([sys.executable, toy.ROOT / "tests/lint/experiments.py", self.root], capture_output=True, text=True)
+        self.assertEqual(lint.returncode, 1)
+        self.assertEqual(lint.stdout.splitlines(), ["experiments/hidden has no README.md",
+                                                    "experiments/README.md has no line for experiments/hidden"])
+
+
+if __name__ == "__main__":
+    unittest.main()
