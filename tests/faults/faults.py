@@ -131,6 +131,25 @@ def read_log(file: Path) -> list[Call]:
     return calls
 
 
+def out_of_order(calls: list[Call]) -> list[str]:
+    """What a power cut could leave behind, in sentences: a file that got its name before its bytes were on the disk, and a file
+    that was removed before the name of the one that takes its place was."""
+    wrong, unwritten, unnamed = [], set(), set()
+    for call in calls:
+        if call.name in ("write", "writev", "pwrite", "ftruncate", "copy_file_range"):
+            unwritten.add(call.path)
+        elif call.name in ("fsync", "fdatasync"):
+            unwritten.discard(call.path)
+            unnamed.discard(call.path)
+        elif call.name == "rename":
+            if call.path + ".tmp" in unwritten:
+                wrong.append(f"call {call.number} names {call.path} before its bytes are synchronised")
+            unnamed.add(os.path.dirname(call.path))
+        elif call.name in ("unlink", "unlinkat", "remove") and unnamed and not call.path.endswith(".tmp"):
+            wrong.append(f"call {call.number} removes {call.path} before the names in {', '.join(sorted(unnamed))} are synchronised")
+    return wrong
+
+
 def wrong_exit(ended: Ended, plan: str, launcher: bool) -> str:
     """What is wrong with the way in which a process with this plan ended, in a sentence; "" if nothing is."""
     may_die = any(word in plan for word in ("do=kill", "do=tear", "then="))

@@ -17,7 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from faults import LIBRARY, plans
+from faults import LIBRARY, out_of_order, plans
 from targets import EXHAUSTIVE, SAMPLED, Target
 
 SEED = 19
@@ -62,13 +62,16 @@ def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int
     with ThreadPoolExecutor(args.jobs) as pool:
         wrongs = list(pool.map(lambda i: try_one(target, folder / f"{i:06}", faults[i][1]), range(len(faults))))
     failures = [(mode, plan, wrong) for (mode, plan), wrong in zip(faults, wrongs) if wrong]
-    print(f"{target.name}: {len(target.calls)} calls, {len(faults)} trials, {len(failures)} failures, "
+    disorder = out_of_order(target.calls)
+    print(f"{target.name}: {len(target.calls)} calls, {len(faults)} trials, {len(failures) + len(disorder)} failures, "
           f"{time.monotonic() - begun:.0f} s", flush=True)
+    for sentence in disorder:
+        print(f"  FAILS without a fault: {sentence}", flush=True)
     for mode, plan, wrong in failures:
         call = target.calls[int(plan.split()[0].removeprefix("at=")) - 1]
         print(f"  FAILS {mode}, {call.name} of {Path(call.path).name}: {wrong}\n"
               f"    python3 tests/faults/torture.py --target '{target.name}' --fault '{plan}'", flush=True)
-    return len(faults), len(failures)
+    return len(faults), len(failures) + len(disorder)
 
 
 def repeat(target: Target, plan: str) -> int:

@@ -49,6 +49,12 @@ class Runs(unittest.TestCase):
             self.reader.Run(run.folder).timeline
         (run.folder / "elsewhere.json").rename(run.folder / "timeline.json")
 
+    def test_a_claim_about_a_metric_that_no_run_has_is_an_error_not_a_claim_that_has_not_been_run(self):
+        claim = {"text": "a claim", "left": "ma-2.tset_error", "op": "<", "right": 1}
+        with self.assertRaisesRegex(self.reader.UserError, "tset_error"):
+            self.study._verdict(claim, "toy")
+        self.assertEqual(self.unrun._verdict(claim, "toy").status, "not run")
+
     def test_rows_are_means_over_the_seeds(self):
         rows = {row["run"]: row for row in self.study.rows("test_error", "speed_up", "staleness_mean")}
         self.assertEqual(list(rows), ["sgd", "ma-2", "ma-4", "async-2"])
