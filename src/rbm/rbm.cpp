@@ -67,9 +67,10 @@ void Rbm::contrast(std::span<const float> parameters, std::span<const float> v0,
   if (rows.size() != samples_) throw std::logic_error("as many rows are wanted as there are samples");
   v0_ = v0;
   const auto q = hidden(q_, samples_), h0 = hidden(h0_, samples_);
+  const auto drawn = static_cast<std::uint32_t>(options_.persistent ? 1 : options_.cd_steps);  // times, with walk()'s
   go_up(parameters, v0, q);
   if (options_.sparsity_cost > 0) device_.bias_gradient(samples_, shape_.hidden, q, 0, activity_.span());
-  device_.sample_bernoulli(draws.stream(Purpose::hidden_states), rows, shape_.hidden, q, h0);
+  device_.sample_bernoulli(draws.stream(Purpose::hidden_states, 0, drawn), rows, shape_.hidden, q, h0);
   go_down(parameters, h0, visible(p_, samples_));
   device_.add_squared_distance(1, v0, visible(p_, samples_), &into->loss);
   if (options_.persistent) {

@@ -1,5 +1,7 @@
 #include "rbm/rbm.hpp"
 
+#include <set>
+
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "tests/rbm/support.hpp"
@@ -69,6 +71,31 @@ TEST_CASE("other rows, sweeps, layers and seeds draw other states", "[rbm]") {
   SECTION("layer") { other.layer = 2; }
   SECTION("seed") { other.seed = 6; }
   CHECK(gradient_of(rbm, c.parameters, c.v, c.rows, other) != first);
+}
+
+TEST_CASE("no two of a sample's hidden states are drawn with the same numbers, whatever the sweeps", "[rbm]") {
+  const auto device = backend::make_device("cpu");
+  const int steps = GENERATE(2, 3, 4);
+  constexpr std::size_t units = 50;
+  const Shape shape{units, units};
+  std::vector<float> parameters(shape.parameter_count());  // all probabilities are about a half
+  const std::span<float> weights = shape.weights().of(std::span(parameters));
+  for (std::size_t i = 0; i < units; ++i) weights[i * units + i] = 1e-4f;
+  Rbm rbm(*device, shape, {.cd_steps = steps, .sample_visible = false}, 1);
+  std::set<std::vector<bool>> states;
+  for (std::uint32_t sweep = 0; sweep < 6; ++sweep) {
+    const std::vector<float> v(units);
+    const auto g = gradient_of(rbm, parameters, v, {3}, {.seed = 5, .sweep = sweep});
+    const auto of_hidden = shape.hidden_bias().of(std::span(g)), of_visible = shape.visible_bias().of(std::span(g));
+    std::vector<bool> first(units), last(units);  // of those drawn in the sweep
+    for (std::size_t i = 0; i < units; ++i) {
+      first[i] = of_hidden[i] < 0;     // P(h|v) - h
+      last[i] = of_visible[i] > 0.5f;  // P(v|h)
+    }
+    states.insert(first);
+    states.insert(last);
+  }
+  CHECK(states.size() == 12);
 }
 
 TEST_CASE("cpu computes the reference's gradients and energies", "[rbm]") {
