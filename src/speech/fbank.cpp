@@ -100,7 +100,7 @@ Features Fbank::operator()(std::span<const float> signal) const {
     const double energy = m.cutter.cut(signal, t, m.frame);
     m.fft.power_spectrum(m.frame, m.power);
     auto out = features.row(t).begin();
-    if (m.options.add_energy) *out++ = floored_log(std::max(energy, m.options.energy_floor));
+    if (m.options.add_energy) *out++ = floored_log(energy);
     for (const auto& filter : m.filters) *out++ = floored_log(filter(m.power));
   }
   return features;

@@ -16,7 +16,6 @@ struct FbankOptions {
   double low_hz = 20;       ///< lower edge of the first
   double high_hz = 0;       ///< upper edge of the last; 0 or negative: that far from half the sample rate
   bool add_energy = false;  ///< the log energy of the frame (mean removed) as column 0 before the filters
-  double energy_floor = 0;  ///< of that energy, not of its logarithm
 };
 
 /// Logarithms of mel filterbank energies by Kaldi's conventions (feat/feature-fbank.h, feat/mel-computations.h): power
