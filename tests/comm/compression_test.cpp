@@ -189,6 +189,19 @@ TEST_CASE("with all elements or a full rank nothing is left out", "[comm][compre
     CHECK(outcome.sums.front()[i] == Approx(exact.sums.front()[i]).epsilon(1e-5).margin(1e-5));
 }
 
+TEST_CASE("of every stripe the share to be sent is rounded up, so that none falls silent", "[comm][compression]") {
+  const std::vector<core::Range> all{{0, length}};  // 626 elements, stripes of 156 and 157
+  comm::testing::run_threads(4, [&](Communicator& threads) {
+    comm::CountingCommunicator comm(threads);
+    const auto sum = comm::make_gradient_sum({.name = "top_k:0.001"});
+    sum->start(comm, layout, all);
+    std::vector<float> gradient(length, 1);
+    (*sum)(comm, all.front(), gradient);
+    // One pair of 8 bytes of each of the others' stripes, and one of the own stripe's sum to each of the others.
+    if (comm.bytes() != 3 * 8 + 3 * 8) throw std::logic_error("not one pair to a stripe");
+  });
+}
+
 TEST_CASE("a gradient of rank one arrives whole at rank one", "[comm][compression]") {
   const std::vector<core::Matrix> layout{{0, {40, 30}}};
   const std::vector<core::Range> all{{0, 1200}};

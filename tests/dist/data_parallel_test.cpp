@@ -28,6 +28,31 @@ TEST_CASE("data-parallel workers all apply the sum of their gradients, in whatev
     for (std::size_t i = 0; i < length; ++i) REQUIRE(p[i] == static_cast<float>(i) - 0.5f * (1 + 1.5f) * sum);  // momentum
 }
 
+TEST_CASE("a buffered gradient is applied one minibatch late, once, with the step that it was computed with", "[dist]") {
+  dist::StrategyOptions options;
+  options.buffered = true;
+  const auto parameters = after(2, "data_parallel", options, [&](comm::Worker& worker, Seat& seat) {
+    float applied = 0, late = 0;  // the latter travels
+    for (int sweep = 0; sweep < 2; ++sweep) {
+      for (const float minibatch : {1.f, 2.f, 4.f}) {
+        for (float& g : seat.optimiser->gradients()) g = minibatch * static_cast<float>(worker.rank() + 1);
+        seat.replica->step = {.rate = minibatch / static_cast<float>(1 << sweep)};
+        seat.strategy->gradient_ready(worker, *seat.replica, {0, length});
+        seat.strategy->step(worker, *seat.replica);
+        applied += late;
+        late = seat.replica->step.rate * 3 * minibatch;
+        CHECK(seat.parameters[5] == 5 - applied);
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+      applied += late;
+      late = 0;
+      CHECK(seat.parameters[5] == 5 - applied);
+    }
+  });
+  CHECK(parameters[0][5] == 5 - 3 * (1 + 4 + 16) * 1.5f);
+  CHECK(parameters[1] == parameters[0]);
+}
+
 TEST_CASE("a step whose gradient was not announced whole is a broken contract", "[dist]") {
   CHECK_THROWS_AS(after(2, "data_parallel", {},
                         [](comm::Worker& worker, Seat& seat) {

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "dist/parameter_server/server.hpp"
 #include "dist/parameter_server/shard.hpp"
 #include "tests/dist/server_support.hpp"
 
@@ -202,6 +203,91 @@ TEST_CASE("an update waits for all but the backup workers, and what comes later 
   for (const auto& parameters : run.parameters) CHECK(parameters[5] == static_cast<float>(5 - all));
 }
 
+TEST_CASE("gradients that are applied together count with all their samples and the decay of all", "[dist]") {
+  const optim::OptimiserOptions rule{.name = GENERATE("sgd", "adagrad")};
+  const bool at_server = GENERATE(true, false);  // of three workers; else of three minibatches of one
+  CAPTURE(rule.name, at_server);
+  const auto set = [](optim::Step& step, std::span<float> gradients, std::size_t part) {
+    for (std::size_t i = 0; i < length; ++i) gradients[i] = static_cast<float>((i + part) % 4);
+    step = {.rate = 0.5, .decay = 0.125f * static_cast<float>(1 << part), .samples = static_cast<float>(1 << part)};
+  };
+  ServerRun run;
+  run.strategy = at_server ? "backup_workers" : "async_sgd";
+  run.workers = at_server ? 3 : 1;
+  run.options.server.rule = rule;
+  run.options.server.servers = 1;
+  run.options.server.push_every = at_server ? 1 : 3;
+  run.options.server.backup_workers = 0;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::size_t i = 0; i < (at_server ? 1 : 3); ++i) {
+      set(seat.replica->step, seat.optimiser->gradients(), at_server ? static_cast<std::size_t>(worker.rank()) : i);
+      seat.strategy->step(worker, *seat.replica);
+    }
+  });
+  std::vector<float> expected;
+  sim::run(1, [&](comm::Worker& worker) {
+    Seat seat(worker, "sgd", {}, rule);
+    std::vector<float> sum(length);
+    for (std::size_t part = 0; part < 3; ++part) {
+      set(seat.replica->step, seat.optimiser->gradients(), part);
+      for (std::size_t i = 0; i < length; ++i) sum[i] += seat.optimiser->gradients()[i];
+    }
+    std::ranges::copy(sum, seat.optimiser->gradients().begin());
+    seat.replica->step.decay = 0.125f * 7;
+    seat.replica->step.samples = 7;
+    seat.optimiser->update(worker.device(), {0, length}, seat.replica->step, seat.parameters);
+    expected = seat.parameters;
+  });
+  CHECK(run.parameters[0] == expected);
+}
+
+TEST_CASE("the first gradient after a resume is as stale as it would have been", "[dist]") {
+  ServerRun run;
+  run.workers = 1;
+  run.options.server.servers = GENERATE(0, 1);
+  run.options.server.fetch_every = 2;
+  std::vector<std::vector<float>> arrays;
+  std::vector<double> numbers;
+  const auto state_of = [](comm::Worker& worker, Seat& seat) {
+    seat.strategy->collect_state(worker, *seat.replica);
+    core::State state;
+    seat.strategy->describe_state(state);
+    return state;
+  };
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (int i = 0; i < 5; ++i) step(worker, seat, 1);  // fetches the last time at version 4
+    const core::State state = state_of(worker, seat);
+    for (const auto& array : state.arrays) arrays.emplace_back(array.values.begin(), array.values.end());
+    for (const auto& number : state.numbers) numbers.push_back(number.get());
+  });
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    const core::State state = state_of(worker, seat);
+    REQUIRE(state.arrays.size() == arrays.size());
+    REQUIRE(state.numbers.size() == numbers.size());
+    for (std::size_t i = 0; i < arrays.size(); ++i) std::ranges::copy(arrays[i], state.arrays[i].values.begin());
+    for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers[i].set(numbers[i]);
+    seat.strategy->spread_state(worker, *seat.replica);
+    step(worker, seat, 1);
+  });
+  CHECK(run.numbers.at("pushes") == 1);
+  CHECK(run.numbers.at("staleness_max") == 1);
+  CHECK(run.parameters[0][7] == 7 - 6);
+}
+
+TEST_CASE("splits that a dead worker had finished are not lost", "[dist]") {
+  sim::run(1, [](comm::Worker& worker) {
+    Server server(2, std::make_unique<Policy>(), {.name = "sgd"}, nullptr);
+    server.start(worker.device(), {{0, {length, 1}}}, length);
+    CHECK(server.take(1, 0) == 0);
+    CHECK(server.take(0, 0) == 1);
+    CHECK(server.take(1, 0) == 2);  // ahead
+    CHECK(server.take(1, 1) == 3);
+    server.lose(worker.comm(), 1);
+    CHECK(server.statistics().workers_lost == 1);
+    CHECK(server.statistics().splits_lost == 2);
+  });
+}
+
 TEST_CASE("worker and centre pull at each other as published", "[dist]") {
   const std::size_t period = GENERATE(1u, 3u);
   const int servers = GENERATE(0, 1), workers = 2;
@@ -210,7 +296,8 @@ TEST_CASE("worker and centre pull at each other as published", "[dist]") {
   run.workers = workers;
   run.options.server.servers = servers;
   run.options.server.push_every = period;
-  run.options.server.elastic_rate = 0.25;
+  const double given = GENERATE(0.25, 0.), rate = given > 0 ? given : 0.9 / workers;
+  run.options.server.elastic_rate = given;
   std::array<double, 2> own{};
   double centre = 0;
   run.run([&](comm::Worker& worker, Seat& seat) {
@@ -235,7 +322,7 @@ TEST_CASE("worker and centre pull at each other as published", "[dist]") {
       steps[k] += period;
     }
     if (event.kind == Event::Kind::push) {
-      const double pull = 0.25 * (x[k] - fetched[k]);
+      const double pull = rate * (x[k] - fetched[k]);
       x[k] -= pull;
       c += pull;
     }
