@@ -3,6 +3,7 @@
 #include "backend/kernels.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "nn/layers/table_layer.hpp"
 #include "nn/model.hpp"
 
 using namespace paragrad;
@@ -87,6 +88,21 @@ TEST_CASE("the zoo's speech networks have the published parameters", "[nn]") {
   CHECK(totals(nn::make_zoo_model("dblstm")).parameters == 11'686'488);
   CHECK(Counted("dnn63m", 1).forward.of(KernelKind::gemm).flops / 10'000 == 12'582);  // 125.83 Mflop per frame
   CHECK(Counted("dblstm", 1).forward.of(KernelKind::gemm).flops == 2 * 11'659'264);   // weights without peepholes
+}
+
+TEST_CASE("a row of a table moves its input, its output and its weights once", "[nn]") {
+  const nn::TableLayer layer({.name = "3x3 on 5x5, 2 to 7 channels",
+                              .matrices = {{7, 18}},
+                              .positions = 9,
+                              .inner = 18,
+                              .columns = 7,
+                              .reads = 50,
+                              .outputs = 63},
+                             50);
+  const auto device = backend::make_device("meta");
+  layer.forward({.device = *device, .rows = 4});
+  CHECK(device->meter().of(KernelKind::gemm).flops == 4 * 2 * 9 * 18 * 7);
+  CHECK(device->meter().of(KernelKind::gemm).bytes == 4 * (4 * (50 + 63) + 18 * 7));
 }
 
 TEST_CASE("most of the zoo is tables, which only a device that does not compute takes", "[nn]") {

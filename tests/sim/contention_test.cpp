@@ -153,6 +153,15 @@ TEST_CASE("a gap separates messages on what they share", "[sim]") {
   CHECK(time == from_seconds(1e-6 + 2 * 1e-6 + 5e-6));
 }
 
+TEST_CASE("each channel of a shared resource rests for the gap between two messages", "[sim]") {
+  Resources resources(7);
+  const auto link = resources.add_shared(1, 2e9, 1e9);  // 2 channels
+  const Time each = InverseBandwidth(1e9).time_of(1000);
+  CHECK(resources.take(link, 0, 1000).begin == 0);
+  CHECK(resources.take(link, 0, 1000).begin == 0);
+  CHECK(resources.take(link, 0, 1000).begin == each + 7);
+}
+
 TEST_CASE("size classes scale latency and bandwidth from a size on", "[sim]") {
   Platform platform = platform_of(2, 1, fast, {10e-6, 1e9});
   platform.size_classes = {{1000, 2, 0.5}, {100'000, 3, 0.25}};
@@ -185,6 +194,11 @@ TEST_CASE("pieces of messages share a NIC, whole messages take turns", "[sim]") 
 
 TEST_CASE("alone, a message in pieces takes as long as whole", "[sim]") {
   Platform platform = platform_of(2, 1, {1e-6, 3e9}, {5e-6, 2e9});
+  if (GENERATE(false, true)) {  // the ends are sockets of one node, not nodes
+    platform = platform_of(1, 2, {1e-6, 3e9}, {5e-6, 2e9});
+    platform.sockets_per_node = 2;
+    platform.node = {{2e-6, 2e9}, 8e9};
+  }
   platform.message.segment_bytes = GENERATE(20'000, 65'536, 1'000'000);
   platform.message.window = GENERATE(2, 3, 100);
   const std::size_t bytes = GENERATE(1u, 20'001u, 1'999'999u);

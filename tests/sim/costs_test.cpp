@@ -128,6 +128,20 @@ TEST_CASE("closed forms: where workers share their node's link, each step takes 
   }
 }
 
+TEST_CASE("closed forms: groups that lie on one node, as the last node is half empty, share its link", "[sim]") {
+  const int workers = GENERATE(14, 30);
+  const Link inside{1e-7, 1e12}, between{1e-6, 1e9};
+  constexpr std::size_t floats = 1'000'000;
+  const comm::Surroundings where{{inside.latency_s, 0, inside.bytes_per_s}, {between.latency_s, 0, between.bytes_per_s}, 4};
+  for (const std::string outer : {"butterfly", "halving_doubling", "sharded_parameter_server", "double_tree"}) {
+    CAPTURE(outer, workers);
+    const std::string algorithm = "hierarchical:ring+" + outer;  // groups of two
+    const double predicted = comm::cost_of(algorithm, workers, floats * sizeof(float), where).time_s;
+    const double time_s = measure(algorithm, platform_of((workers + 3) / 4, 4, inside, between), workers, floats).time_s;
+    CHECK(time_s == Approx(predicted).epsilon(0.4));
+  }
+}
+
 TEST_CASE("nothing is claimed of an allreduce without a closed form", "[sim]") {
   REQUIRE_THROWS_AS(comm::cost_of("native", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
   REQUIRE_THROWS_AS(comm::cost_of("rung", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);

@@ -61,6 +61,15 @@ TEST_CASE("noise makes no size classes, and disturbed points do not bend the lin
     CHECK(fit.seconds(point.bytes) == Approx(line(static_cast<double>(point.bytes))).epsilon(0.08));
 }
 
+TEST_CASE("a point that is slower than a longer message's does not bend the line", "[sim]") {
+  const auto line = [](double n) { return 5e-7 + n / 5e9; };
+  auto points = points_of(line);
+  for (std::size_t i = 0; i < 10; i += 2) points[i].seconds *= 1.5;  // half of those that tell the latency
+  const LinkFit fit = fit_link(points, 0.05);
+  CHECK(fit.classes.empty());
+  CHECK(fit.link.latency_s == Approx(5e-7).epsilon(0.02));
+}
+
 TEST_CASE("what no line can follow still gives values that a platform file takes", "[sim]") {
   const auto usable = [](const LinkFit& fit) {
     CHECK(fit.link.latency_s >= 1e-9);

@@ -57,6 +57,14 @@ TEST_CASE("an eager message costs its sender overhead and copy, its receiver ove
   CHECK(in_time.receiver == expected.receiver);
 }
 
+TEST_CASE("an eager message that arrives the moment that it is received did not come first", "[sim]") {
+  Platform platform = with_costs();
+  platform.message.copy_bytes_per_s = 1e9;  // 1 us, so that it arrives at 7 us
+  CHECK(one_message(platform, small_bytes, 0, 6).receiver == (7 + 5) * us);
+  CHECK(one_message(platform, small_bytes, 0, 7).receiver == (7 + 5) * us);
+  CHECK(one_message(platform, small_bytes, 0, 8).receiver == (8 + 5 + 1) * us);
+}
+
 TEST_CASE("a rendezvous departs when both are ready, with handshake two crossings later", "[sim]") {
   const bool handshake = GENERATE(false, true);
   const std::size_t sender_late = GENERATE(0u, 50u);

@@ -73,6 +73,11 @@ TEST_CASE("transfers with a window take the times that its header gives", "[sim]
         Approx(lock_s + send_s + wire_s + latency_s + unlock_s));
   CHECK(duration_s([&](Window& w) { w.lock(0, shared), w.accumulate(0, 0, data), w.unlock(0); }) ==
         Approx(lock_s + send_s + wire_s + sum_s + latency_s + unlock_s));
+  // The unlock waits for what is over last, here not what was begun last.
+  CHECK(duration_s([&](Window& w) {
+          std::vector<float> word(1), more_than_word(500);
+          w.lock(0, exclusive), w.put(0, 0, more_than_word), w.get(0, 600, word), w.unlock(0);
+        }) == Approx(lock_s + send_s + (latency_s + 2e-6) + latency_s + unlock_s));
   CHECK(duration_s([&](Window& w) { w.fetch_add(0, 0, 1); }) == Approx(send_s + 2 * latency_s + receive_s));
   CHECK(duration_s([&](Window& w) { w.await_counter(0, 0); }) == 0);
 }
