@@ -1,5 +1,6 @@
 #include "data/loader.hpp"
 
+#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -59,7 +60,23 @@ TEST_CASE("a loader hands out each row of its splits once, in order, while prefe
     CHECK(good);
   }
   CHECK(loader.next(minibatch).size() == 0);
-  CHECK(loader.waited_s() >= 0);
+}
+
+TEST_CASE("a loader adds up what it waited for, split by split", "[data]") {
+  const TemporaryFolder folder;
+  samples_file(folder.file("x.h5"));
+  const auto dataset = Dataset::open(folder.file("x.h5"));
+  Prefetcher prefetcher;
+  std::chrono::milliseconds delay{20};
+  Loader loader(dataset, Subset::train, prefetcher, [&](const Split&) { std::this_thread::sleep_for(delay); });
+  loader.prefetch({1, 2});
+  loader.advance();
+  const double first_s = loader.waited_s();
+  CHECK(first_s > 0);
+  delay = {};
+  loader.prefetch({3});
+  loader.advance();
+  CHECK(loader.waited_s() >= first_s);
 }
 
 TEST_CASE("many loaders share one data set and one prefetcher, each in its own thread", "[data]") {

@@ -132,6 +132,11 @@ TEST_CASE("a partition of another data set, or a damaged one, is refused by find
     patch(path, group + "/starts", 1, std::uint64_t{0});
     finding = "sizes differ by more than one";
   }
+  SECTION("splits of 2, 4, 2, 2 samples instead of 2, 3, 2, 3") {
+    patch(path, group + "/starts", 2, std::uint64_t{6});
+    patch(path, group + "/starts", 3, std::uint64_t{8});
+    finding = "sizes differ by more than one";
+  }
   SECTION("falling splits") {
     patch(path, group + "/starts", 1, ~std::uint64_t{0});
     finding = "sizes differ by more than one";

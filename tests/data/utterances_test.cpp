@@ -63,6 +63,13 @@ TEST_CASE("the order of the utterances depends on the seed, not on workers and b
   CHECK_FALSE(std::is_sorted(order(1, 1, 5).begin(), order(1, 1, 5).end()));
 }
 
+TEST_CASE("a cut that lies half-way between two ends of utterances goes to the earlier", "[data]") {
+  const std::vector<std::int64_t> offsets{0, 2, 4, 6};  // two splits: wanted at 3
+  const auto partition = Partition::of_utterances(offsets, 2, 1, 1);
+  CHECK(partition.split(0, 0).size() == 2);
+  CHECK(partition.split(0, 1).size() == 4);
+}
+
 TEST_CASE("as many splits as utterances get one each, and more are refused", "[data]") {
   const std::vector<std::int64_t> offsets{0, 1, 2, 3, 1000, 1001};
   const auto partition = Partition::of_utterances(offsets, 5, 1, 1);

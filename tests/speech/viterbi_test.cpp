@@ -202,6 +202,9 @@ TEST_CASE("errors of words are as few as can be, and add up to the difference in
     CHECK(errors.insertions + said.size() == errors.deletions + found.size());
     CHECK(word_errors(said, said).errors() == 0);
   }
+  const WordErrors swapped = word_errors(Words{1, 2}, Words{2, 1});  // of equal totals the one with fewest insertions
+  CHECK(swapped.substitutions == 2);
+  CHECK(swapped.insertions == 0);
   WordErrors sum = word_errors(Words{1, 2, 3}, Words{1, 3, 3, 4});
   sum += word_errors(Words{1}, Words{});
   CHECK(sum.rate() == Approx(3. / 4));
