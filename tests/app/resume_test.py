@@ -62,6 +62,16 @@ class Resume(CliTest):
                 pass  # it has ended meanwhile
         return found
 
+    @staticmethod
+    def flip_a_bit(folder: str, wanted: str, place: float) -> None:
+        """In the file of that name below the folder, at this share of its length."""
+        [path] = [os.path.join(parent, wanted) for parent, _, files in os.walk(folder) if wanted in files]
+        with open(path, "r+b") as file:
+            file.seek(int(place * (os.path.getsize(path) - 9)))
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+
     def test_a_killed_run_is_taken_up_in_either_world(self):
         whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
         for world in ("simulation", "mpi", "apart"):
@@ -91,17 +101,13 @@ class Resume(CliTest):
         others = self.command("simulation", out)
         others[others.index("--workers") + 1] = "3"
         self.assert_refused(run(*others[1:]), "cannot resume", "workers")
-        copy = str(self.folder / "copy")
-        shutil.copytree(out, copy)
-        for folder, _, files in os.walk(os.path.join(copy, "state")):
-            for name in files:
-                if name == "worker-00001.h5":
-                    with open(os.path.join(folder, name), "r+b") as file:
-                        file.seek(-9, os.SEEK_END)
-                        byte = file.read(1)
-                        file.seek(-9, os.SEEK_END)
-                        file.write(bytes([byte[0] ^ 1]))
-        self.assert_refused(run(*self.command("simulation", copy)[1:]), "worker-00001.h5")
+        for place in (0.25, 0.5, 0.75, 1):  # within arrays, whose damage HDF5 does not see, and at the end
+            with self.subTest(place=place):
+                copy = str(self.folder / f"copy-{place}")
+                shutil.copytree(out, copy)
+                self.flip_a_bit(os.path.join(copy, "state"), "worker-00001.h5", place)
+                sentence = "it does not match its checksum" if place < 1 else "worker-00001.h5"
+                self.assert_refused(run(*self.command("simulation", copy)[1:]), "worker-00001.h5", sentence)
         whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
         self.assertEqual(weights(run(*self.command("simulation", out)[1:])), whole)
 

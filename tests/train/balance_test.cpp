@@ -38,6 +38,18 @@ TEST_CASE("shares follow the speeds, and cover all", "[train]") {
   for (std::size_t k = 0; k < 4; ++k) CHECK(parts[k][3].size() == Approx(static_cast<double>(expected[k])).margin(1));
 }
 
+TEST_CASE("who had no samples is believed to be as fast as before, and the others are measured among themselves",
+          "[train]") {
+  std::vector<std::size_t> sizes(3);
+  sim::run(3, [&](comm::Worker& worker) {
+    const auto rank = static_cast<std::size_t>(worker.rank());
+    train::Balance balance(3, true);
+    balance.measured(worker.comm(), rank == 2 ? 0 : 100, rank == 1 ? 3 : 1);  // speeds 3/2, 1/2 and unknown
+    sizes[rank] = balance.part_of(1200, worker.rank(), true).size();
+  });
+  CHECK(sizes == std::vector<std::size_t>{500, 300, 400});  // of (1 + 3/2)/2, (1 + 1/2)/2 and 1
+}
+
 TEST_CASE("without balance parts are equal", "[train]") {
   const train::Balance balance(3, false);
   for (int rank = 0; rank < 3; ++rank)

@@ -27,6 +27,7 @@ TEST_CASE("the largest size that does no harm is chosen", "[train]") {
   for (const std::size_t harmless : {64u, 128u, 192u, 256u}) CHECK(chosen(harmless, 2.03) == harmless);
   CHECK(chosen(64, 2.01) == 256);  // within the margin of 1 %
   CHECK(chosen(64, 2.01, 0) == 64);
+  CHECK(chosen(64, 2.0, 0) == 256);  // at the margin
 }
 
 TEST_CASE("a loss that is no number is a harm", "[train]") {
@@ -88,6 +89,16 @@ TEST_CASE("sizes that let the training explode are not chosen", "[train]") {
   const train::Result tuned = task.simulate(2);
   CHECK(std::isfinite(tuned.train.loss));
   CHECK(tuned.train.loss < 1.5);
+}
+
+TEST_CASE("the time of sizes that are only tried is in that of the phases", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = GENERATE("data_parallel", "bmuf");
+  task.options.sweeps = 3;
+  task.options.minibatch_search = {.enabled = true, .largest = 64, .margin_percent = 0, .samples = 613};
+  const train::Result result = task.simulate(3, test::slow_cluster(3));
+  const train::PhaseTimes& times = result.times;
+  CHECK(times.optimise_s + times.aggregate_s + times.validate_s + times.data_s == Approx(result.training_s).epsilon(0.05));
 }
 
 TEST_CASE("a period in samples decides how many blocks a sweep has", "[train]") {

@@ -121,6 +121,20 @@ TEST_CASE("every layer's sweeps are on record, and machines learn", "[train]") {
   CHECK(result.pretraining_s == Approx(double{records[4]["time_s"]} + double{records[9]["time_s"]}).epsilon(1e-3));
 }
 
+TEST_CASE("a machine that does not move scores the same after every sweep, though those below it draw states", "[train]") {
+  PretrainedTask task;
+  task.options.pretraining.sweeps = 3;
+  task.options.pretraining.rates = {0.01, 1e-30};  // the upper layer's is lost to rounding
+  metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
+  task.simulate(2, sim::free_platform(2), {}, {.folder = &folder});
+  const auto records = test::records_of(folder);
+  REQUIRE(records[5]["layer"] == 2);
+  for (const char* score : {"valid_reconstruction_error", "free_energy_gap"}) {
+    CHECK(records[4][score] == records[3][score]);
+    CHECK(records[5][score] == records[3][score]);
+  }
+}
+
 TEST_CASE("a run that dies while its layers are trained is taken up again to the same bits", "[train]") {
   PretrainedTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");

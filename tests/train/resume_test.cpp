@@ -1,8 +1,11 @@
 #include <filesystem>
+#include <fstream>
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "data/hdf5_file.hpp"
 #include "support.hpp"
+#include "train/saved_state.hpp"
 #include "train/state_store.hpp"
 
 using namespace paragrad;
@@ -31,7 +34,20 @@ void configure(train::Options& options, const Case& c) {
   options.balance = c.balance;
   options.optimiser.name = c.optimiser;
   options.sweeps = 3;
-  options.schedule = {"newbob", 0.2, 0.5, 1, 0.2, true};
+}
+
+bool is_time(const std::string& name) { return name.ends_with("_s"); }
+
+/// Apart from its times, which are longer by the writing of states, and do not tell what was trained twice.
+void check_equal(const core::Json& record, const core::Json& expected) {
+  REQUIRE(record.size() == expected.size());
+  for (const auto& [name, value] : expected.items()) {
+    CAPTURE(name);
+    if (is_time(name))
+      CHECK(record[name].get<double>() == Approx(value.get<double>()).epsilon(0.2));
+    else
+      CHECK(record[name] == value);
+  }
 }
 
 /// Worker 1 dies at this time; says whether the training ended because of it.
@@ -61,7 +77,11 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   configure(task.options, c);
   task.options.validations = GENERATE(1, 2);
   task.options.keep_best = task.options.validations > 1;
-  const train::Result whole = task.simulate(3, test::slow_cluster(3));
+  // One schedule gives up sweeps and begins anew, the other keeps all.
+  task.options.schedule =
+      GENERATE(optim::ScheduleOptions{"newbob", 0.2, 0.5, 1, 0.2, true}, optim::ScheduleOptions{"exponential", 0.2, 0.5});
+  metrics::RunFolder undisturbed(task.file("whole"), metrics::RunFolder::Existing::refuse);
+  const train::Result whole = task.simulate(3, test::slow_cluster(3), {}, {.folder = &undisturbed});
   const std::size_t every = GENERATE(1u, 3u);
   const std::string state = task.file("run/state");
   const auto open_folder = [&] {
@@ -80,7 +100,63 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   const train::Result resumed = task.simulate(3, test::slow_cluster(3), {}, output(folder));
   CHECK(resumed.parameters_sha256 == whole.parameters_sha256);
   CHECK(resumed.samples == whole.samples);
+  CHECK(resumed.train.loss == whole.train.loss);
+  CHECK(resumed.train.error == whole.train.error);
   CHECK(resumed.valid.loss == whole.valid.loss);
-  CHECK(folder.records() == 3 * static_cast<std::size_t>(task.options.validations));
+  CHECK(resumed.valid.error == whole.valid.error);
+  CHECK(resumed.test.loss == whole.test.loss);
+  CHECK(resumed.sweeps == whole.sweeps);
+  CHECK(resumed.strategy == whole.strategy);
+  CHECK(resumed.training_s == Approx(whole.training_s).epsilon(0.1));
+  CHECK(resumed.times.optimise_s == Approx(whole.times.optimise_s).epsilon(0.1));
+  CHECK(resumed.times.aggregate_s == Approx(whole.times.aggregate_s).epsilon(0.1));
+  CHECK(resumed.times.validate_s == Approx(whole.times.validate_s).epsilon(0.1));
+  CHECK(resumed.times.data_s == Approx(whole.times.data_s).epsilon(0.1));
+  const auto records = test::records_of(folder), expected = test::records_of(undisturbed);
+  REQUIRE(expected.size() == 3 * static_cast<std::size_t>(task.options.validations));
+  REQUIRE(records.size() == expected.size());
+  for (std::size_t i = 0; i < records.size(); ++i) check_equal(records[i], expected[i]);
   CHECK_FALSE(std::filesystem::exists(state));
+}
+
+TEST_CASE("a saved state that was damaged, or is of another format, is refused", "[train]") {
+  const test::SmallTask task;
+  const auto device = backend::make_device("cpu");
+  const std::string path = task.file("state.h5");
+  std::vector<float> values(1000, 1.5f);
+  double number = 2.5;
+  core::State state;
+  state.add("array", values);
+  state.add("number", number);
+  train::SavedState(state, *device).write(path);
+  CHECK_NOTHROW(train::SavedState::read(path));
+  SECTION("an element in the middle of an array") {
+    const auto at = data::Hdf5File::open(path).array_info("/arrays/0").file_offset.value() + 500 * sizeof(float);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(1);
+    file.close();
+    CHECK_THROWS_WITH(train::SavedState::read(path), contains_text("damaged"));
+  }
+  SECTION("a number") {
+    auto file = data::Hdf5File::revise(path);
+    file.set_number("/numbers", "0", 2.25);
+    file.finish();
+    CHECK_THROWS_WITH(train::SavedState::read(path), contains_text("damaged"));
+  }
+  SECTION("a later format") {
+    auto file = data::Hdf5File::revise(path);
+    file.set_count("/", "version", 1000);
+    file.finish();
+    CHECK_THROWS_WITH(train::SavedState::read(path), contains_text("version 1000"));
+  }
+}
+
+TEST_CASE("a saved state does not go where an array has another length", "[train]") {
+  const auto device = backend::make_device("cpu");
+  std::vector<float> values(10), longer(11);
+  core::State state, other;
+  state.add("array", values);
+  other.add("array", longer);
+  CHECK_THROWS_AS(train::SavedState(state, *device).restore(other, *device), core::ConfigError);
 }

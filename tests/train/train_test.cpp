@@ -6,6 +6,7 @@
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
+#include "data/hdf5_file.hpp"
 #include "support.hpp"
 #include "train/checkpoint.hpp"
 
@@ -207,15 +208,37 @@ TEST_CASE("sweeps before the parallel start are the training of one worker", "[t
   CHECK(task.simulate(2).parameters_sha256 == one);
 }
 
-TEST_CASE("data-parallel workers that start late go on as the lone worker does, momentum included", "[train]") {
+TEST_CASE("data-parallel workers that start late go on as the lone worker does, all that its rule remembers included",
+          "[train]") {
   test::SmallTask task;
   task.options.splits = 1;
+  task.options.optimiser.name = GENERATE("momentum", "adam", "adagrad");
+  if (task.options.optimiser.name != "momentum") task.options.schedule.initial_rate = 0.01;
   const train::Result one = task.simulate(1);
   task.options.strategy = "data_parallel";
   task.options.parallel_start_sweep = 2;
   const train::Result late = task.simulate(3);
   CHECK(late.train.loss == Approx(one.train.loss).epsilon(1e-5));
   CHECK(late.samples == one.samples);
+}
+
+TEST_CASE("all data-parallel workers end with the same model", "[train]") {
+  test::SmallTask task;
+  task.options.strategy = "data_parallel";
+  task.options.strategy_options.compression.name = GENERATE("none", "bits:1", "top_k:0.1", "power_sgd:1");
+  task.options.strategy_options.buffered = GENERATE(false, true);
+  task.options.optimiser.name = GENERATE("momentum", "adam");
+  task.options.schedule.initial_rate = 0.01;
+  task.options.parallel_start_sweep = GENERATE(1, 2);
+  const train::Source source = train::open_source(task.options, 3);
+  const train::Output with_models{.last_phase = false};
+  std::vector<std::vector<float>> models(3);
+  sim::run(sim::free_platform(3), 3, {}, [&](comm::Worker& worker) {
+    models[static_cast<std::size_t>(worker.rank())] = train::train(worker, task.options, source, with_models).model;
+  });
+  REQUIRE_FALSE(models[0].empty());
+  CHECK(models[1] == models[0]);
+  CHECK(models[2] == models[0]);
 }
 
 TEST_CASE("newbob with restore ends with the model of its best sweep, in the checkpoint too", "[train]") {
@@ -237,6 +260,27 @@ TEST_CASE("newbob with restore ends with the model of its best sweep, in the che
   CHECK(result.valid.loss == best);
   const train::Checkpoint checkpoint = train::read_checkpoint(folder.file("checkpoint.h5"));
   CHECK(train::parameters_sha256(checkpoint.parameters) == result.parameters_sha256);
+}
+
+TEST_CASE("after newbob has gone back, the local rule begins anew", "[train]") {
+  test::SmallTask task;
+  task.options.blocks = 1;  // whose order is that of every sweep
+  task.options.optimiser.name = GENERATE("momentum", "adam");
+  const double rate = task.options.optimiser.name == "momentum" ? 5 : 0.5;
+  metrics::RunFolder first(task.file("first"), metrics::RunFolder::Existing::refuse);
+  metrics::RunFolder all(task.file("all"), metrics::RunFolder::Existing::refuse);
+  task.options.schedule = {"newbob", rate, 0.02, 1, 0.005, true};
+  task.options.sweeps = 3;  // the second does harm
+  const train::Result back = task.simulate(1, sim::free_platform(1), {}, {.folder = &all});
+  const auto records = test::records_of(all);
+  REQUIRE(records.size() == 3);
+  REQUIRE(records[1]["valid_loss"] > records[0]["valid_loss"]);
+  REQUIRE(records[2]["valid_loss"] < records[0]["valid_loss"]);
+  task.options.sweeps = 1;
+  task.simulate(1, sim::free_platform(1), {}, {.folder = &first});
+  task.options.init = first.file("checkpoint.h5");
+  task.options.schedule = {.initial_rate = rate * 0.02};
+  CHECK(task.simulate(1).parameters_sha256 == back.parameters_sha256);
 }
 
 TEST_CASE("a partition for another number of workers is refused", "[train]") {
@@ -265,4 +309,14 @@ TEST_CASE("a damaged checkpoint is recognised", "[train]") {
   CHECK_THROWS_AS(train::read_checkpoint(path), core::ConfigError);
   CHECK_THROWS_WITH(train::read_checkpoint(task.options.data), contains_text("no Paragrad checkpoint"));
   CHECK_THROWS_AS(train::read_checkpoint(task.file("missing.h5")), core::ConfigError);
+}
+
+TEST_CASE("a checkpoint of a later format is refused, and the version it has is named", "[train]") {
+  test::SmallTask task;
+  const std::string path = task.file("c.h5");
+  train::write_checkpoint(path, {"8-12-6", "abc", 3, std::vector<float>(10, 1.f)});
+  auto file = data::Hdf5File::revise(path);
+  file.set_count("/", "version", 1000);
+  file.finish();
+  CHECK_THROWS_WITH(train::read_checkpoint(path), contains_text("version 1000"));
 }
