@@ -27,7 +27,7 @@ void Easgd::step(comm::Worker& worker, Replica& replica) {
   worker.run_kernels([&](backend::Device& device) {
     replica.optimiser.update(device, {0, replica.parameters.size()}, replica.step, replica.parameters);
   });
-  if (++minibatches_ < options().push_every) return;
+  if (++minibatches_ < static_cast<double>(options().push_every)) return;
   minibatches_ = 0;
   pull(worker, replica);
 }
@@ -51,6 +51,11 @@ void Easgd::show_model(comm::Worker& worker, Replica& replica) {
 
 void Easgd::resume_work(comm::Worker& worker, Replica& replica) {
   worker.run_kernels([&](backend::Device& device) { device.copy(difference_.span(), replica.parameters); });
+}
+
+void Easgd::describe_state(core::State& state) {
+  ServerStrategy::describe_state(state);
+  state.add("minibatches", minibatches_);
 }
 
 }  // namespace paragrad::dist

@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "catch.hpp"
 #include "core/errors.hpp"
@@ -241,11 +242,11 @@ TEST_CASE("gradients that are applied together count with all their samples and 
   CHECK(run.parameters[0] == expected);
 }
 
-TEST_CASE("the first gradient after a resume is as stale as it would have been", "[dist]") {
+TEST_CASE("what a server strategy remembers goes with its state: held versions, and minibatches since the last pull",
+          "[dist]") {
   ServerRun run;
   run.workers = 1;
   run.options.server.servers = GENERATE(0, 1);
-  run.options.server.fetch_every = 2;
   std::vector<std::vector<float>> arrays;
   std::vector<double> numbers;
   const auto state_of = [](comm::Worker& worker, Seat& seat) {
@@ -254,24 +255,38 @@ TEST_CASE("the first gradient after a resume is as stale as it would have been",
     seat.strategy->describe_state(state);
     return state;
   };
-  run.run([&](comm::Worker& worker, Seat& seat) {
-    for (int i = 0; i < 5; ++i) step(worker, seat, 1);  // fetches the last time at version 4
-    const core::State state = state_of(worker, seat);
-    for (const auto& array : state.arrays) arrays.emplace_back(array.values.begin(), array.values.end());
-    for (const auto& number : state.numbers) numbers.push_back(number.get());
-  });
-  run.run([&](comm::Worker& worker, Seat& seat) {
-    const core::State state = state_of(worker, seat);
-    REQUIRE(state.arrays.size() == arrays.size());
-    REQUIRE(state.numbers.size() == numbers.size());
-    for (std::size_t i = 0; i < arrays.size(); ++i) std::ranges::copy(arrays[i], state.arrays[i].values.begin());
-    for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers[i].set(numbers[i]);
-    seat.strategy->spread_state(worker, *seat.replica);
-    step(worker, seat, 1);
-  });
-  CHECK(run.numbers.at("pushes") == 1);
-  CHECK(run.numbers.at("staleness_max") == 1);
-  CHECK(run.parameters[0][7] == 7 - 6);
+  const auto steps = [](comm::Worker& worker, Seat& seat, int count) {
+    for (int i = 0; i < count; ++i) step(worker, seat, 1);
+  };
+  const auto interrupted_after = [&](int before, int after) {
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      steps(worker, seat, before);
+      const core::State state = state_of(worker, seat);
+      for (const auto& array : state.arrays) arrays.emplace_back(array.values.begin(), array.values.end());
+      for (const auto& number : state.numbers) numbers.push_back(number.get());
+    });
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      const core::State state = state_of(worker, seat);
+      REQUIRE(state.arrays.size() == arrays.size());
+      REQUIRE(state.numbers.size() == numbers.size());
+      for (std::size_t i = 0; i < arrays.size(); ++i) std::ranges::copy(arrays[i], state.arrays[i].values.begin());
+      for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers[i].set(numbers[i]);
+      seat.strategy->spread_state(worker, *seat.replica);
+      steps(worker, seat, after);
+    });
+  };
+  SECTION("the first gradient after a resume is as stale as it would have been") {
+    interrupted_after(5, 3);
+    CHECK(run.numbers.at("staleness_max") == 0);
+    CHECK(run.parameters[0][7] == 7 - 8);
+  }
+  SECTION("easgd pulls after as many minibatches") {
+    run.strategy = "easgd";
+    run.options.server.push_every = 4;
+    interrupted_after(2, 2);
+    const auto kinds = run.orders[0] | std::views::transform(&Event::kind);
+    CHECK(std::ranges::count(kinds, Event::Kind::push) == 1);
+  }
 }
 
 TEST_CASE("splits that a dead worker had finished are not lost", "[dist]") {
