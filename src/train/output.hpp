@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ struct Output {
   int phase = 0;                          ///< which of the run's trainings it is, see phases()
   RunIdentity run{};                      ///< that a state belongs to
   bool last_phase = true;                 ///< the network's: writes checkpoints, and the state can go at its end
+  double earlier_s = 0;                   ///< of the trainings before it, as a Result's pretraining_s
+  std::uint64_t earlier_samples = 0;
 };
 
 }  // namespace paragrad::train

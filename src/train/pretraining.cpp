@@ -58,7 +58,9 @@ class Pretraining {
   Pretraining(comm::Worker& worker, const Options& options, const Source& source, const Output& output)
       : worker_(worker), options_(options), source_(source), output_(output) {}
 
-  Result train_machine(std::size_t index, std::span<const rbm::Shape> machines, std::vector<float> below) {
+  /// before: of the machines trained so far.
+  Result train_machine(std::size_t index, std::span<const rbm::Shape> machines, std::vector<float> below,
+                       const Result& before) {
     const auto machine = std::make_shared<const Machine>(
         Machine{source_.network, index, machines.size(), machines[index], machines[index].layout(), std::move(below)});
     const Options phase = phase_of(options_, index);
@@ -66,6 +68,8 @@ class Pretraining {
     output.phase = static_cast<int>(index);
     output.last_phase = false;
     if (output_.resume_phase != output.phase) output.resume_phase.reset();
+    output.earlier_s = before.pretraining_s;
+    output.earlier_samples = before.pretraining_samples;
     if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
     Result result = train(worker_, phase, source_, rbm_learners(machine, phase, worker_.rank()), output);
     // Servers of this training must not meet requests of the next.
@@ -135,10 +139,10 @@ std::vector<float> pretrain(comm::Worker& worker, const Options& options, const 
   Pretraining pretraining(worker, options, source, output);
   std::vector<float> below;
   for (std::size_t index = first; index < machines.size(); ++index) {
-    Result one = pretraining.train_machine(index, machines, std::move(below));
+    Result one = pretraining.train_machine(index, machines, std::move(below), result);
     below = std::move(one.model);
-    result.pretraining_s += one.training_s;
-    result.pretraining_samples += one.samples;
+    result.pretraining_s = one.pretraining_s + one.training_s;
+    result.pretraining_samples = one.pretraining_samples + one.samples;
   }
   if (!worker.device().computes() || first == machines.size()) return {};
   std::vector<float> network(source.network->parameter_count());

@@ -46,10 +46,9 @@ Result train(comm::Worker& worker, const Options& options, const Source& source,
   Output of_network = output;
   of_network.phase = static_cast<int>(phases(options).size()) - 1;
   if (output.resume_phase != of_network.phase) of_network.resume_phase.reset();
-  Result result = train_network(worker, options, source, of_network, initial);
-  result.pretraining_s = before.pretraining_s;
-  result.pretraining_samples = before.pretraining_samples;
-  return result;
+  of_network.earlier_s = before.pretraining_s;
+  of_network.earlier_samples = before.pretraining_samples;
+  return train_network(worker, options, source, of_network, initial);
 }
 
 Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,

@@ -54,7 +54,10 @@ Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& o
       walk_(worker, options, source, blocks_, times_),
       evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source,
                  [this](std::span<double> values) { return add_up(values); }),
-      minibatch_(options.minibatch) {}
+      minibatch_(options.minibatch) {
+  result_.pretraining_s = output.earlier_s;
+  result_.pretraining_samples = output.earlier_samples;
+}
 
 Result Trainer::run() {
   try {
@@ -335,7 +338,9 @@ void Trainer::save_state() {
               .minibatch = static_cast<double>(minibatch_),
               .started = strategy_started_ ? 1. : 0.,
               .samples = static_cast<double>(samples_before_),
-              .elapsed_s = elapsed_s()};
+              .elapsed_s = elapsed_s(),
+              .earlier_s = result_.pretraining_s,
+              .earlier_samples = static_cast<double>(result_.pretraining_samples)};
   core::State state = describe_run();
   place.describe_state(state);
   store_.save(SavedState(state, worker_.device()), core::format("{}-{}-{}", output_.phase, sweep_, block_), output_.phase);
@@ -353,6 +358,8 @@ void Trainer::resume() {
   block_ = static_cast<std::size_t>(place.block);
   minibatch_ = static_cast<std::size_t>(place.minibatch);
   samples_before_ = result_.samples = static_cast<std::uint64_t>(place.samples);
+  result_.pretraining_s = place.earlier_s;
+  result_.pretraining_samples = static_cast<std::uint64_t>(place.earlier_samples);
   start_s_ = worker_.comm().now_s() - place.elapsed_s;
   strategy_started_ = place.started != 0;
   if (strategy_started_) {

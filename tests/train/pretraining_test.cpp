@@ -86,6 +86,19 @@ TEST_CASE("pretraining alone and then training is the same as both at once", "[t
   CHECK(task.outcome(3, "afterwards") == at_once);
 }
 
+TEST_CASE("machines are trained by their own numbers, not by the network's", "[train]") {
+  PretrainedTask task;
+  task.options.sweeps = 0;
+  const auto machines = task.outcome(1, "plain");
+  SECTION("momentum") { task.options.momentum_time_constant = 100; }
+  SECTION("unit gain") { task.options.unit_gain = true; }
+  SECTION("L2") { task.options.l2 = 0.1; }
+  SECTION("unit of the rate") { task.options.rate_per = "sample"; }
+  SECTION("limits") { task.options.optimiser.clip_per_sample = 1e-3; }
+  SECTION("late parallel start") { task.options.parallel_start_sweep = 5; }
+  CHECK(task.outcome(1, "other") == machines);
+}
+
 TEST_CASE("data-parallel machines learn what one worker's do, up to rounding", "[train]") {
   PretrainedTask task;
   task.options.sweeps = 0;
@@ -160,6 +173,10 @@ TEST_CASE("a run that dies while its layers are trained is taken up again to the
   CHECK(phase > 0);
   const train::Result resumed = task.simulate(3, test::slow_cluster(3), {}, output);
   CHECK(resumed.parameters_sha256 == whole.parameters_sha256);
+  CHECK(resumed.samples == whole.samples);
+  CHECK(resumed.pretraining_samples == whole.pretraining_samples);
+  CHECK(resumed.pretraining_s == Approx(whole.pretraining_s).epsilon(0.1));
+  CHECK(resumed.training_s == Approx(whole.training_s).epsilon(0.1));
   CHECK(folder.records() == 5);
   CHECK_FALSE(std::filesystem::exists(output.state_folder));
 }
