@@ -152,6 +152,17 @@ TEST_CASE("a packed minibatch holds each frame of its sequences once, step by st
   CHECK(labelled == expected_labels);
 }
 
+TEST_CASE("imagined chunks are those within a long sequence", "[data]") {
+  const Sequences imagined(60, parse_chunking("2-10+3/4"));
+  CHECK(imagined.count() == 10);
+  CHECK(imagined.longest() == 15);
+  for (std::size_t i = 0; i < imagined.count(); ++i) {
+    CHECK(imagined.at(i).frames() == 15);
+    CHECK(imagined.at(i).scored() == 6);
+  }
+  CHECK(imagined.scored(10) == 60);
+}
+
 TEST_CASE("samples that stand alone cannot be cut into sequences", "[data]") {
   const test::TemporaryFolder folder;
   DatasetInfo info;

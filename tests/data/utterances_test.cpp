@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "catch.hpp"
@@ -68,6 +69,19 @@ TEST_CASE("a cut that lies half-way between two ends of utterances goes to the e
   const auto partition = Partition::of_utterances(offsets, 2, 1, 1);
   CHECK(partition.split(0, 0).size() == 2);
   CHECK(partition.split(0, 1).size() == 4);
+}
+
+TEST_CASE("pieces are shuffled by other random numbers than utterances", "[data]") {
+  std::vector<std::int64_t> offsets(41);
+  std::iota(offsets.begin(), offsets.end(), 0);  // utterances of one frame
+  std::vector<std::uint32_t> begins(40);
+  std::iota(begins.begin(), begins.end(), 0u);
+  const auto utterances = Partition::of_utterances(offsets, 1, 1, 3);
+  const auto pieces = utterances.of_pieces(begins);
+  const auto order = utterances.split(0, 0), shuffled = pieces.split(0, 0);
+  std::vector<std::uint32_t> by_the_same;
+  for (const std::uint32_t i : order) by_the_same.push_back(order[i]);
+  CHECK_FALSE(std::ranges::equal(shuffled, by_the_same));
 }
 
 TEST_CASE("as many splits as utterances get one each, and more are refused", "[data]") {

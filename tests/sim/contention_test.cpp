@@ -77,6 +77,15 @@ TEST_CASE("the sockets of a node share what connects them, per direction", "[sim
   CHECK(to_seconds(shift_time(platform, 2, 1, 3'000'000)) == Approx(1e-6 + 3e6 / 6e9).epsilon(0.005));
 }
 
+TEST_CASE("messages to and from a socket without NIC cross what connects the sockets", "[sim]") {
+  Platform platform = platform_of(2, 4, {1e-7, 1e12}, {1e-6, 1e9});
+  platform.sockets_per_node = 2;  // the one NIC is at the first
+  platform.node = {{2e-6, 5e8}, 5e8};
+  CHECK(to_seconds(message_time(platform, 0, 4, 1'000'000)) == Approx(1e-6 + 1e6 / 1e9));
+  CHECK(to_seconds(message_time(platform, 0, 7, 1'000'000)) == Approx(1e-6 + 1e6 / 5e8));
+  CHECK(to_seconds(message_time(platform, 3, 4, 1'000'000)) == Approx(1e-6 + 1e6 / 5e8));
+}
+
 TEST_CASE("several NICs divide the devices of a node among them", "[sim]") {
   const int nics = GENERATE(1, 2, 4);
   Platform platform = platform_of(3, 4, fast, {1e-6, 1e9});

@@ -1,5 +1,6 @@
 // Noise and faults of a platform, and workers that share devices.
 #include <algorithm>
+#include <set>
 
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
@@ -141,6 +142,19 @@ TEST_CASE("the rank's factor is static, the step's is not", "[sim]") {
   for (std::uint64_t step = 0; step < draws; ++step)
     below += by_step.of_computation(0, 1'000'000, step) < 1e6 * std::exp(0.6745 * 0.3) ? 1 : 0;
   CHECK(std::abs(below - draws / 2) < 4 * std::sqrt(draws / 4.));
+}
+
+TEST_CASE("ranks, computations and channels have noise of their own, drawn with numbers of their own", "[sim]") {
+  Platform of_rank = slow_devices(1), of_step = of_rank;
+  of_rank.noise = {5, 0.3, 0};
+  of_step.noise = {5, 0, 0.3};
+  std::set<Time> durations;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const int rank = static_cast<int>(i);
+    durations.insert(Pace(of_rank, rank, 0).of_computation(0, 1'000'000'000, 0));
+    for (const int channel : {0, 1}) durations.insert(Pace(of_step, 0, channel).of_computation(0, 1'000'000'000, i));
+  }
+  CHECK(durations.size() == 9);
 }
 
 TEST_CASE("a slow worker takes as much longer as its fault says", "[sim]") {

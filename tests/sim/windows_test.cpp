@@ -163,6 +163,24 @@ TEST_CASE("a worker goes on the moment that its counter is high enough, or its l
   CHECK(woken_s == Approx(raised_s));
 }
 
+TEST_CASE("who waits for a counter does not go on as another rises", "[sim]") {
+  double woken_s = 0, raised_s = 0;
+  run(with_overheads(2), 2, {}, [&](comm::Worker& worker) {
+    const auto window = worker.comm().open_window(0, 2);
+    if (worker.rank() == 0) {
+      CHECK(window->await_counter(1, 5) == 5);
+      woken_s = worker.comm().now_s();
+      return;
+    }
+    window->fetch_add(0, 1, 4);
+    window->fetch_add(0, 0, 9);
+    pass_time(worker, 25000);
+    window->fetch_add(0, 1, 1);
+    raised_s = worker.comm().now_s() - receive_s - latency_s;
+  });
+  CHECK(woken_s == Approx(raised_s));
+}
+
 TEST_CASE("results and times with windows repeat and do not depend on host threads", "[sim]") {
   constexpr int workers = 5;
   constexpr std::size_t length = 30000;

@@ -75,6 +75,8 @@ TEST_CASE("a search that keeps the size leaves no trace in the weights", "[train
   task.options.minibatch_search.largest = 1000;
   task.options.minibatch_search.margin_percent = 1000;
   CHECK(task.simulate(3).parameters_sha256 != plain);
+  task.options.minibatch_search.samples = 1;  // a size is tried with a minibatch at least
+  CHECK(task.simulate(3).parameters_sha256 != plain);
 }
 
 TEST_CASE("sizes that let the training explode are not chosen", "[train]") {

@@ -43,6 +43,17 @@ TEST_CASE("workers that share blocks take disjoint splits that cover the block",
   }
 }
 
+TEST_CASE("of a block no more minibatches are planned than a run may take, and fewer where there are fewer", "[train]") {
+  const auto partition = data::Partition::random(40, 2, 1, 1);
+  const auto planned = [&](std::size_t most) {
+    return train::plan_block(partition, 0, dist::Share::block, 5, 1, 2, most).mine.size();
+  };
+  CHECK(planned(0) == 4);
+  CHECK(planned(1) == 1);
+  CHECK(planned(3) == 3);
+  CHECK(planned(9) == 4);
+}
+
 TEST_CASE("each sweep takes every block once, in an order of its own", "[train]") {
   const auto first = train::block_order(1, 1, 50), second = train::block_order(1, 2, 50);
   CHECK(first != second);

@@ -67,6 +67,16 @@ TEST_CASE("priors are the logarithms of the classes' shares among the training l
   for (std::size_t k = 0; k < 6; ++k) CHECK(priors[k] == Approx(std::log(counts[k] / 613)));
 }
 
+TEST_CASE("a class without training samples has the prior of one sample", "[train]") {
+  const test::SmallTask task(2);
+  const auto dataset = data::Dataset::open(task.options.data);
+  std::vector<double> counts(6, 0);
+  for (std::size_t row = 0; row < 2; ++row) ++counts[static_cast<std::size_t>(dataset->label(data::Subset::train, row))];
+  const double all = std::ranges::max(counts) == 2 ? 2 + 5 : 6;
+  const auto priors = train::log_priors(*dataset);
+  for (std::size_t k = 0; k < 6; ++k) CHECK(priors[k] == Approx(std::log(std::max(counts[k], 1.0) / all)));
+}
+
 namespace {
 
 /// Posteriors of a recurrent network of fixed random weights.

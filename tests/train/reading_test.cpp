@@ -65,6 +65,35 @@ TEST_CASE("a validation set is read too", "[train]") {
   CHECK(without == Approx(1000.0 * sample_bytes / client).epsilon(1e-4));
 }
 
+TEST_CASE("frames of context are read with each chunk", "[train]") {
+  const auto read_s = [](const std::string& chunks) {
+    test::SmallTask task;
+    task.options.data.clear();
+    task.options.imaginary_samples = {600, 0, 0};
+    task.options.model = "8-lstm5-6";
+    task.options.chunks = chunks;
+    task.options.io = "blocking";
+    task.options.sample_bytes = sample_bytes;
+    task.options.sweeps = 1;
+    return task.simulate(1, storage_cluster(1), {.device = "meta"}).times.data_s;
+  };
+  CHECK(read_s("10") == Approx(600.0 * sample_bytes / client).epsilon(1e-4));
+  CHECK(read_s("2-10+3") == Approx(1.5 * read_s("10")).epsilon(1e-4));
+}
+
+TEST_CASE("a frame is read once, with however many others it is seen", "[train]") {
+  const auto read_s = [](const std::string& context, const std::string& model) {
+    test::SmallTask task;
+    task.options.context = context;
+    task.options.model = model;
+    task.options.io = "blocking";
+    sim::Platform slow = storage_cluster(1);
+    slow.storage->client_bytes_per_s = 1e6;
+    return task.simulate(1, slow).times.data_s;
+  };
+  CHECK(read_s("1+1", "24-12-6") == Approx(read_s("0+0", "8-12-6")));
+}
+
 TEST_CASE("reading takes the same virtual time whether anything is computed or not, and changes no result", "[train]") {
   const std::string io = GENERATE("blocking", "prefetch");
   test::SmallTask task;

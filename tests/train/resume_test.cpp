@@ -20,6 +20,7 @@ struct Case {
   std::string optimiser = "momentum";
   bool reset = true;
   bool balance = false;
+  bool search = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
@@ -32,6 +33,7 @@ void configure(train::Options& options, const Case& c) {
   options.strategy_options.buffered = c.buffered;
   options.strategy_options.reset_local_momentum = c.reset;
   options.balance = c.balance;
+  options.minibatch_search = {.enabled = c.search, .largest = 64, .samples = 200};
   options.optimiser.name = c.optimiser;
   options.sweeps = 3;
 }
@@ -65,24 +67,25 @@ bool dies(const test::SmallTask& task, double at_s, const train::Output& output)
 }  // namespace
 
 TEST_CASE("a training that dies on the way is taken up again to the same bits, whenever and however often", "[train]") {
-  const Case c =
-      GENERATE(Case{"data_parallel", "bits:1"}, Case{"data_parallel", "bits:4", true},
-               Case{"data_parallel", "none", true, "nesterov"}, Case{"bmuf"}, Case{"bmuf", "none", false, "nesterov", false},
-               Case{"model_averaging", "none", false, "momentum", false}, Case{"post_local_sgd", "bits:1"},
-               Case{"data_parallel", "top_k:0.1", true}, Case{"data_parallel", "power_sgd:1"}, Case{"slowmo"},
-               Case{"diloco"}, Case{"bmuf_adam", "none", false, "adam"}, Case{"data_parallel", "none", false, "adamw"},
-               Case{"bmuf", "none", false, "momentum", true, true});
+  const Case c = GENERATE(
+      Case{"data_parallel", "bits:1"}, Case{"data_parallel", "bits:4", true},
+      Case{"data_parallel", "none", true, "nesterov"}, Case{"bmuf"}, Case{"bmuf", "none", false, "nesterov", false},
+      Case{"model_averaging", "none", false, "momentum", false}, Case{"post_local_sgd", "bits:1"},
+      Case{"data_parallel", "top_k:0.1", true}, Case{"data_parallel", "power_sgd:1"}, Case{"slowmo"}, Case{"diloco"},
+      Case{"bmuf_adam", "none", false, "adam"}, Case{"data_parallel", "none", false, "adamw"},
+      Case{"bmuf", "none", false, "momentum", true, true}, Case{"bmuf", "none", false, "momentum", true, false, true});
   CAPTURE(c);
   test::SmallTask task;
   configure(task.options, c);
-  task.options.validations = GENERATE(1, 2);
-  task.options.keep_best = task.options.validations > 1;
   // One schedule gives up sweeps and begins anew, the other keeps all.
-  task.options.schedule =
-      GENERATE(optim::ScheduleOptions{"newbob", 0.2, 0.5, 1, 0.2, true}, optim::ScheduleOptions{"exponential", 0.2, 0.5});
+  const optim::ScheduleOptions newbob{"newbob", 0.2, 0.5, 1, 0.2, true}, exponential{"exponential", 0.2, 0.5};
+  const auto [schedule, validations, every] = GENERATE_COPY(table<optim::ScheduleOptions, int, std::size_t>(
+      {{newbob, 1, 1}, {newbob, 2, 3}, {exponential, 1, 3}, {exponential, 2, 1}}));
+  task.options.schedule = schedule;
+  task.options.validations = validations;
+  task.options.keep_best = validations > 1;
   metrics::RunFolder undisturbed(task.file("whole"), metrics::RunFolder::Existing::refuse);
   const train::Result whole = task.simulate(3, test::slow_cluster(3), {}, {.folder = &undisturbed});
-  const std::size_t every = GENERATE(1u, 3u);
   const std::string state = task.file("run/state");
   const auto open_folder = [&] {
     using enum metrics::RunFolder::Existing;

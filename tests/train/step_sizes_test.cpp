@@ -66,8 +66,20 @@ TEST_CASE("a step on a part of a minibatch is as long as one on all of it where 
   const optim::Step whole = sizes.of(0.1, 60), part = sizes.of_part(0.1, 15, 60);
   CHECK(part.rate * 15 == Approx(whole.rate * 60));
   CHECK(part.rate * part.decay == Approx(whole.rate * whole.decay));
+  CHECK(part.samples == 15);
   CHECK(sizes.of_part(0.1, 60, 60).rate == whole.rate);
   CHECK(std::isfinite(sizes.of_part(0.1, 0, 60).rate));
+}
+
+TEST_CASE("samples that are sequences count with all their rows", "[train]") {
+  train::Options sequences = options_of(0.1, 16), rows = options_of(0.1, 64);
+  sequences.l2 = rows.l2 = 0.01;
+  sequences.momentum_time_constant = rows.momentum_time_constant = 300;
+  const optim::Step of_sequences = StepSizes(sequences, 4).of(0.1, 10), of_rows = StepSizes(rows).of(0.1, 40);
+  CHECK(of_sequences.rate == of_rows.rate);
+  CHECK(of_sequences.decay == of_rows.decay);
+  CHECK(of_sequences.momentum == of_rows.momentum);
+  CHECK(of_sequences.samples == of_rows.samples);
 }
 
 TEST_CASE("momentum means nothing to rules without one, and does not shorten their steps", "[train]") {
