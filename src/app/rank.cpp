@@ -27,11 +27,15 @@ struct AgreedMistake {
   session.abort(code);
 }
 
+/// The guard of a rank that was killed names it and ends all. Where it has none, those who miss it tell.
+void wait_for_its_guard() { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); }
+
 }  // namespace
 
 int run_as_rank(const std::string& device_name, const std::function<void(comm::Worker&)>& body,
-                comm::MpiSession::Deaths deaths) {
-  comm::MpiSession session(deaths);
+                comm::MpiSession::Deaths deaths, comm::GuardOptions guard) {
+  guard.end_code = peer_failure;
+  comm::MpiSession session(deaths, guard);
   try {
     const auto device = backend::make_device(device_name);
     comm::MpiCommunicator communicator(*device);
@@ -46,6 +50,9 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
     return success;
   } catch (const core::ConfigError& error) {
     fail(session, error.what(), user_error);
+  } catch (const comm::PeerGone& error) {
+    wait_for_its_guard();
+    fail(session, error.what(), peer_failure);
   } catch (const comm::Failure& error) {
     fail(session, error.what(), peer_failure);
   } catch (const std::exception& error) {

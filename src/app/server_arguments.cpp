@@ -143,15 +143,25 @@ comm::MpiSession::Deaths deaths_of(const train::Options& options) {
   }
 }
 
-void take_seat(comm::Worker& everyone, int workers, const train::Options& options, const train::Output& output,
-               const std::function<void(comm::Worker&)>& train) {
-  if (!has_servers(options)) return train(everyone);
-  everyone.set_expendable(true);
-  if (everyone.rank() >= workers) return train::serve(everyone, workers, options, output);
+std::vector<LostWorker> take_seat(comm::Worker& everyone, int workers, const train::Options& options,
+                                  const train::Output& output, const std::function<void(comm::Worker&)>& train) {
+  std::vector<LostWorker> lost;
+  if (!has_servers(options)) {
+    train(everyone);
+    return lost;
+  }
+  if (everyone.rank() >= workers) {
+    train::serve(everyone, workers, options, output);
+    return lost;
+  }
   comm::GroupWorker group(everyone, 0, 1, workers);
   comm::ShrinkingWorker worker(group);
   try {
     train(worker);
+    for (const int rank : worker.left_out()) {
+      lost.push_back({rank, everyone.comm().is_gone(rank)});
+      everyone.comm().take_for_gone(rank);
+    }
   } catch (const dist::LeftOut& error) {  // the others go on
     fmt::print(stderr, "paragrad: {}\n", error.what());
     everyone.tell_loss();
@@ -159,6 +169,13 @@ void take_seat(comm::Worker& everyone, int workers, const train::Options& option
     if (worker.rank() == 0) throw;  // leads, and ends the run
     everyone.tell_loss();
   }
+  return lost;
+}
+
+void print_lost(const std::vector<LostWorker>& lost) {
+  for (const LostWorker& worker : lost)
+    fmt::print("training complete without worker {}, which {}\n", worker.rank,
+               worker.died ? "was killed" : "did not answer any more");
 }
 
 }  // namespace paragrad::app

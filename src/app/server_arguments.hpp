@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "app/training.hpp"
 #include "comm/mpi/mpi_session.hpp"
 
@@ -21,8 +23,18 @@ int workers_of(const train::Options& options, int ranks);
 /// Whether the ranks of such a run can go on when one of them is killed.
 comm::MpiSession::Deaths deaths_of(const train::Options& options);
 
-/// Of all ranks the first `workers` train, among themselves, and those behind them serve until that has ended.
-void take_seat(comm::Worker& everyone, int workers, const train::Options& options, const train::Output& output,
-               const std::function<void(comm::Worker&)>& train);
+/// A worker that the others went on without.
+struct LostWorker {
+  int rank = 0;
+  bool died = false;  ///< seen by those on its node alone
+};
+
+/// Of all ranks the first `workers` train, among themselves, and those behind them serve until that has ended. Returns the
+/// workers that were left out, where this rank trained to the end.
+std::vector<LostWorker> take_seat(comm::Worker& everyone, int workers, const train::Options& options,
+                                  const train::Output& output, const std::function<void(comm::Worker&)>& train);
+
+/// One line on stdout for each.
+void print_lost(const std::vector<LostWorker>& lost);
 
 }  // namespace paragrad::app

@@ -186,12 +186,14 @@ int run(SimulationArguments& arguments, const std::string& config) {
                              .shortcuts = arguments.fast_collectives == "auto"};
   const train::Output output = output_of(training, opened, identity, &*progress);
   train::Result result;
+  std::vector<LostWorker> lost;
   const sim::Report report = sim::run(platform, ranks, options, [&](comm::Worker& worker) {
     instruments.watch(worker, [&](comm::Worker& watched) {
-      take_seat(watched, arguments.workers, training.options, output, [&](comm::Worker& seat) {
+      auto left_out = take_seat(watched, arguments.workers, training.options, output, [&](comm::Worker& seat) {
         train::Result mine = train::train(seat, training.options, source, output);
         if (seat.rank() == 0) result = std::move(mine);
       });
+      if (watched.rank() == 0) lost = std::move(left_out);
     });
   });
   progress.reset();
@@ -209,6 +211,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   if (rate.given())
     fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
                rate.samples_per_s, rate.roofline_samples_per_s);
+  print_lost(lost);
   return success;
 }
 

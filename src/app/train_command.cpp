@@ -27,8 +27,13 @@ struct Prepared {
   core::Json manifest;
 };
 
-Prepared prepare(const TrainingArguments& arguments, const std::string& config, const std::string& world, int rank,
-                 int size) {
+Prepared prepare(const TrainingArguments& arguments, const std::string& config, const std::string& world,
+                 comm::Worker& worker) {
+  if (!worker.device().computes())
+    throw core::ConfigError(core::format(
+        "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
+        arguments.device));
+  const int rank = worker.rank(), size = worker.size();
   const int workers = workers_of(arguments.options, size);
   Prepared prepared{train::open_source(arguments.options, workers), {}, {}, {}, std::nullopt, {}};
   prepared.options = with_servers(arguments, prepared.source, workers);
@@ -50,9 +55,10 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
     if (prepared.progress) prepared.progress->say(line);
   });
   train::Result result;
+  std::vector<LostWorker> lost;
   instruments.watch(worker, [&](comm::Worker& watched) {
-    take_seat(watched, workers_of(options, worker.size()), options, output,
-              [&](comm::Worker& seat) { result = train::train(seat, options, prepared.source, output); });
+    lost = take_seat(watched, workers_of(options, worker.size()), options, output,
+                     [&](comm::Worker& seat) { result = train::train(seat, options, prepared.source, output); });
   });
   if (worker.rank() != 0) return;
   prepared.progress.reset();
@@ -63,6 +69,7 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
     folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
   }
   print_result(arguments, result, "wall-clock");
+  print_lost(lost);
 }
 
 int train_alone(const TrainingArguments& arguments, const std::string& config) {
@@ -70,7 +77,7 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
   const auto device = backend::make_device(arguments.device);
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
-  Prepared prepared = prepare(arguments, config, "single", 0, 1);
+  Prepared prepared = prepare(arguments, config, "single", worker);
   train_prepared(worker, arguments, prepared);
   return success;
 }
@@ -80,6 +87,12 @@ void spread_phase(comm::Communicator& comm, std::optional<int>& phase) {
   double spread = comm.rank() == 0 && phase ? *phase + 1 : 0;
   comm::sum_in_rank_order(comm, {&spread, 1});
   if (spread > 0) phase = static_cast<int>(spread) - 1;
+}
+
+/// What can be done when the death of a rank has ended the run.
+std::string advice_after_death(const TrainingArguments& arguments) {
+  if (arguments.checkpoint_every == 0) return "";
+  return core::format("the run in {} can be resumed with --resume", arguments.out);
 }
 
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {
@@ -95,19 +108,17 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
       return;
     }
     std::optional<Prepared> prepared;
-    agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker.rank(), worker.size()); });
+    agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker); });
     spread_phase(worker.comm(), prepared->opened.resume_phase);
     train_prepared(worker, arguments, *prepared);
   };
-  return run_as_rank(arguments.device, body, deaths_of(arguments.options));
+  return run_as_rank(
+      arguments.device, body, deaths_of(arguments.options),
+      {.advice = advice_after_death(arguments), .stop_limit_s = arguments.options.strategy_options.server.worker_timeout_s});
 }
 
 int run(TrainingArguments& arguments, const std::string& config) {
   resolve(arguments);
-  if (!backend::make_device(arguments.device)->computes())
-    throw core::ConfigError(core::format(
-        "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
-        arguments.device));
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty())
     throw core::ConfigError("--replay keeps an order, which only emulated workers can: paragrad simulate");

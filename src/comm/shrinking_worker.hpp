@@ -83,6 +83,9 @@ class ShrinkingWorker : private ShrinkingSeat, public PartialWorker {
     everyone().tell_loss();
   }
 
+  /// All so far, rising.
+  const std::vector<int>& left_out() const { return shrinking.gone(); }
+
  private:
   Task among_peers(Task task) const override {
     return [gone = shrinking.gone(), task = std::move(task)](Communicator& comm) {

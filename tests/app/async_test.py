@@ -2,14 +2,9 @@
 """Asynchronous training from the command line: recorded under MPI, repeated in the simulator, refused where it means nothing."""
 
 import json
-import os
-import signal
-import subprocess
-import time
 import unittest
-from pathlib import Path
 
-from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
+from paragrad_cli import PLATFORM, CliTest, run, weights
 
 RUNS = {
     "async_sgd": (3, 0, []),
@@ -27,56 +22,7 @@ RUNS = {
 }
 
 
-def working_ranks(out: Path) -> dict[int, int]:
-    """Process of each rank of the run that writes into `out`; the other half of its processes guard them."""
-    parents, ranks = {}, {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if str(out) not in (process / "cmdline").read_bytes().decode().split("\0"):
-                continue
-            if (process / "exe").resolve() != Path(PROGRAM).resolve():
-                continue
-            parents[int(process.name)] = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            environment = (process / "environ").read_bytes().decode().split("\0")
-            ranks[int(process.name)] = int(next(e for e in environment if e.startswith("PMI_RANK=")).split("=")[1])
-        except OSError:
-            pass  # it has ended meanwhile
-    return {ranks[process]: process for process, parent in parents.items() if parent in parents and process in ranks}
-
-
 class Async(CliTest):
-    def train_and_kill(self, rank: int, name: str) -> tuple[int, str, Path]:
-        """Three workers and a server, of which one rank is killed in the middle. Returns status, output and run folder."""
-        out = self.folder / name
-        task = [a if a != "2" else "200" for a in self.task]  # sweeps
-        options = ["--strategy", "async_sgd", "--servers", "1", "--worker-timeout", "10", "--out", str(out)]
-        with subprocess.Popen([MPIEXEC, "-n", "4", PROGRAM, "train", *task, *options],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launcher:
-            while not (out / "checkpoint.h5").exists() and launcher.poll() is None:
-                time.sleep(0.05)
-            ranks = working_ranks(out)
-            self.assertEqual(sorted(ranks), [0, 1, 2, 3])
-            os.kill(ranks[rank], signal.SIGKILL)
-            output = launcher.communicate(timeout=60)[0]
-        deadline = time.monotonic() + 5
-        while any(Path(f"/proc/{process}").exists() for process in ranks.values()) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        self.assertFalse([rank for rank, process in ranks.items() if Path(f"/proc/{process}").exists()], "left behind")
-        self.assertIn(f"worker {rank} was killed", output)
-        return launcher.returncode, output, out
-
-    def test_a_killed_worker_leaves_the_others_training_to_the_end(self):
-        status, output, out = self.train_and_kill(2, "worker")
-        self.assertEqual(status, 128 + signal.SIGKILL, output)  # of the killed rank; the others return 0
-        self.assertRegex(output, "weights sha256 [0-9a-f]{64}")
-        self.assertIn("result", json.loads((out / "manifest.json").read_text()))
-
-    def test_a_killed_server_ends_the_run_with_a_message_and_a_checkpoint(self):
-        status, output, out = self.train_and_kill(3, "server")
-        self.assertNotEqual(status, 0)
-        self.assertIn("server 0 does not answer", output)
-        self.assertTrue((out / "checkpoint.h5").exists())
-
     @property
     def options(self) -> list[str]:
         return [*self.task, "--momentum", "0.5"]

@@ -22,6 +22,26 @@ def run(*arguments: str, ranks: int = 0, timeout: float = 60, **more) -> subproc
     return subprocess.run([*launcher, PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **more)
 
 
+def working_ranks(out: Path, and_unguarded: bool = False) -> dict[int, int]:
+    """Process of each rank of the run that writes into `out`; the other half of its processes guard them.
+
+    and_unguarded: also of those that have no guard, or none yet."""
+    parents, ranks = {}, {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(out) not in (process / "cmdline").read_bytes().decode().split("\0"):
+                continue
+            if (process / "exe").resolve() != Path(PROGRAM).resolve():
+                continue
+            parents[int(process.name)] = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            environment = (process / "environ").read_bytes().decode().split("\0")
+            ranks[int(process.name)] = int(next(e for e in environment if e.startswith("PMI_RANK=")).split("=")[1])
+        except (OSError, StopIteration):
+            pass  # it has ended meanwhile, or is no rank
+    guards = set(parents.values())
+    return {rank: process for process, rank in ranks.items() if parents[process] in parents or (and_unguarded and process not in guards)}
+
+
 def help_commands(*above: str) -> list[str]:
     """The commands that the program, or a command of it, lists in its help."""
     return re.findall(r"^  ([a-z][a-z-]*) +\S", run(*above, "--help").stdout.partition("Examples:")[0], re.MULTILINE)

@@ -7,7 +7,7 @@ source "$(dirname "$0")/processes.sh"
 
 expect() { grep -q "$2" "$1" || complain "$story: nothing like '$2'"; }
 
-for story in worker unexpected server late nobody; do
+for story in worker unexpected server late stopped hangs nobody; do
   begin=$(date +%s%N)
   timeout -k 1 25 "$mpiexec" -n 3 "$survivors" $story >"$out" 2>"$err" </dev/null
   status=$?
@@ -17,20 +17,30 @@ for story in worker unexpected server late nobody; do
   done=$(grep -o 'has done its work' "$out" | wc -l)  # the launcher may put two into one line
   case $story in
     worker)
-      [ $status -eq 137 ] || complain "$story: the launcher returned $status"
+      [ $status -eq 0 ] || complain "$story: the launcher returned $status"
       [ "$done" -eq 2 ] || complain "$story: $done workers have done their work"
-      expect "$err" "worker 1 was killed (Killed)"
+      expect "$err" "^rank 1 was killed (SIGKILL)$"
       expect "$out" "the server misses worker 1" ;;
     unexpected)
-      [ $status -ne 0 ] || complain "$story: the launcher returned 0"
+      [ $status -eq 4 ] || complain "$story: the launcher returned $status"
+      expect "$err" "^rank 1 was killed (SIGKILL); better luck next time$"
       [ "$done" -eq 0 ] || complain "$story: somebody has gone on" ;;
     server)
       [ $status -ne 0 ] || complain "$story: the launcher returned 0"
       expect "$err" "worker 0: .* worker 1 .*: that worker's process has ended"
       expect "$err" "worker 2: .* worker 1 .*: that worker's process has ended" ;;
     late)
-      [ $status -eq 137 ] || complain "$story: the launcher returned $status"
+      [ $status -eq 0 ] || complain "$story: the launcher returned $status"
+      expect "$err" "^rank 1 was killed (SIGKILL)$"
       [ "$done" -eq 2 ] || complain "$story: $done workers have done their work" ;;
+    stopped)
+      [ $status -eq 0 ] || complain "$story: the launcher returned $status"
+      [ "$done" -eq 2 ] || complain "$story: $done workers have done their work"
+      expect "$err" "^rank 1 was killed (SIGKILL) after it had been stopped for 1 s$" ;;
+    hangs)
+      [ $status -eq 0 ] || complain "$story: the launcher returned $status"
+      [ "$done" -eq 2 ] || complain "$story: $done workers have done their work"
+      expect "$err" "^rank 1 was killed (SIGKILL)$" ;;
     nobody)
       [ $status -eq 0 ] || complain "$story: the launcher returned $status"
       [ "$done" -eq 3 ] || complain "$story: $done workers have done their work"

@@ -128,30 +128,36 @@ TEST_CASE("a saved state that was damaged, or is of another format, is refused",
   const std::string path = task.file("state.h5");
   std::vector<float> values(1000, 1.5f);
   double number = 2.5;
+  const train::StateOwner owner{"run", "0-1-0", 0, 2};
   core::State state;
   state.add("array", values);
   state.add("number", number);
-  train::SavedState(state, *device).write(path);
-  CHECK_NOTHROW(train::SavedState::read(path));
+  train::SavedState(state, *device).write(path, owner);
+  CHECK_NOTHROW(train::SavedState::read(path, owner));
   SECTION("an element in the middle of an array") {
     const auto at = data::Hdf5File::open(path).array_info("/arrays/0").file_offset.value() + 500 * sizeof(float);
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(at));
     file.put(1);
     file.close();
-    CHECK_THROWS_WITH(train::SavedState::read(path), contains_text("damaged"));
+    CHECK_THROWS_WITH(train::SavedState::read(path, owner), contains_text("damaged"));
   }
   SECTION("a number") {
     auto file = data::Hdf5File::revise(path);
     file.set_number("/numbers", "0", 2.25);
     file.finish();
-    CHECK_THROWS_WITH(train::SavedState::read(path), contains_text("damaged"));
+    CHECK_THROWS_WITH(train::SavedState::read(path, owner), contains_text("damaged"));
+  }
+  SECTION("of another worker, number of workers, set or run") {
+    const auto other = GENERATE_COPY(train::StateOwner{"run", "0-1-0", 1, 2}, train::StateOwner{"run", "0-1-0", 0, 3},
+                                     train::StateOwner{"run", "0-2-0", 0, 2}, train::StateOwner{"another", "0-1-0", 0, 2});
+    CHECK_THROWS_WITH(train::SavedState::read(path, other), contains_text("holds the state of worker 0 of 2"));
   }
   SECTION("a later format") {
     auto file = data::Hdf5File::revise(path);
     file.set_count("/", "version", 1000);
     file.finish();
-    CHECK_THROWS_WITH(train::SavedState::read(path), contains_text("version 1000"));
+    CHECK_THROWS_WITH(train::SavedState::read(path, owner), contains_text("version 1000"));
   }
 }
 

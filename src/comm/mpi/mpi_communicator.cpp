@@ -132,6 +132,12 @@ struct MpiCommunicator::State {
     if (peer != any_source && peers->was_seen_gone(peer)) throw_gone(transfer);
   }
 
+  /// MPI has given up a transfer. Some transports notice that a process has ended, others do not.
+  [[noreturn]] void throw_failed(const Transfer& transfer, int code) const {
+    if (transfer.peer != any_source && peers->is_gone(transfer.peer)) throw_gone(transfer);
+    throw_mpi_failure(rank, transfer.text(), code);
+  }
+
   [[noreturn]] void throw_gone(const Transfer& transfer) const {
     throw PeerGone(transfer.peer, core::format("worker {}: {}: that worker's process has ended", rank, transfer.text()));
   }
@@ -187,7 +193,7 @@ struct MpiCommunicator::State {
     int done = 0;
     const auto poll = [&] {
       const int code = MPI_Test(&transfer.handle, &done, &status);
-      if (code != MPI_SUCCESS) throw_mpi_failure(rank, transfer.text(), code);
+      if (code != MPI_SUCCESS) throw_failed(transfer, code);
     };
     const bool has_limit = limit_s < stall_s;
     for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
@@ -291,7 +297,7 @@ Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> 
   }
   const Extent extent(data.size());
   const int code = MPI_Isend(data.data(), extent.count(), extent.type(), to, tag, state_->comm, &transfer.handle);
-  if (code != MPI_SUCCESS) throw_mpi_failure(state_->rank, transfer.text(), code);
+  if (code != MPI_SUCCESS) state_->throw_failed(transfer, code);
   return state_->keep(std::move(transfer));
 }
 
@@ -304,7 +310,7 @@ Request MpiCommunicator::start_receive(int from, int tag, std::span<std::byte> d
   const Extent extent(data.size());
   const int source = from == any_source ? MPI_ANY_SOURCE : from;
   const int code = MPI_Irecv(data.data(), extent.count(), extent.type(), source, tag, state_->comm, &transfer.handle);
-  if (code != MPI_SUCCESS) throw_mpi_failure(state_->rank, transfer.text(), code);
+  if (code != MPI_SUCCESS) state_->throw_failed(transfer, code);
   return state_->keep(std::move(transfer));
 }
 
@@ -318,6 +324,14 @@ std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_
 
 bool MpiCommunicator::is_gone(int peer) { return state_->peers->is_gone(peer); }
 void MpiCommunicator::take_for_gone(int peer) { state_->peers->take_for_gone(peer); }
+
+void MpiCommunicator::end_left_out() {
+  constexpr double grace_s = 2;
+  const Patience patience;
+  while (state_->peers->somebody_lives_on() && patience.waited_s() < grace_s) patience.pause();
+  state_->peers->kill_left_out();
+}
+
 bool MpiCommunicator::somebody_is_gone() { return state_->peers->somebody_is_gone(); }
 
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::size_t counters) {

@@ -40,6 +40,11 @@ class MpiCommunicator : public Communicator {
   bool is_gone(int peer) override;
   void take_for_gone(int peer) override;
   bool somebody_is_gone();  ///< of all workers
+
+  /// Kills those of this node that were taken for gone and have not ended of themselves within some seconds. A launcher
+  /// would wait for them for ever.
+  void end_left_out();
+
   double now_s() override;  ///< since construction
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(Library library, std::span<float> data) override;

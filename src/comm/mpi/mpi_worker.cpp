@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -187,14 +188,25 @@ bool MpiWorker::attempt(Task task, double limit_s) {
 }
 
 void MpiWorker::set_expendable(bool expendable) {
-  if (session_ != nullptr) session_->survive_deaths(expendable);
+  using enum RankGuard::Death;
+  if (session_ != nullptr) session_->set_death(expendable ? is_survived : ends_run);
 }
 
-/// Everybody tells everybody: after that nobody is missing when MPI is ended.
+/// First everybody learns that all have done their work, so that from then on a death is no loss; then, that all know.
+/// After that nobody is missing when MPI is ended.
 bool MpiWorker::part() {
   if (session_ == nullptr && !attempted_) return !knows_of_loss();
-  set_expendable(false);
-  bool in_common = !lost_a_thread_ && !knows_of_loss();
+  std::fflush(nullptr);
+  set_expendable(true);
+  const bool in_common = !lost_a_thread_ && !knows_of_loss();
+  if (!in_common) communicator_.end_left_out();
+  if (!exchange_farewells(in_common)) return false;
+  if (session_ != nullptr) session_->set_death(RankGuard::Death::is_late);
+  return exchange_farewells(true);
+}
+
+/// False: somebody is missing, or has to leave.
+bool MpiWorker::exchange_farewells(bool in_common) {
   const std::byte mine{!in_common};
   std::vector<std::byte> theirs(static_cast<std::size_t>(size()));
   std::vector<Request> sends, receives;

@@ -31,7 +31,7 @@ class MpiWorker : public RealWorker {
 
   /// The last call of a worker whose work is done: whether MPI can be ended in common. Otherwise (a worker is gone, or has
   /// left a thread in an attempt that hangs) the session is to be left. Where neither can be, it returns true at once; else
-  /// it is collective for those who are still there.
+  /// it is collective for those who are still there. Workers of this node that were left out and have not ended are killed.
   bool part();
 
  protected:
@@ -41,6 +41,7 @@ class MpiWorker : public RealWorker {
   class Lane;
 
   MpiCommunicator& channel();
+  bool exchange_farewells(bool in_common);
 
   MpiCommunicator& communicator_;
   MpiCommunicator channel_;

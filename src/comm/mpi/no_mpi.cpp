@@ -20,11 +20,11 @@ namespace {
 
 std::string mpi_description() { return "none"; }
 
-MpiSession::MpiSession(Deaths) : uncaught_exceptions_at_start_(0) { refuse(); }
+MpiSession::MpiSession(Deaths deaths, const GuardOptions&) : deaths_(deaths), uncaught_exceptions_at_start_(0) { refuse(); }
 MpiSession::~MpiSession() = default;
 int MpiSession::rank() const { refuse(); }
 int MpiSession::size() const { refuse(); }
-void MpiSession::survive_deaths(bool) { refuse(); }
+void MpiSession::set_death(RankGuard::Death) { refuse(); }
 void MpiSession::leave(int) { refuse(); }
 void MpiSession::abort(int) { refuse(); }
 
@@ -42,6 +42,7 @@ std::optional<Received> MpiCommunicator::wait_for(Request, double) { refuse(); }
 bool MpiCommunicator::is_gone(int) { refuse(); }
 void MpiCommunicator::take_for_gone(int) { refuse(); }
 bool MpiCommunicator::somebody_is_gone() { refuse(); }
+void MpiCommunicator::end_left_out() { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
 void MpiCommunicator::library_allreduce(Library, std::span<float>) { refuse(); }
@@ -67,6 +68,7 @@ bool MpiWorker::serves_beside() const { refuse(); }
 bool MpiWorker::attempt(Task, double) { refuse(); }
 void MpiWorker::set_expendable(bool) { refuse(); }
 bool MpiWorker::part() { refuse(); }
+bool MpiWorker::exchange_farewells(bool) { refuse(); }
 void MpiWorker::abandon_tasks() noexcept {}
 
 }  // namespace paragrad::comm

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -12,10 +13,11 @@ namespace {
 
 struct Status {
   char state = 'X';
+  pid_t parent = 0;
   std::int64_t started_at = 0;
 };
 
-/// From /proc/<id>/stat: "id (name) state …", the start as the 22nd field. The name may hold anything.
+/// From /proc/<id>/stat: "id (name) state parent …", the start as the 22nd field. The name may hold anything.
 Status status_of(std::int64_t id) {
   std::ifstream file("/proc/" + std::to_string(id) + "/stat");
   std::string text;
@@ -24,8 +26,8 @@ Status status_of(std::int64_t id) {
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
   Status status;
-  fields >> status.state;
-  constexpr int between = 18;
+  fields >> status.state >> status.parent;
+  constexpr int between = 17;
   std::string skipped;
   for (int i = 0; i < between; ++i) fields >> skipped;
   fields >> status.started_at;
@@ -56,6 +58,20 @@ bool Peers::somebody_is_gone() {
   bool somebody = false;
   for (int worker = 0; worker < static_cast<int>(gone_.size()); ++worker) somebody = is_gone(worker) || somebody;
   return somebody;
+}
+
+bool Peers::somebody_lives_on() const {
+  for (std::size_t i = 0; i < gone_.size(); ++i)
+    if (gone_[i] && processes_[i].id != 0 && lives(processes_[i])) return true;
+  return false;
+}
+
+void Peers::kill_left_out() const {
+  for (std::size_t i = 0; i < gone_.size(); ++i) {
+    if (!gone_[i] || processes_[i].id == 0 || !lives(processes_[i])) continue;
+    kill(static_cast<pid_t>(processes_[i].id), SIGKILL);
+    if (const pid_t guard = status_of(processes_[i].id).parent; guard > 1) kill(guard, SIGCONT);
+  }
 }
 
 bool Peers::somebody_was_seen_gone() const {

@@ -32,6 +32,12 @@ class Peers {
 
   bool somebody_is_gone();
 
+  /// Whether one that was taken for gone has a process, which others do not wait for.
+  bool somebody_lives_on() const;
+
+  /// Kills these processes, and wakes up what waits for them (RankGuard), if it was stopped too.
+  void kill_left_out() const;
+
   /// By an earlier look.
   bool was_seen_gone(int worker) const {
     const auto index = static_cast<std::size_t>(worker);

@@ -55,7 +55,8 @@ void ServerStrategy::start(comm::Worker& worker, Replica& replica) {
   if (link_ == nullptr) connect(worker, replica);
   if (worker.rank() == 0)
     talk(worker, [&](comm::Communicator& comm) { link_->start(comm, replica.layout, replica.parameters); });
-  comm::barrier(worker.comm());  // nobody asks a server before its shard is there
+  comm::barrier(worker.comm());                                    // nobody asks a server before its shard is there
+  if (worker.rank() != 0) worker.everyone().set_expendable(true);  // worker 0 leads
   versions_.assign(shards_.size(), 0);
   done_ = 0;
 }
@@ -103,6 +104,7 @@ void ServerStrategy::serve(comm::Worker& everyone, int workers) {
   }
   make_service(mine, parameters);
   const comm::TaskGuard guard(everyone);
+  everyone.set_expendable(true);
   everyone.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers' channel is that of tasks
   everyone.join();
   close_window(server_->all_lost().empty());
