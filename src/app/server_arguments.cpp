@@ -178,4 +178,11 @@ void print_lost(const std::vector<LostWorker>& lost) {
                worker.died ? "was killed" : "did not answer any more");
 }
 
+void print_cost_of_states(const TrainingArguments& arguments) {
+  if (arguments.checkpoint_every > 0 && has_servers(arguments.options))
+    fmt::print(
+        "the workers met after each sweep to save their state, which changes the order in which servers serve them: other "
+        "weights than without --checkpoint-every\n");
+}
+
 }  // namespace paragrad::app

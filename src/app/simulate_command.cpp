@@ -212,6 +212,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
     fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
                rate.samples_per_s, rate.roofline_samples_per_s);
   print_lost(lost);
+  print_cost_of_states(training);
   return success;
 }
 

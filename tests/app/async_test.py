@@ -52,6 +52,19 @@ class Async(CliTest):
         manifest = json.loads((self.folder / "second/manifest.json").read_text())
         self.assertIn("staleness_mean", manifest["result"]["strategy"])
 
+    def test_a_run_with_checkpoints_ends_in_the_same_weights_whatever_their_number_and_tells_why_others_do_not(self):
+        why = "the workers met after each sweep to save their state"
+        for name in ("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers"):
+            with self.subTest(strategy=name):
+                simulate = ["simulate", "--workers", 4, "--platform", PLATFORM, *self.options, "--strategy", name, "--servers", "1"]
+                alone = run(*simulate)
+                often = run(*simulate, "--out", self.folder / f"often-{name}", "--checkpoint-every", "1")
+                seldom = run(*simulate, "--out", self.folder / f"seldom-{name}", "--checkpoint-every", "3")
+                self.assertEqual(weights(often), weights(seldom))
+                self.assertIn(why, often.stdout)
+                self.assertNotIn(why, alone.stdout)
+                weights(alone)
+
     def test_the_same_order_with_another_rate_is_another_model(self):
         workers, options, recorded = self.record("async_sgd", "rate")
         options[options.index("--learning-rate") + 1] = "0.05"
