@@ -67,6 +67,27 @@ TEST_CASE("every gradient moves the model once, and all end with the same model"
     for (std::size_t i = 0; i < length; ++i) REQUIRE(parameters[i] == static_cast<float>(i) - sum);
 }
 
+TEST_CASE("a worker sees its own gradients before they are pushed, and each sweep counts minibatches from its beginning",
+          "[dist]") {
+  ServerRun run;
+  run.workers = 1;
+  run.options.server.servers = GENERATE(0, 1);
+  run.options.server.push_every = 3;
+  run.options.server.fetch_every = GENERATE(1u, 2u);
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    int steps = 0;
+    for (int sweep = 0; sweep < 2; ++sweep) {
+      for (int i = 0; i < 5; ++i) {
+        step(worker, seat, 1);
+        CHECK(seat.parameters[0] == static_cast<float>(-++steps));
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+    }
+  });
+  const auto kinds = run.orders[0] | std::views::transform(&Event::kind);
+  CHECK(std::ranges::count(kinds, Event::Kind::fetch) == (run.options.server.fetch_every == 1 ? 10 : 4));
+}
+
 TEST_CASE("parameters that come are those of the version that is told, and staleness is counted from there", "[dist]") {
   ServerRun run;
   run.options.server.servers = 1;

@@ -48,6 +48,7 @@ TEST_CASE("nothing is tried behind the first harm", "[train]") {
 TEST_CASE("sizes rise by the root of two from half to twice the present size", "[train]") {
   CHECK(train::sizes_to_try({}, 64, 64) == std::vector<std::size_t>{64, 88, 128});
   CHECK(train::sizes_to_try({}, 64, 512) == std::vector<std::size_t>{256, 384, 512, 704, 1024});
+  CHECK(train::sizes_to_try({}, 200, 200) == std::vector<std::size_t>{200, 256, 384, 400});
   CHECK(train::sizes_to_try({.largest = 600}, 64, 512) == std::vector<std::size_t>{256, 384, 512, 600});
   CHECK(train::sizes_to_try({.largest = 32}, 64, 64) == std::vector<std::size_t>{64});
   CHECK(train::sizes_to_try({}, 1, 1) == std::vector<std::size_t>{1, 2});

@@ -262,25 +262,28 @@ TEST_CASE("newbob with restore ends with the model of its best sweep, in the che
   CHECK(train::parameters_sha256(checkpoint.parameters) == result.parameters_sha256);
 }
 
-TEST_CASE("after newbob has gone back, the local rule begins anew", "[train]") {
+TEST_CASE("after newbob has gone back, all workers go on from that model, and the local rule begins anew", "[train]") {
   test::SmallTask task;
   task.options.blocks = 1;  // whose order is that of every sweep
+  task.options.strategy = GENERATE("sgd", "data_parallel");
+  const int workers = task.options.strategy == "sgd" ? 1 : 3;
+  task.options.splits = 1;
   task.options.optimiser.name = GENERATE("momentum", "adam");
   const double rate = task.options.optimiser.name == "momentum" ? 5 : 0.5;
   metrics::RunFolder first(task.file("first"), metrics::RunFolder::Existing::refuse);
   metrics::RunFolder all(task.file("all"), metrics::RunFolder::Existing::refuse);
   task.options.schedule = {"newbob", rate, 0.02, 1, 0.005, true};
   task.options.sweeps = 3;  // the second does harm
-  const train::Result back = task.simulate(1, sim::free_platform(1), {}, {.folder = &all});
+  const train::Result back = task.simulate(workers, sim::free_platform(workers), {}, {.folder = &all});
   const auto records = test::records_of(all);
   REQUIRE(records.size() == 3);
   REQUIRE(records[1]["valid_loss"] > records[0]["valid_loss"]);
   REQUIRE(records[2]["valid_loss"] < records[0]["valid_loss"]);
   task.options.sweeps = 1;
-  task.simulate(1, sim::free_platform(1), {}, {.folder = &first});
+  task.simulate(workers, sim::free_platform(workers), {}, {.folder = &first});
   task.options.init = first.file("checkpoint.h5");
   task.options.schedule = {.initial_rate = rate * 0.02};
-  CHECK(task.simulate(1).parameters_sha256 == back.parameters_sha256);
+  CHECK(task.simulate(workers).parameters_sha256 == back.parameters_sha256);
 }
 
 TEST_CASE("a partition for another number of workers is refused", "[train]") {
