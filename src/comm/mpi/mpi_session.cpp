@@ -27,8 +27,9 @@ void flush_output() {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
 }
 
-// Without the transport that copies from there (UCX_TLS=^cma) rendezvous would go over TCP within a node, where there is no
-// InfiniBand: 8 times slower at 1 MB.
+// Leaving out the transport that copies from there (UCX_TLS=^cma) would be slower: where there is no InfiniBand, rendezvous
+// then goes over TCP within a node, too. Training with messages of 1 MB had 0.75 of the rate of the copies eagerly, and 0.5
+// over TCP.
 void leave_memory_of_others_alone() { setenv("UCX_RNDV_THRESH", "inf", 0); }
 
 void abort_all(int code) {
