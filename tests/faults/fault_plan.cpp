@@ -12,9 +12,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <new>
+#include <set>
 #include <sstream>
 
 namespace paragrad::faults {
@@ -29,13 +29,16 @@ std::string link_target(const std::string& path) {
   return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
 }
 
+[[noreturn]] void refuse(const std::string& word) {
+  std::fprintf(stderr, "PARAGRAD_FAULT: unknown '%s'\n", word.c_str());
+  std::abort();
+}
+
 int error_named(const std::string& name) {
   static const std::map<std::string, int> errors{{"EIO", EIO},     {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EROFS", EROFS},
                                                  {"EINTR", EINTR}, {"EMFILE", EMFILE}, {"ENODEV", ENODEV}};
   const auto found = errors.find(name);
-  if (found != errors.end()) return found->second;
-  std::fprintf(stderr, "PARAGRAD_FAULT: unknown errno '%s'\n", name.c_str());
-  std::abort();
+  return found != errors.end() ? found->second : (refuse(name), 0);
 }
 
 bool is_this_rank(const std::string& rank) {
@@ -67,15 +70,24 @@ struct Plan {
   }
 
   void take(const std::string& key, const std::string& value) {
-    if (key == "folder") folder = value;
-    if (key == "do") what = value;
-    if (key == "at") at = std::stol(value);
-    if (key == "errno") error = error_named(value);
-    if (key == "log") log = bare_open(value.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
-    if (key == "rank") valid = is_this_rank(value);
-    if (key == "then") {
+    if (key == "folder") {
+      folder = value;
+    } else if (key == "do") {
+      static const std::set<std::string> known{"fail", "fail_on", "short", "kill", "kill_after", "tear"};
+      what = known.contains(value) ? value : (refuse(value), "");
+    } else if (key == "at") {
+      at = std::stol(value);
+    } else if (key == "errno") {
+      error = error_named(value);
+    } else if (key == "log") {
+      log = bare_open(value.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
+    } else if (key == "rank") {
+      valid = is_this_rank(value);
+    } else if (key == "then") {
       const auto name = value.find(':') + 1, part = value.find(':', name) + 1;
       then = {value.substr(0, name - 1) == "after", value.substr(name, part - 1 - name), value.substr(part)};
+    } else {
+      refuse(key);
     }
   }
 

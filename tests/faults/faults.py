@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,12 +116,17 @@ class Ended:
 
 
 def launch(command: list[str], folder: Path, plan: str = "") -> Ended:
-    """The command, with this plan for the calls on files below the folder."""
-    environment = dict(os.environ, LD_PRELOAD=LIBRARY, PARAGRAD_FAULT=f"folder={folder} {plan}")
+    """The command, with this plan for the calls on files below the folder. A fault that never comes is an end of its own."""
+    log = folder.with_name(f"{folder.name}.{threading.get_ident()}.log")
+    log.unlink(missing_ok=True)
+    at = int(found[1]) if (found := re.search(r"\bat=(\d+)", plan)) else 0
+    environment = dict(os.environ, LD_PRELOAD=LIBRARY, PARAGRAD_FAULT=f"folder={folder} {f'log={log}' if at else ''} {plan}")
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return Ended(124, "", f"no end in {TIMEOUT_S} s")
+    if at and (made := len(log.read_text(errors="replace").splitlines()) if log.exists() else 0) < at:
+        return Ended(125, "", f"call {at} was to be hit, and there were {made}")
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

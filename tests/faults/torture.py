@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import resource
 import shutil
 import sys
 import tempfile
@@ -50,9 +51,14 @@ def try_one(target: Target, folder: Path, plan: str) -> str:
         shutil.rmtree(folder)
 
 
+def cpu_s() -> float:
+    """Of the processes that have ended, and of this one."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)))
+
+
 def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int, int]:
     """Tries all its faults; the numbers of trials and of failures."""
-    begun = time.monotonic()
+    begun, cpu_before = time.monotonic(), cpu_s()
     shared = folder / "shared"
     shared.mkdir(parents=True)
     target.prepare(shared)
@@ -64,7 +70,7 @@ def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int
     failures = [(mode, plan, wrong) for (mode, plan), wrong in zip(faults, wrongs) if wrong]
     disorder = out_of_order(target.calls)
     print(f"{target.name}: {len(target.calls)} calls, {len(faults)} trials, {len(failures) + len(disorder)} failures, "
-          f"{time.monotonic() - begun:.0f} s", flush=True)
+          f"{time.monotonic() - begun:.0f} s ({cpu_s() - cpu_before:.0f} s of processors)", flush=True)
     for sentence in disorder:
         print(f"  FAILS without a fault: {sentence}", flush=True)
     for mode, plan, wrong in failures:
