@@ -3,6 +3,7 @@
 #include <exception>
 #include <string_view>
 
+#include "app/mapping_faults.hpp"
 #include "app/program.hpp"
 #include "comm/communicator.hpp"
 #include "core/errors.hpp"
@@ -27,6 +28,7 @@ int run(std::span<char*> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  app::report_mapping_faults();
   try {
     return run({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "app/command.hpp"
+#include "app/mapping_faults.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
@@ -20,11 +21,15 @@ struct AgreedMistake {
 
 /// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0
 /// speaks first, and as a rule alone.
-[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
+[[noreturn]] void end_all(comm::MpiSession& session, const char* line, int code) {
   if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  fmt::print(stderr, "paragrad: {}\n", message);
+  std::fputs(line, stderr);
   std::fflush(stderr);
   session.abort(code);
+}
+
+[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
+  end_all(session, core::format("paragrad: {}\n", message).c_str(), code);
 }
 
 /// The guard of a rank that was killed names it and ends all. Where it has none, those who miss it tell.
@@ -36,6 +41,7 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
                 comm::MpiSession::Deaths deaths, comm::GuardOptions guard) {
   guard.end_code = peer_failure;
   comm::MpiSession session(deaths, guard);
+  const MappingFaultEnd on_fault([&](const char* line) { end_all(session, line, user_error); });
   try {
     const auto device = backend::make_device(device_name);
     comm::MpiCommunicator communicator(*device);

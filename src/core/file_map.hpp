@@ -6,8 +6,9 @@
 
 namespace paragrad::core {
 
-/// A file in memory, read-only; its pages are read when they are touched. Whoever cuts the file short meanwhile crashes who
-/// reads beyond.
+/// A file in memory, read-only; its pages are read when they are touched. Where that fails (the file was cut short
+/// meanwhile, or its disk reports an error) the reader gets SIGBUS. Nothing here handles it: a program may, see
+/// mapping_fault.hpp.
 class FileMap {
  public:
   FileMap() = default;

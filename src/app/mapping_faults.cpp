@@ -1,0 +1,64 @@
+#include "app/mapping_faults.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <string_view>
+#include <utility>
+
+#include "app/command.hpp"
+#include "core/mapping_fault.hpp"
+
+namespace paragrad::app {
+namespace {
+
+// Of the process, as handlers of signals are.
+struct sigaction action_before;
+std::atomic<const std::function<void(const char*)>*> end_of_rank = nullptr;
+std::atomic_flag one_speaks = ATOMIC_FLAG_INIT;
+
+void pass_on(int signal, const siginfo_t& info) {
+  ::sigaction(signal, &action_before, nullptr);
+  if (info.si_code <= 0) ::raise(signal);  // sent by a process; the others happen again
+}
+
+void give_up(int) { ::_exit(user_error); }
+
+/// Runs in the midst of a read of memory, in code that holds no lock of a library.
+void on_bus_error(int signal, siginfo_t* info, void*) {
+  constexpr std::string_view prefix = "paragrad: ";
+  constexpr unsigned patience_s = 10;
+  char text[3072];
+  std::copy(prefix.begin(), prefix.end(), text);
+  const std::string_view sentence =
+      info->si_code == BUS_ADRERR ? core::describe_mapping_fault(info->si_addr, std::span(text).subspan(prefix.size(), 2900))
+                                  : std::string_view();
+  if (sentence.empty()) return pass_on(signal, *info);
+  while (one_speaks.test_and_set()) ::pause();  // other threads read the same file
+  text[prefix.size() + sentence.size()] = '\0';
+  if (const auto* end = end_of_rank.load()) {
+    std::signal(SIGALRM, give_up);  // should MPI not come back
+    ::alarm(patience_s);
+    (*end)(text);
+  }
+  (void)!::write(STDERR_FILENO, text, prefix.size() + sentence.size());
+  ::_exit(user_error);
+}
+
+}  // namespace
+
+void report_mapping_faults() {
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, &action_before);
+}
+
+MappingFaultEnd::MappingFaultEnd(std::function<void(const char*)> end) : end_(std::move(end)) { end_of_rank = &end_; }
+
+MappingFaultEnd::~MappingFaultEnd() { end_of_rank = nullptr; }
+
+}  // namespace paragrad::app
