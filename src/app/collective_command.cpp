@@ -201,7 +201,7 @@ class Output {
       using Existing = metrics::RunFolder::Existing;
       folder_.emplace(arguments.out, arguments.overwrite ? Existing::replace : Existing::refuse);
       folder_->write("config.toml", config);
-      folder_->write("manifest.json", manifest_.dump(2) + "\n");
+      folder_->write("manifest.json", core::text_of(manifest_, 2) + "\n");
     }
     fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {}\n", "collective", "workers", "bytes", "time",
                "median", "closed form", "bus", "messages", "busiest worker sends");
@@ -225,7 +225,7 @@ class Output {
     if (!folder_) return;
     manifest_["finished"] = {{"peak_memory_bytes", peak_memory_bytes()}};
     manifest_["result"] = records_.size() == 1 ? records_[0] : core::Json{{"measurements", records_}};
-    folder_->write("manifest.json", manifest_.dump(2) + "\n");
+    folder_->write("manifest.json", core::text_of(manifest_, 2) + "\n");
   }
 
  private:

@@ -88,7 +88,7 @@ std::string as_markdown(const Runs& runs) {
 std::string as_json(const Runs& runs) {
   core::Json records = core::Json::array();
   for (const ComparedRun& run : runs) records.push_back(record_of(run));
-  return records.dump(1) + "\n";
+  return core::text_of(records, 1) + "\n";
 }
 
 /// RFC 4180, with line feeds alone.

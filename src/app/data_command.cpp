@@ -238,7 +238,7 @@ void add_info(CLI::App& data) {
   auto file = std::make_shared<std::string>();
   command->add_option("file", *file, "data file")->required();
   set_examples(*command, "paragrad data info frames.h5");
-  command->callback([file] { fmt::print("{}\n", data::describe(*data::Dataset::open(*file)).dump(2)); });
+  command->callback([file] { fmt::print("{}\n", core::text_of(data::describe(*data::Dataset::open(*file)), 2)); });
 }
 
 void add_verify(CLI::App& data) {

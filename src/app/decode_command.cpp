@@ -107,7 +107,8 @@ int decode(const DecodeArguments& arguments) {
       subset, info.name, scorer.sweep(), 100 * words.rate(), words.errors(), words.words, words.substitutions,
       words.deletions, words.insertions, 100 * found.frame_error());
   if (!arguments.result.empty())
-    core::replace_file(arguments.result, [&](std::ostream& out) { out << record_of(found, subset).dump(1) << "\n"; });
+    core::replace_file(arguments.result,
+                       [&](std::ostream& out) { out << core::text_of(record_of(found, subset), 1) << "\n"; });
   return success;
 }
 

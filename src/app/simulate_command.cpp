@@ -171,7 +171,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   OpenedRun opened = open_run(training, config, identity, metrics::EventFile::Clock::simulated);
   training.options = options_to_train(training.options, opened);
   auto& folder = opened.folder;
-  if (folder) folder->write("manifest.json", record.dump(2) + "\n");
+  if (folder) folder->write("manifest.json", core::text_of(record, 2) + "\n");
   std::optional<metrics::Progress> progress(std::in_place, samples_to_train(training.options, source), training.quiet);
 
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -205,7 +205,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
                             {"bytes", report.bytes},
                             {"fast_collectives", report.shortcuts}};
     finish_manifest(record, result, std::chrono::duration<double>(Clock::now() - start).count());
-    folder->write("manifest.json", record.dump(2) + "\n");
+    folder->write("manifest.json", core::text_of(record, 2) + "\n");
   }
   print_result(training, result, "virtual");
   if (rate.given())

@@ -42,7 +42,7 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
   prepared.manifest = manifest(arguments, prepared.source, world, workers);
   prepared.progress.emplace(samples_to_train(arguments.options, prepared.source), arguments.quiet);
   prepared.opened = open_run(arguments, config, prepared.run, metrics::EventFile::Clock::wall);
-  if (prepared.opened.folder) prepared.opened.folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
+  if (prepared.opened.folder) prepared.opened.folder->write("manifest.json", core::text_of(prepared.manifest, 2) + "\n");
   return prepared;
 }
 
@@ -66,7 +66,7 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
     folder->record(end_record(result));
     instruments.write(*folder, "wall");
     finish_manifest(prepared.manifest, result, std::chrono::duration<double>(Clock::now() - start).count());
-    folder->write("manifest.json", prepared.manifest.dump(2) + "\n");
+    folder->write("manifest.json", core::text_of(prepared.manifest, 2) + "\n");
   }
   print_result(arguments, result, "wall-clock");
   print_lost(lost);

@@ -12,6 +12,7 @@
 #include "data/format.hpp"
 #include "data/hdf5_file.hpp"
 
+#include "data/rehearsal.hpp"
 namespace paragrad::data {
 namespace {
 
@@ -209,8 +210,9 @@ Dataset::Dataset(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)
 Dataset::~Dataset() = default;
 
 std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std::optional<Context>& context) {
-  const auto file = Hdf5File::open(path);
-  auto mapping = std::make_unique<Mapping>(file);
+  const auto read = [&] { return std::make_unique<Mapping>(Hdf5File::open(path)); };
+  rehearse(path, [&] { read(); });
+  auto mapping = read();
   if (context) mapping->see(*context);
   return std::shared_ptr<const Dataset>(new Dataset(std::move(mapping)));
 }

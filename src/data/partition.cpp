@@ -13,6 +13,7 @@
 #include "core/philox.hpp"
 #include "core/range.hpp"
 #include "data/hdf5_file.hpp"
+#include "data/rehearsal.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -171,6 +172,12 @@ Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::siz
 
 std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t workers, std::size_t blocks,
                                          std::uint64_t seed) {
+  rehearse(dataset.info().path, [&] { read(dataset, workers, blocks, seed, false); });
+  return read(dataset, workers, blocks, seed, true);
+}
+
+std::optional<Partition> Partition::read(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
+                                         bool for_real) {
   const auto& info = dataset.info();
   const auto group = group_name(workers, blocks, seed);
   const auto file = Hdf5File::open(info.path);
@@ -187,10 +194,12 @@ std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t wor
   if (workers == 0 || blocks == 0 || workers > samples / blocks || !has_length(file, group + "/index", samples) ||
       !has_length(file, group + "/starts", workers * blocks + 1))
     throw broken("has the wrong length");
+  const bool whole_utterances = file.has_attribute(group, "unit") && file.text(group, "unit") == unit_of_utterances;
+  const auto in_one_piece = [&](const char* array) { return file.array_info(group + array).file_offset.has_value(); };
+  if (!for_real && in_one_piece("/index") && in_one_piece("/starts")) return {};
   auto order = file.read<std::uint32_t>(group + "/index");
   auto starts = file.read<std::uint64_t>(group + "/starts");
   if (!holds_each_once(order)) throw broken("does not hold each sample exactly once");
-  const bool whole_utterances = file.has_attribute(group, "unit") && file.text(group, "unit") == unit_of_utterances;
   if (whole_utterances && !keeps_sequences(order, starts, dataset.offsets(Subset::train)))
     throw broken("does not hold each utterance in one split");
   if (!whole_utterances && !cuts_evenly(starts, samples)) throw broken("has splits whose sizes differ by more than one");
@@ -206,7 +215,9 @@ void Partition::store(const std::string& path) const {
     throw core::ConfigError(
         core::format("a partition of {} samples does not fit the {} training samples of '{}'", samples_, samples, path));
   const auto group = group_name(workers_, blocks_, seed_);
-  if (Hdf5File::open(path).exists(group))
+  const auto is_there = [&] { return Hdf5File::open(path).exists(group); };
+  rehearse(path, [&] { is_there(); });
+  if (is_there())
     throw core::ConfigError(core::format("'{}' has a partition {} already; take another seed, or use that one", path,
                                          group.substr(folder.size() + 1)));
   auto file = Hdf5File::revise(path);
@@ -280,10 +291,13 @@ PartitionName parse_name(const std::string& group) {
 }  // namespace
 
 std::vector<PartitionName> stored_partitions(const Dataset& dataset) {
-  const auto file = Hdf5File::open(dataset.info().path);
+  const auto read = [&] {
+    const auto file = Hdf5File::open(dataset.info().path);
+    return file.exists(std::string(folder)) ? file.children(std::string(folder)) : std::vector<std::string>();
+  };
+  rehearse(dataset.info().path, [&] { read(); });
   std::vector<PartitionName> names;
-  if (!file.exists(std::string(folder))) return names;
-  for (const auto& group : file.children(std::string(folder))) names.push_back(parse_name(group));
+  for (const auto& group : read()) names.push_back(parse_name(group));
   std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
     return std::tie(a.workers, a.blocks, a.seed, a.group) < std::tie(b.workers, b.blocks, b.seed, b.group);
   });

@@ -70,6 +70,9 @@ class Partition {
  private:
   Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t samples, std::size_t workers,
             std::size_t blocks, std::uint64_t seed);
+  /// for_real: or to see whether HDF5 can read it, for which arrays that lie in one piece need not be read.
+  static std::optional<Partition> read(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
+                                       bool for_real);
   std::size_t start(std::size_t split) const;
 
   std::vector<std::uint32_t> order_;   // [samples] rows, split after split; empty: sizes only

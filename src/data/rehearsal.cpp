@@ -1,0 +1,72 @@
+#include "data/rehearsal.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/hdf5_version.hpp"
+
+namespace paragrad::data {
+namespace {
+
+/// Far more than any file takes; only a loop without end comes there.
+rlim_t processor_seconds_for(const std::string& path, unsigned patience_s) {
+  constexpr rlim_t bytes_per_s = 20'000;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return patience_s;
+  return patience_s + static_cast<rlim_t>(status.st_size) / bytes_per_s;
+}
+
+void limit(int resource, rlim_t value) {
+  rlimit now{};
+  ::getrlimit(resource, &now);
+  now.rlim_cur = std::min(now.rlim_max, value);
+  ::setrlimit(resource, &now);
+}
+
+/// The copy's life. It says nothing and leaves no core file: its death is expected.
+[[noreturn]] void live(rlim_t processor_seconds, const std::function<void()>& reading) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU}) std::signal(signal, SIG_DFL);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, processor_seconds);
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+  try {
+    reading();
+  } catch (...) {  // happens again, to the caller
+  }
+  ::_exit(0);  // nothing of the caller's is flushed or closed a second time
+}
+
+}  // namespace
+
+void rehearse(const std::string& path, const std::function<void()>& reading, unsigned patience_s) {
+  const pid_t child = ::fork();
+  if (child < 0) return;
+  if (child == 0) live(processor_seconds_for(path, patience_s), reading);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return;  // ECHILD: whoever started this process has children ignored
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGKILL)
+    throw core::ConfigError(core::format(
+        "cannot read '{}': the process that tried was killed; is it too large for the memory that is free?", path));
+  throw core::ConfigError(core::format("'{}' is damaged: HDF5 {} {} while reading it ({}); take an intact copy of the file",
+                                       path, hdf5_version(), signal == SIGXCPU ? "does not come to an end" : "crashes",
+                                       signal == 0 ? "a sanitizer's report" : ::strsignal(signal)));
+}
+
+}  // namespace paragrad::data
