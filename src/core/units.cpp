@@ -75,7 +75,9 @@ std::string format_quantity(double value, Unit unit) {
   for (std::size_t i = 1; i < units.formatted; ++i)
     if (std::abs(value) >= units.names[i].factor) best = i;
   if (value == 0) return format("0{}", unit == Unit::time ? "s" : units.names[0].text);
-  return format("{:.4g}{}", value / units.names[best].factor, units.names[best].text);
+  const double number = value / units.names[best].factor;
+  if (std::abs(number) >= 9999.5) return format("{:.0f}{}", number, units.names[best].text);  // beyond the largest unit
+  return format("{:.4g}{}", number, units.names[best].text);
 }
 
 }  // namespace paragrad::core
