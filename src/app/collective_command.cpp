@@ -12,6 +12,7 @@
 #include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 #include "core/sha256.hpp"
 #include "core/units.hpp"
 #include "metrics/run_folder.hpp"
@@ -126,6 +127,9 @@ std::optional<double> closed_form_s(const std::string& collective, const sim::Pl
 
 /// In the simulator: from the last worker's start to the last worker's end.
 Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
+  if (const auto device = backend::make_device(arguments.device); device->computes() && device->is_host())
+    core::require_memory(static_cast<double>(floats) * sizeof(float) * workers,
+                         core::format("an array of {} bytes at each of {} workers", floats * sizeof(float), workers));
   std::vector<Share> shares(static_cast<std::size_t>(workers));
   const auto allreduce = comm::make_allreduce(arguments.collective);
   const sim::Options options{.device = arguments.device,

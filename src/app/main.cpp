@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string_view>
 
 #include "app/mapping_faults.hpp"
@@ -8,6 +10,7 @@
 #include "comm/communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 
 namespace {
 
@@ -29,10 +32,14 @@ int run(std::span<char*> arguments) {
 
 int main(int argc, char** argv) {
   app::report_mapping_faults();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails (EFBIG), which is reported as any other
   try {
     return run({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {
     fmt::print(stderr, "paragrad: {}\n", error.what());
+    return app::user_error;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "paragrad: {}\n", core::out_of_memory());
     return app::user_error;
   } catch (const comm::Failure& error) {  // an emulated one; under MPI the rank has handled its own
     fmt::print(stderr, "paragrad: {}\n", error.what());

@@ -1,6 +1,7 @@
 #include "app/rank.hpp"
 
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "app/command.hpp"
@@ -10,6 +11,7 @@
 #include "comm/mpi/mpi_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -59,6 +61,8 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
   } catch (const comm::PeerGone& error) {
     wait_for_its_guard();
     fail(session, error.what(), peer_failure);
+  } catch (const std::bad_alloc&) {
+    fail(session, core::out_of_memory(), user_error);
   } catch (const comm::Failure& error) {
     fail(session, error.what(), peer_failure);
   } catch (const std::exception& error) {

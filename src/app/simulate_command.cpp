@@ -13,6 +13,7 @@
 #include "core/format.hpp"
 #include "core/sha256.hpp"
 #include "sim/simulation.hpp"
+#include "train/memory_need.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -158,6 +159,7 @@ int run(SimulationArguments& arguments, const std::string& config) {
   const train::Source source = computes ? train::open_source(training.options, arguments.workers)
                                         : train::imagine_source(training.options, arguments.workers);
 
+  train::require_memory(*backend::make_device(training.device), training.options, source, arguments.workers);
   training.options = with_servers(training, source, arguments.workers);
   const int ranks = arguments.workers + training.options.strategy_options.server.servers;
 

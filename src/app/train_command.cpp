@@ -11,6 +11,7 @@
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "train/memory_need.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -36,6 +37,7 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
   const int rank = worker.rank(), size = worker.size();
   const int workers = workers_of(arguments.options, size);
   Prepared prepared{train::open_source(arguments.options, workers), {}, {}, {}, std::nullopt, {}};
+  train::require_memory(worker.device(), arguments.options, prepared.source, 1);
   prepared.options = with_servers(arguments, prepared.source, workers);
   prepared.run = identity_of(arguments, config, prepared.source);
   if (rank != 0) return prepared;

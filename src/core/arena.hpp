@@ -35,7 +35,7 @@ class Arena {
   std::size_t count_ = 0;
 };
 
-/// `count` zeros in host memory, aligned to 64 bytes (a cache line, an AVX-512 register).
+/// `count` zeros in host memory, aligned to 64 bytes (a cache line, an AVX-512 register). Throws ConfigError: none is left.
 Arena host_arena(std::size_t count);
 
 /// Releases memory that an arena of host_arena() has let go of.

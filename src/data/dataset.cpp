@@ -9,10 +9,11 @@
 #include "core/errors.hpp"
 #include "core/file_map.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 #include "data/format.hpp"
 #include "data/hdf5_file.hpp"
-
 #include "data/rehearsal.hpp"
+
 namespace paragrad::data {
 namespace {
 
@@ -78,14 +79,10 @@ struct Array {
       array.bytes = map.bytes().subspan(offset, size);
       return array;
     }
-    try {
-      array.copy.resize(size);
-    } catch (const std::exception&) {  // bad_alloc, length_error
-      throw core::ConfigError(
-          core::format("'{}' in '{}' does not fit into memory ({} bytes) and is not stored in one piece "
-                       "that could be mapped; store it contiguously",
-                       name, file.path(), size));
-    }
+    core::require_memory(
+        static_cast<double>(size),
+        core::format("'{}' in '{}', which is not stored in one piece that could be mapped,", name, file.path()));
+    array.copy.resize(size);
     file.read_rows(name, 0, std::span<T>(reinterpret_cast<T*>(array.copy.data()), info.elements()));
     array.bytes = array.copy;
     return array;

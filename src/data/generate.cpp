@@ -6,6 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 #include "core/philox.hpp"
 #include "data/writer.hpp"
 
@@ -42,6 +43,7 @@ class Teacher {
  public:
   explicit Teacher(const GenerateOptions& options)
       : options_(options), chains_((options.classes + chain_length - 1) / chain_length) {
+    require_memory();
     draw_means();
     draw_weights();
     const auto draw = stream(options.seed, successors);
@@ -76,6 +78,15 @@ class Teacher {
   }
 
  private:
+  void require_memory() const {
+    const auto gaussians = static_cast<double>(options_.classes) * static_cast<double>(options_.mixtures);
+    const auto chains = static_cast<double>(chains_);
+    core::require_memory(gaussians * static_cast<double>(options_.dim) * sizeof(float) + gaussians * sizeof(double) +
+                             chains * preferred * sizeof(std::size_t),
+                         core::format("a generator with {} classes of {} Gaussians in {} dimensions", options_.classes,
+                                      options_.mixtures, options_.dim));
+  }
+
   /// Mean of a Gaussian = centre of its state + own displacement, of equal variance: two Gaussians of different states are
   /// `separation` apart (root mean square), those of one state closer by sqrt(2).
   void draw_means() {

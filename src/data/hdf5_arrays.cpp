@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/free_space.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/hdf5_handle.hpp"
 
@@ -91,6 +92,7 @@ std::size_t Hdf5ArrayInfo::row_elements() const { return product(shape, 1); }
 
 void Hdf5File::create_array(const std::string& array, ElementType type, const std::vector<std::size_t>& shape) {
   const QuietHdf5 quiet;
+  core::require_free_space(path_, static_cast<double>(product(shape, 0)) * static_cast<double>(bytes_of(type)));
   create_parents(array);
   const Hdf5Action action{"create", array, path_};
   const std::vector<hsize_t> extent(shape.begin(), shape.end());

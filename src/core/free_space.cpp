@@ -1,0 +1,27 @@
+#include "core/free_space.hpp"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+
+namespace paragrad::core {
+
+void require_free_space(const std::string& path, double bytes) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  struct statvfs status {};
+  // The file that will be replaced, by which a link to elsewhere is followed; else its folder.
+  if (::statvfs(path.c_str(), &status) != 0 && ::statvfs(folder.empty() ? "." : folder.c_str(), &status) != 0) return;
+  if (status.f_blocks == 0) return;  // file systems that do not know
+  const auto blocks = ::geteuid() == 0 ? status.f_bfree : status.f_bavail;
+  const double free = static_cast<double>(blocks) * static_cast<double>(status.f_frsize);
+  if (bytes <= free) return;
+  throw ConfigError(format("'{}' needs {} more, but {} are free on its disk", path, format_quantity(bytes, Unit::bytes),
+                           format_quantity(free, Unit::bytes)));
+}
+
+}  // namespace paragrad::core
