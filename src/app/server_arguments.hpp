@@ -38,8 +38,8 @@ std::vector<LostWorker> take_seat(comm::Worker& everyone, int workers, const tra
 void print_lost(const std::vector<LostWorker>& lost);
 
 /// One line on stdout where saving the state has changed the result of an emulated run. A state can be taken up only from a
-/// moment at which all workers stand still. Those of a parameter server never do of themselves, so they meet to save it; that
-/// takes simulated time, and afterwards servers serve them in another order.
+/// moment at which all workers stand still. Those of a parameter server never do of themselves, so they meet to save it;
+/// that takes simulated time, and afterwards servers serve them in another order.
 void print_cost_of_states(const TrainingArguments& arguments);
 
 }  // namespace paragrad::app
