@@ -69,7 +69,8 @@ Hdf5File Hdf5File::create(const std::string& path) {
   auto replacement = std::make_unique<core::FileReplacement>(path);
   const Hdf5Id properties(H5Pcreate(H5P_FILE_CREATE), H5Pclose, action);
   check_hdf5(H5Pset_obj_track_times(properties, false), action);  // of the root group
-  const auto file = H5Fcreate(replacement->temporary_path().c_str(), H5F_ACC_TRUNC, properties, access_properties(action));
+  const Hdf5Id access = access_properties(action);  // kept until the check: closing it would clear HDF5's reason
+  const auto file = H5Fcreate(replacement->temporary_path().c_str(), H5F_ACC_TRUNC, properties, access);
   return {path, check_hdf5(file, action), std::move(replacement)};
 }
 

@@ -164,7 +164,9 @@ def wrong_exit(ended: Ended, plan: str, launcher: bool) -> str:
         return ""
     if ended.code == 2:
         others = [] if launcher else [line for line in ended.err.splitlines() if not line.startswith("paragrad: ")]
-        return "" if len(ended.sentences) == 1 and not others else f"not one sentence: {ended}"
+        if len(ended.sentences) != 1 or others:
+            return f"not one sentence: {ended}"
+        return f"without its reason: {ended}" if "no reason" in ended.err else ""
     if may_die and (launcher or ended.code == -9):
         return ""
     return str(ended)
