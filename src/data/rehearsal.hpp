@@ -11,7 +11,7 @@ namespace paragrad::data {
 /// most other tools. A copy of the process fails as the process would, so it is found out there. Exceptions of `reading` are
 /// not reported: the caller gets them when it reads.
 ///
-/// Cost: one fork() and the reading itself, 1 to 2 ms for a mapped file; what is not mapped is read twice.
+/// Cost: one fork() and the reading itself, about 3 ms for a mapped file; what is not mapped is read twice.
 ///
 /// Throws core::ConfigError where the copy ends by a signal (or a sanitizer's report) or takes more processor time than
 /// reading can take.
