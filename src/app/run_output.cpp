@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <variant>
@@ -11,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/text_file.hpp"
 
 namespace paragrad::app {
 namespace fs = std::filesystem;
@@ -84,14 +84,16 @@ std::optional<int> phase_to_resume(const TrainingArguments& arguments, const std
 }  // namespace
 
 std::map<std::string, std::string> options_of(const std::string& run_folder) {
-  std::ifstream config(run_folder + "/config.toml");
+  if (!fs::exists(run_folder + "/config.toml")) return {};
+  std::istringstream config(core::read_text(run_folder + "/config.toml"));
   return options_in(config);
 }
 
 bool is_complete(const TrainingArguments& arguments, const std::string& config) {
   if (!arguments.resume) return false;
-  std::ifstream in(arguments.out + "/manifest.json");
-  const core::Json manifest = core::Json::parse(in, nullptr, false);
+  const std::string path = arguments.out + "/manifest.json";
+  if (!fs::exists(path)) return false;
+  const core::Json manifest = core::Json::parse(core::read_text(path), nullptr, false);
   if (manifest.is_discarded() || !manifest.contains("finished")) return false;
   check_same_options(arguments.out, config);
   return true;

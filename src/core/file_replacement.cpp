@@ -99,7 +99,11 @@ std::string resolved(const std::string& path) {
 
 FileReplacement::FileReplacement(const std::string& path)
     : target_(resolved(path)), temporary_(target_ + ".tmp"), file_(open_locked(temporary_)) {
-  if (::ftruncate(file_.descriptor(), 0) != 0) throw failure("empty", temporary_, errno);
+  if (::ftruncate(file_.descriptor(), 0) != 0) {
+    const int error = errno;
+    ::unlink(temporary_.c_str());
+    throw failure("empty", temporary_, error);
+  }
   struct stat original {};
   if (::stat(target_.c_str(), &original) == 0) (void)::fchmod(file_.descriptor(), original.st_mode & 0777);
 }

@@ -1,9 +1,7 @@
 #include "train/state_store.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <stdexcept>
 
 #include "comm/allreduce.hpp"
@@ -11,6 +9,7 @@
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/text_file.hpp"
 
 namespace paragrad::train {
 namespace fs = std::filesystem;
@@ -63,10 +62,9 @@ Pointer parse_pointer(const std::string& text) {
 }
 
 Pointer read_pointer(const std::string& folder) {
-  std::ifstream in(pointer_of(folder));
-  if (!in) throw core::ConfigError(core::format("cannot resume: '{}' cannot be read", pointer_of(folder)));
+  const std::string text = core::read_text(pointer_of(folder));
   try {
-    return parse_pointer(std::string(std::istreambuf_iterator<char>(in), {}));
+    return parse_pointer(text);
   } catch (const std::exception&) {
     throw core::ConfigError(
         core::format("cannot resume: '{}' is damaged; restore it, or start the run anew", pointer_of(folder)));
@@ -140,9 +138,15 @@ SavedState StateStore::load() {
   return state;
 }
 
+// latest.json goes first: what is left of the rest, should that fail, is then nobody's state.
 void StateStore::clear() {
   comm::barrier(worker_.comm());
-  if (worker_.rank() == 0) fs::remove_all(folder_);
+  if (worker_.rank() != 0 || !fs::exists(folder_)) return;
+  std::error_code error;
+  fs::remove(pointer_of(folder_), error);
+  if (error) throw core::ConfigError(core::format("cannot remove '{}': {}", pointer_of(folder_), error.message()));
+  core::sync_file(folder_);
+  fs::remove_all(folder_, error);
 }
 
 }  // namespace paragrad::train

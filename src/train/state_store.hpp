@@ -33,7 +33,8 @@ class StateStore {
   /// all workers: a damaged file, one of another run, set or worker, another number of workers, records that are gone.
   SavedState load();
 
-  /// The run is complete: removes all. Collective.
+  /// The run is complete: removes all, or at least what makes it a state. Collective. Throws ConfigError; the state is then
+  /// as it was.
   void clear();
 
  private:

@@ -102,7 +102,7 @@ class Training(Target):
             return "weights differ"
         if contents(out / "checkpoint.h5") != self.checkpoint:
             return "checkpoint.h5 differs"
-        if left := [path.name for path in out.rglob("*") if path.suffix == ".tmp" or path.name == "state"]:
+        if left := [path.name for path in out.rglob("*") if path.suffix == ".tmp" or path.name == "latest.json"]:
             return f"{left} is left"
         return difference(self.read_records(out), self.records)
 
