@@ -87,7 +87,7 @@ Report run(const Platform& platform, int workers, const Options& options, const 
       throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
   return {to_seconds(world.engine.now()), world.transport.messages(),  world.transport.bytes(),
-          world.engine.events(),          world.gathering.shortcuts(), world.gathering.left_out()};
+          world.engine.events(),          world.gathering.shortcuts(), world.gathering.left_out(), world.engine.host_threads()};
 }
 
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {

@@ -20,7 +20,7 @@ struct Transfer {
 };
 
 struct Options {
-  int host_threads = 1;          ///< that run the arithmetic of the workers; nothing but speed depends on it
+  int host_threads = 1;          ///< that run the arithmetic of the workers, at most; nothing but speed depends on it
   std::string device = "cpu";    ///< backend device of every worker
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
   bool oversubscribe = false;    ///< more workers than devices may share them
@@ -43,9 +43,10 @@ struct Report {
   double makespan_s = 0;  ///< virtual time at which the last worker ended
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t events = 0;     ///< of the simulator
-  std::uint64_t shortcuts = 0;  ///< collectives that were worked out at once
-  std::uint64_t left_out = 0;   ///< stretches of them that were found to repeat what went before
+  std::uint64_t events = 0;      ///< of the simulator
+  std::uint64_t shortcuts = 0;   ///< collectives that were worked out at once
+  std::uint64_t left_out = 0;    ///< stretches of them that were found to repeat what went before
+  std::size_t host_threads = 1;  ///< that there were: fewer than asked for where the host gives no more
 };
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.

@@ -67,6 +67,7 @@ class Engine {
   /// The common clock. For a fiber that is ahead of it a logic_error: it has not settled.
   Time now() const;
   std::uint64_t events() const { return fired_; }  ///< so far
+  std::size_t host_threads() const { return pool_.threads(); }
 
   /// Sets the common clock back. The caller knows that nothing shared has been touched since.
   void go_back_to(Time time) { now_ = time; }

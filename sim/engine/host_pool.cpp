@@ -1,9 +1,20 @@
 #include "sim/engine/host_pool.hpp"
 
+#include <system_error>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
 namespace paragrad::sim {
 
 HostPool::HostPool(int threads) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {  // the others do it, more slowly
+    if (threads_.empty())
+      throw core::ConfigError(
+          core::format("the host gives no thread to compute with ({}): end other programs", error.what()));
+  }
 }
 
 HostPool::~HostPool() {

@@ -20,8 +20,11 @@ class HostPool {
     std::exception_ptr error;
   };
 
+  /// At most that many threads: fewer, where the host gives no more. Throws ConfigError if it gives none.
   explicit HostPool(int threads);
   ~HostPool();  ///< ends what runs, drops what waits
+
+  std::size_t threads() const { return threads_.size(); }
 
   void submit(std::uint64_t id, std::function<void()> task);
 
