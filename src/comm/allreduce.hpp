@@ -48,6 +48,7 @@ class Allreduce {
 struct AllreduceEntry {
   std::string name;
   std::string parameters;  ///< that may follow the name, "" for none: ":INNER+OUTER"
+  std::string options;     ///< names of those that it uses and not every collective does, separated by spaces
   std::string description;
   std::optional<Library> library{};  ///< whose routine it is, if it is not ours
 };

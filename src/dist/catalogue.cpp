@@ -18,7 +18,7 @@
 namespace paragrad::dist {
 
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options) {
-#define STRATEGY(known, Type, description) \
+#define STRATEGY(known, Type, options_used, description) \
   if (name == #known) return std::make_unique<Type>(options);
 #include "dist/catalogue.def"
 #undef STRATEGY
@@ -29,7 +29,7 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOpt
 
 std::vector<StrategyEntry> strategy_catalogue() {
   return {
-#define STRATEGY(name, Type, description) {#name, description},
+#define STRATEGY(name, Type, options, description) {#name, options, description},
 #include "dist/catalogue.def"
 #undef STRATEGY
   };

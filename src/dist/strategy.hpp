@@ -158,6 +158,7 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOpt
 
 struct StrategyEntry {
   std::string name;
+  std::string options;  ///< names of those that it uses and not every strategy does, separated by spaces
   std::string description;
 };
 std::vector<StrategyEntry> strategy_catalogue();

@@ -41,26 +41,30 @@ std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, 
   if (has_limits(options))
     return std::make_unique<Limited>(options, make_optimiser(without_limits(options), device, layout, true), layout);
   const Ingredients ingredients{options, device, layout, parameters_of(layout), bare_gradient};
-#define OPTIMISER(known, heeds_momentum, description) \
+#define OPTIMISER(known, options_used, description) \
   if (options.name == #known) return make_##known(ingredients);
 #include "optim/catalogue.def"
 #undef OPTIMISER
   throw core::unknown_name("optimiser", options.name, optimiser_names());
 }
 
-std::vector<std::string> optimiser_names() {
+std::vector<OptimiserEntry> optimiser_catalogue() {
   return {
-#define OPTIMISER(known, heeds_momentum, description) #known,
+#define OPTIMISER(name, options, description) {#name, options, description},
 #include "optim/catalogue.def"
 #undef OPTIMISER
   };
 }
 
+std::vector<std::string> optimiser_names() {
+  std::vector<std::string> names;
+  for (const OptimiserEntry& entry : optimiser_catalogue()) names.push_back(entry.name);
+  return names;
+}
+
 bool heeds_momentum(std::string_view name) {
-#define OPTIMISER(known, heeds, description) \
-  if (name == #known) return heeds;
-#include "optim/catalogue.def"
-#undef OPTIMISER
+  for (const OptimiserEntry& entry : optimiser_catalogue())
+    if (entry.name == name) return (entry.options + " ").starts_with("momentum ");
   throw core::unknown_name("optimiser", name, optimiser_names());
 }
 

@@ -14,7 +14,7 @@ struct Ingredients {
 };
 
 // make_<name>, each in <name>.cpp
-#define OPTIMISER(known, heeds_momentum, description) std::unique_ptr<LocalOptimiser> make_##known(const Ingredients& from);
+#define OPTIMISER(known, options_used, description) std::unique_ptr<LocalOptimiser> make_##known(const Ingredients& from);
 #include "optim/catalogue.def"
 #undef OPTIMISER
 

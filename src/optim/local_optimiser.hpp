@@ -115,6 +115,12 @@ std::string describe(const OptimiserOptions& options);
 std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, backend::Device& device,
                                                std::span<const core::Matrix> layout, bool bare_gradient);
 
+struct OptimiserEntry {
+  std::string name;
+  std::string options;  ///< names of those that it uses and not every rule does, separated by spaces
+  std::string description;
+};
+std::vector<OptimiserEntry> optimiser_catalogue();
 std::vector<std::string> optimiser_names();
 
 /// Whether Step::momentum means anything to the rule. Throws ConfigError: unknown name.

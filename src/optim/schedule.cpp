@@ -81,19 +81,25 @@ std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
     throw core::ConfigError(core::format("the schedule's factor {} is outside (0, 1]", options.factor));
   if (options.every < 1) throw core::ConfigError("the schedule's period must be at least one sweep");
   if (options.name == "table") check_table(options);
-#define SCHEDULE(known, Type, description) \
+#define SCHEDULE(known, Type, options_used, description) \
   if (options.name == #known) return std::make_unique<Type>(options);
 #include "optim/schedules.def"
 #undef SCHEDULE
   throw core::unknown_name("schedule", options.name, schedule_names());
 }
 
-std::vector<std::string> schedule_names() {
+std::vector<ScheduleEntry> schedule_catalogue() {
   return {
-#define SCHEDULE(known, Type, description) #known,
+#define SCHEDULE(name, Type, options, description) {#name, options, description},
 #include "optim/schedules.def"
 #undef SCHEDULE
   };
+}
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const ScheduleEntry& entry : schedule_catalogue()) names.push_back(entry.name);
+  return names;
 }
 
 }  // namespace paragrad::optim

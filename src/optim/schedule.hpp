@@ -44,6 +44,12 @@ class Schedule {
 /// empty, has one not above 0, or begins with another than the learning rate.
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
 
+struct ScheduleEntry {
+  std::string name;
+  std::string options;  ///< names of those that it uses and not every schedule does, separated by spaces
+  std::string description;
+};
+std::vector<ScheduleEntry> schedule_catalogue();
 std::vector<std::string> schedule_names();
 
 }  // namespace paragrad::optim

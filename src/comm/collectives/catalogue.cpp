@@ -8,7 +8,8 @@ namespace paragrad::comm {
 
 namespace collectives {
 #define ALLREDUCE(name, description) std::unique_ptr<Allreduce> make_##name();
-#define ALLREDUCE_WITH(name, syntax, description) std::unique_ptr<Allreduce> make_##name(std::string_view parameters);
+#define ALLREDUCE_WITH(name, syntax, options, description) \
+  std::unique_ptr<Allreduce> make_##name(std::string_view parameters);
 #define LIBRARY_ALLREDUCE(name, library, description)
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
@@ -19,9 +20,9 @@ std::unique_ptr<Allreduce> make_library(Library library);
 
 std::vector<AllreduceEntry> allreduce_catalogue() {
   return {
-#define ALLREDUCE(name, description) {#name, "", description},
-#define ALLREDUCE_WITH(name, syntax, description) {#name, syntax, description},
-#define LIBRARY_ALLREDUCE(name, library, description) {#name, "", description, Library::library},
+#define ALLREDUCE(name, description) {#name, "", "", description},
+#define ALLREDUCE_WITH(name, syntax, options, description) {#name, syntax, options, description},
+#define LIBRARY_ALLREDUCE(name, library, description) {#name, "", "", description, Library::library},
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH
@@ -45,7 +46,7 @@ std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
   if (name == #known) return plain(&collectives::make_##known);
 #define LIBRARY_ALLREDUCE(known, library, description) \
   if (name == #known) return plain([] { return collectives::make_library(Library::library); });
-#define ALLREDUCE_WITH(known, syntax, description) \
+#define ALLREDUCE_WITH(known, syntax, options, description) \
   if (name == #known) return collectives::make_##known(parameters);
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE

@@ -8,7 +8,7 @@ namespace paragrad::comm {
 
 std::vector<CompressionEntry> compression_catalogue() {
   return {
-#define COMPRESSION(name, syntax, description) {#name, syntax, description},
+#define COMPRESSION(name, syntax, options, description) {#name, syntax, options, description},
 #include "comm/compression/catalogue.def"
 #undef COMPRESSION
   };
@@ -19,7 +19,7 @@ std::unique_ptr<GradientSum> make_gradient_sum(const CompressionOptions& options
   const auto colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   const std::string_view given = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-#define COMPRESSION(known, syntax, description)                                                  \
+#define COMPRESSION(known, syntax, options_used, description)                                    \
   if (name == #known) {                                                                          \
     if (given.empty() != std::string_view(syntax).empty())                                       \
       throw core::ConfigError(core::format("compression '{}': write {}{}", text, name, syntax)); \

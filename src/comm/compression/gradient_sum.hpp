@@ -56,6 +56,7 @@ std::unique_ptr<GradientSum> make_gradient_sum(const CompressionOptions& options
 struct CompressionEntry {
   std::string name;
   std::string parameter;  ///< ":K" or ""
+  std::string options;    ///< names of those that it uses and not every compression does, separated by spaces
   std::string description;
 };
 std::vector<CompressionEntry> compression_catalogue();

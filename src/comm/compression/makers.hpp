@@ -9,7 +9,7 @@
 // colon, "" where there is none.
 namespace paragrad::comm::compression {
 
-#define COMPRESSION(name, syntax, description) \
+#define COMPRESSION(name, syntax, options_used, description) \
   std::unique_ptr<GradientSum> make_##name(std::string_view parameter, const CompressionOptions& options);
 #include "comm/compression/catalogue.def"
 #undef COMPRESSION
