@@ -86,8 +86,8 @@ Report run(const Platform& platform, int workers, const Options& options, const 
     if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
       throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
-  return {to_seconds(world.engine.now()), world.transport.messages(),  world.transport.bytes(),
-          world.engine.events(),          world.gathering.shortcuts(), world.gathering.left_out(), world.engine.host_threads()};
+  return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes(),    world.engine.events(),
+          world.gathering.shortcuts(),    world.gathering.left_out(), world.engine.host_threads()};
 }
 
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {

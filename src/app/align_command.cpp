@@ -1,6 +1,8 @@
+#include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 #include "data/relabel.hpp"
 
 namespace paragrad::app {
@@ -11,8 +13,11 @@ struct AlignArguments {
   std::string out;
 };
 
-int align(const AlignArguments& arguments) {
+int align(const AlignArguments& arguments, const CLI::App& parser) {
   const Scorer scorer(arguments.scoring);
+  OptionUse use(parser);
+  require_recurrent(use, scorer.model());
+  use.check();
   if (scorer.words().has_variants())
     throw core::ConfigError(core::format(
         "'{}' has several classes for a state, of which an alignment of states chooses none", scorer.dataset().info().path));
@@ -30,7 +35,7 @@ int align(const AlignArguments& arguments) {
       labels[i].insert(labels[i].end(), path.begin(), path.end());
     }
   const auto info = data::relabel(scorer.dataset(), labels, arguments.out, "realigned");
-  fmt::print("{}: {:.2f} % of {} frames have another label\n", arguments.out,
+  fmt::print("{}: {:.2f} % of {} frames have another label\n", core::printable(arguments.out),
              100 * static_cast<double>(changed) / static_cast<double>(frames), frames);
   fmt::print("content sha256 {}\n", info.content_sha256);
   return success;
@@ -50,7 +55,7 @@ Command align_command() {
       *parser,
       "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --sweeps 2 --quiet --out runs/digits\n"
       "paragrad align runs/digits/checkpoint.h5 --data digits.h5 --out digits-realigned.h5");
-  return {parser, [arguments] { return align(*arguments); }};
+  return {parser, [arguments, parser] { return align(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

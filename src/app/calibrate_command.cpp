@@ -3,6 +3,8 @@
 
 #include "app/command.hpp"
 #include "app/environment.hpp"
+#include "app/number_options.hpp"
+#include "app/option_use.hpp"
 #include "app/rank.hpp"
 #include "app/shared_options.hpp"
 #include "backend/kernels.hpp"
@@ -12,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 #include "core/units.hpp"
 #include "sim/calibration/calibration.hpp"
 #include "sim/calibration/platform_text.hpp"
@@ -119,7 +122,7 @@ void calibrate(comm::Worker& worker, const CalibrateArguments& arguments, const 
   if (!file) return;
   file->write(calibration::platform_text(measured.platform, remarks(worker, arguments.device)));
   print_comparison(measured, calibration::replay(measured, sim::read_platform(arguments.out), options), options.collective);
-  fmt::print("\nplatform file {}\n", arguments.out);
+  fmt::print("\nplatform file {}\n", core::printable(arguments.out));
 }
 
 int calibrate_alone(const CalibrateArguments& arguments) {
@@ -154,15 +157,20 @@ void add_options(CLI::App& parser, CalibrateArguments& arguments) {
   parser.add_option("--out", arguments.out, "platform file to write");
   add_device_option(parser, arguments.device);
   parser.add_option("--largest-message", arguments.largest_message, "longest message to send");
-  parser.add_option("--passes", arguments.passes, "over all sizes; of each the fastest counts")->check(CLI::Range(1, 1000));
+  add_number(parser, "--passes", arguments.passes, {.least = 1, .most = 1000}, "over all sizes; of each the fastest counts");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the file");
   parser.add_flag("--quiet", arguments.quiet, "print the comparison only");
 }
 
-int run(const CalibrateArguments& arguments) {
+int run(const CalibrateArguments& arguments, const CLI::App& parser) {
   if (arguments.device == "meta")
     throw core::ConfigError("the device 'meta' computes nothing that could be measured: choose cpu or reference");
-  return comm::under_mpiexec() ? calibrate_as_rank(arguments) : calibrate_alone(arguments);
+  const bool alone = !comm::under_mpiexec();
+  if (alone) largest_message(arguments.largest_message);  // a mistake of its own comes first
+  OptionUse use(parser);
+  use.require(!alone, {"largest-message"}, "is for messages between ranks: start them with mpiexec");
+  use.check();
+  return !alone ? calibrate_as_rank(arguments) : calibrate_alone(arguments);
 }
 
 }  // namespace
@@ -174,7 +182,7 @@ Command calibrate_command() {
   set_examples(*parser,
                "paragrad calibrate --passes 1 --out roughly-this-machine.toml\n"
                "mpiexec -n 2 paragrad calibrate --passes 1 --largest-message 1MB --out two-ranks.toml");
-  return {parser, [arguments] { return run(*arguments); }};
+  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

@@ -214,10 +214,12 @@ void CntkImporter::gradient_bits() {
   const double bits = std::min(
       32., first_of(block_.find(section, "gradientBits"), 32));  // 64: of double precision, and not quantised either
   if (block_.find(section, "gradientBits") != nullptr) set("gradient-bits", toml(bits));
-  const bool said = block_.find(section, "useZeroThresholdFor1BitQuantization") != nullptr;
-  if (said || bits < 32)
+  const Entry* said = block_.find(section, "useZeroThresholdFor1BitQuantization");
+  if (bits == 1)
     set("quantise-threshold", toml(block_.is_yes(section, "useZeroThresholdFor1BitQuantization", true) ? "zero" : "mean"),
-        said ? "" : cntk_default);
+        said != nullptr ? "" : cntk_default);
+  else if (said != nullptr)
+    note(said->line, "useZeroThresholdFor1BitQuantization is left out: gradients do not have 1 bit");
 }
 
 // ---- minibatches, learning rate, momentum ----

@@ -4,6 +4,8 @@
 
 #include "app/command.hpp"
 #include "app/environment.hpp"
+#include "app/number_options.hpp"
+#include "app/option_use.hpp"
 #include "app/rank.hpp"
 #include "app/shared_options.hpp"
 #include "comm/allreduce.hpp"
@@ -275,17 +277,15 @@ int run_real(CollectiveArguments& arguments, const std::string& config) {
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
   add_collective_option(parser, arguments.collective);
-  parser.add_option("--bytes", arguments.bytes, "length of the array, or several: 1kB,1MB,100MB")->delimiter(',');
-  parser
-      .add_option("--workers-per-node", arguments.workers_per_node, "that hierarchical and auto take together (0: as found)")
-      ->check(CLI::Range(0, 1000000));
-  parser.add_option("--repeat", arguments.repeat, "times each (0: once emulated, 20 times under mpiexec)")
-      ->check(CLI::Range(0, 1000000));
+  add_words(parser, "--bytes", arguments.bytes, "length of the array, or several: 1kB,1MB,100MB");
+  add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
+             "that hierarchical and auto take together (0: as found)");
+  add_number(parser, "--repeat", arguments.repeat, {.least = 0, .most = 1000000},
+             "times each (0: once emulated, 20 times under mpiexec)");
   add_device_option(parser, arguments.device)
       ->description("of the workers (default: cpu under mpiexec; meta, sizes without content, emulated)");
-  parser.add_option("--workers", arguments.workers, "emulated workers, or several numbers: 2,8,64")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 10000000))
+  add_numbers(parser, "--workers", arguments.workers, {.least = 1, .most = 10000000},
+              "emulated workers, or several numbers: 2,8,64")
       ->group("Simulation");
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->group("Simulation");
@@ -296,13 +296,19 @@ void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
 }
 
-int run(CollectiveArguments& arguments, const std::string& config) {
+int run(CollectiveArguments& arguments, const CLI::App& parser) {
   const bool real = comm::under_mpiexec();
   if (arguments.repeat == 0) arguments.repeat = real ? 20 : 1;
   if (arguments.device.empty()) arguments.device = real ? "cpu" : "meta";
   if (real && arguments.device == "meta")
     throw core::ConfigError("the device 'meta' has no memory to send from: under mpiexec, choose cpu or reference");
   comm::make_allreduce(arguments.collective);
+  OptionUse use(parser);
+  use.choose({{"collective", "collectives", arguments.collective, entries_of(comm::allreduce_catalogue())}});
+  use.require(!real, {"network", "oversubscribe"}, "is for emulated workers, and under mpiexec the ranks are the workers");
+  use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in --out: give it too");
+  use.check();
+  const std::string config = use.config();
   return real ? run_real(arguments, config) : run_emulated(arguments, config);
 }
 
@@ -316,7 +322,7 @@ Command collective_command() {
                "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"
                "paragrad collective --collective hierarchical:ring+tree --workers 16 --platform sim/platforms/k80-edr.toml\n"
                "mpiexec -n 2 paragrad collective --collective butterfly --bytes 1kB,1MB");
-  return {parser, [arguments, parser] { return run(*arguments, parser->config_to_str(true)); }};
+  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

@@ -1,10 +1,15 @@
 #include "app/command.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "app/config_file.hpp"
+#include "app/number_options.hpp"
+#include "app/option_values.hpp"
 #include "app/program.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -33,6 +38,18 @@ void check_subcommand(const CLI::App& parser, std::span<char*> arguments) {
     throw core::unknown_name(parser.get_name() + " command", arguments[0], known);
 }
 
+/// What nobody expects, with the option that may have been meant.
+std::string unexpected(const CLI::App& parser) {
+  const std::vector<std::string> words = parser.remaining(true);
+  const std::string word = words.empty() ? "" : words.front(), name = word.substr(0, word.find('='));
+  if (!name.starts_with('-')) return core::format("'{}' is not expected here", word);
+  std::vector<std::string> known;
+  for (const CLI::Option* option : named_options(parser))
+    for (const std::string& typed : typed_names(*option)) known.push_back(typed);
+  const std::string near = nearest_name(name, known);
+  return core::format("unknown option '{}'{}", name, near.empty() ? "" : core::format("; did you mean {}?", near));
+}
+
 }  // namespace
 
 std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string& description) {
@@ -44,7 +61,7 @@ std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string
 
 void accept_config_file(CLI::App& parser) {
   parser.set_config("--config", "", "read options from a TOML file; the command line wins")->type_name("TEXT");
-  parser.allow_config_extras(CLI::config_extras_mode::error);
+  parser.config_formatter(std::make_shared<ConfigFile>(parser));
 }
 
 void set_examples(CLI::App& parser, const std::string& commands) {
@@ -56,6 +73,7 @@ CLI::Validator known_names(const std::vector<std::string>& names) {
 }
 
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
+  check_that_numbers_have_limits(parser);
   check_subcommand(parser, arguments);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
@@ -65,12 +83,25 @@ std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
     return success;
   } catch (const CLI::Success& version) {
     return parser.exit(version);
-  } catch (const CLI::ParseError& error) {
-    const std::string prefix = prefix_of(parser);
+  } catch (const CLI::FileError&) {
     throw core::ConfigError(
-        core::format("{} (see {}{}{} --help)", error.what(), prefix, prefix.empty() ? "" : " ", parser.get_name()));
+        core::format("cannot read the file '{}' of --config", parser.get_config_ptr()->as<std::string>()));
+  } catch (const CLI::ParseError& error) {
+    const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const std::string prefix = prefix_of(parser);
+    throw core::ConfigError(core::format("{} (see {}{}{} --help)", extra ? unexpected(parser) : error.what(), prefix,
+                                         prefix.empty() ? "" : " ", parser.get_name()));
   }
   return std::nullopt;
+}
+
+std::string complaint(const std::filesystem::filesystem_error& error) {
+  return core::format("cannot use '{}': {}", error.path1().string(), error.code().message());
+}
+
+void print_error(std::string_view message) {
+  fmt::print(stderr, "paragrad: {}\n", core::printable_message(message));
+  std::fflush(stderr);
 }
 
 }  // namespace paragrad::app

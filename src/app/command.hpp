@@ -1,11 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paragrad::app {
@@ -44,5 +46,11 @@ CLI::Validator known_names(const std::vector<std::string>& names);
 /// Parses arguments[0…]. Returns nothing, or the exit code if the program is to end now (help was asked for).
 /// Throws core::ConfigError for what the user got wrong.
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments);
+
+/// What a path is refused for, by the system: its name is too long, it may not be read, …
+std::string complaint(const std::filesystem::filesystem_error& error);
+
+/// One line on stderr, whatever the files and arguments hold that it quotes.
+void print_error(std::string_view message);
 
 }  // namespace paragrad::app

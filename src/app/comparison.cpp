@@ -5,6 +5,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/printable.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::app {
@@ -20,8 +21,8 @@ const Cells titles{"run",  "method",   "NxM",       "sweeps",   "valid %",  "tes
 Cells cells_of(const ComparedRun& run) {
   const auto rounded = [](double value) { return std::isnan(value) ? "-" : core::format("{:.2f}", value); };
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
-  return {run.folder,
-          run.method,
+  return {core::printable(run.folder),
+          core::printable(run.method),
           core::format("{}x{}", run.splits, run.blocks),
           core::format("{}", run.sweeps),
           rounded(100 * run.valid_error),
@@ -32,7 +33,7 @@ Cells cells_of(const ComparedRun& run) {
           time(run.aggregate_s),
           time(run.validate_s),
           rounded(run.speed_up),
-          run.hash.empty() ? "-" : run.hash.substr(0, 12)};
+          run.hash.empty() ? "-" : core::printable(run.hash.substr(0, 12))};
 }
 
 /// A record for programs: all digits, seconds, null for what is not known.
@@ -63,17 +64,22 @@ std::string text_line(const Cells& c, std::size_t width) {
 
 std::string as_text(const Runs& runs) {
   std::size_t width = titles[0].size();
-  for (const ComparedRun& run : runs) width = std::max(width, run.folder.size());
+  for (const ComparedRun& run : runs) width = std::max(width, core::printable(run.folder).size());
   std::string text = text_line(titles, width);
   for (const ComparedRun& run : runs) text += text_line(cells_of(run), width);
   return text + "speed-up: samples per second against the first run with one worker on the same clock\n";
 }
 
+/// A backslash takes the meaning from what would be a link, code, emphasis, HTML, or the end of a cell.
 std::string markdown_line(const Cells& cells) {
+  constexpr std::string_view special = "\\`*[]<>|&";
   std::string line = "|";
   for (const std::string& cell : cells) {
     line += ' ';
-    for (const char c : cell) line += c == '|' ? std::string("\\|") : std::string(1, c);
+    for (const char c : cell) {
+      if (special.find(c) != std::string_view::npos) line += '\\';
+      line += c;
+    }
     line += " |";
   }
   return line + "\n";

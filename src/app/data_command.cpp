@@ -1,6 +1,10 @@
 #include "app/command.hpp"
+#include "app/number_options.hpp"
+#include "app/option_use.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/json.hpp"
+#include "core/printable.hpp"
 #include "core/units.hpp"
 #include "data/describe.hpp"
 #include "data/format.hpp"
@@ -16,8 +20,8 @@ namespace paragrad::app {
 namespace {
 
 void print_written(const data::DatasetInfo& info, const std::string& path) {
-  fmt::print("{}: {} training, {} validation, {} test samples of {} features, {} classes\n", path, info.samples[0],
-             info.samples[1], info.samples[2], info.dim, info.classes);
+  fmt::print("{}: {} training, {} validation, {} test samples of {} features, {} classes\n", core::printable(path),
+             info.samples[0], info.samples[1], info.samples[2], info.dim, info.classes);
   fmt::print("content sha256 {}\n", info.content_sha256);
 }
 
@@ -33,11 +37,19 @@ void add_import_idx(CLI::App& data) {
   command->add_option("--name", options->name, "of the data set")->required();
   command->add_option("--source", options->source, "where the files come from, for the record");
   command->add_option("--licence", options->licence, "for the record");
-  command->add_option("--valid", options->valid, "training samples to set aside for validation");
-  command->add_option("--seed", options->seed, "of the draw of the validation set");
-  command->add_option("--classes", options->classes, "number of classes (0: largest training label + 1)");
+  add_number(*command, "--valid", options->valid, any_count, "training samples to set aside for validation");
+  add_number(*command, "--seed", options->seed, any_seed, "of the draw of the validation set");
+  add_number(*command, "--classes", options->classes, any_count, "number of classes (0: largest training label + 1)");
   set_examples(*command, "paragrad data import-idx --from mnist --name mnist --valid 10 --out mnist.h5");
-  command->callback([options] { print_written(data::import_idx(*options), options->out); });
+  command->callback([command, options] {
+    OptionUse use(*command);
+    const bool all_named = !options->train_images.empty() && !options->train_labels.empty() &&
+                           !options->test_images.empty() && !options->test_labels.empty();
+    use.require(!all_named, {"from"}, "is for files that are not named: leave it out, as all four are");
+    use.require(options->valid > 0, {"seed"}, "is of the draw of the validation set: give --valid too");
+    use.check();
+    print_written(data::import_idx(*options), options->out);
+  });
 }
 
 double parse_frame_shift(const std::string& text) {
@@ -52,8 +64,13 @@ struct ImportKaldiArguments {
   std::string frame_shift = "10ms";
 };
 
-void import_kaldi(ImportKaldiArguments& arguments) {
+void import_kaldi(ImportKaldiArguments& arguments, const CLI::App& parser) {
   auto& options = arguments.options;
+  OptionUse use(parser);
+  use.require(!options.features[1].empty(), {"valid-alignments"}, "is of the set of --valid-features: give that too");
+  use.require(!options.features[2].empty(), {"test-alignments"}, "is of the set of --test-features: give that too");
+  use.require(options.valid > 0, {"seed"}, "is of the draw of the validation set: give --valid too");
+  use.check();
   options.context = data::parse_context(arguments.context);
   options.frame_shift_s = parse_frame_shift(arguments.frame_shift);
   const auto imported = speech::import_kaldi(options);
@@ -85,14 +102,14 @@ void add_import_kaldi(CLI::App& data) {
   command->add_option("--name", options.name, "of the data set")->required();
   command->add_option("--source", options.source, "where the files come from, for the record");
   command->add_option("--licence", options.licence, "for the record");
-  command->add_option("--valid", options.valid, "training utterances to set aside for validation");
-  command->add_option("--seed", options.seed, "of the draw of the validation set");
-  command->add_option("--classes", options.classes, "number of classes (0: largest training label + 1)");
+  add_number(*command, "--valid", options.valid, any_count, "training utterances to set aside for validation");
+  add_number(*command, "--seed", options.seed, any_seed, "of the draw of the validation set");
+  add_number(*command, "--classes", options.classes, any_count, "number of classes (0: largest training label + 1)");
   command->add_option("--class-names", options.class_names, "file: a name for each class, one a line");
   set_examples(*command,
                "paragrad data import-kaldi --features feats.scp --alignments ali.ark --cmvn utterance --context 5+5 \\\n"
                "    --valid 2 --name speech --out speech.h5");
-  command->callback([arguments] { import_kaldi(*arguments); });
+  command->callback([command, arguments] { import_kaldi(*arguments, *command); });
 }
 
 struct ImportFsddArguments {
@@ -108,11 +125,11 @@ void add_import_fsdd(CLI::App& data) {
   auto& options = arguments->options;
   command->add_option("--recordings", options.recordings, "folder of files like 7_jackson_32.wav")->required();
   command->add_option("--out", options.out, "data file to write")->required();
-  command->add_option("--states", options.states, "of each digit");
-  command->add_option("--test", options.test, "recordings with an index below are the test set");
-  command->add_option("--valid", options.valid, "so many indices behind them the validation set");
-  command->add_option("--bins", options.bins, "mel filters");
-  command->add_option("--deltas", options.deltas, "derivatives of them, added")->check(CLI::Range(0, 4));
+  add_number(*command, "--states", options.states, {.least = 1, .most = 1000}, "of each digit");
+  add_number(*command, "--test", options.test, any_count, "recordings with an index below are the test set");
+  add_number(*command, "--valid", options.valid, any_count, "so many indices behind them the validation set");
+  add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "mel filters");
+  add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4}, "derivatives of them, added");
   command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
   command->add_option("--frame-shift", arguments->frame_shift, "from frame to frame");
   set_examples(*command, "paragrad data import-fsdd --recordings recordings --context 0+0 --out digits.h5");
@@ -128,16 +145,17 @@ void add_generate(CLI::App& data) {
   auto options = std::make_shared<data::GenerateOptions>();
   command->add_option("--out", options->out, "data file to write")->required();
   command->add_option("--name", options->name, "of the data set");
-  command->add_option("--samples", options->samples, "training frames");
-  command->add_option("--valid", options->valid, "validation frames");
-  command->add_option("--test", options->test, "test frames");
-  command->add_option("--dim", options->dim, "features of a frame");
-  command->add_option("--classes", options->classes, "states of the teacher");
-  command->add_option("--mixtures", options->mixtures, "Gaussians of each state");
-  command->add_option("--mean-duration", options->mean_duration, "frames until a state is left, on average");
-  command->add_option("--separation", options->separation, "distance of the Gaussians' means in standard deviations");
-  command->add_option("--sequence-length", options->sequence_length, "frames of a sequence, on average");
-  command->add_option("--seed", options->seed, "of everything");
+  add_number(*command, "--samples", options->samples, one_or_more, "training frames");
+  add_number(*command, "--valid", options->valid, any_count, "validation frames");
+  add_number(*command, "--test", options->test, any_count, "test frames");
+  add_number(*command, "--dim", options->dim, one_or_more, "features of a frame");
+  add_number(*command, "--classes", options->classes, any_count, "states of the teacher");
+  add_number(*command, "--mixtures", options->mixtures, one_or_more, "Gaussians of each state");
+  add_number(*command, "--mean-duration", options->mean_duration, {.least = 1}, "frames until a state is left, on average");
+  add_number(*command, "--separation", options->separation, zero_or_more,
+             "distance of the Gaussians' means in standard deviations");
+  add_number(*command, "--sequence-length", options->sequence_length, one_or_more, "frames of a sequence, on average");
+  add_number(*command, "--seed", options->seed, any_seed, "of everything");
   set_examples(*command, "paragrad data generate --out frames.h5 --samples 20000 --valid 2000 --test 2000");
   command->callback([options] { print_written(data::generate(*options), options->out); });
 }
@@ -148,12 +166,16 @@ struct GenerateSpeechArguments {
   std::string context = "5+5";
 };
 
-void generate_speech(GenerateSpeechArguments& arguments) {
+void generate_speech(GenerateSpeechArguments& arguments, const CLI::App& parser) {
   auto& options = arguments.options;
   const auto seconds = [](const std::string& text) { return core::parse_quantity(text, core::Unit::time); };
   options.train_s = seconds(arguments.train);
   options.valid_s = seconds(arguments.valid);
   options.test_s = seconds(arguments.test);
+  OptionUse use(parser);
+  use.require(options.valid_s > 0 || options.test_s > 0, {"unseen-text"},
+              "is for validation and test: give --valid or --test");
+  use.check();
   options.context = data::parse_context(arguments.context);
   const auto generated = speech::generate_speech(options);
   print_written(generated.info, options.out);
@@ -172,17 +194,18 @@ void add_generate_speech(CLI::App& data) {
   command->add_option("--train", arguments->train, "how long the training set is, as 1h");
   command->add_option("--valid", arguments->valid, "how long the validation set is");
   command->add_option("--test", arguments->test, "how long the test set is");
-  command->add_option("--voices", options.voices, "of flite, as slt,rms,awb (default: all)")->delimiter(',');
-  command->add_option("--classes", options.classes, "at most so many; what has few frames is tied");
-  command->add_option("--bins", options.bins, "mel filters");
-  command->add_option("--deltas", options.deltas, "derivatives of them, added")->check(CLI::Range(0, 4));
+  add_words(*command, "--voices", options.voices, "of flite, as slt,rms,awb (default: all)");
+  add_number(*command, "--classes", options.classes, any_count, "at most so many; what has few frames is tied");
+  add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "mel filters");
+  add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4}, "derivatives of them, added");
   command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
-  command->add_option("--jobs", options.jobs, "processes that speak; the data are the same for any number");
-  command->add_option("--seed", options.seed, "of everything");
+  add_number(*command, "--jobs", options.jobs, {.least = 1, .most = 10000},
+             "processes that speak; the data are the same for any number");
+  add_number(*command, "--seed", options.seed, any_seed, "of everything");
   set_examples(
       *command,
       "paragrad data generate-speech --text text --unseen-text other-text --train 20s --valid 2s --test 2s --out voices.h5");
-  command->callback([arguments] { generate_speech(*arguments); });
+  command->callback([command, arguments] { generate_speech(*arguments, *command); });
 }
 
 struct PartitionArguments {
@@ -215,20 +238,20 @@ void store_partition(const PartitionArguments& options) {
       least = std::min(least, size);
       most = std::max(most, size);
     }
-  fmt::print("{}: stored the partition {}x{} with seed {}, {} to {} samples per split\n", options.file, options.workers,
-             blocks, options.seed, least, most);
+  fmt::print("{}: stored the partition {}x{} with seed {}, {} to {} samples per split\n", core::printable(options.file),
+             options.workers, blocks, options.seed, least, most);
 }
 
 void add_partition(CLI::App& data) {
   CLI::App* command = data.add_subcommand("partition", "store a random partition N x M in a data file");
   auto options = std::make_shared<PartitionArguments>();
   command->add_option("file", options->file, "data file")->required();
-  command->add_option("--workers", options->workers, "N: splits per block")->required();
-  command->add_option("--blocks", options->blocks, "M: blocks");
+  add_number(*command, "--workers", options->workers, {.least = 1, .most = 10000000}, "N: splits per block")->required();
+  add_number(*command, "--blocks", options->blocks, {.least = 0, .most = 100000000}, "M: blocks");
   command->add_option("--split-duration", options->split_duration,
                       "instead of --blocks: how long a split lasts, as 22.5min; the data file must know its frame shift");
   command->add_flag("--utterances", options->utterances, "whole utterances in each split, not samples one by one");
-  command->add_option("--seed", options->seed, "of the random order");
+  add_number(*command, "--seed", options->seed, any_seed, "of the random order");
   set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");
   command->callback([options] { store_partition(*options); });
 }
@@ -248,8 +271,9 @@ void add_verify(CLI::App& data) {
   set_examples(*command, "paragrad data verify frames.h5");
   command->callback([file] {
     const auto findings = data::verify(*file);
-    if (!findings.empty()) throw core::ConfigError(core::format("{}", fmt::join(findings, "\n          ")));
-    fmt::print("{}: every promise of the format holds\n", *file);
+    for (std::size_t i = 0; i + 1 < findings.size(); ++i) print_error(findings[i]);
+    if (!findings.empty()) throw core::ConfigError(findings.back());
+    fmt::print("{}: every promise of the format holds\n", core::printable(*file));
   });
 }
 

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "app/number_options.hpp"
+#include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/printable.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -38,8 +41,8 @@ void add_options(CLI::App& parser, DecodeArguments& arguments) {
   add_subset_option(parser, arguments.subset);
   parser.add_option("--grammar", arguments.grammar, "one word to an utterance, or a loop of words")
       ->check(known_names(grammars));
-  parser.add_option("--insertion-score", arguments.insertion_score,
-                    "added to the score for each word; below zero: fewer words");
+  add_number(parser, "--insertion-score", arguments.insertion_score, any_number,
+             "added to the score for each word; below zero: fewer words");
   parser.add_option("--silence", arguments.silence, "a word (as pau) that is found like others, but not counted");
   parser.add_option("--result", arguments.result, "file for the numbers, as JSON");
   parser.add_flag("--show-errors", arguments.show_errors, "a line for each utterance in error");
@@ -73,7 +76,8 @@ Found find_words(const Scorer& scorer, const DecodeArguments& arguments) {
     sum.frame_errors += utterance.frame_errors;
     sum.frames += utterance.labels.size();
     if (arguments.show_errors && errors.errors() > 0)
-      fmt::print("{}: {}, found {}\n", utterance.name, names_of(models, said), names_of(models, found));
+      fmt::print("{}: {}, found {}\n", core::printable(utterance.name), core::printable(names_of(models, said)),
+                 core::printable(names_of(models, found)));
   }
   return sum;
 }
@@ -89,12 +93,16 @@ core::Json record_of(const Found& found, const std::string& subset) {
           {"frame_error", found.frame_error()}};
 }
 
-int decode(const DecodeArguments& arguments) {
+int decode(const DecodeArguments& arguments, const CLI::App& parser) {
   const std::string& subset = arguments.subset;
   // Before anything is read.
   parse_subset(subset);
   is_loop(arguments.grammar);
   const Scorer scorer(arguments.scoring);
+  OptionUse use(parser);
+  require_recurrent(use, scorer.model());
+  use.require(is_loop(arguments.grammar), {"insertion-score"}, "is for a loop of words: give --grammar loop too");
+  use.check();
   const Found found = find_words(scorer, arguments);
   const speech::WordErrors& words = found.words;
   const auto& info = scorer.dataset().info();
@@ -104,8 +112,8 @@ int decode(const DecodeArguments& arguments) {
   fmt::print(
       "{} of {} after sweep {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
       "%\n",
-      subset, info.name, scorer.sweep(), 100 * words.rate(), words.errors(), words.words, words.substitutions,
-      words.deletions, words.insertions, 100 * found.frame_error());
+      subset, core::printable(info.name), scorer.sweep(), 100 * words.rate(), words.errors(), words.words,
+      words.substitutions, words.deletions, words.insertions, 100 * found.frame_error());
   if (!arguments.result.empty())
     core::replace_file(arguments.result,
                        [&](std::ostream& out) { out << core::text_of(record_of(found, subset), 1) << "\n"; });
@@ -123,7 +131,7 @@ Command decode_command() {
   set_examples(*parser,
                "paragrad decode runs/digits/checkpoint.h5 --data digits.h5\n"
                "paragrad decode runs/digits/checkpoint.h5 --data digits.h5 --subset valid --grammar loop --show-errors");
-  return {parser, [arguments] { return decode(*arguments); }};
+  return {parser, [arguments, parser] { return decode(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

@@ -1,10 +1,12 @@
 #include "app/command.hpp"
+#include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "app/shared_options.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 #include "train/checkpoint.hpp"
 #include "train/train.hpp"
 
@@ -28,8 +30,11 @@ void add_options(CLI::App& parser, EvaluateArguments& arguments) {
   add_device_option(parser, arguments.device);
 }
 
-int evaluate(EvaluateArguments& arguments) {
+int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
   const train::Checkpoint checkpoint = train::read_checkpoint(arguments.checkpoint);
+  OptionUse use(parser);
+  require_recurrent(use, checkpoint.model);
+  use.check();
   train::Options& options = arguments.options;
   options.model = checkpoint.model;
   const train::Source source = train::open_evaluation(options);
@@ -37,8 +42,8 @@ int evaluate(EvaluateArguments& arguments) {
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
   const train::Score score = train::evaluate(worker, options, checkpoint.parameters, source, parse_subset(arguments.subset));
-  fmt::print("{} of {} after sweep {}: error {:.2f} %, loss {:.4f}\n", arguments.subset, source.dataset->info().name,
-             checkpoint.sweep, 100 * score.error, score.loss);
+  fmt::print("{} of {} after sweep {}: error {:.2f} %, loss {:.4f}\n", arguments.subset,
+             core::printable(source.dataset->info().name), checkpoint.sweep, 100 * score.error, score.loss);
   return success;
 }
 
@@ -52,7 +57,7 @@ Command evaluate_command() {
   set_examples(*parser,
                "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
                "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --subset valid");
-  return {parser, [arguments] { return evaluate(*arguments); }};
+  return {parser, [arguments, parser] { return evaluate(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

@@ -3,6 +3,7 @@
 
 #include "app/cntk_import.hpp"
 #include "app/command.hpp"
+#include "app/number_options.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
@@ -36,10 +37,8 @@ void refuse_losses(const CntkImport& import) {
 void add_options(CLI::App& parser, Arguments& arguments) {
   parser.add_option("file", arguments.file, "CNTK configuration file")->required();
   parser.add_option("--out", arguments.out, "file to write; without it the configuration is printed");
-  parser
-      .add_option("--workers", arguments.workers,
-                  "that are going to train (0: not known): what CNTK counts over all of them is divided by their number")
-      ->check(CLI::Range(0, 100000000));
+  add_number(parser, "--workers", arguments.workers, {.least = 0, .most = 100000000},
+             "that are going to train (0: not known): what CNTK counts over all of them is divided by their number");
   parser.add_flag("--strict", arguments.strict, "an unknown key, or one that cannot be expressed, is an error");
 }
 
@@ -50,8 +49,7 @@ int run(const Arguments& arguments) {
     fmt::print("{}", import.toml());
   else
     core::replace_file(arguments.out, [&](std::ostream& out) { out << import.toml(); });
-  for (const auto& remark : import.remarks)
-    fmt::print(stderr, "paragrad: {}:{}: {}\n", arguments.file, remark.line, remark.text);
+  for (const auto& remark : import.remarks) print_error(core::format("{}:{}: {}", arguments.file, remark.line, remark.text));
   return success;
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <optional>
 
+#include "app/number_options.hpp"
 #include "comm/recording.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
@@ -54,14 +55,11 @@ void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments) {
       .add_flag("--timeline", arguments.timeline,
                 "write timeline.json into the run folder: what every worker does when, for ui.perfetto.dev")
       ->group(group);
-  parser
-      .add_option("--timeline-events", arguments.timeline_events,
-                  "kept of a worker, of its communication tasks and of its messages: the first and the last")
-      ->check(CLI::Range(std::size_t{2}, most_spans))
+  add_number(parser, "--timeline-events", arguments.timeline_events, {.least = 2, .most = most_spans},
+             "kept of a worker, of its communication tasks and of its messages: the first and the last")
       ->group(group);
-  parser
-      .add_option("--sync-stats", arguments.sync_stats,
-                  "after every so many synchronisations, print how the workers spent their time (0: never)")
+  add_number(parser, "--sync-stats", arguments.sync_stats, any_count,
+             "after every so many synchronisations, print how the workers spent their time (0: never)")
       ->group(group);
 }
 

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string_view>
 
@@ -36,13 +37,16 @@ int main(int argc, char** argv) {
   try {
     return run({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {
-    fmt::print(stderr, "paragrad: {}\n", error.what());
+    app::print_error(error.what());
+    return app::user_error;
+  } catch (const std::filesystem::filesystem_error& error) {
+    app::print_error(app::complaint(error));
     return app::user_error;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "paragrad: {}\n", core::out_of_memory());
     return app::user_error;
   } catch (const comm::Failure& error) {  // an emulated one; under MPI the rank has handled its own
-    fmt::print(stderr, "paragrad: {}\n", error.what());
+    app::print_error(error.what());
     return app::peer_failure;
   } catch (const std::exception& error) {
     fmt::print(stderr, "paragrad: internal error: {}\n", error.what());

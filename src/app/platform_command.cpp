@@ -2,6 +2,7 @@
 
 #include "app/command.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 #include "core/units.hpp"
 #include "sim/platform.hpp"
 
@@ -19,8 +20,8 @@ std::string say(const sim::Link& link) {
 void print(const char* what, const std::string& text) { fmt::print("{:<9} {}\n", what, text); }
 
 void print_cluster(const sim::Platform& platform) {
-  fmt::print("{}: {} nodes of {} devices, {} workers at most\n", platform.name, platform.nodes, platform.devices_per_node,
-             platform.workers());
+  fmt::print("{}: {} nodes of {} devices, {} workers at most\n", core::printable(platform.name), platform.nodes,
+             platform.devices_per_node, platform.workers());
   if (platform.sockets_per_node > 1) print("", core::format("{} sockets in a node", platform.sockets_per_node));
   if (platform.leaves() > 1)
     print("", core::format("{} leaf switches of {} nodes, uplinks for {} of what the nodes can send{}", platform.leaves(),

@@ -6,6 +6,7 @@
 
 #include "app/run_output.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -57,7 +58,8 @@ void print_predictions(std::span<const FinishedRun> finished) {
       found = true;
       fmt::print("{:<24} {:>9} {:>9} {:>9} {:>9}  {} over {}\n", "", ratio(predicted, measured, "training_s"),
                  ratio(predicted, measured, "optimise_s"), ratio(predicted, measured, "aggregate_s"),
-                 ratio(predicted, measured, "validate_s"), predicted.folder, measured.folder);
+                 ratio(predicted, measured, "validate_s"), core::printable(predicted.folder),
+                 core::printable(measured.folder));
     }
   }
 }

@@ -21,17 +21,24 @@ struct AgreedMistake {
   std::string text;
 };
 
-/// Prints an error that concerns this rank and takes the others along. Most such errors strike all ranks alike: rank 0
-/// speaks first, and as a rule alone.
-[[noreturn]] void end_all(comm::MpiSession& session, const char* line, int code) {
+/// Most errors strike all ranks alike: rank 0 prints first, and as a rule alone.
+void let_rank_0_go_first(const comm::MpiSession& session) {
   if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  std::fputs(line, stderr);
-  std::fflush(stderr);
+}
+
+/// Prints an error that concerns this rank and ends the others too.
+[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
+  let_rank_0_go_first(session);
+  print_error(message);
   session.abort(code);
 }
 
-[[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
-  end_all(session, core::format("paragrad: {}\n", message).c_str(), code);
+/// The same of a fault under a mapped file, whose line is complete: nothing is allocated there.
+[[noreturn]] void fail_in_mapping(comm::MpiSession& session, const char* line) {
+  let_rank_0_go_first(session);
+  std::fputs(line, stderr);
+  std::fflush(stderr);
+  session.abort(user_error);
 }
 
 /// The guard of a rank that was killed names it and ends all. Where it has none, those who miss it tell.
@@ -43,7 +50,7 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
                 comm::MpiSession::Deaths deaths, comm::GuardOptions guard) {
   guard.end_code = peer_failure;
   comm::MpiSession session(deaths, guard);
-  const MappingFaultEnd on_fault([&](const char* line) { end_all(session, line, user_error); });
+  const MappingFaultEnd on_fault([&](const char* line) { fail_in_mapping(session, line); });
   try {
     const auto device = backend::make_device(device_name);
     comm::MpiCommunicator communicator(*device);
@@ -51,13 +58,15 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
     try {
       body(worker);
     } catch (const AgreedMistake& mistake) {
-      if (session.rank() == 0) fmt::print(stderr, "paragrad: {}\n", mistake.text);
+      if (session.rank() == 0) print_error(mistake.text);
       return user_error;
     }
     if (!worker.part()) session.leave(success);
     return success;
   } catch (const core::ConfigError& error) {
     fail(session, error.what(), user_error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    fail(session, complaint(error), user_error);
   } catch (const comm::PeerGone& error) {
     wait_for_its_guard();
     fail(session, error.what(), peer_failure);
@@ -76,6 +85,8 @@ void agree(comm::Communicator& comm, const std::function<void()>& preparation) {
     preparation();
   } catch (const core::ConfigError& error) {
     mistake = error.what();
+  } catch (const std::filesystem::filesystem_error& error) {
+    mistake = complaint(error);
   }
   if (const std::string first = comm::first_error(comm, mistake); !first.empty()) throw AgreedMistake{first};
 }

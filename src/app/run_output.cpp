@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/printable.hpp"
 #include "core/text_file.hpp"
 
 namespace paragrad::app {
@@ -100,7 +101,7 @@ bool is_complete(const TrainingArguments& arguments, const std::string& config) 
 }
 
 int say_complete(const TrainingArguments& arguments) {
-  fmt::print("the run in {} is complete: nothing to resume\n", arguments.out);
+  fmt::print("the run in {} is complete: nothing to resume\n", core::printable(arguments.out));
   return success;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/number_options.hpp"
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "train/posteriors.hpp"
@@ -29,8 +30,8 @@ void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
   parser.add_option("--context", arguments.options.context, "the network's, as 5+5, instead of the data file's");
   parser.add_option("--chunks", arguments.options.chunks,
                     "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
-  parser.add_option("--prior-scale", arguments.prior_scale,
-                    "how much of the classes' log priors in the training set is taken from the log posteriors");
+  add_number(parser, "--prior-scale", arguments.prior_scale, any_number,
+             "how much of the classes' log priors in the training set is taken from the log posteriors");
   add_device_option(parser, arguments.device);
 }
 

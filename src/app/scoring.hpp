@@ -31,6 +31,7 @@ class Scorer {
 
   const data::Dataset& dataset() const { return *source_.dataset; }
   const speech::WordModels& words() const { return words_; }
+  const std::string& model() const { return checkpoint_.model; }
   std::uint64_t sweep() const { return checkpoint_.sweep; }
 
   /// An utterance of a subset: its labels, and the log posteriors of states minus prior_scale times their log priors.

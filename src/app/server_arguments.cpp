@@ -1,5 +1,6 @@
 #include "app/server_arguments.hpp"
 
+#include "app/number_options.hpp"
 #include "comm/group_worker.hpp"
 #include "comm/shrinking_worker.hpp"
 #include "core/errors.hpp"
@@ -42,16 +43,13 @@ std::string record_path(const TrainingArguments& arguments) {
 
 void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
   dist::ServerOptions& server = arguments.options.strategy_options.server;
-  parser
-      .add_option("--servers", server.servers,
-                  "ranks behind the workers that hold the parameters (0: each worker's rank holds a part)")
-      ->check(CLI::Range(0, 100000))
+  add_number(parser, "--servers", server.servers, {.least = 0, .most = 100000},
+             "ranks behind the workers that hold the parameters (0: each worker's rank holds a part)")
       ->group(group);
-  parser.add_option("--push-every", server.push_every, "minibatches whose gradients go together; easgd: its period")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+  add_number(parser, "--push-every", server.push_every, a_minibatch,
+             "minibatches whose gradients go together; easgd: its period")
       ->group(group);
-  parser.add_option("--fetch-every", server.fetch_every, "minibatches between two fetches of the parameters")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+  add_number(parser, "--fetch-every", server.fetch_every, a_minibatch, "minibatches between two fetches of the parameters")
       ->group(group);
   parser.add_option("--prefetch", server.prefetch, "the next parameters travel while a minibatch is computed")->group(group);
   parser
@@ -59,24 +57,27 @@ void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
                   "queue: splits go to whoever is free next; own: each worker has its split of every block")
       ->check(CLI::IsMember({"queue", "own"}))
       ->group(group);
-  parser.add_option("--staleness-bound", server.staleness_bound, "bounded_staleness: updates ahead of the slowest worker")
+  add_number(parser, "--staleness-bound", server.staleness_bound, any_count,
+             "bounded_staleness: updates ahead of the slowest worker")
       ->group(group);
-  parser
-      .add_option("--lazy-threshold", server.lazy_threshold,
-                  "lazy_sgd: a step is pushed that is so large beside the parameters")
+  add_number(parser, "--lazy-threshold", server.lazy_threshold, zero_or_more,
+             "lazy_sgd: a step is pushed that is so large beside the parameters")
       ->group(group);
-  parser.add_option("--lazy-minibatches", server.lazy_minibatches, "lazy_sgd: that are kept back at most")->group(group);
-  parser.add_option("--elastic-rate", server.elastic_rate, "easgd: alpha (0: 0.9 over the number of workers)")->group(group);
-  parser.add_option("--backup-workers", server.backup_workers, "backup_workers: that no update waits for")->group(group);
+  add_number(parser, "--lazy-minibatches", server.lazy_minibatches, one_or_more, "lazy_sgd: that are kept back at most")
+      ->group(group);
+  add_number(parser, "--elastic-rate", server.elastic_rate, below_one, "easgd: alpha (0: 0.9 over the number of workers)")
+      ->group(group);
+  add_number(parser, "--backup-workers", server.backup_workers, {.least = 0, .most = 1000000},
+             "backup_workers: that no update waits for")
+      ->group(group);
   parser
       .add_option(
           "--server-transport", server.transport,
           "messages; windows: one-sided, where servers let no fetch wait; auto: windows if they work and are as fast")
       ->check(CLI::IsMember({"messages", "windows", "auto"}))
       ->group(group);
-  parser
-      .add_option("--worker-timeout", server.worker_timeout_s,
-                  "seconds after which a worker that all others wait for is left out")
+  add_number(parser, "--worker-timeout", server.worker_timeout_s, {.least = 0, .most = 1e9, .without_least = true},
+             "seconds after which a worker that all others wait for is left out")
       ->group(group);
   parser
       .add_option("--record", arguments.record,

@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "app/device_rate.hpp"
+#include "app/number_options.hpp"
+#include "app/option_use.hpp"
 #include "app/run_output.hpp"
 #include "app/server_arguments.hpp"
 #include "app/shared_options.hpp"
@@ -33,8 +35,6 @@ struct SimulationArguments {
   std::string fast_collectives = "auto";
 };
 
-constexpr std::size_t most_samples = 1'000'000'000'000'000;
-
 void add_io_options(CLI::App& parser, train::Options& options) {
   parser
       .add_option("--io", options.io,
@@ -42,8 +42,8 @@ void add_io_options(CLI::App& parser, train::Options& options) {
                   "prefetch, while they process the split before")
       ->check(known_names({"none", "blocking", "prefetch"}))
       ->group("Simulation");
-  parser.add_option("--sample-bytes", options.sample_bytes, "read per sample (0: as stored; 4 per input if imaginary)")
-      ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000'000'000}))
+  add_number(parser, "--sample-bytes", options.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
+             "read per sample (0: as stored; 4 per input if imaginary)")
       ->group("Simulation");
 }
 
@@ -51,10 +51,9 @@ void add_timing_options(CLI::App& parser, train::Options& options) {
   constexpr const char* group = "Timing without arithmetic (--device meta)";
   const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
   for (std::size_t i = 0; i < names.size(); ++i)
-    parser.add_option(names[i], options.imaginary_samples[i], "of an imaginary data set, instead of --data")
-        ->check(CLI::Range(std::size_t{0}, most_samples))
+    add_number(parser, names[i], options.imaginary_samples[i], any_count, "of an imaginary data set, instead of --data")
         ->group(group);
-  parser.add_option("--max-steps", options.max_steps, "time only the first minibatches of each block (0: all)")
+  add_number(parser, "--max-steps", options.max_steps, any_count, "time only the first minibatches of each block (0: all)")
       ->group(group);
 }
 
@@ -62,25 +61,21 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   add_training_options(parser, arguments.training);
   add_io_options(parser, arguments.training.options);
   add_timing_options(parser, arguments.training.options);
-  parser.add_option("--workers", arguments.workers, "emulated workers")->check(CLI::Range(1, 1000000))->group("Simulation");
+  add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "emulated workers")->group("Simulation");
   parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
       ->required()
       ->group("Simulation");
-  parser.add_option("--nodes", arguments.nodes, "more nodes than the platform file has (0: as many as there)")
-      ->check(CLI::Range(0, 10000000))
+  add_number(parser, "--nodes", arguments.nodes, {.least = 0, .most = 10000000},
+             "more nodes than the platform file has (0: as many as there)")
       ->group("Simulation");
-  parser
-      .add_option("--devices-per-node", arguments.devices_per_node,
-                  "use so many devices of each node, and the next node for the others (0: all)")
-      ->check(CLI::Range(0, 1000000))
+  add_number(parser, "--devices-per-node", arguments.devices_per_node, {.least = 0, .most = 1000000},
+             "use so many devices of each node, and the next node for the others (0: all)")
       ->group("Simulation");
   add_network_option(parser, arguments.network)->group("Simulation");
   parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
       ->group("Simulation");
-  parser
-      .add_option("--device-rate", arguments.device_rate,
-                  "samples per second that one device alone trains, where it is known (0: by the platform's roofline)")
-      ->check(CLI::Range(0.0, 1e12))
+  add_number(parser, "--device-rate", arguments.device_rate, {.least = 0, .most = 1e12},
+             "samples per second that one device alone trains, where it is known (0: by the platform's roofline)")
       ->group("Simulation");
   parser
       .add_option("--fast-collectives", arguments.fast_collectives,
@@ -88,7 +83,8 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
                   "message by message")
       ->check(CLI::IsMember({"auto", "off"}))
       ->group("Simulation");
-  parser.add_option("--host-threads", arguments.host_threads, "of this machine; 0: one per core. Changes nothing but speed")
+  add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 2000000000},
+             "of this machine; 0: one per core. Changes nothing but speed")
       ->group("Simulation");
 }
 
@@ -141,7 +137,34 @@ void leave_devices_out(sim::Platform& platform, int devices_per_node) {
   platform.devices_per_node = devices_per_node;
 }
 
-int run(SimulationArguments& arguments, const std::string& config) {
+/// How many threads compute. More than the machine has cores for only cost memory.
+int host_threads(int wanted) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int most = std::max(256, 4 * cores);
+  if (wanted > most)
+    print_error(
+        core::format("--host-threads {}: taking {}, which is enough for the {} cores of this machine", wanted, most, cores));
+  return wanted == 0 ? cores : std::min(wanted, most);
+}
+
+/// What was timed where a block does not hold --max-steps whole minibatches.
+void print_shortened_steps(const train::Options& options, const train::Source& source) {
+  if (options.max_steps == 0 || options.minibatch == 0) return;
+  const data::Partition& partition = *source.partition;
+  const bool shared = train::make_strategy(options)->share() == dist::Share::minibatch;
+  const std::size_t sharing = shared ? 1 : partition.workers(), size = options.minibatch;
+  const std::size_t samples = partition.samples() / (partition.blocks() * sharing);
+  if (samples / size >= options.max_steps) return;
+  const std::size_t steps = std::min(options.max_steps, (samples + size - 1) / size);
+  const std::size_t last = samples - (steps - 1) * size, blocks = partition.samples() / sharing / size / options.max_steps;
+  fmt::print(
+      "timed {} of {} samples in each block instead of {} of {}: a {} holds no more; {}\n",
+      steps == 1 ? "1 minibatch" : core::format("{} minibatches, the last", steps), last, options.max_steps, size,
+      shared ? "block" : "worker's split of a block",
+      blocks > 0 ? core::format("--blocks {} gives whole ones", blocks) : "give more samples, or a smaller --minibatch");
+}
+
+int run(SimulationArguments& arguments, const CLI::App& parser) {
   TrainingArguments& training = arguments.training;
   const auto start = Clock::now();
   sim::Platform platform = sim::read_platform(arguments.platform);
@@ -150,8 +173,11 @@ int run(SimulationArguments& arguments, const std::string& config) {
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to keep: --checkpoint-every and --resume are for runs that compute");
-  if (is_complete(training, config)) return say_complete(training);
   check_mode(training.options, computes);
+  const OptionUse use = use_of_training(parser, training, computes);
+  use.check();
+  const std::string config = use.config();
+  if (is_complete(training, config)) return say_complete(training);
   if (!computes) training.options.schedule.initial_rate = 1;  // of nothing
   if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
     throw core::ConfigError(core::format("--io {} needs a file system: give platform file '{}' a section [storage]",
@@ -176,9 +202,9 @@ int run(SimulationArguments& arguments, const std::string& config) {
   if (folder) folder->write("manifest.json", core::text_of(record, 2) + "\n");
   std::optional<metrics::Progress> progress(std::in_place, samples_to_train(training.options, source), training.quiet);
 
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = host_threads(arguments.host_threads);
   Instruments instruments(training.instruments, ranks, ranks, [&](const std::string& line) { progress->say(line); });
-  const sim::Options options{.host_threads = arguments.host_threads == 0 ? cores : arguments.host_threads,
+  const sim::Options options{.host_threads = threads,
                              .device = training.device,
                              .network = arguments.network,
                              .oversubscribe = arguments.oversubscribe,
@@ -210,6 +236,10 @@ int run(SimulationArguments& arguments, const std::string& config) {
     folder->write("manifest.json", core::text_of(record, 2) + "\n");
   }
   print_result(training, result, "virtual");
+  if (!computes) print_shortened_steps(training.options, source);
+  if (static_cast<int>(report.host_threads) < threads)
+    print_error(core::format("this machine gave {} of {} host threads; the run took longer, and its results are the same",
+                             report.host_threads, threads));
   if (rate.given())
     fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
                rate.samples_per_s, rate.roofline_samples_per_s);
@@ -234,7 +264,7 @@ Command simulate_command() {
                "    --sweeps 1 --max-blocks 1 --max-steps 2");
   return {parser, [arguments, parser] {
             resolve(arguments->training);
-            return run(*arguments, parser->config_to_str(true));
+            return run(*arguments, *parser);
           }};
 }
 

@@ -1,6 +1,7 @@
 #include <chrono>
 #include <optional>
 
+#include "app/option_use.hpp"
 #include "app/rank.hpp"
 #include "app/run_output.hpp"
 #include "app/server_arguments.hpp"
@@ -119,11 +120,14 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
       {.advice = advice_after_death(arguments), .stop_limit_s = arguments.options.strategy_options.server.worker_timeout_s});
 }
 
-int run(TrainingArguments& arguments, const std::string& config) {
+int run(TrainingArguments& arguments, const CLI::App& parser) {
   resolve(arguments);
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty())
     throw core::ConfigError("--replay keeps an order, which only emulated workers can: paragrad simulate");
+  const OptionUse use = use_of_training(parser, arguments, true);
+  use.check();
+  const std::string config = use.config();
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
 }
 
@@ -139,7 +143,7 @@ Command train_command() {
                "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
                "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
                "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 2 --out runs/two");
-  return {parser, [arguments, parser] { return run(*arguments, parser->config_to_str(true)); }};
+  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

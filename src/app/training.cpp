@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/number_options.hpp"
 #include "app/pretraining_arguments.hpp"
 #include "app/server_arguments.hpp"
 #include "app/shared_options.hpp"
@@ -32,22 +33,18 @@ void add_model_options(CLI::App& parser, train::Options& options) {
                   "recurrent models train on chunks of sequences, frames with context before and after (21-64+21), that may "
                   "overlap (21-64+21/32), or whole")
       ->group("Task");
-  parser
-      .add_option("--target-error", options.target_error,
-                  "end with the first sweep whose validation error, from 0 to 1, is no larger (below 0: train all sweeps)")
-      ->check(CLI::Range(-1.0, 1.0))
+  add_number(parser, "--target-error", options.target_error, {.least = -1, .most = 1},
+             "end with the first sweep whose validation error, from 0 to 1, is no larger (below 0: train all sweeps)")
       ->group("Task");
-  parser
-      .add_option("--validations", options.validations,
-                  "in each sweep of all workers, spread over its blocks; gradients on their way are applied before")
-      ->check(CLI::Range(1, 1000000))
+  add_number(parser, "--validations", options.validations, {.least = 1, .most = 1000000},
+             "in each sweep of all workers, spread over its blocks; gradients on their way are applied before")
       ->group("Task");
   parser.add_option("--keep-best", options.keep_best, "end with the model whose validation error is the least")
       ->group("Task");
-  parser.add_option("--sweeps", options.sweeps, "passes over the training set (0: --pretrain-sweeps only)")
-      ->check(CLI::Range(0, 1000000))
+  add_number(parser, "--sweeps", options.sweeps, {.least = 0, .most = 1000000},
+             "passes over the training set (0: --pretrain-sweeps only)")
       ->group("Task");
-  parser.add_option("--seed", options.seed, "of initial weights, partition and order of blocks")->group("Task");
+  add_number(parser, "--seed", options.seed, any_seed, "of initial weights, partition and order of blocks")->group("Task");
   parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
 }
 
@@ -59,23 +56,22 @@ void add_block_options(CLI::App& parser, TrainingArguments& arguments) {
       ->check(known_names({"cbm", "nbm", "nbm_cntk"}))
       ->group(group);
   parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")->group(group);
-  parser
-      .add_option("--block-momentum-time-constant", strategy.block_momentum_time_constant,
-                  "block momentum as exp(-B/T) for a block of B samples per worker, instead of --block-momentum (0: off)")
+  add_number(parser, "--block-momentum-time-constant", strategy.block_momentum_time_constant, zero_or_more,
+             "block momentum as exp(-B/T) for a block of B samples per worker, instead of --block-momentum (0: off)")
       ->group(group);
-  parser
-      .add_option("--block-learning-rate", strategy.block_learning_rate,
-                  "weight of the mean update; cntk: in the end, of the sum of the workers' updates")
+  add_number(parser, "--block-learning-rate", strategy.block_learning_rate, above_zero,
+             "weight of the mean update; cntk: in the end, of the sum of the workers' updates")
       ->group(group);
   parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "what --block-learning-rate says")
       ->check(CLI::IsMember({"paper", "cntk"}))
       ->group(group);
-  parser.add_option("--slow-momentum", strategy.slow_momentum, "slowmo: of the mean update")->group(group);
-  parser.add_option("--slow-learning-rate", strategy.slow_learning_rate, "slowmo: times the local learning rate")
+  add_number(parser, "--slow-momentum", strategy.slow_momentum, below_one, "slowmo: of the mean update")->group(group);
+  add_number(parser, "--slow-learning-rate", strategy.slow_learning_rate, above_zero,
+             "slowmo: times the local learning rate")
       ->group(group);
-  parser.add_option("--outer-learning-rate", strategy.outer_learning_rate, "diloco: weight of the mean update")
+  add_number(parser, "--outer-learning-rate", strategy.outer_learning_rate, above_zero, "diloco: weight of the mean update")
       ->group(group);
-  parser.add_option("--outer-momentum", strategy.outer_momentum, "diloco: of the mean update")->group(group);
+  add_number(parser, "--outer-momentum", strategy.outer_momentum, below_one, "diloco: of the mean update")->group(group);
   parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation, except diloco's")
       ->group(group);
 }
@@ -84,11 +80,13 @@ void add_block_options(CLI::App& parser, TrainingArguments& arguments) {
 void add_gradient_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Gradients on the wire";
   dist::StrategyOptions& strategy = arguments.options.strategy_options;
-  parser.add_option("--bucket-bytes", strategy.bucket_bytes, "data_parallel: gradients exchanged at once (0: all)")
+  add_number(parser, "--bucket-bytes", strategy.bucket_bytes, any_count,
+             "data_parallel: gradients exchanged at once (0: all)")
       ->group(group);
   parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange a bucket while the backward pass goes on")
       ->group(group);
-  parser.add_option("--gradient-bits", arguments.gradient_bits, "data_parallel: 1, 2, 4, 8 or 16 per element; 32: all")
+  add_number(parser, "--gradient-bits", arguments.gradient_bits, {.least = 1, .most = 32},
+             "data_parallel: 1, 2, 4, 8 or 16 per element; 32: all")
       ->group(group);
   const auto compressions = comm::compression_catalogue();
   parser
@@ -114,40 +112,30 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
       ->check(known_names(names_of(dist::strategy_catalogue())))
       ->group("Distribution");
   add_collective_option(parser, strategy.collective)->group("Distribution");
-  parser
-      .add_option("--workers-per-node", arguments.workers_per_node,
-                  "that hierarchical and auto take together (0: as found): the order of additions depends on it")
-      ->check(CLI::Range(0, 1000000))
+  add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
+             "that hierarchical and auto take together (0: as found): the order of additions depends on it")
       ->group("Distribution");
-  parser.add_option("--blocks", options.blocks, "M: blocks per sweep")
-      ->check(CLI::Range(1, 100000000))
+  add_number(parser, "--blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per sweep")
       ->group("Distribution");
-  parser
-      .add_option("--sync-period", options.sync_period,
-                  "samples per worker between two synchronisations: decides the blocks (0: --blocks does; CNTK: 40000 for "
-                  "model_averaging, 120000 for bmuf)")
+  add_number(parser, "--sync-period", options.sync_period, {.least = 0, .most = 1'000'000'000'000},
+             "samples per worker between two synchronisations: decides the blocks (0: --blocks does; CNTK: 40000 for "
+             "model_averaging, 120000 for bmuf)")
       ->group("Distribution");
-  parser
-      .add_option("--max-blocks", options.max_blocks,
-                  "of a sweep, the first that it comes to; the others are left out (0: all)")
+  add_number(parser, "--max-blocks", options.max_blocks, any_count,
+             "of a sweep, the first that it comes to; the others are left out (0: all)")
       ->group("Distribution");
-  parser.add_option("--splits", options.splits, "N: splits per block (0: one per worker)")->group("Distribution");
-  parser
-      .add_option("--model-parallel", options.model_parallel,
-                  "workers that hold one replica together, each some outputs of every layer (1: every worker has its own)")
-      ->check(CLI::Range(1, 1000000))
+  add_number(parser, "--splits", options.splits, {.least = 0, .most = 100000000}, "N: splits per block (0: one per worker)")
+      ->group("Distribution");
+  add_number(parser, "--model-parallel", options.model_parallel, {.least = 1, .most = 1000000},
+             "workers that hold one replica together, each some outputs of every layer (1: every worker has its own)")
       ->group("Distribution");
   parser.add_option("--balance", options.balance, "give fast workers more samples, by the speeds measured block by block")
       ->group("Distribution");
-  parser
-      .add_option("--local-start-sweep", strategy.local_start_sweep,
-                  "post_local_sgd: the first sweep whose gradients are not exchanged")
-      ->check(CLI::Range(1, 1000000))
+  add_number(parser, "--local-start-sweep", strategy.local_start_sweep, {.least = 1, .most = 1000000},
+             "post_local_sgd: the first sweep whose gradients are not exchanged")
       ->group("Distribution");
-  parser
-      .add_option("--parallel-start-sweep", options.parallel_start_sweep,
-                  "first sweep of all workers; those before are trained as by one (warm start)")
-      ->check(CLI::Range(1, 1000000))
+  add_number(parser, "--parallel-start-sweep", options.parallel_start_sweep, {.least = 1, .most = 1000000},
+             "first sweep of all workers; those before are trained as by one (warm start)")
       ->group("Distribution");
   add_gradient_options(parser, arguments);
   add_block_options(parser, arguments);
@@ -156,47 +144,45 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
 void add_minibatch_options(CLI::App& parser, train::Options& options) {
   train::MinibatchSearchOptions& search = options.minibatch_search;
   constexpr const char* group = "Minibatch";
-  parser
-      .add_option("--minibatch", options.minibatch,
-                  "samples; for sgd and data_parallel of all workers together; 0: a whole block")
+  add_number(parser, "--minibatch", options.minibatch, any_count,
+             "samples; for sgd and data_parallel of all workers together; 0: a whole block")
       ->group(group);
   parser.add_option("--auto-minibatch", search.enabled, "try larger minibatches now and then, keep what does no harm")
       ->group(group);
-  parser.add_option("--minibatch-tuning-frequency", search.frequency, "sweeps between two tries")->group(group);
-  parser.add_option("--minibatch-max", search.largest, "samples")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30))
+  add_number(parser, "--minibatch-tuning-frequency", search.frequency, {.least = 1, .most = 1000000},
+             "sweeps between two tries")
       ->group(group);
-  parser
-      .add_option("--minibatch-error-margin", search.margin_percent,
-                  "percent by which the loss may be above the smallest size's")
+  add_number(parser, "--minibatch-max", search.largest, a_minibatch, "samples")->group(group);
+  add_number(parser, "--minibatch-error-margin", search.margin_percent, zero_or_more,
+             "percent by which the loss may be above the smallest size's")
       ->group(group);
-  parser.add_option("--minibatch-search-samples", search.samples, "that each try trains (0: 500 minibatches)")->group(group);
+  add_number(parser, "--minibatch-search-samples", search.samples, any_count, "that each try trains (0: 500 minibatches)")
+      ->group(group);
 }
 
 void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Learning rate";
   train::Options& options = arguments.options;
-  parser.add_option("--learning-rate", options.schedule.initial_rate, "initial learning rate")->group(group);
+  add_number(parser, "--learning-rate", options.schedule.initial_rate, zero_or_more, "initial learning rate")->group(group);
   parser.add_option("--learning-rate-per", options.rate_per, "what the learning rate is for")
       ->check(CLI::IsMember({"minibatch", "sample"}))
       ->group(group);
-  parser
-      .add_option("--lr-per-sample", arguments.lr_per_sample, "initial learning rate per sample, instead of --learning-rate")
+  add_number(parser, "--lr-per-sample", arguments.lr_per_sample, above_zero,
+             "initial learning rate per sample, instead of --learning-rate")
       ->group(group);
   parser.add_option("--schedule", options.schedule.name, "of the learning rate over sweeps")
       ->check(known_names(optim::schedule_names()))
       ->group(group);
-  parser.add_option("--schedule-factor", options.schedule.factor, "of the learning rate")->group(group);
-  parser.add_option("--schedule-every", options.schedule.every, "sweeps (step)")->group(group);
-  parser
-      .add_option("--schedule-rates", options.schedule.rates,
-                  "one per sweep, separated by commas, the first equal to --learning-rate (table)")
-      ->delimiter(',')
-      ->default_str("")  // an empty list is not written into config.toml
+  add_number(parser, "--schedule-factor", options.schedule.factor, {.least = 0, .most = 1, .without_least = true},
+             "of the learning rate")
       ->group(group);
-  parser
-      .add_option("--newbob-improvement", options.schedule.newbob_improvement,
-                  "relative fall of the validation loss that is progress")
+  add_number(parser, "--schedule-every", options.schedule.every, {.least = 1, .most = 1000000}, "sweeps (step)")
+      ->group(group);
+  add_numbers(parser, "--schedule-rates", options.schedule.rates, above_zero,
+              "one per sweep, separated by commas, the first equal to --learning-rate (table)")
+      ->group(group);
+  add_number(parser, "--newbob-improvement", options.schedule.newbob_improvement, zero_or_more,
+             "relative fall of the validation loss that is progress")
       ->group(group);
   parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")->group(group);
 }
@@ -207,37 +193,35 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--optimiser", options.optimiser.name, "how a worker changes its parameters")
       ->check(known_names(optim::optimiser_names()))
       ->group(group);
-  parser.add_option("--lars-trust", options.optimiser.lars_trust, "lars: share of a matrix's norm that it moves at rate 1")
+  add_number(parser, "--lars-trust", options.optimiser.lars_trust, above_zero,
+             "lars: share of a matrix's norm that it moves at rate 1")
       ->group(group);
-  parser.add_option("--adam-beta1", options.optimiser.adam_beta1, "adam, adamw: share of the mean gradient that is kept")
+  add_number(parser, "--adam-beta1", options.optimiser.adam_beta1, below_one,
+             "adam, adamw: share of the mean gradient that is kept")
       ->group(group);
-  parser.add_option("--adam-beta2", options.optimiser.adam_beta2, "adam, adamw: share of the mean square that is kept")
+  add_number(parser, "--adam-beta2", options.optimiser.adam_beta2, below_one,
+             "adam, adamw: share of the mean square that is kept")
       ->group(group);
-  parser.add_option("--adam-epsilon", options.optimiser.adam_epsilon, "adam, adamw: beside the root mean square")
+  add_number(parser, "--adam-epsilon", options.optimiser.adam_epsilon, above_zero,
+             "adam, adamw: beside the root mean square")
       ->group(group);
-  parser.add_option("--momentum", options.momentum, "per minibatch")->group(group);
-  parser
-      .add_option("--momentum-time-constant", options.momentum_time_constant,
-                  "momentum as exp(-n/T) for an update of n samples, instead of --momentum (0: off)")
+  add_number(parser, "--momentum", options.momentum, below_one, "per minibatch")->group(group);
+  add_number(parser, "--momentum-time-constant", options.momentum_time_constant, zero_or_more,
+             "momentum as exp(-n/T) for an update of n samples, instead of --momentum (0: off)")
       ->group(group);
   parser.add_option("--unit-gain-momentum", options.unit_gain, "v = mu v + (1 - mu) g, as CNTK does it")->group(group);
-  parser
-      .add_option("--l2", options.l2, "strength of the penalty l2/2 |w|^2 per sample; adamw: of the decay past the moments")
-      ->check(CLI::NonNegativeNumber)
+  add_number(parser, "--l2", options.l2, zero_or_more,
+             "strength of the penalty l2/2 |w|^2 per sample; adamw: of the decay past the moments")
       ->group(group);
-  parser
-      .add_option("--clip-gradient", options.optimiser.clip_per_sample,
-                  "threshold per sample of what a rule takes in: a minibatch's gradient is limited to so much times its "
-                  "samples (0: not)")
-      ->check(CLI::NonNegativeNumber)
+  add_number(parser, "--clip-gradient", options.optimiser.clip_per_sample, zero_or_more,
+             "threshold per sample of what a rule takes in: a minibatch's gradient is limited to so much times its "
+             "samples (0: not)")
       ->group(group);
   parser.add_option("--clip", options.optimiser.clip, "truncate each element, or the norm of each matrix")
       ->check(CLI::IsMember({"truncate", "norm"}))
       ->group(group);
-  parser
-      .add_option("--max-norm", options.optimiser.max_norm,
-                  "of the weights by which a unit sees its inputs, held after each update (0: any)")
-      ->check(CLI::NonNegativeNumber)
+  add_number(parser, "--max-norm", options.optimiser.max_norm, zero_or_more,
+             "of the weights by which a unit sees its inputs, held after each update (0: any)")
       ->group(group);
 }
 
@@ -255,9 +239,8 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   add_device_option(parser, arguments.device)->group("Run");
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
-  parser
-      .add_option("--checkpoint-every", arguments.checkpoint_every,
-                  "blocks after which, and at the end of each sweep, what --resume needs is written to --out (0: never)")
+  add_number(parser, "--checkpoint-every", arguments.checkpoint_every, any_count,
+             "blocks after which, and at the end of each sweep, what --resume needs is written to --out (0: never)")
       ->group("Run");
   parser
       .add_flag("--resume", arguments.resume,

@@ -4,6 +4,7 @@
 
 #include "app/environment.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::app {
@@ -97,7 +98,7 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
                static_cast<double>(result.samples) / result.training_s);
   const double data_s = clock == "wall-clock" ? result.data_wait_s : result.times.data_s;
   if (clock == "wall-clock" || data_s > 0) fmt::print("waited {} for data\n", time(data_s));
-  if (!arguments.out.empty()) fmt::print("run folder {}\n", arguments.out);
+  if (!arguments.out.empty()) fmt::print("run folder {}\n", core::printable(arguments.out));
   if (!result.timing_only) fmt::print("weights sha256 {}\n", result.parameters_sha256);
 }
 

@@ -29,7 +29,8 @@ class Async(CliTest):
 
     def record(self, name: str, out: str) -> tuple[int, list[str], str]:
         ranks, servers, more = RUNS[name]
-        options = [*self.options, "--strategy", name.split(",")[0], "--servers", str(servers), *more]
+        task = self.task if "adagrad" in more else self.options
+        options = [*task, "--strategy", name.split(",")[0], "--servers", str(servers), *more]
         real = run("train", *options, "--out", self.folder / out, ranks=ranks)
         return ranks - servers, options, weights(real)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from paragrad_cli import CliTest, run
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "src/backend/kernels.def"
-QUICK = ["--largest-message", "300kB", "--passes", "3", "--quiet"]
+QUICK = ["--passes", "3", "--quiet"]
 
 
 def ratios(output: str, title: str) -> list[float]:
@@ -23,7 +23,8 @@ class Calibrate(CliTest):
     def measured(self, name: str, ranks: int) -> tuple[str, str]:
         """File and output of a calibration."""
         path = str(self.folder / name)
-        result = run("calibrate", "--out", path, "--overwrite", *QUICK, ranks=ranks, timeout=120)
+        result = run("calibrate", "--out", path, "--overwrite", *QUICK, *(["--largest-message", "300kB"] if ranks else []),
+                     ranks=ranks, timeout=120)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return path, result.stdout
 

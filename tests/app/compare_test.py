@@ -46,7 +46,7 @@ class Compare(CliTest):
                     self.assertEqual(float(row[key]), value)
                 else:
                     self.assertEqual(row[key], "" if value is None else str(value))
-        table = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in markdown.splitlines()]
+        table = [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in markdown.splitlines()]
         self.assertEqual({len(line) for line in table}, {13})
         for line, record, plain in zip(table[2:], records, text.splitlines()[1:]):
             self.assertEqual(plain.replace(" ", ""), "".join(line).replace(" ", ""))

@@ -7,7 +7,8 @@ import unittest
 
 from paragrad_cli import PLATFORM, CliTest, run, weights
 
-TRACED = ["--bucket-bytes", "300", "--timeline", "--overwrite"]
+TRACED = ["--timeline", "--overwrite"]
+BUCKETS = {"data_parallel": ["--bucket-bytes", "300"]}  # by strategy
 
 
 def rows(trace: dict) -> dict[int, list[tuple[int, int, str]]]:
@@ -28,7 +29,7 @@ class Timeline(CliTest):
     def traced(self, *arguments: str, ranks: int = 0, workers: int = 0, strategy: str = "data_parallel"):
         """(result, trace, manifest) of a run with a timeline, of ranks or simulated."""
         out = self.folder / "run"
-        options = ["--strategy", strategy, *TRACED, *arguments, "--out", str(out)]
+        options = ["--strategy", strategy, *BUCKETS.get(strategy, []), *TRACED, *arguments, "--out", str(out)]
         result = run("train", *self.task, *options, ranks=ranks) if ranks else self.simulate(workers, *options)
         weights(result)
         return result, json.loads((out / "timeline.json").read_text()), json.loads((out / "manifest.json").read_text())
@@ -86,7 +87,7 @@ class Timeline(CliTest):
             traces.append((self.folder / "run/timeline.json").read_bytes())
         self.assertEqual(len(set(traces)), 1)
         out = self.folder / "plain"
-        plain = self.simulate(3, "--strategy", "data_parallel", *TRACED[:2], "--out", str(out))
+        plain = self.simulate(3, "--strategy", "data_parallel", *BUCKETS["data_parallel"], "--out", str(out))
         self.assertEqual(weights(plain), weights(result))
         untraced = json.loads((out / "manifest.json").read_text())
         self.assertEqual(untraced["result"], manifest["result"])

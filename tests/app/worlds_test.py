@@ -61,6 +61,8 @@ class Worlds(CliTest):
         for compression in ("bits:1", "bits:8", "fp16", "top_k:0.1", "power_sgd:2"):
             for more in ([], ["--buffered", "true"], ["--bucket-bytes", "300"], ["--quantise-threshold", "mean"],
                          ["--error-feedback", "false"], ["--auto-minibatch", "true", "--minibatch-search-samples", "100"]):
+                if "mean" in more and compression != "bits:1":
+                    continue
                 with self.subTest(compression=compression, more=more):
                     options = ["--strategy", "data_parallel", "--compression", compression, *more]
                     self.assertEqual(weights(self.simulate(3, *options)), weights(run("train", *self.task, *options, ranks=3)))
@@ -80,7 +82,8 @@ class Worlds(CliTest):
                 with self.subTest(strategy=strategy, more=more):
                     options = ["--strategy", strategy, "--pretrain-sweeps", "2", "--pretrain-learning-rate", "0.01",
                                "--visible-units", "gaussian", *more]
-                    task = [a for a in self.task if a not in ("--sweeps", "2")] if "--sweeps" in more else self.task
+                    network = ("--sweeps", "2", "--learning-rate", "0.1")
+                    task = [a for a in self.task if a not in network] if "--sweeps" in more else self.task
                     real = run("train", *task, *options, ranks=3)
                     emulated = run("simulate", "--workers", 3, "--platform", PLATFORM, *task, *options)
                     self.assertEqual(weights(emulated), weights(real))

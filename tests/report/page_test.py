@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The report page says what the runs say, and says it when there are none."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -58,7 +59,7 @@ class Page(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = Path(tempfile.mkdtemp(prefix="paragrad-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        root = toy.build(cls.folder / "copy")
+        cls.root = root = toy.build(cls.folder / "copy")
         cls.without_runs = write_page(root, cls.folder / "without.html")
         toy.run_it(root)
         cls.page = write_page(root, cls.folder / "with.html")
@@ -102,6 +103,29 @@ class Page(unittest.TestCase):
         self.assertNotIn("<figure>", self.without_runs)
         self.assertIn("<b>0</b> claims hold", self.without_runs)
         self.assertRegex(self.without_runs, r"<tr><td>large</td><td>toy</td><td>0\.5</td></tr>")
+
+    def test_what_files_hold_is_text_on_the_page(self):
+        attack = '<img src=x onerror="alert(1)"> & </td>'
+        root = self.folder / "attacked"
+        shutil.copytree(self.root, root)
+        for path in (root / "experiments/toy/runs").rglob("manifest.json"):
+            manifest = json.loads(path.read_text())
+            manifest["program"]["compiler"] = manifest["host"]["processor"] = attack
+            manifest["platform"]["name"] = manifest["data"]["name"] = attack
+            path.write_text(json.dumps(manifest))
+        for name, old, new in (("config.toml", '"two workers are faster than one"', f"'{attack}'"),
+                               ("config.toml", '"a speed-up of a publication"', f"'{attack}'"),
+                               ("config.toml", '"speed-up by strategy"', f"'{attack}'"),
+                               ("README.md", "A toy", attack), ("README.md", "than *one*", attack), ("README.md", "# seconds", attack),
+                               ("published.csv", "A publication", attack)):
+            path = root / "experiments/toy" / name
+            self.assertIn(old, path.read_text())
+            path.write_text(path.read_text().replace(old, new))
+        page = write_page(root, self.folder / "attacked.html")
+        self.assertNotIn("<img", page)
+        self.assertGreater(page.count("&lt;img src=x onerror="), 8)
+        outline = Outline(page)
+        self.assertEqual((outline.wrong, outline.open), ([], []))
 
     def test_it_is_well_formed_and_stands_alone(self):
         for text in (self.page, self.without_runs):

@@ -1,0 +1,165 @@
+#include "app/config_file.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <sstream>
+
+#include "app/option_values.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+constexpr const char* blanks = " \t\r";
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(blanks);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+/// Insertions, deletions and replacements that make one of the other (Levenshtein).
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j)
+      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, diagonal + (a[i] != b[j] ? 1 : 0)}));
+  }
+  return row.back();
+}
+
+/// A line, and where it stands.
+struct Line {
+  std::string file;
+  int number;
+  std::string text;
+
+  core::ConfigError error(const std::string& what) const {
+    return core::ConfigError(core::format("'{}', line {}: {}", file, number, what));
+  }
+};
+
+/// The values of what stands behind the '=': one, or those of a list.
+class Values {
+ public:
+  Values(const Line& line, std::string text) : line_(line), text_(std::move(text)) {}
+
+  std::vector<std::string> read() {
+    std::vector<std::string> values;
+    const bool list = take('[');
+    if (list && take(']')) return values;
+    do {
+      values.push_back(value(list));
+    } while (list && take(','));
+    if (list && !take(']')) throw line_.error("a list needs commas between its values and ends with ']'");
+    skip();
+    if (at_ < text_.size() && text_[at_] != '#') throw line_.error(core::format("'{}' is too much", text_.substr(at_)));
+    return values;
+  }
+
+ private:
+  void skip() { at_ = std::min(text_.find_first_not_of(blanks, at_), text_.size()); }
+
+  bool take(char wanted) {
+    skip();
+    if (at_ == text_.size() || text_[at_] != wanted) return false;
+    ++at_;
+    return true;
+  }
+
+  std::string value(bool in_list) {
+    skip();
+    for (const char quote : {'"', '\''})
+      if (take(quote)) {
+        const auto end = text_.find(quote, at_);
+        if (end == std::string::npos) throw line_.error(core::format("a text begins with {} and does not end", quote));
+        const std::string inside = text_.substr(at_, end - at_);
+        at_ = end + 1;
+        return inside;
+      }
+    const auto end = std::min(text_.find_first_of(in_list ? "#,]" : "#", at_), text_.size());
+    const std::string bare = trimmed(text_.substr(at_, end - at_));
+    if (bare.empty()) throw line_.error("a value is missing");
+    at_ = end;
+    return bare;
+  }
+
+  const Line& line_;
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+CLI::Option& option_of(CLI::App& parser, const Line& line, const std::string& key) {
+  CLI::Option* const option = parser.get_option_no_throw("--" + key);
+  if (option == nullptr) {
+    std::vector<std::string> known;
+    for (const CLI::Option* one : named_options(parser))
+      if (one->get_configurable()) known.push_back(one->get_single_name());
+    const std::string near = nearest_name(key, known);
+    throw line.error(near.empty()
+                         ? core::format("unknown key '{}' (paragrad {} --help lists the options)", key, parser.get_name())
+                         : core::format("unknown key '{}'; did you mean '{}'?", key, near));
+  }
+  if (!option->get_configurable()) throw line.error(core::format("'{}' is for the command line alone", key));
+  return *option;
+}
+
+void give(CLI::Option& option, const Line& line, const std::string& key, const std::vector<std::string>& values) {
+  try {
+    const bool flag = option.get_expected_min() == 0;
+    if (flag && values.size() != 1) throw line.error(core::format("'{}' is true or false", key));
+    // Options of several values take them as they are typed.
+    const std::string value = core::format("{}", fmt::join(values, ","));
+    option.add_result(flag ? option.get_flag_value(key, value) : value);
+    option.run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw line.error(error.what());
+  }
+}
+
+}  // namespace
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  if (name.size() > 100) return nearest;
+  for (const std::string& candidate : known)
+    if (const std::size_t far = distance(name, candidate); far < least) {
+      least = far;
+      nearest = candidate;
+    }
+  return nearest;
+}
+
+std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
+  Line line{parser_.get_config_ptr()->as<std::string>(), 0, ""};
+  std::map<std::string, int> seen;
+  while (std::getline(input, line.text)) {
+    ++line.number;
+    const std::string text = trimmed(line.text);
+    if (text.empty() || text.front() == '#') continue;
+    const auto equals = text.find('=');
+    if (text.front() == '[' || equals == std::string::npos || equals == 0)
+      throw line.error(core::format("'{}' is not 'key = value'", text));
+    const std::string key = trimmed(text.substr(0, equals));
+    std::string behind = text.substr(equals + 1);
+    const Line first = line;
+    // A list may go on over several lines.
+    while (trimmed(behind).starts_with('[') && behind.find(']') == std::string::npos && std::getline(input, line.text)) {
+      ++line.number;
+      behind += ' ' + trimmed(line.text.substr(0, line.text.find('#')));
+    }
+    const auto values = Values(first, trimmed(behind)).read();
+    if (const auto [before, is_new] = seen.emplace(key, first.number); !is_new)
+      throw first.error(core::format("'{}' stands in line {} already", key, before->second));
+    CLI::Option& option = option_of(parser_, first, key);
+    if (option.empty() && !values.empty()) give(option, first, key, values);
+  }
+  return {};
+}
+
+}  // namespace paragrad::app

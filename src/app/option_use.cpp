@@ -1,0 +1,225 @@
+#include "app/option_use.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "app/option_values.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "nn/model.hpp"
+
+namespace paragrad::app {
+namespace {
+
+std::set<std::string> set_of(const std::string& words) {
+  std::istringstream in(words);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+using Catalogues = std::vector<OptionUse::Catalogue>;
+
+/// Whether an entry uses the option, itself or by one that it lets choose.
+bool may_use(const OptionUse::Entry& entry, const std::string& option, const Catalogues& catalogues) {
+  const std::set<std::string> own = set_of(entry.options);
+  return own.contains(option) || std::ranges::any_of(catalogues, [&](const auto& other) {
+           return own.contains(other.kind) &&
+                  std::ranges::any_of(other.entries, [&](const auto& below) { return may_use(below, option, catalogues); });
+         });
+}
+
+std::vector<std::string> users_of(const std::string& option, const OptionUse::Catalogue& catalogue,
+                                  const Catalogues& catalogues) {
+  std::vector<std::string> users;
+  for (const auto& entry : catalogue.entries)
+    if (may_use(entry, option, catalogues)) users.push_back(entry.name);
+  return users;
+}
+
+std::string without_parameter(const std::string& name) { return name.substr(0, name.find(':')); }
+
+/// "the strategy diloco", "the optimisers adam and adamw"
+std::string listed(const OptionUse::Catalogue& catalogue, const std::vector<std::string>& entries) {
+  if (entries.size() == 1) return core::format("the {} {}", catalogue.kind, entries.front());
+  const std::vector<std::string> most(entries.begin(), entries.end() - 1);
+  return core::format("the {} {} and {}", catalogue.plural, fmt::join(most, ", "), entries.back());
+}
+
+/// Values by which a user asks for nothing.
+bool is_off(const std::string& option, const std::string& value) {
+  static const std::map<std::string, std::string> off{{"block-momentum-time-constant", "0"},
+                                                      {"compression", "none"},
+                                                      {"gradient-bits", "32"},
+                                                      {"learning-rate-per", "sample"},
+                                                      {"max-steps", "0"},
+                                                      {"momentum", "0"},
+                                                      {"momentum-time-constant", "0"},
+                                                      {"pretrain-momentum", "0"},
+                                                      {"record", "none"},
+                                                      {"servers", "0"},
+                                                      {"sparsity-cost", "0"},
+                                                      {"workers-per-node", "0"}};
+  const auto found = off.find(option);
+  if (found == off.end()) return false;
+  if (found->second != "0") return value == found->second;
+  return value.find_first_not_of("0.") == std::string::npos;
+}
+
+bool is_switch(const CLI::Option& option) { return value_kind(option) == "BOOLEAN" || option.get_expected_min() == 0; }
+
+std::string value_of(const CLI::Option& option) { return option.results().empty() ? "" : option.results().back(); }
+
+}  // namespace
+
+bool OptionUse::given(const std::string& option) const {
+  const CLI::Option* const found = parser_.get_option_no_throw("--" + option);
+  return found != nullptr && found->count() > 0;
+}
+
+void OptionUse::require(bool used, const std::vector<std::string>& options, const std::string& why,
+                        const std::string& whole) {
+  if (used) return;
+  for (const std::string& option : options) {
+    reasons_.emplace(option, core::format("--{} {}", option, why));
+    if (!whole.empty() && given(whole)) switched_off_.insert(option);
+  }
+}
+
+void OptionUse::choose(const std::vector<Catalogue>& catalogues) {
+  std::set<std::string> claimed, used;
+  // A catalogue is of use if its own option is: those that come first decide about those that follow.
+  std::vector<const Catalogue*> active;
+  for (const Catalogue& catalogue : catalogues) {
+    for (const Entry& entry : catalogue.entries) claimed.merge(set_of(entry.options));
+    if (claimed.contains(catalogue.kind) && !used.contains(catalogue.kind)) continue;
+    active.push_back(&catalogue);
+    for (const Entry& entry : catalogue.entries)
+      if (entry.name == without_parameter(catalogue.chosen)) used.merge(set_of(entry.options));
+  }
+  for (const std::string& option : claimed) {
+    if (used.contains(option)) continue;
+    // The reason is the last choice that could have been another.
+    for (auto catalogue = active.rbegin(); catalogue != active.rend(); ++catalogue) {
+      const std::vector<std::string> users = users_of(option, **catalogue, catalogues);
+      if (users.empty()) continue;
+      reasons_.emplace(option, core::format("--{} is an option of {}; {} does not use it", option,
+                                            listed(**catalogue, users), (*catalogue)->chosen));
+      break;
+    }
+  }
+}
+
+std::optional<std::string> OptionUse::unused(const std::string& option) const {
+  const auto found = reasons_.find(option);
+  return found == reasons_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void OptionUse::check() const {
+  for (const CLI::Option* option : named_options(parser_)) {
+    const std::string name = option->get_single_name();
+    const auto why = option->count() > 0 ? unused(name) : std::nullopt;
+    if (!why || switched_off_.contains(name)) continue;
+    const bool off = is_switch(*option) ? !option->as<bool>() : is_off(name, value_of(*option));
+    if (!off) throw core::ConfigError(*why);
+  }
+}
+
+std::string OptionUse::config() const {
+  std::istringstream all(parser_.config_to_str(true));
+  std::string result;
+  for (std::string line; std::getline(all, line);)
+    if (!unused(line.substr(0, line.find('=')))) result += line + "\n";
+  return result;
+}
+
+void require_recurrent(OptionUse& use, const std::string& model) {
+  const auto layers = nn::make_layers(model);
+  use.require(std::ranges::any_of(layers, [](const auto& layer) { return layer->is_recurrent(); }), {"chunks"},
+              core::format("is for recurrent models, which train on chunks of sequences; '{}' is none", model));
+}
+
+OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes) {
+  const train::Options& options = arguments.options;
+  const dist::StrategyOptions& strategy = options.strategy_options;
+  OptionUse use(parser);
+  use.choose({{"strategy", "strategies", options.strategy, entries_of(dist::strategy_catalogue())},
+              {"compression", "compressions", strategy.compression.name, entries_of(comm::compression_catalogue())},
+              {"collective", "collectives", strategy.collective, entries_of(comm::allreduce_catalogue())},
+              {"optimiser", "optimisers", options.optimiser.name, entries_of(optim::optimiser_catalogue())},
+              {"schedule", "schedules", options.schedule.name, entries_of(optim::schedule_catalogue())}});
+
+  // Of two ways to say the same thing the one that was given is used.
+  const bool per_sample = use.given("lr-per-sample");
+  use.require(!per_sample, {"learning-rate"}, "stands beside --lr-per-sample: give one of them");
+  use.require(use.given("learning-rate"), {"learning-rate"}, "was not given");
+  use.require(per_sample, {"lr-per-sample"}, "was not given");
+  use.require(!per_sample, {"learning-rate-per"}, "stands beside --lr-per-sample, which says it: leave it out");
+  use.require(options.momentum_time_constant == 0, {"momentum"},
+              "stands beside --momentum-time-constant, which takes its place: give one of them");
+  use.require(strategy.block_momentum_time_constant == 0, {"block-momentum"},
+              "stands beside --block-momentum-time-constant, which takes its place: give one of them");
+  use.require(options.sync_period == 0, {"blocks"},
+              "stands beside --sync-period, which decides the number of blocks: give one of them");
+  use.require(strategy.compression.name == "none" || arguments.gradient_bits == 32, {"compression"},
+              "says what --gradient-bits says");
+  use.require(arguments.gradient_bits != 32 || strategy.compression.name == "none", {"gradient-bits"},
+              "says what --compression says");
+
+  // What is a part of something that is not there.
+  require_recurrent(use, options.model);
+  use.require(!options.data.empty(), {"context"}, "is for frames of a data file; without --data the model decides");
+  use.require(strategy.bucket_bytes > 0 && !strategy.buffered, {"overlap"},
+              strategy.buffered ? "does nothing beside --buffered: a gradient travels during the next minibatch"
+                                : "does nothing without buckets: give --bucket-bytes");
+  use.require(strategy.compression.name == "bits:1", {"quantise-threshold"},
+              core::format("is for gradients of 1 bit, and not for '{}'", strategy.compression.name));
+  use.require(options.optimiser.clip_per_sample > 0, {"clip"}, "says how gradients are clipped: give --clip-gradient too",
+              "clip-gradient");
+  use.require(options.minibatch_search.enabled,
+              {"minibatch-tuning-frequency", "minibatch-max", "minibatch-error-margin", "minibatch-search-samples"},
+              "is for a search of the minibatch size: give --auto-minibatch true too", "auto-minibatch");
+  use.require(options.pretraining.sweeps > 0,
+              {"pretrain-learning-rate", "pretrain-momentum", "pretrain-l2", "pretrain-minibatch",
+               "pretrain-weight-deviation", "pretrain-activations", "visible-units", "cd-steps", "persistent-chains",
+               "sample-reconstructions", "sparsity-target", "sparsity-cost"},
+              "is for pretraining: give --pretrain-sweeps too", "pretrain-sweeps");
+  use.require(optim::heeds_momentum(options.optimiser.name), {"pretrain-momentum"},
+              core::format("does nothing: the optimiser {} has no momentum", options.optimiser.name));
+  use.require(options.pretraining.machine.sparsity_cost > 0, {"sparsity-target"},
+              "is pulled at by --sparsity-cost: give it too", "sparsity-cost");
+  use.require(options.sweeps > 0,
+              {"learning-rate",
+               "learning-rate-per",
+               "lr-per-sample",
+               "schedule",
+               "schedule-factor",
+               "schedule-every",
+               "schedule-rates",
+               "newbob-improvement",
+               "newbob-restore",
+               "momentum",
+               "momentum-time-constant",
+               "unit-gain-momentum",
+               "l2",
+               "clip-gradient",
+               "clip",
+               "max-norm",
+               "auto-minibatch",
+               "minibatch-tuning-frequency",
+               "minibatch-max",
+               "minibatch-error-margin",
+               "minibatch-search-samples",
+               "target-error",
+               "keep-best",
+               "parallel-start-sweep"},
+              "is for the network's training, and --sweeps 0 only pretrains");
+  use.require(options.io != "none", {"sample-bytes"}, "is for reading: give --io blocking or prefetch too", "io");
+  use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
+              "is for timing runs: give --device meta too");
+  use.require(arguments.instruments.timeline, {"timeline-events"}, "is for --timeline: give it too");
+  use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in --out: give it too");
+  return use;
+}
+
+}  // namespace paragrad::app
