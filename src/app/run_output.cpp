@@ -109,7 +109,8 @@ train::RunIdentity identity_of(const TrainingArguments& arguments, const std::st
   if (!arguments.resume && arguments.checkpoint_every == 0) return {};
   std::istringstream lines(config);
   std::string text;
-  for (const auto& [key, value] : options_in(lines)) text += core::format("{}={}\n", key, value);
+  for (const auto& [key, value] : options_in(lines))
+    if (key != "data") text += core::format("{}={}\n", key, value);  // whose content counts, not where a rank finds it
   return train::identify_run(text, source);
 }
 

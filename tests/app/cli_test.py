@@ -371,7 +371,7 @@ class Files(CliTest):
         result = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60)
         if result.returncode == 77:
             self.skipTest("no tmpfs may be mounted here")
-        self.assert_refused(result, "disk")
+        self.assert_refused(result, "No space left on device")
 
 
 if __name__ == "__main__":

@@ -63,9 +63,9 @@ class Resume(CliTest):
         return found
 
     @staticmethod
-    def flip_a_bit(folder: str, wanted: str, place: float) -> None:
-        """In the file of that name below the folder, at this share of its length."""
-        [path] = [os.path.join(parent, wanted) for parent, _, files in os.walk(folder) if wanted in files]
+    def flip_a_bit(state: str, name: str, place: float) -> None:
+        """In the file of that name in the last complete set, at this share of its length."""
+        path = os.path.join(state, json.load(open(os.path.join(state, "latest.json")))["set"], name)
         with open(path, "r+b") as file:
             file.seek(int(place * (os.path.getsize(path) - 9)))
             byte = file.read(1)
