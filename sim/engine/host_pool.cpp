@@ -12,8 +12,8 @@ HostPool::HostPool(int threads) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {  // the others do it, more slowly
     if (threads_.empty())
-      throw core::ConfigError(
-          core::format("the host gives no thread to compute with ({}): end other programs", error.what()));
+      throw core::ConfigError(core::format(
+          "cannot start a thread ({}): close other programs, or raise the limit on processes (ulimit -u)", error.what()));
   }
 }
 

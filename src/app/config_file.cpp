@@ -43,7 +43,22 @@ struct Line {
   }
 };
 
-/// The values of what stands behind the '=': one, or those of a list.
+/// Where a character first stands outside of quotes.
+std::size_t find_unquoted(const std::string& text, char wanted) {
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quote == '\0' && text[i] == wanted) return i;
+    if (quote == '\0' && (text[i] == '"' || text[i] == '\''))
+      quote = text[i];
+    else if (text[i] == quote)
+      quote = '\0';
+  }
+  return std::string::npos;
+}
+
+std::string without_remark(const std::string& text) { return trimmed(text.substr(0, find_unquoted(text, '#'))); }
+
+/// The values after the '=' of a line without its remark: one, or those of a list.
 class Values {
  public:
   Values(const Line& line, std::string text) : line_(line), text_(std::move(text)) {}
@@ -57,7 +72,7 @@ class Values {
     } while (list && take(','));
     if (list && !take(']')) throw line_.error("a list needs commas between its values and ends with ']'");
     skip();
-    if (at_ < text_.size() && text_[at_] != '#') throw line_.error(core::format("'{}' is too much", text_.substr(at_)));
+    if (at_ < text_.size()) throw line_.error(core::format("unexpected '{}' after the value", text_.substr(at_)));
     return values;
   }
 
@@ -76,12 +91,12 @@ class Values {
     for (const char quote : {'"', '\''})
       if (take(quote)) {
         const auto end = text_.find(quote, at_);
-        if (end == std::string::npos) throw line_.error(core::format("a text begins with {} and does not end", quote));
+        if (end == std::string::npos) throw line_.error(core::format("a string begins with {} and does not end", quote));
         const std::string inside = text_.substr(at_, end - at_);
         at_ = end + 1;
         return inside;
       }
-    const auto end = std::min(text_.find_first_of(in_list ? "#,]" : "#", at_), text_.size());
+    const auto end = in_list ? std::min(text_.find_first_of(",]", at_), text_.size()) : text_.size();
     const std::string bare = trimmed(text_.substr(at_, end - at_));
     if (bare.empty()) throw line_.error("a value is missing");
     at_ = end;
@@ -104,7 +119,7 @@ CLI::Option& option_of(CLI::App& parser, const Line& line, const std::string& ke
                          ? core::format("unknown key '{}' (paragrad {} --help lists the options)", key, parser.get_name())
                          : core::format("unknown key '{}'; did you mean '{}'?", key, near));
   }
-  if (!option->get_configurable()) throw line.error(core::format("'{}' is for the command line alone", key));
+  if (!option->get_configurable()) throw line.error(core::format("'{}' can be given on the command line only", key));
   return *option;
 }
 
@@ -112,6 +127,8 @@ void give(CLI::Option& option, const Line& line, const std::string& key, const s
   try {
     const bool flag = option.get_expected_min() == 0;
     if (flag && values.size() != 1) throw line.error(core::format("'{}' is true or false", key));
+    if (values.size() != 1 && !option.get_type_name().ends_with(",..."))
+      throw line.error(core::format("'{}' takes one value, not a list", key));
     // Options of several values take them as they are typed.
     const std::string value = core::format("{}", fmt::join(values, ","));
     option.add_result(flag ? option.get_flag_value(key, value) : value);
@@ -146,18 +163,18 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
     if (text.front() == '[' || equals == std::string::npos || equals == 0)
       throw line.error(core::format("'{}' is not 'key = value'", text));
     const std::string key = trimmed(text.substr(0, equals));
-    std::string behind = text.substr(equals + 1);
+    std::string value = without_remark(text.substr(equals + 1));
     const Line first = line;
-    // A list may go on over several lines.
-    while (trimmed(behind).starts_with('[') && behind.find(']') == std::string::npos && std::getline(input, line.text)) {
+    // A list may continue over several lines.
+    while (value.starts_with('[') && find_unquoted(value, ']') == std::string::npos && std::getline(input, line.text)) {
       ++line.number;
-      behind += ' ' + trimmed(line.text.substr(0, line.text.find('#')));
+      value += ' ' + without_remark(line.text);
     }
-    const auto values = Values(first, trimmed(behind)).read();
+    const auto values = Values(first, value).read();
     if (const auto [before, is_new] = seen.emplace(key, first.number); !is_new)
-      throw first.error(core::format("'{}' stands in line {} already", key, before->second));
+      throw first.error(core::format("'{}' is already set in line {}", key, before->second));
     CLI::Option& option = option_of(parser_, first, key);
-    if (option.empty() && !values.empty()) give(option, first, key, values);
+    if (option.empty()) give(option, first, key, values);
   }
   return {};
 }

@@ -43,13 +43,13 @@ int main(int argc, char** argv) {
     app::print_error(app::complaint(error));
     return app::user_error;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "paragrad: {}\n", core::out_of_memory());
+    app::print_error(core::out_of_memory());
     return app::user_error;
   } catch (const comm::Failure& error) {  // an emulated one; under MPI the rank has handled its own
     app::print_error(error.what());
     return app::peer_failure;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "paragrad: internal error: {}\n", error.what());
+    app::print_error(core::format("internal error: {}", error.what()));
     return app::internal_error;
   }
 }

@@ -21,8 +21,7 @@ std::vector<std::string> pieces(const std::string& option, const std::string& li
   std::vector<std::string> result = CLI::detail::split(list, ',');
   if (list.ends_with(',')) result.emplace_back();
   for (const std::string& piece : result)
-    if (piece.empty())
-      throw CLI::ValidationError(option, core::format("'{}' has nothing before or after one of its commas", list));
+    if (piece.empty()) throw CLI::ValidationError(option, core::format("'{}' has an empty element", list));
   return result;
 }
 

@@ -51,7 +51,7 @@ std::string describe(const Limits<T>& limits) {
   return core::format("{} to {}{}", least, limits.without_most ? "below " : "", limits.most);
 }
 
-/// Throws CLI::ValidationError: "--minibatch: '-1' is not a whole number from 0 to 9007199254740992".
+/// Throws CLI::ValidationError: "--minibatch: '-1' is not a whole number from 0 to 1000".
 [[noreturn]] void refuse(const std::string& option, const std::string& text, bool whole, const std::string& limits);
 
 /// The whole text as a number within the limits. Throws CLI::ValidationError.

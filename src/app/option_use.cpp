@@ -136,7 +136,7 @@ std::string OptionUse::config() const {
 void require_recurrent(OptionUse& use, const std::string& model) {
   const auto layers = nn::make_layers(model);
   use.require(std::ranges::any_of(layers, [](const auto& layer) { return layer->is_recurrent(); }), {"chunks"},
-              core::format("is for recurrent models, which train on chunks of sequences; '{}' is none", model));
+              core::format("applies to recurrent models only, and '{}' is not recurrent", model));
 }
 
 OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes) {
@@ -151,43 +151,43 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
 
   // Of two ways to say the same thing the one that was given is used.
   const bool per_sample = use.given("lr-per-sample");
-  use.require(!per_sample, {"learning-rate"}, "stands beside --lr-per-sample: give one of them");
+  use.require(!per_sample, {"learning-rate"}, "cannot be combined with --lr-per-sample: give one of them");
   use.require(use.given("learning-rate"), {"learning-rate"}, "was not given");
   use.require(per_sample, {"lr-per-sample"}, "was not given");
-  use.require(!per_sample, {"learning-rate-per"}, "stands beside --lr-per-sample, which says it: leave it out");
+  use.require(!per_sample, {"learning-rate-per"}, "is implied by --lr-per-sample: leave it out");
   use.require(options.momentum_time_constant == 0, {"momentum"},
-              "stands beside --momentum-time-constant, which takes its place: give one of them");
+              "is replaced by --momentum-time-constant: give one of them");
   use.require(strategy.block_momentum_time_constant == 0, {"block-momentum"},
-              "stands beside --block-momentum-time-constant, which takes its place: give one of them");
+              "is replaced by --block-momentum-time-constant: give one of them");
   use.require(options.sync_period == 0, {"blocks"},
-              "stands beside --sync-period, which decides the number of blocks: give one of them");
+              "conflicts with --sync-period, which sets the number of blocks: give one of them");
   use.require(strategy.compression.name == "none" || arguments.gradient_bits == 32, {"compression"},
-              "says what --gradient-bits says");
+              "sets the same as --gradient-bits: give one of them");
   use.require(arguments.gradient_bits != 32 || strategy.compression.name == "none", {"gradient-bits"},
-              "says what --compression says");
+              "sets the same as --compression: give one of them");
 
   // What is a part of something that is not there.
   require_recurrent(use, options.model);
   use.require(!options.data.empty(), {"context"}, "is for frames of a data file; without --data the model decides");
   use.require(strategy.bucket_bytes > 0 && !strategy.buffered, {"overlap"},
-              strategy.buffered ? "does nothing beside --buffered: a gradient travels during the next minibatch"
-                                : "does nothing without buckets: give --bucket-bytes");
+              strategy.buffered ? "has no effect with --buffered, which exchanges gradients during the next minibatch anyway"
+                                : "has no effect without buckets: give --bucket-bytes too");
   use.require(strategy.compression.name == "bits:1", {"quantise-threshold"},
-              core::format("is for gradients of 1 bit, and not for '{}'", strategy.compression.name));
-  use.require(options.optimiser.clip_per_sample > 0, {"clip"}, "says how gradients are clipped: give --clip-gradient too",
+              core::format("applies to gradients of 1 bit, not to the compression '{}'", strategy.compression.name));
+  use.require(options.optimiser.clip_per_sample > 0, {"clip"}, "has no effect without --clip-gradient: give both",
               "clip-gradient");
   use.require(options.minibatch_search.enabled,
               {"minibatch-tuning-frequency", "minibatch-max", "minibatch-error-margin", "minibatch-search-samples"},
-              "is for a search of the minibatch size: give --auto-minibatch true too", "auto-minibatch");
+              "needs --auto-minibatch true", "auto-minibatch");
   use.require(options.pretraining.sweeps > 0,
               {"pretrain-learning-rate", "pretrain-momentum", "pretrain-l2", "pretrain-minibatch",
                "pretrain-weight-deviation", "pretrain-activations", "visible-units", "cd-steps", "persistent-chains",
                "sample-reconstructions", "sparsity-target", "sparsity-cost"},
-              "is for pretraining: give --pretrain-sweeps too", "pretrain-sweeps");
+              "needs --pretrain-sweeps", "pretrain-sweeps");
   use.require(optim::heeds_momentum(options.optimiser.name), {"pretrain-momentum"},
-              core::format("does nothing: the optimiser {} has no momentum", options.optimiser.name));
+              core::format("has no effect: the optimiser {} has no momentum", options.optimiser.name));
   use.require(options.pretraining.machine.sparsity_cost > 0, {"sparsity-target"},
-              "is pulled at by --sparsity-cost: give it too", "sparsity-cost");
+              "has no effect without --sparsity-cost: give both", "sparsity-cost");
   use.require(options.sweeps > 0,
               {"learning-rate",
                "learning-rate-per",
@@ -214,11 +214,12 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
                "keep-best",
                "parallel-start-sweep"},
               "is for the network's training, and --sweeps 0 only pretrains");
-  use.require(options.io != "none", {"sample-bytes"}, "is for reading: give --io blocking or prefetch too", "io");
+  use.require(options.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
   use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
-              "is for timing runs: give --device meta too");
-  use.require(arguments.instruments.timeline, {"timeline-events"}, "is for --timeline: give it too");
-  use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in --out: give it too");
+              "needs --device meta (a timing run)");
+  use.require(computes, {"keep-best", "init"}, "has no effect in a timing run");
+  use.require(arguments.instruments.timeline, {"timeline-events"}, "needs --timeline");
+  use.require(!arguments.out.empty(), {"overwrite"}, "needs --out: it replaces the run in that folder");
   return use;
 }
 

@@ -60,15 +60,15 @@ void check_same_options(const std::string& folder, const std::string& config) {
   const auto before = options_of(folder), now = options_in(now_text);
   const auto value = [](const auto& options, const std::string& key) {
     const auto found = options.find(key);
-    return found == options.end() ? std::string("nothing") : found->second;
+    return found == options.end() ? std::string("the default") : found->second;
   };
   for (const auto& options : {before, now})
     for (const auto& [key, _] : options)
       if (value(before, key) != value(now, key))
         throw core::ConfigError(
-            core::format("cannot resume: the run in '{}' has {}={}, not {}; give the same options, or "
-                         "another --out",
-                         folder, key, value(before, key), value(now, key)));
+            core::format("cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options, "
+                         "or another --out",
+                         folder, value(before, key), key, value(now, key)));
 }
 
 std::string state_folder(const TrainingArguments& arguments) {
@@ -100,7 +100,10 @@ bool is_complete(const TrainingArguments& arguments, const std::string& config) 
   return true;
 }
 
+void remove_state(const TrainingArguments& arguments) { train::remove_state(state_folder(arguments)); }
+
 int say_complete(const TrainingArguments& arguments) {
+  remove_state(arguments);
   fmt::print("the run in {} is complete: nothing to resume\n", core::printable(arguments.out));
   return success;
 }
@@ -132,8 +135,12 @@ OpenedRun open_run(const TrainingArguments& arguments, const std::string& config
   return opened;
 }
 
-train::Options options_to_train(train::Options options, const OpenedRun& opened) {
-  if (opened.resume_phase) options.strategy_options.server.record.clear();
+train::Options options_to_train(train::Options options, const OpenedRun& opened, metrics::Progress* progress) {
+  std::string& record = options.strategy_options.server.record;
+  if (!opened.resume_phase || record.empty()) return options;
+  record.clear();
+  if (progress != nullptr)
+    progress->say("the order of the servers is not recorded: it would begin in the middle of the run");
   return options;
 }
 

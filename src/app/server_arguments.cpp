@@ -61,14 +61,15 @@ void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
              "bounded_staleness: updates ahead of the slowest worker")
       ->group(group);
   add_number(parser, "--lazy-threshold", server.lazy_threshold, zero_or_more,
-             "lazy_sgd: a step is pushed that is so large beside the parameters")
+             "lazy_sgd: an update is pushed once it exceeds this share of the parameters")
       ->group(group);
-  add_number(parser, "--lazy-minibatches", server.lazy_minibatches, one_or_more, "lazy_sgd: that are kept back at most")
+  add_number(parser, "--lazy-minibatches", server.lazy_minibatches, one_or_more,
+             "lazy_sgd: largest number of minibatches whose updates are held back")
       ->group(group);
   add_number(parser, "--elastic-rate", server.elastic_rate, below_one, "easgd: alpha (0: 0.9 over the number of workers)")
       ->group(group);
   add_number(parser, "--backup-workers", server.backup_workers, {.least = 0, .most = 1000000},
-             "backup_workers: that no update waits for")
+             "backup_workers: number of slowest workers whose gradients each update leaves out")
       ->group(group);
   parser
       .add_option(
@@ -164,7 +165,7 @@ std::vector<LostWorker> take_seat(comm::Worker& everyone, int workers, const tra
       everyone.comm().take_for_gone(rank);
     }
   } catch (const dist::LeftOut& error) {  // the others go on
-    fmt::print(stderr, "paragrad: {}\n", error.what());
+    print_error(error.what());
     everyone.tell_loss();
   } catch (const dist::ServerLost&) {
     if (worker.rank() == 0) throw;  // leads, and ends the run
@@ -182,8 +183,9 @@ void print_lost(const std::vector<LostWorker>& lost) {
 void print_cost_of_states(const TrainingArguments& arguments) {
   if (arguments.checkpoint_every > 0 && has_servers(arguments.options))
     fmt::print(
-        "the workers met after each sweep to save their state, which changes the order in which servers serve them: other "
-        "weights than without --checkpoint-every\n");
+        "saving checkpoints synchronised the workers, which changed the order of updates: the weights differ from those of "
+        "a run "
+        "without --checkpoint-every\n");
 }
 
 }  // namespace paragrad::app

@@ -143,7 +143,7 @@ int host_threads(int wanted) {
   const int most = std::max(256, 4 * cores);
   if (wanted > most)
     print_error(
-        core::format("--host-threads {}: taking {}, which is enough for the {} cores of this machine", wanted, most, cores));
+        core::format("--host-threads {} is more than the {} cores of this machine can use: using {}", wanted, cores, most));
   return wanted == 0 ? cores : std::min(wanted, most);
 }
 
@@ -197,10 +197,10 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   record["platform"]["nodes"] = platform.nodes;
   const train::RunIdentity identity = identity_of(training, config, source);
   OpenedRun opened = open_run(training, config, identity, metrics::EventFile::Clock::simulated);
-  training.options = options_to_train(training.options, opened);
   auto& folder = opened.folder;
   if (folder) folder->write("manifest.json", core::text_of(record, 2) + "\n");
   std::optional<metrics::Progress> progress(std::in_place, samples_to_train(training.options, source), training.quiet);
+  training.options = options_to_train(training.options, opened, &*progress);
 
   const int threads = host_threads(arguments.host_threads);
   Instruments instruments(training.instruments, ranks, ranks, [&](const std::string& line) { progress->say(line); });
@@ -234,11 +234,12 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
                             {"fast_collectives", report.shortcuts}};
     finish_manifest(record, result, std::chrono::duration<double>(Clock::now() - start).count());
     folder->write("manifest.json", core::text_of(record, 2) + "\n");
+    remove_state(training);
   }
   print_result(training, result, "virtual");
   if (!computes) print_shortened_steps(training.options, source);
   if (static_cast<int>(report.host_threads) < threads)
-    print_error(core::format("this machine gave {} of {} host threads; the run took longer, and its results are the same",
+    print_error(core::format("only {} of {} host threads could be started; the run was slower, its results are the same",
                              report.host_threads, threads));
   if (rate.given())
     fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",

@@ -12,6 +12,7 @@
 #include "comm/solo.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/printable.hpp"
 #include "train/memory_need.hpp"
 
 namespace paragrad::app {
@@ -51,9 +52,9 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
 
 void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Prepared& prepared) {
   const auto start = Clock::now();
-  const train::Options options = options_to_train(prepared.options, prepared.opened);
-  const train::Output output =
-      output_of(arguments, prepared.opened, prepared.run, prepared.progress ? &*prepared.progress : nullptr);
+  metrics::Progress* const progress = prepared.progress ? &*prepared.progress : nullptr;
+  const train::Options options = options_to_train(prepared.options, prepared.opened, progress);
+  const train::Output output = output_of(arguments, prepared.opened, prepared.run, progress);
   Instruments instruments(arguments.instruments, worker.size(), 1, [&](const std::string& line) {
     if (prepared.progress) prepared.progress->say(line);
   });
@@ -70,6 +71,7 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
     instruments.write(*folder, "wall");
     finish_manifest(prepared.manifest, result, std::chrono::duration<double>(Clock::now() - start).count());
     folder->write("manifest.json", core::text_of(prepared.manifest, 2) + "\n");
+    remove_state(arguments);
   }
   print_result(arguments, result, "wall-clock");
   print_lost(lost);
@@ -95,7 +97,7 @@ void spread_phase(comm::Communicator& comm, std::optional<int>& phase) {
 /// What can be done when the death of a rank has ended the run.
 std::string advice_after_death(const TrainingArguments& arguments) {
   if (arguments.checkpoint_every == 0) return "";
-  return core::format("the run in {} can be resumed with --resume", arguments.out);
+  return core::format("the run in {} can be resumed with --resume", core::printable(arguments.out));
 }
 
 int train_as_rank(const TrainingArguments& arguments, const std::string& config) {

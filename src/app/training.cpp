@@ -203,7 +203,7 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
              "adam, adamw: share of the mean square that is kept")
       ->group(group);
   add_number(parser, "--adam-epsilon", options.optimiser.adam_epsilon, above_zero,
-             "adam, adamw: beside the root mean square")
+             "adam, adamw: added to the root mean square")
       ->group(group);
   add_number(parser, "--momentum", options.momentum, below_one, "per minibatch")->group(group);
   add_number(parser, "--momentum-time-constant", options.momentum_time_constant, zero_or_more,

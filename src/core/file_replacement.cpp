@@ -148,9 +148,12 @@ void FileReplacement::commit() {
   if (::fsync(file_.descriptor()) != 0) throw failure("write", temporary_, errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw failure("replace", target_, errno);
   committed_ = true;
-  auto folder = std::filesystem::path(target_).parent_path().string();
-  const Descriptor directory{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (directory.value >= 0) (void)::fsync(directory.value);  // some file systems refuse; the rename stands anyway
+  sync_folder(std::filesystem::path(target_).parent_path().string());
+}
+
+void sync_folder(const std::string& path) {
+  const Descriptor folder{::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.value >= 0) (void)::fsync(folder.value);  // some file systems refuse; what was renamed is so anyway
 }
 
 void sync_file(const std::string& path) {

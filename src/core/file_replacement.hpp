@@ -47,6 +47,9 @@ class FileReplacement {
 /// Forces what was written to a file to the disk. Throws ConfigError.
 void sync_file(const std::string& path);
 
+/// The same of the names in a folder, as far as its file system can do that.
+void sync_folder(const std::string& path);
+
 /// Replaces a text file by what `write` puts out, which is kept in memory meanwhile. Throws ConfigError; `path` is then as
 /// it was.
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <new>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -113,11 +114,14 @@ void require_memory(double bytes, std::string_view what) {
 }
 
 std::string out_of_memory() {
-  const auto free = free_memory();
-  return format(
-      "the memory does not suffice{}: take a smaller task or fewer workers, or raise the limit (ulimit -v, the job's "
-      "memory)",
-      free ? format(" ({} are free)", size_of(static_cast<double>(*free))) : "");
+  try {
+    const auto free = free_memory();
+    return format(
+        "out of memory{}: use a smaller model, less data or fewer workers, or raise the limit (ulimit -v, the job's memory)",
+        free ? format(" ({} are free)", size_of(static_cast<double>(*free))) : "");
+  } catch (const std::bad_alloc&) {
+    return "out of memory";  // short enough to need none
+  }
 }
 
 }  // namespace paragrad::core

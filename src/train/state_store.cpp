@@ -46,6 +46,8 @@ std::string write_pointer(const Pointer& pointer) {
 /// The name of a set is that of a folder below, and begins with its phase. Throws core::Json's exceptions.
 Pointer parse_pointer(const std::string& text) {
   const core::Json json = core::Json::parse(text);
+  if (json.is_object() && json.value("version", core::Json(1)) == 1)
+    throw core::ConfigError("was saved by an older version of this program; start the run anew");
   const core::Json &run = json.at("run"), &records = json.at("records");
   Pointer pointer{json.at("set"),
                   json.at("phase"),
@@ -65,6 +67,8 @@ Pointer read_pointer(const std::string& folder) {
   const std::string text = core::read_text(pointer_of(folder));
   try {
     return parse_pointer(text);
+  } catch (const core::ConfigError& error) {
+    throw core::ConfigError(core::format("cannot resume: '{}' {}", pointer_of(folder), error.what()));
   } catch (const std::exception&) {
     throw core::ConfigError(
         core::format("cannot resume: '{}' is damaged; restore it, or start the run anew", pointer_of(folder)));
@@ -79,7 +83,7 @@ void together(comm::Communicator& comm, const std::function<void()>& action) {
   } catch (const core::ConfigError& error) {
     mistake = error.what();
   } catch (const fs::filesystem_error& error) {
-    mistake = error.what();
+    mistake = core::format("cannot write '{}': {}", error.path1().string(), error.code().message());
   }
   if (const std::string first = comm::first_error(comm, mistake); !first.empty()) throw core::ConfigError(first);
 }
@@ -114,7 +118,8 @@ void StateStore::point_to(const std::string& name, int phase) const {
   const std::string pointer = write_pointer({name, phase, worker_.size(), run_, mark});
   core::replace_file(pointer_of(folder_), [&](std::ostream& out) { out << pointer; });
   for (const auto& entry : fs::directory_iterator(folder_))
-    if (entry.is_directory() && entry.path().filename() != name) fs::remove_all(entry.path());
+    if (std::error_code ignored; entry.is_directory() && entry.path().filename() != name)
+      fs::remove_all(entry.path(), ignored);  // what cannot be removed now may be later
 }
 
 // Worker 0 reads latest.json for all: on a network's file system others may still see the one before. Nothing is changed
@@ -139,14 +144,13 @@ SavedState StateStore::load() {
 }
 
 // latest.json goes first: what is left of the rest, should that fail, is then nobody's state.
-void StateStore::clear() {
-  comm::barrier(worker_.comm());
-  if (worker_.rank() != 0 || !fs::exists(folder_)) return;
+void StateStore::remove(const std::string& folder) {
+  if (folder.empty() || !fs::exists(folder)) return;
   std::error_code error;
-  fs::remove(pointer_of(folder_), error);
-  if (error) throw core::ConfigError(core::format("cannot remove '{}': {}", pointer_of(folder_), error.message()));
-  core::sync_file(folder_);
-  fs::remove_all(folder_, error);
+  fs::remove(pointer_of(folder), error);
+  if (error) throw core::ConfigError(core::format("cannot remove '{}': {}", pointer_of(folder), error.message()));
+  core::sync_folder(folder);
+  fs::remove_all(folder, error);
 }
 
 }  // namespace paragrad::train

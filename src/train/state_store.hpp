@@ -33,9 +33,9 @@ class StateStore {
   /// all workers: a damaged file, one of another run, set or worker, another number of workers, records that are gone.
   SavedState load();
 
-  /// The run is complete: removes all, or at least what makes it a state. Collective. Throws ConfigError; the state is then
-  /// as it was.
-  void clear();
+  /// After a run that is complete: removes all, or at least what makes it a state. Throws ConfigError; the state is then as
+  /// it was.
+  static void remove(const std::string& folder);
 
  private:
   std::string file_of(const std::string& name) const;

@@ -22,6 +22,8 @@ std::optional<int> saved_phase(const std::string& state_folder, const Options& o
   return phase;
 }
 
+void remove_state(const std::string& state_folder) { StateStore::remove(state_folder); }
+
 namespace {
 
 Result train_network(comm::Worker& worker, const Options& options, const Source& source, const Output& output,

@@ -34,6 +34,9 @@ void serve(comm::Worker& everyone, int workers, const Options& options, const Ou
 /// ConfigError for a damaged state, and for one of another run than `run`, whose data are in options.data.
 std::optional<int> saved_phase(const std::string& state_folder, const Options& options, const RunIdentity& run);
 
+/// Removes the state of a run that is complete, and recorded as such. Throws ConfigError.
+void remove_state(const std::string& state_folder);
+
 /// Scores a model, the samples divided among the workers.
 Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
                data::Subset subset);

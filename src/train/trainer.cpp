@@ -104,7 +104,7 @@ Result Trainer::run_to_the_end() {
   result_.timing_only = !learner().computes();
   if (strategy_started_) report_.take_down(blocks_.strategy().report(worker_), learner(), result_);
   if (leads()) result_.parameters_sha256 = learner().model_sha256();
-  if (!output_.state_folder.empty() && output_.last_phase) store_.clear();
+  if (!output_.state_folder.empty() && output_.last_phase) comm::barrier(everybody_.comm());  // nobody needs its state now
   return result_;
 }
 

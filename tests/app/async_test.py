@@ -54,7 +54,7 @@ class Async(CliTest):
         self.assertIn("staleness_mean", manifest["result"]["strategy"])
 
     def test_a_run_with_checkpoints_ends_in_the_same_weights_whatever_their_number_and_tells_why_others_do_not(self):
-        why = "the workers met after each sweep to save their state"
+        why = "saving checkpoints synchronised the workers"
         for name in ("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers"):
             with self.subTest(strategy=name):
                 simulate = ["simulate", "--workers", 4, "--platform", PLATFORM, *self.options, "--strategy", name, "--servers", "1"]

@@ -103,7 +103,7 @@ class ResumeRefused(CliTest):
     def test_configuration_that_was_replaced(self):
         config = self.copy / "config.toml"
         config.write_text(config.read_text().replace("learning-rate=0.1", "learning-rate=0.2"))
-        self.assert_resume_refused("learning-rate=0.2, not 0.1")
+        self.assert_resume_refused("was started with 0.2 for 'learning-rate', not with 0.1")
 
     def test_pointer_that_is_damaged(self):
         good = self.pointer.read_text()

@@ -257,11 +257,14 @@ STATE = "--strategy bmuf --checkpoint-every 1"
 
 EXHAUSTIVE: list[Target] = [
     Training("state", STATE),
-    Resumption("resumed state", STATE),
     Checkpoint("checkpoint.h5", ""),
     DataCommand("data generate", data_generate(Path("{file}"))[1:]),
-    DataCommand("data generate again", data_generate(Path("{file}"))[1:], data_generate(Path("{file}"), "--seed", "2")[1:]),
     DataCommand("data import-idx", ["data", "import-idx", "--from", "{folder}", "--name", "tiny", "--valid", "5", "--out", "{file}"]),
+]
+
+SAMPLED: list[Target] = [
+    Resumption("resumed state", STATE),
+    DataCommand("data generate again", data_generate(Path("{file}"))[1:], data_generate(Path("{file}"), "--seed", "2")[1:]),
     DataCommand("data partition", ["data", "partition", "{file}", "--workers", "2", "--blocks", "3"],
                 data_generate(Path("{file}"))[1:]),
     Reading("data verify", ["data", "verify", "{folder}/data.h5"]),
@@ -269,9 +272,6 @@ EXHAUSTIVE: list[Target] = [
     Reading("data file of a run", ["simulate", "--workers", "2", "--platform", PLATFORM, "--host-threads", "1", "--strategy", "bmuf",
                                    "--model", "4-5-3:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--sweeps", "2", "--quiet",
                                    "--data", "{folder}/data.h5"]),
-]
-
-SAMPLED: list[Target] = [
     Training("1-bit buffered data_parallel", "--strategy data_parallel --gradient-bits 1 --buffered true --checkpoint-every 1"),
     Training("power_sgd", "--strategy data_parallel --compression power_sgd:2 --checkpoint-every 1"),
     Training("diloco, adam", "--strategy diloco --optimiser adam --checkpoint-every 1"),

@@ -29,7 +29,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--target", default="", help="this one only: " + ", ".join(target.name for target in EXHAUSTIVE + SAMPLED))
     parser.add_argument("--fault", default="", help="this one only, in the words of fault_plan.hpp, with --target; keeps the files")
     parser.add_argument("--all", action="store_true", help="every call and every mode of every target, and further modes")
-    parser.add_argument("--sample", type=int, default=30, help="trials of each rarer configuration (default: 30)")
+    parser.add_argument("--sample", type=int, default=20, help="trials of each rarer configuration (default: 20)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="trials at a time (default: one per core)")
     return parser.parse_args()
 

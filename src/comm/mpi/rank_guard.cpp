@@ -142,7 +142,8 @@ class RankGuard::Watch {
   double stopped_s_ = 0;  // before the guard killed it
 };
 
-bool RankGuard::launcher_listens() { return std::getenv("PMI_FD") != nullptr; }
+// Others than Hydra announce PMI_FD too, for PMI-2, whose messages are others.
+bool RankGuard::launcher_listens() { return std::getenv("PMI_FD") != nullptr && std::getenv("HYDI_CONTROL_FD") != nullptr; }
 
 // "TracerPid:\t0" where nobody does.
 bool RankGuard::is_traced() {
