@@ -127,7 +127,7 @@ void give(CLI::Option& option, const Line& line, const std::string& key, const s
   try {
     const bool flag = option.get_expected_min() == 0;
     if (flag && values.size() != 1) throw line.error(core::format("'{}' is true or false", key));
-    if (values.size() != 1 && !option.get_type_name().ends_with(",..."))
+    if (values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
       throw line.error(core::format("'{}' takes one value, not a list", key));
     // Options of several values take them as they are typed.
     const std::string value = core::format("{}", fmt::join(values, ","));

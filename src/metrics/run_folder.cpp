@@ -18,8 +18,9 @@ namespace {
 
 /// In the order in which they can be removed: without a manifest the run is not complete, without a configuration it is
 /// none.
-constexpr std::array own_files{"manifest.json", "state",     "metrics.jsonl", "checkpoint.h5",
-                               "timeline.json", "order.txt", "config.toml"};
+std::array<const char*, 7> own_files() {
+  return {"manifest.json", "state", "metrics.jsonl", "checkpoint.h5", "timeline.json", "order.txt", "config.toml"};
+}
 
 RunFolder::Mark after(const RunFolder::Mark& mark, const std::string& line) {
   const std::string chained = mark.sha256 + line;
@@ -35,10 +36,10 @@ RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
   if (existing != Existing::continue_it && fs::exists(file("config.toml"))) {
     if (existing == Existing::refuse)
       throw core::ConfigError(core::format("'{}' holds a run already; choose another --out or add --overwrite", path_));
-    for (const char* name : own_files) fs::remove_all(file(name));
+    for (const char* name : own_files()) fs::remove_all(file(name));
   }
   std::error_code error;
-  for (const char* name : own_files) fs::remove(file(std::string(name) + ".tmp"), error);  // of a process that was killed
+  for (const char* name : own_files()) fs::remove(file(std::string(name) + ".tmp"), error);  // of a process that was killed
   fs::remove(file(EventFile::name), error);  // whoever continues the run without it would let it fall behind
   metrics_.open(file("metrics.jsonl"), existing == Existing::continue_it ? std::ios::app : std::ios::trunc);
   if (error || !metrics_) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
