@@ -16,10 +16,10 @@ struct MemorySources {
     std::string statistics;
   };
 
-  std::string meminfo{};                       ///< /proc/meminfo
-  std::vector<Group> groups{};                 ///< the process's and those above it
-  std::optional<std::uint64_t> address_space;  ///< RLIMIT_AS in bytes, where there is a limit
-  std::uint64_t used_address_space = 0;        ///< in bytes
+  std::string meminfo{};                         ///< /proc/meminfo
+  std::vector<Group> groups{};                   ///< the process's and those above it
+  std::optional<std::uint64_t> address_space{};  ///< RLIMIT_AS in bytes, where there is a limit
+  std::uint64_t used_address_space = 0;          ///< in bytes
 };
 
 /// Bytes that the process can still take, and no fewer: memory that the system would have to empty first (caches, swap)
