@@ -13,11 +13,11 @@
 namespace paragrad::app {
 namespace {
 
-constexpr const char* blanks = " \t\r";
+constexpr const char* line_blanks = " \t\r";
 
 std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(blanks);
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+  const auto begin = text.find_first_not_of(line_blanks);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(line_blanks) - begin + 1);
 }
 
 /// Insertions, deletions and replacements that make one of the other (Levenshtein).
@@ -77,7 +77,7 @@ class Values {
   }
 
  private:
-  void skip() { at_ = std::min(text_.find_first_not_of(blanks, at_), text_.size()); }
+  void skip() { at_ = std::min(text_.find_first_not_of(line_blanks, at_), text_.size()); }
 
   bool take(char wanted) {
     skip();

@@ -26,6 +26,8 @@ hid_t native_type(ElementType type) {
       return H5T_NATIVE_UINT64;
     case ElementType::float32:
       return H5T_NATIVE_FLOAT;
+    case ElementType::float64:
+      return H5T_NATIVE_DOUBLE;
     case ElementType::other:
       break;
   }
@@ -36,6 +38,7 @@ ElementType element_type(hid_t type) {
   const auto bytes = H5Tget_size(type);
   const auto kind = H5Tget_class(type);
   if (kind == H5T_FLOAT && bytes == 4) return ElementType::float32;
+  if (kind == H5T_FLOAT && bytes == 8) return ElementType::float64;
   if (kind != H5T_INTEGER) return ElementType::other;
   const bool has_sign = H5Tget_sign(type) != H5T_SGN_NONE;
   if (bytes == 1 && !has_sign) return ElementType::uint8;
@@ -78,12 +81,12 @@ std::size_t product(const std::vector<std::size_t>& shape, std::size_t first) {
 }  // namespace
 
 std::string_view to_string(ElementType type) {
-  constexpr std::string_view names[] = {"uint8", "int32", "uint32", "int64", "uint64", "float32", "another type"};
+  constexpr std::string_view names[] = {"uint8", "int32", "uint32", "int64", "uint64", "float32", "float64", "another type"};
   return names[static_cast<std::size_t>(type)];
 }
 
 std::size_t bytes_of(ElementType type) {
-  constexpr std::size_t bytes[] = {1, 4, 4, 8, 8, 4, 0};
+  constexpr std::size_t bytes[] = {1, 4, 4, 8, 8, 4, 8, 0};
   return bytes[static_cast<std::size_t>(type)];
 }
 

@@ -14,7 +14,7 @@
 
 namespace paragrad::data {
 
-enum class ElementType { uint8, int32, uint32, int64, uint64, float32, other };
+enum class ElementType { uint8, int32, uint32, int64, uint64, float32, float64, other };
 
 std::string_view to_string(ElementType type);
 std::size_t bytes_of(ElementType type);  ///< 0 for `other`
@@ -44,6 +44,10 @@ constexpr ElementType element_type_of<std::uint64_t>() {
 template <>
 constexpr ElementType element_type_of<float>() {
   return ElementType::float32;
+}
+template <>
+constexpr ElementType element_type_of<double>() {
+  return ElementType::float64;
 }
 
 struct Hdf5ArrayInfo {

@@ -70,16 +70,17 @@ void SavedState::write(const std::string& path, const StateOwner& owner) const {
   file.set_text("/", "set", owner.set);
   file.set_count("/", "worker", static_cast<std::uint64_t>(owner.worker));
   file.set_count("/", "workers", static_cast<std::uint64_t>(owner.workers));
-  file.create_group("/numbers");
   std::vector<std::string> array_names, number_names;
+  std::vector<double> numbers;
   for (const auto& [name, values] : arrays_) {
     file.write("/arrays/" + std::to_string(array_names.size()), std::span<const float>(values));
     array_names.push_back(name);
   }
   for (const auto& [name, value] : numbers_) {
-    file.set_number("/numbers", std::to_string(number_names.size()), value);
     number_names.push_back(name);
+    numbers.push_back(value);
   }
+  file.write("/numbers", std::span<const double>(numbers));
   file.set_texts("/", "array_names", array_names);
   file.set_texts("/", "number_names", number_names);
   file.finish();
@@ -103,8 +104,11 @@ SavedState SavedState::read(const std::string& path, const StateOwner& owner) {
   const auto array_names = file.texts("/", "array_names"), number_names = file.texts("/", "number_names");
   for (std::size_t i = 0; i < array_names.size(); ++i)
     state.arrays_[array_names[i]] = file.read<float>("/arrays/" + std::to_string(i));
-  for (std::size_t i = 0; i < number_names.size(); ++i)
-    state.numbers_[number_names[i]] = file.number("/numbers", std::to_string(i));
+  const auto numbers = file.read<double>("/numbers");
+  if (numbers.size() != number_names.size())
+    throw core::ConfigError(
+        core::format("state '{}' is damaged: it names {} numbers and holds {}", path, number_names.size(), numbers.size()));
+  for (std::size_t i = 0; i < number_names.size(); ++i) state.numbers_[number_names[i]] = numbers[i];
   if (state.checksum(owner) != file.text("/", "sha256"))
     throw core::ConfigError(core::format("state '{}' is damaged: it does not match its checksum", path));
   return state;

@@ -55,6 +55,7 @@ TEST_CASE("arrays of every type come back as they were written", "[data]") {
   check_round_trip<std::uint32_t>(path, {0, 1, 2, 4294967295u});
   check_round_trip<std::int64_t>(path, {-(1ll << 62), 0, 1, 1ll << 62});
   check_round_trip<std::uint64_t>(path, {0, 1, 2, ~0ull});
+  check_round_trip<double>(path, {-1.5, 0, 1e-300, 1.7e308});
 }
 
 TEST_CASE("an array is filled and read in pieces, and can be mapped where it says", "[data]") {

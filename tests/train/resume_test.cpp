@@ -143,7 +143,7 @@ TEST_CASE("a saved state that was damaged, or is of another format, is refused",
   }
   SECTION("a number") {
     auto file = data::Hdf5File::revise(path);
-    file.set_number("/numbers", "0", 2.25);
+    file.write_rows("/numbers", 0, std::span<const double>(std::vector<double>{2.25}));
     file.finish();
     CHECK_THROWS_WITH(train::SavedState::read(path, owner), contains_text("damaged"));
   }
