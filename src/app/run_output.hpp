@@ -16,7 +16,7 @@ std::map<std::string, std::string> options_of(const std::string& run_folder);
 /// run had other options.
 bool is_complete(const TrainingArguments& arguments, const std::string& config);
 
-/// Says so, and removes what the run may have left of its state.
+/// Prints that there is nothing to resume, and removes what the run may have left of its state. Returns the exit code.
 int say_complete(const TrainingArguments& arguments);
 
 /// After the manifest of a run that is complete was written: its state is not needed any more.

@@ -9,7 +9,7 @@
 namespace paragrad::core {
 
 /// Keeps a folder for one process: a locked file `.lock` in it that names the process. The file of a process that was killed
-/// is left behind and hinders nobody.
+/// stays in the folder and is ignored.
 class FolderLock {
  public:
   /// Creates the folder where it is missing. Throws ConfigError: another process has the folder (its id and host are named),

@@ -7,7 +7,7 @@
 namespace paragrad::core {
 
 /// A file that is open for reading and writing and locked against other processes. The lock ends with the object, or with
-/// the process, however that ends. On a file system without locks every file counts as locked.
+/// the process, however that ends. On a file system without locks, locking always succeeds.
 class LockedFile {
  public:
   /// Creates the file where it is missing. Nothing if another process holds it. Throws ConfigError where it cannot be

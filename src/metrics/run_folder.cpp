@@ -40,7 +40,7 @@ RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
   }
   std::error_code error;
   for (const char* name : own_files()) fs::remove(file(std::string(name) + ".tmp"), error);  // of a process that was killed
-  fs::remove(file(EventFile::name), error);  // whoever continues the run without it would let it fall behind
+  fs::remove(file(EventFile::name), error);  // a run that continues without one would let it fall behind
   metrics_.open(file("metrics.jsonl"), existing == Existing::continue_it ? std::ios::app : std::ios::trunc);
   if (error || !metrics_) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
 }
@@ -78,10 +78,11 @@ void RunFolder::keep_records(const Mark& mark) {
     lines.push_back(line);
   }
   if (found.records != mark.records || found.sha256 != mark.sha256)
-    throw core::ConfigError(core::format(
-        "'{}' does not hold the {} records that were written before the interruption: put them back, or start the "
-        "run anew",
-        file("metrics.jsonl"), mark.records));
+    throw core::ConfigError(
+        core::format("cannot resume: '{}' does not hold the {} records that were written before the interruption; restore "
+                     "the file, or start "
+                     "another run",
+                     file("metrics.jsonl"), mark.records));
   metrics_.close();
   write("metrics.jsonl", kept);
   metrics_.open(file("metrics.jsonl"), std::ios::app);
