@@ -95,7 +95,9 @@ std::size_t Hdf5ArrayInfo::row_elements() const { return product(shape, 1); }
 
 void Hdf5File::create_array(const std::string& array, ElementType type, const std::vector<std::size_t>& shape) {
   const QuietHdf5 quiet;
-  core::require_free_space(path_, static_cast<double>(product(shape, 0)) * static_cast<double>(bytes_of(type)));
+  constexpr double worth_asking = 1e6;  // a smaller one is written sooner than the disk is asked
+  const double bytes = static_cast<double>(product(shape, 0)) * static_cast<double>(bytes_of(type));
+  if (bytes > worth_asking) core::require_free_space(path_, bytes);
   create_parents(array);
   const Hdf5Action action{"create", array, path_};
   const std::vector<hsize_t> extent(shape.begin(), shape.end());

@@ -1,7 +1,6 @@
 #include "data/write_log.hpp"
 
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,24 +13,20 @@
 namespace paragrad::data {
 namespace {
 
-std::uint32_t continue_checksum(std::uint32_t checksum, std::span<const std::byte> bytes) {
-  return static_cast<std::uint32_t>(::crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
 /// Of the bytes [begin, end) of a file; of fewer where it ends before.
-std::uint32_t checksum_of(const Hdf5File& file, std::uint64_t begin, std::uint64_t end) {
+std::uint64_t checksum_of(const Hdf5File& file, std::uint64_t begin, std::uint64_t end) {
   std::vector<std::byte> chunk(std::min<std::uint64_t>(end - begin, std::uint64_t{1} << 20));
-  std::uint32_t checksum = 0;
+  core::Checksum checksum;
   while (begin < end) {
     const auto wanted = std::min<std::uint64_t>(end - begin, chunk.size());
     const auto got = ::pread(file.descriptor(), chunk.data(), wanted, static_cast<off_t>(begin));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw core::ConfigError(core::format("cannot read back '{}': {}", file.path(), std::strerror(errno)));
     if (got == 0) break;
-    checksum = continue_checksum(checksum, std::span(chunk).first(static_cast<std::size_t>(got)));
+    checksum.update(std::span(chunk).first(static_cast<std::size_t>(got)));
     begin += static_cast<std::uint64_t>(got);
   }
-  return checksum;
+  return checksum.value();
 }
 
 core::ConfigError unlike_written(const std::string& object, const Hdf5File& file) {
@@ -44,25 +39,29 @@ core::ConfigError unlike_written(const std::string& object, const Hdf5File& file
 
 void WriteLog::add(const std::string& array, std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  auto& pieces = arrays_[array];
-  if (pieces.empty() || pieces.back().end != offset) pieces.push_back({offset, offset, 0});
+  auto& [pieces, last] = arrays_[array];
+  if (pieces.empty() || pieces.back().end != offset) {
+    pieces.push_back({offset, offset, 0});
+    last = {};
+  }
+  last.update(bytes);
   pieces.back().end += bytes.size();
-  pieces.back().checksum = continue_checksum(pieces.back().checksum, bytes);
+  pieces.back().checksum = last.value();
 }
 
 void WriteLog::set_attribute(const std::string& object, const std::string& name, std::span<const std::byte> value) {
-  attributes_[{object, name}] = continue_checksum(0, value);
+  attributes_[{object, name}] = core::checksum(value);
 }
 
 void WriteLog::compare_with(const Hdf5File& file) const {
-  for (const auto& [array, pieces] : arrays_) {
+  for (const auto& [array, written] : arrays_) {
     const auto offset = file.array_info(array).file_offset;
-    for (const Piece& piece : pieces)
+    for (const Piece& piece : written.pieces)
       if (!offset || checksum_of(file, *offset + piece.begin, *offset + piece.end) != piece.checksum)
         throw unlike_written(array, file);
   }
   for (const auto& [attribute, checksum] : attributes_)
-    if (continue_checksum(0, file.stored_attribute(attribute.first, attribute.second)) != checksum)
+    if (core::checksum(file.stored_attribute(attribute.first, attribute.second)) != checksum)
       throw unlike_written(attribute.first + " " + attribute.second, file);
 }
 

@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/checksum.hpp"
+
 namespace paragrad::data {
 
 class Hdf5File;
 
-/// What was written into an HDF5 file, as checksums (CRC-32): enough to find out whether it got there. A disk that fails
+/// What was written into an HDF5 file, as checksums: enough to find out whether it got there. A disk that fails
 /// once can lose a write that HDF5 had kept back, and nothing but reading it again shows that for certain. Costs one pass
 /// over the bytes that are written and one over those that are read; consecutive writes share an entry.
 class WriteLog {
@@ -31,11 +33,15 @@ class WriteLog {
   struct Piece {
     std::uint64_t begin = 0;  ///< bytes within the array
     std::uint64_t end = 0;
-    std::uint32_t checksum = 0;
+    std::uint64_t checksum = 0;
+  };
+  struct Array {
+    std::vector<Piece> pieces;
+    core::Checksum last;  ///< of the last piece, which may go on
   };
 
-  std::map<std::string, std::vector<Piece>> arrays_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> attributes_;
+  std::map<std::string, Array> arrays_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> attributes_;
 };
 
 }  // namespace paragrad::data

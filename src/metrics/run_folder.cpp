@@ -62,8 +62,9 @@ void RunFolder::record(const core::Json& record) {
   mark_ = after(mark_, line);
 }
 
-RunFolder::Mark RunFolder::sync() const {
-  core::sync_file(file("metrics.jsonl"));
+RunFolder::Mark RunFolder::sync() {
+  if (synced_ != mark_.records) core::sync_file(file("metrics.jsonl"));
+  synced_ = mark_.records;
   return mark_;
 }
 
@@ -87,6 +88,7 @@ void RunFolder::keep_records(const Mark& mark) {
   write("metrics.jsonl", kept);
   metrics_.open(file("metrics.jsonl"), std::ios::app);
   mark_ = mark;
+  synced_ = mark.records;
   if (!events_) return;
   std::vector<core::Json> records;
   for (const auto& line : lines) records.push_back(core::Json::parse(line));

@@ -49,7 +49,7 @@ class RunFolder {
   std::size_t records() const { return mark_.records; }
 
   /// Forces the records to the disk, and returns how far they have got. Throws ConfigError.
-  Mark sync() const;
+  Mark sync();
 
   /// Drops the records after those of `mark`. Throws ConfigError if they are not there, or not those that were written;
   /// nothing is changed then.
@@ -61,6 +61,7 @@ class RunFolder {
   std::ofstream metrics_;
   std::optional<EventFile> events_;
   Mark mark_;
+  std::size_t synced_ = 0;  // records
 };
 
 }  // namespace paragrad::metrics

@@ -4,6 +4,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
+find_path(PARAGRAD_XXHASH_INCLUDE xxhash.h REQUIRED)  # a header suffices
 find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(Boost REQUIRED COMPONENTS context)

@@ -6,7 +6,7 @@ set -eu
 
 packages="cmake ninja-build g++ git python3
   mpich libmpich-dev libhdf5-dev libopenblas-pthread-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev
-  libfmt-dev libboost-context-dev zlib1g-dev libssl-dev catch2 clang-format dataset-fashion-mnist
+  libfmt-dev libboost-context-dev zlib1g-dev libxxhash-dev libssl-dev catch2 clang-format dataset-fashion-mnist
   flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
 # 110 MB to download and the browser 100 more: not for those who only build and run.

@@ -1,15 +1,15 @@
 #include "train/saved_state.hpp"
 
+#include "core/checksum.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/sha256.hpp"
 #include "data/hdf5_file.hpp"
 
 namespace paragrad::train {
 namespace {
 
 constexpr const char* state_format = "paragrad-state";
-constexpr std::uint64_t state_version = 2;
+constexpr std::uint64_t state_version = 3;
 
 std::string describe_owner(const StateOwner& owner) {
   return core::format("worker {} of {} in the set {} of the run {}", owner.worker, owner.workers, owner.set,
@@ -47,7 +47,7 @@ double SavedState::number(const std::string& name) const {
 }
 
 std::string SavedState::checksum(const StateOwner& owner) const {
-  core::Sha256 hash;
+  core::Checksum hash;
   const std::string whose = core::format("{} {} {} {}\n", owner.run, owner.set, owner.worker, owner.workers);
   hash.update(std::as_bytes(std::span(whose)));
   for (const auto& [name, values] : arrays_) {
@@ -58,14 +58,14 @@ std::string SavedState::checksum(const StateOwner& owner) const {
     hash.update(std::as_bytes(std::span(name)));
     hash.update(std::as_bytes(std::span(&value, 1)));
   }
-  return hash.finish();
+  return hash.digits();
 }
 
 void SavedState::write(const std::string& path, const StateOwner& owner) const {
   auto file = data::Hdf5File::create(path);
   file.set_text("/", "format", state_format);
   file.set_count("/", "version", state_version);
-  file.set_text("/", "sha256", checksum(owner));
+  file.set_text("/", "xxh3", checksum(owner));
   file.set_text("/", "run", owner.run);
   file.set_text("/", "set", owner.set);
   file.set_count("/", "worker", static_cast<std::uint64_t>(owner.worker));
@@ -109,7 +109,7 @@ SavedState SavedState::read(const std::string& path, const StateOwner& owner) {
     throw core::ConfigError(
         core::format("state '{}' is damaged: it names {} numbers and holds {}", path, number_names.size(), numbers.size()));
   for (std::size_t i = 0; i < number_names.size(); ++i) state.numbers_[number_names[i]] = numbers[i];
-  if (state.checksum(owner) != file.text("/", "sha256"))
+  if (state.checksum(owner) != file.text("/", "xxh3"))
     throw core::ConfigError(core::format("state '{}' is damaged: it does not match its checksum", path));
   return state;
 }
