@@ -141,9 +141,9 @@ void require_recurrent(OptionUse& use, const std::string& model) {
 
 OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes) {
   const train::Options& options = arguments.options;
-  const dist::StrategyOptions& strategy = options.strategy_options;
+  const strategies::StrategyOptions& strategy = options.strategy_options;
   OptionUse use(parser);
-  use.choose({{"strategy", "strategies", options.strategy, entries_of(dist::strategy_catalogue())},
+  use.choose({{"strategy", "strategies", options.strategy, entries_of(strategies::strategy_catalogue())},
               {"compression", "compressions", strategy.compression.name, entries_of(comm::compression_catalogue())},
               {"collective", "collectives", strategy.collective, entries_of(comm::allreduce_catalogue())},
               {"optimiser", "optimisers", options.optimiser.name, entries_of(optim::optimiser_catalogue())},

@@ -5,7 +5,7 @@
 #include "comm/shrinking_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "dist/parameter_server/link.hpp"
+#include "strategies/parameter_server/link.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 constexpr const char* group = "Parameter server";
 
 bool has_servers(const train::Options& options) {
-  return dist::make_strategy(options.strategy, options.strategy_options)->has_servers();
+  return strategies::make_strategy(options.strategy, options.strategy_options)->has_servers();
 }
 
-dist::RunShape shape_of(const train::Options& options, const train::Source& source, int workers) {
-  const dist::ServerOptions& server = options.strategy_options.server;
+strategies::RunShape shape_of(const train::Options& options, const train::Source& source, int workers) {
+  const strategies::ServerOptions& server = options.strategy_options.server;
   const auto text = [](auto value) { return core::format("{}", value); };
   return {{"strategy", options.strategy},
           {"workers", text(workers)},
@@ -42,7 +42,7 @@ std::string record_path(const TrainingArguments& arguments) {
 }  // namespace
 
 void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
-  dist::ServerOptions& server = arguments.options.strategy_options.server;
+  strategies::ServerOptions& server = arguments.options.strategy_options.server;
   add_number(parser, "--servers", server.servers, {.least = 0, .most = 100000},
              "ranks behind the workers that hold the parameters (0: each worker's rank holds a part)")
       ->group(group);
@@ -89,7 +89,7 @@ void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
 
 void check_server_arguments(const TrainingArguments& arguments) {
   const train::Options& options = arguments.options;
-  const dist::StrategyOptions& strategy = options.strategy_options;
+  const strategies::StrategyOptions& strategy = options.strategy_options;
   if (!has_servers(options)) {
     if (strategy.server.servers > 0)
       throw core::ConfigError(
@@ -118,12 +118,12 @@ void check_server_arguments(const TrainingArguments& arguments) {
 train::Options with_servers(const TrainingArguments& arguments, const train::Source& source, int workers) {
   train::Options options = arguments.options;
   if (!has_servers(options)) return options;
-  dist::ServerOptions& server = options.strategy_options.server;
+  strategies::ServerOptions& server = options.strategy_options.server;
   server.shape = shape_of(options, source, workers);
   server.record = record_path(arguments);
   if (arguments.replay.empty()) return options;
-  auto orders = std::make_shared<const dist::Orders>(dist::read_orders(arguments.replay));
-  dist::check_same_shape(arguments.replay, orders->shape, server.shape);
+  auto orders = std::make_shared<const strategies::Orders>(strategies::read_orders(arguments.replay));
+  strategies::check_same_shape(arguments.replay, orders->shape, server.shape);
   server.replay = std::move(orders);
   return options;
 }
@@ -164,10 +164,10 @@ std::vector<LostWorker> take_seat(comm::Worker& everyone, int workers, const tra
       lost.push_back({rank, everyone.comm().is_gone(rank)});
       everyone.comm().take_for_gone(rank);
     }
-  } catch (const dist::LeftOut& error) {  // the others go on
+  } catch (const strategies::LeftOut& error) {  // the others go on
     print_error(error.what());
     everyone.tell_loss();
-  } catch (const dist::ServerLost&) {
+  } catch (const strategies::ServerLost&) {
     if (worker.rank() == 0) throw;  // leads, and ends the run
     everyone.tell_loss();
   }

@@ -151,7 +151,7 @@ int host_threads(int wanted) {
 void print_shortened_steps(const train::Options& options, const train::Source& source) {
   if (options.max_steps == 0 || options.minibatch == 0) return;
   const data::Partition& partition = *source.partition;
-  const bool shared = train::make_strategy(options)->share() == dist::Share::minibatch;
+  const bool shared = train::make_strategy(options)->share() == strategies::Share::minibatch;
   const std::size_t sharing = shared ? 1 : partition.workers(), size = options.minibatch;
   const std::size_t samples = partition.samples() / (partition.blocks() * sharing);
   if (samples / size >= options.max_steps) return;

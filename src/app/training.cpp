@@ -51,7 +51,7 @@ void add_model_options(CLI::App& parser, train::Options& options) {
 /// What strategies that meet at the end of a block make of the mean update.
 void add_block_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Updates of a block";
-  dist::StrategyOptions& strategy = arguments.options.strategy_options;
+  strategies::StrategyOptions& strategy = arguments.options.strategy_options;
   parser.add_option("--bmuf-kind", strategy.bmuf_kind, "of momentum: classical, Nesterov's, or as CNTK computes that")
       ->check(known_names({"cbm", "nbm", "nbm_cntk"}))
       ->group(group);
@@ -79,7 +79,7 @@ void add_block_options(CLI::App& parser, TrainingArguments& arguments) {
 /// What strategies that exchange gradients send.
 void add_gradient_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Gradients on the wire";
-  dist::StrategyOptions& strategy = arguments.options.strategy_options;
+  strategies::StrategyOptions& strategy = arguments.options.strategy_options;
   add_number(parser, "--bucket-bytes", strategy.bucket_bytes, any_count,
              "data_parallel: gradients exchanged at once (0: all)")
       ->group(group);
@@ -107,9 +107,9 @@ void add_gradient_options(CLI::App& parser, TrainingArguments& arguments) {
 
 void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   train::Options& options = arguments.options;
-  dist::StrategyOptions& strategy = options.strategy_options;
+  strategies::StrategyOptions& strategy = options.strategy_options;
   parser.add_option("--strategy", options.strategy, "how the workers agree")
-      ->check(known_names(names_of(dist::strategy_catalogue())))
+      ->check(known_names(names_of(strategies::strategy_catalogue())))
       ->group("Distribution");
   add_collective_option(parser, strategy.collective)->group("Distribution");
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
@@ -263,7 +263,7 @@ void resolve(TrainingArguments& arguments) {
     options.schedule.initial_rate = arguments.lr_per_sample;
     options.rate_per = "sample";
   }
-  dist::StrategyOptions& strategy = arguments.options.strategy_options;
+  strategies::StrategyOptions& strategy = arguments.options.strategy_options;
   const std::string& text = arguments.block_momentum;
   if (text != "auto") {
     double value = 0;
@@ -293,7 +293,7 @@ void resolve(TrainingArguments& arguments) {
   comm::make_gradient_sum(strategy.compression);
   strategy.server.queue = arguments.work == "queue";
   // Every value is checked, whether this run uses it or not.
-  for (const auto& entry : dist::strategy_catalogue()) dist::make_strategy(entry.name, strategy);
+  for (const auto& entry : strategies::strategy_catalogue()) strategies::make_strategy(entry.name, strategy);
   check_server_arguments(arguments);
 }
 

@@ -43,7 +43,7 @@ void BlockTrainer::begin_sweep(const SweepSetting& setting) {
 
 BlockPlan BlockTrainer::plan(std::size_t block, bool ahead) const {
   if (setting_.alone)
-    return plan_block(*source_.partition, block, dist::Share::minibatch, setting_.minibatch, 0, 1, options_.max_steps);
+    return plan_block(*source_.partition, block, strategies::Share::minibatch, setting_.minibatch, 0, 1, options_.max_steps);
   PartOf part_of;
   if (options_.balance) part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
   return plan_block(*source_.partition, block, strategy_->share(), setting_.minibatch, worker_.rank(), worker_.size(),
@@ -51,7 +51,7 @@ BlockPlan BlockTrainer::plan(std::size_t block, bool ahead) const {
 }
 
 BlockPlan BlockTrainer::plan_split(std::size_t block, std::size_t split) const {
-  return plan_block(*source_.partition, block, dist::Share::block, setting_.minibatch, static_cast<int>(split),
+  return plan_block(*source_.partition, block, strategies::Share::block, setting_.minibatch, static_cast<int>(split),
                     worker_.size(), options_.max_steps);
 }
 

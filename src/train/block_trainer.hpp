@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "comm/worker.hpp"
-#include "dist/strategy.hpp"
+#include "strategies/strategy.hpp"
 #include "train/balance.hpp"
 #include "train/learner_cost.hpp"
 #include "train/loss_ledger.hpp"
@@ -42,8 +42,8 @@ class BlockTrainer {
 
   Learner& learner() { return *learner_; }
   LearnerCost* cost() { return cost_.get(); }
-  dist::Strategy& strategy() { return *strategy_; }
-  dist::Replica& replica() { return replica_; }
+  strategies::Strategy& strategy() { return *strategy_; }
+  strategies::Replica& replica() { return replica_; }
   const StepSizes& step_sizes() const { return step_sizes_; }
 
   void start_strategy() { strategy_->start(worker_, replica_); }
@@ -53,7 +53,7 @@ class BlockTrainer {
   BlockPlan plan(std::size_t block, bool ahead) const;
 
   /// Share::sweep: whether splits are taken one by one; the number of the next; and what there is to do.
-  bool takes_splits() const { return !setting_.alone && strategy_->share() == dist::Share::sweep; }
+  bool takes_splits() const { return !setting_.alone && strategy_->share() == strategies::Share::sweep; }
   std::size_t take_split() { return strategy_->take(worker_); }
   BlockPlan plan_split(std::size_t block, std::size_t split) const;
 
@@ -79,13 +79,13 @@ class BlockTrainer {
   const Options& options_;
   const Source& source_;
   PhaseTimes& times_;
-  std::unique_ptr<dist::Strategy> strategy_;
+  std::unique_ptr<strategies::Strategy> strategy_;
   StepSizes step_sizes_;
   std::unique_ptr<Learner> learner_;
   std::vector<Learner::Stage> stages_;  // of an exchanged gradient
   std::vector<core::Range> stage_elements_;
   std::unique_ptr<LearnerCost> cost_;  // null where nothing is computed: then the work is counted as it comes
-  dist::Replica replica_;
+  strategies::Replica replica_;
   LossLedger losses_;
 
   Balance balance_;

@@ -12,7 +12,7 @@
 
 namespace paragrad::train {
 
-/// Sums over the workers; false: see dist::Strategy::add_up.
+/// Sums over the workers; false: see strategies::Strategy::add_up.
 using AddUp = std::function<bool(std::span<double>)>;
 
 /// Scores a learner's parameters on a subset; each worker takes a contiguous part, sums are added in rank order.

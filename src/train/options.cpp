@@ -12,10 +12,10 @@ int replicas(const Options& options, int workers) {
   return workers / options.model_parallel;
 }
 
-std::unique_ptr<dist::Strategy> make_strategy(const Options& options) {
-  dist::StrategyOptions strategy = options.strategy_options;
+std::unique_ptr<strategies::Strategy> make_strategy(const Options& options) {
+  strategies::StrategyOptions strategy = options.strategy_options;
   strategy.server.rule = options.optimiser;
-  return dist::make_strategy(options.strategy, strategy);
+  return strategies::make_strategy(options.strategy, strategy);
 }
 
 Io parse_io(std::string_view name) {

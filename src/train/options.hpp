@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "dist/strategy.hpp"
 #include "optim/schedule.hpp"
+#include "strategies/strategy.hpp"
 #include "train/minibatch_search.hpp"
 #include "train/pretraining_options.hpp"
 
@@ -22,7 +22,7 @@ struct Options {
   std::string context;           ///< frames seen with each, "5+5", instead of those that the data file names; empty: those
   std::string chunks = "whole";  ///< of recurrent models, whose samples are these: see data::Chunking
   std::string strategy = "sgd";
-  dist::StrategyOptions strategy_options;
+  strategies::StrategyOptions strategy_options;
 
   optim::OptimiserOptions optimiser;
   double momentum = 0.9;               ///< per minibatch
@@ -63,7 +63,7 @@ struct Options {
 int replicas(const Options& options, int workers);
 
 /// The run's strategy; servers that it may have apply gradients by the run's rule.
-std::unique_ptr<dist::Strategy> make_strategy(const Options& options);
+std::unique_ptr<strategies::Strategy> make_strategy(const Options& options);
 
 /// none: data are there. blocking: a split is read when it is wanted. prefetch: while the split before is processed, "next
 /// split will be loaded to memory when current split is being processed" (Chen and Huo, ICASSP 2016).

@@ -7,9 +7,9 @@
 
 namespace paragrad::train {
 
-BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
-                     int workers, std::size_t max_steps, const PartOf& part_of) {
-  const bool shared = share == dist::Share::minibatch;
+BlockPlan plan_block(const data::Partition& partition, std::size_t block, strategies::Share share, std::size_t minibatch,
+                     int rank, int workers, std::size_t max_steps, const PartOf& part_of) {
+  const bool shared = share == strategies::Share::minibatch;
   const core::Range whole = partition.block_range(block);
   core::Range all = shared ? whole : partition.split_range(block, static_cast<std::size_t>(rank));
   if (!shared && part_of) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/partition.hpp"
-#include "dist/strategy.hpp"
+#include "strategies/strategy.hpp"
 
 namespace paragrad::train {
 
@@ -25,8 +25,8 @@ struct BlockPlan {
 /// part_of(length): this worker's part of `length` samples, of a minibatch or of a block; nothing: equal parts, and the
 /// splits as they were drawn.
 using PartOf = std::function<core::Range(std::size_t)>;
-BlockPlan plan_block(const data::Partition& partition, std::size_t block, dist::Share share, std::size_t minibatch, int rank,
-                     int workers, std::size_t max_steps = 0, const PartOf& part_of = {});
+BlockPlan plan_block(const data::Partition& partition, std::size_t block, strategies::Share share, std::size_t minibatch,
+                     int rank, int workers, std::size_t max_steps = 0, const PartOf& part_of = {});
 
 /// The order in which sweep `sweep` (from 1) takes the blocks: random, the same for every strategy and number of workers.
 std::vector<std::uint32_t> block_order(std::uint64_t seed, int sweep, std::size_t blocks);

@@ -9,14 +9,14 @@
 
 namespace paragrad::train {
 
-void Report::take_down(const dist::Remarks& remarks, const Learner& learner, Result& result) const {
+void Report::take_down(const strategies::Remarks& remarks, const Learner& learner, Result& result) const {
   result.strategy.insert(result.strategy.end(), remarks.numbers.begin(), remarks.numbers.end());
   if (!learner.computes()) return;
   for (const std::string& line : remarks.lines) say(line);
 }
 
-void Report::explain_collective(comm::Worker& worker, const dist::Strategy& strategy, const dist::StrategyOptions& options,
-                                std::size_t parameters) const {
+void Report::explain_collective(comm::Worker& worker, const strategies::Strategy& strategy,
+                                const strategies::StrategyOptions& options, std::size_t parameters) const {
   if (!is_watched() || worker.size() == 1) return;
   if (strategy.exchanges_gradients(worker.size()) && options.bucket_bytes > 0)
     parameters = std::min(parameters, options.bucket_bytes / sizeof(float));

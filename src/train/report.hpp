@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/state.hpp"
-#include "dist/strategy.hpp"
+#include "strategies/strategy.hpp"
 #include "train/learner.hpp"
 #include "train/options.hpp"
 #include "train/output.hpp"
@@ -31,11 +31,11 @@ class Report {
   }
 
   /// The numbers into the result; the lines are said, unless nothing is computed.
-  void take_down(const dist::Remarks& remarks, const Learner& learner, Result& result) const;
+  void take_down(const strategies::Remarks& remarks, const Learner& learner, Result& result) const;
 
   /// Which way the collective takes with what the strategy exchanges.
-  void explain_collective(comm::Worker& worker, const dist::Strategy& strategy, const dist::StrategyOptions& options,
-                          std::size_t parameters) const;
+  void explain_collective(comm::Worker& worker, const strategies::Strategy& strategy,
+                          const strategies::StrategyOptions& options, std::size_t parameters) const;
 
   struct Sweep {
     int number = 1;

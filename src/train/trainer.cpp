@@ -19,7 +19,7 @@ std::size_t largest_minibatch(const comm::Worker& worker, const Options& options
   const MinibatchSearchOptions& search = options.minibatch_search;
   const std::size_t all = source.samples(data::Subset::train);
   if (search.enabled) return std::min(all, std::max(search.largest, options.minibatch));
-  const bool shared = make_strategy(options)->share() == dist::Share::minibatch;
+  const bool shared = make_strategy(options)->share() == strategies::Share::minibatch;
   const std::size_t together = options.minibatch == 0 ? all : options.minibatch;
   const auto workers = static_cast<std::size_t>(worker.size());
   return shared && options.parallel_start_sweep <= 1 && !options.balance ? (together + workers - 1) / workers : together;
@@ -117,7 +117,7 @@ void Trainer::check() {
     throw core::ConfigError(
         core::format("the workers of '{}' meet at the end of a sweep only: leave out --validations", options_.strategy));
   const std::size_t splits = source_.partition->workers();
-  if (blocks_.strategy().share() == dist::Share::block && splits != static_cast<std::size_t>(worker_.size()))
+  if (blocks_.strategy().share() == strategies::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(
         core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
                      options_.strategy, worker_.size(), worker_.size(), splits));
@@ -125,7 +125,7 @@ void Trainer::check() {
 
 void Trainer::explain() {
   if (!output_.last_phase || options_.sweeps == 0) return;
-  const dist::Strategy& strategy = blocks_.strategy();
+  const strategies::Strategy& strategy = blocks_.strategy();
   report_.take_down(strategy.explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
                                       static_cast<double>(source_.partition->blocks())}),
                     learner(), result_);

@@ -5,7 +5,7 @@
 #include "comm/group_worker.hpp"
 #include "comm/shrinking_worker.hpp"
 #include "core/errors.hpp"
-#include "dist/parameter_server/link.hpp"
+#include "strategies/parameter_server/link.hpp"
 #include "support.hpp"
 #include "train/checkpoint.hpp"
 #include "train/state_store.hpp"
@@ -43,9 +43,9 @@ struct AsyncTask : test::SmallTask {
       try {
         const train::Result mine = train::train(worker, options, source, output);
         if (worker.rank() == 0) result = mine;
-      } catch (const dist::LeftOut&) {
+      } catch (const strategies::LeftOut&) {
         ++left_out;
-      } catch (const dist::ServerLost&) {
+      } catch (const strategies::ServerLost&) {
         if (worker.rank() == 0) throw;
         ++left_out;
       }
@@ -58,10 +58,10 @@ struct AsyncTask : test::SmallTask {
 
   /// From now on runs keep the order of that of `workers` on `platform`.
   train::Result record(int workers, const sim::Platform& platform) {
-    dist::ServerOptions& server = options.strategy_options.server;
+    strategies::ServerOptions& server = options.strategy_options.server;
     server.record = file("order.txt");
     const train::Result result = run(workers, platform);
-    server.replay = std::make_shared<const dist::Orders>(dist::read_orders(server.record));
+    server.replay = std::make_shared<const strategies::Orders>(strategies::read_orders(server.record));
     server.record.clear();
     return result;
   }
@@ -116,7 +116,7 @@ TEST_CASE("what an asynchronous run computes depends neither on host threads nor
 
 TEST_CASE("the order of a run can be repeated on any platform and with any rate", "[train]") {
   AsyncTask task;
-  dist::ServerOptions& server = task.options.strategy_options.server;
+  strategies::ServerOptions& server = task.options.strategy_options.server;
   server.servers = GENERATE(0, 2);
   server.prefetch = GENERATE(false, true);
   server.push_every = GENERATE(1u, 3u);
@@ -234,7 +234,7 @@ sim::Platform::Fault death(int worker, double at_s) {
 
 TEST_CASE("a worker that dies is left out, and the others train to the end", "[train]") {
   AsyncTask task;
-  dist::ServerOptions& server = task.options.strategy_options.server;
+  strategies::ServerOptions& server = task.options.strategy_options.server;
   task.options.strategy = GENERATE("async_sgd", "bounded_staleness", "easgd", "backup_workers");
   server.servers = task.options.strategy == "backup_workers" ? GENERATE(0, 1) : GENERATE(1, 2);
   server.queue = GENERATE(true, false);

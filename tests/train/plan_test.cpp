@@ -12,10 +12,10 @@ TEST_CASE("workers that share minibatches walk through those of one worker", "[t
   const std::size_t minibatch = GENERATE(1u, 5u, 16u, 0u);
   const auto partition = data::Partition::random(103, 3, 4, 1);
   for (std::size_t block = 0; block < 4; ++block) {
-    const auto one = train::plan_block(partition, block, dist::Share::minibatch, minibatch, 0, 1);
+    const auto one = train::plan_block(partition, block, strategies::Share::minibatch, minibatch, 0, 1);
     std::vector<train::BlockPlan> plans;
     for (int k = 0; k < workers; ++k)
-      plans.push_back(train::plan_block(partition, block, dist::Share::minibatch, minibatch, k, workers));
+      plans.push_back(train::plan_block(partition, block, strategies::Share::minibatch, minibatch, k, workers));
     std::vector<std::size_t> position(plans.size(), 0);
     std::vector<std::uint32_t> together;
     for (std::size_t step = 0; step < one.mine.size(); ++step)
@@ -34,7 +34,7 @@ TEST_CASE("workers that share blocks take disjoint splits that cover the block",
   for (std::size_t block = 0; block < 3; ++block) {
     std::multiset<std::uint32_t> rows;
     for (int k = 0; k < 5; ++k) {
-      const auto plan = train::plan_block(partition, block, dist::Share::block, 4, k, 5);
+      const auto plan = train::plan_block(partition, block, strategies::Share::block, 4, k, 5);
       rows.insert(plan.rows.begin(), plan.rows.end());
       REQUIRE(plan.mine == plan.together);
     }
@@ -46,7 +46,7 @@ TEST_CASE("workers that share blocks take disjoint splits that cover the block",
 TEST_CASE("of a block no more minibatches are planned than a run may take, and fewer where there are fewer", "[train]") {
   const auto partition = data::Partition::random(40, 2, 1, 1);
   const auto planned = [&](std::size_t most) {
-    return train::plan_block(partition, 0, dist::Share::block, 5, 1, 2, most).mine.size();
+    return train::plan_block(partition, 0, strategies::Share::block, 5, 1, 2, most).mine.size();
   };
   CHECK(planned(0) == 4);
   CHECK(planned(1) == 1);

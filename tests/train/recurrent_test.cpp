@@ -63,7 +63,7 @@ TEST_CASE("workers are dealt whole chunks of sequences, which together are those
   data::Prefetcher prefetcher;
   for (std::size_t block = 0; block < source.partition->blocks(); ++block)
     for (int rank = 0; rank < 3; ++rank) {
-      const auto plan = train::plan_block(*source.partition, block, dist::Share::minibatch, 5, rank, 3);
+      const auto plan = train::plan_block(*source.partition, block, strategies::Share::minibatch, 5, rank, 3);
       data::SequenceLoader loader(source.dataset, data::Subset::train, prefetcher, source.sequences_of(data::Subset::train));
       loader.prefetch(plan.rows);
       loader.advance();

@@ -1,0 +1,87 @@
+#include "strategies/async_sgd.hpp"
+
+#include <utility>
+
+#include "core/errors.hpp"
+
+namespace paragrad::strategies {
+
+void AsyncSgd::check(int) const {
+  if (optim::has_limits(options().rule) && goes_ahead())
+    throw core::ConfigError(
+        "servers keep the limits of gradients and weights, and a worker that goes on by itself does not: with "
+        "--clip-gradient or --max-norm give --push-every 1 and --fetch-every 1, and another strategy than lazy_sgd");
+}
+
+void AsyncSgd::start(comm::Worker& worker, Replica& replica) {
+  ServerStrategy::start(worker, replica);
+  sum_ = worker.device().allocate(replica.parameters.size());
+  if (options().prefetch) coming_ = worker.device().allocate(replica.parameters.size());
+  minibatches_ = since_fetch_ = 0;
+  comes_ = false;
+}
+
+void AsyncSgd::step(comm::Worker& worker, Replica& replica) {
+  join(worker);  // what travelled during this minibatch
+  const Versions used = versions();
+  const bool fetch = ++since_fetch_ >= options().fetch_every;
+  if (fetch) since_fetch_ = 0;
+  if (std::exchange(comes_, false)) {
+    worker.run_kernels([&](backend::Device& device) { device.copy(coming_.span(), replica.parameters); });
+    take_in(worker, replica);
+  }
+  if (!fetch) descend(worker, replica, replica.optimiser.gradients(), replica.step);
+  add_up(worker, replica, used);
+  exchange(worker, replica, due(worker, replica), fetch);
+}
+
+void AsyncSgd::add_up(comm::Worker& worker, Replica& replica, const Versions& used) {
+  if (minibatches_++ == 0) {
+    replica.optimiser.swap_gradients(sum_);
+    step_ = replica.step;
+    first_ = used;
+    return;
+  }
+  worker.run_kernels([&](backend::Device& device) { device.add(replica.optimiser.gradients(), sum_.span()); });
+  const optim::Step before = step_;
+  step_ = replica.step;
+  step_.samples += before.samples;
+  step_.decay += before.decay;
+}
+
+void AsyncSgd::descend(comm::Worker& worker, Replica& replica, std::span<float> gradient, const optim::Step& step) {
+  worker.run_kernels([&](backend::Device& device) { device.descend(step.rate, 0, gradient, replica.parameters); });
+}
+
+// Parameters came, in which what was not pushed is still missing.
+void AsyncSgd::take_in(comm::Worker& worker, Replica& replica) {
+  versions() = coming_versions_;
+  if (minibatches_ > 0) descend(worker, replica, sum_.span(), step_);
+}
+
+// Requests of a worker are served in their order: a fetch sees the push before it.
+void AsyncSgd::exchange(comm::Worker& worker, Replica& replica, bool push, bool fetch) {
+  if (!push && !fetch) return;
+  const bool ahead = options().prefetch;
+  if (fetch) coming_versions_ = versions();
+  launch(worker, [this, push, fetch, to = ahead ? coming_.span() : replica.parameters](comm::Communicator& comm) {
+    if (push) link().push(comm, first_, step_, sum_.span());
+    if (fetch) link().fetch(comm, coming_versions_, to);
+  });
+  if (push) minibatches_ = 0;
+  comes_ = ahead && fetch;
+  if (ahead) return;
+  join(worker);
+  if (fetch) take_in(worker, replica);
+}
+
+void AsyncSgd::show_model(comm::Worker& worker, Replica& replica) {
+  join(worker);
+  if (std::exchange(minibatches_, 0) > 0)
+    launch(worker, [this](comm::Communicator& comm) { link().push(comm, first_, step_, sum_.span()); });
+  meet(worker, replica.parameters);
+  since_fetch_ = 0;
+  comes_ = false;
+}
+
+}  // namespace paragrad::strategies

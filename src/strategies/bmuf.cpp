@@ -1,0 +1,141 @@
+#include "strategies/bmuf.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "strategies/model_averaging.hpp"
+
+namespace paragrad::strategies {
+
+Bmuf::Bmuf(const StrategyOptions& options)
+    : options_(options), kind_(parse_kind(options.bmuf_kind)), allreduce_(comm::make_allreduce(options.collective)) {
+  const double time_constant = options.block_momentum_time_constant;
+  if (options.block_momentum && !(*options.block_momentum >= 0 && *options.block_momentum < 1))
+    throw core::ConfigError(core::format("block momentum {} is outside [0, 1)", *options.block_momentum));
+  if (!(time_constant >= 0) || !std::isfinite(time_constant))
+    throw core::ConfigError(core::format("the block momentum's time constant of {} samples is below 0", time_constant));
+  if (options.block_momentum && time_constant > 0)
+    throw core::ConfigError("give either a block momentum or its time constant, not both");
+  if (!(options.block_learning_rate > 0))
+    throw core::ConfigError(core::format("block learning rate {} must be above 0", options.block_learning_rate));
+  if (const std::string& form = options.block_learning_rate_form; form != "paper" && form != "cntk")
+    throw core::unknown_name("form of the block learning rate", form, {"paper", "cntk"});
+}
+
+Bmuf::Kind Bmuf::parse_kind(std::string_view name) {
+  if (name == "cbm") return Kind::cbm;
+  if (name == "nbm") return Kind::nbm;
+  if (name == "nbm_cntk") return Kind::nbm_cntk;
+  throw core::unknown_name("kind of bmuf", name, {"cbm", "nbm", "nbm_cntk"});
+}
+
+Bmuf::Coefficients Bmuf::coefficients(int workers, double samples_per_worker) const {
+  const double time_constant = options_.block_momentum_time_constant;
+  const double momentum = time_constant > 0 ? std::exp(-samples_per_worker / time_constant)
+                                            : options_.block_momentum.value_or(1 - 1.0 / workers);
+  const double unit = options_.block_learning_rate_form == "cntk" ? workers * (1 - momentum) : 1;
+  return {momentum, unit * options_.block_learning_rate};
+}
+
+Remarks Bmuf::explain(const Extent& extent) const {
+  const double samples_per_worker = extent.samples / extent.blocks / extent.workers;
+  const auto [momentum, rate] = coefficients(extent.workers, samples_per_worker);
+  if (extent.workers == 1 && momentum == 0 && rate == 1) return {};
+  const double gain = rate / (extent.workers * (1 - momentum)) * (kind_ == Kind::nbm_cntk ? 1 + momentum : 1);
+  Remarks remarks;
+  remarks.numbers = {{"block_momentum", momentum}, {"block_learning_rate", rate}, {"block_gain", gain}};
+  if (momentum == 0) {
+    remarks.lines = {core::format("block momentum 0, block learning rate {:.4g}", rate)};
+    return remarks;
+  }
+  const double time_constant = -samples_per_worker / std::log(momentum);
+  const double wanted = time_constant * extent.workers;
+  remarks.numbers.insert(remarks.numbers.end(),
+                         {{"block_momentum_time_constant", time_constant}, {"wanted_samples", wanted}});
+  remarks.lines = {
+      core::format("block momentum {:.4g}, time constant {:.4g} samples per worker; block learning rate {:.4g}; in the end "
+                   "an update weighs C = {:.4g} times the sum of the workers'",
+                   momentum, time_constant, rate, gain),
+      core::format("CNTK's rule: time constant times workers, {:.4g} samples of training data at least; {:.4g} are there{}",
+                   wanted, extent.samples, extent.samples < wanted ? ", too few" : "")};
+  return remarks;
+}
+
+void Bmuf::start(comm::Worker& worker, Replica& replica) {
+  const auto [momentum, rate] = coefficients(worker.size(), 1);
+  filters_ = worker.size() > 1 || momentum != 0 || rate != 1;
+  look_ahead_ = momentum_ = blocks_ = pending_ = 0;
+  if (!filters_) return;
+  owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
+  model_ = worker.device().allocate(owned_.size());
+  delta_ = worker.device().allocate(owned_.size());
+  worker.run_kernels([&](backend::Device& device) { device.copy(owned_.of(replica.parameters), model_.span()); });
+}
+
+void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
+  if (!filters_) return;
+  const double total = total_samples(worker, samples);
+  if (total == 0) return;
+  reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
+  filter(worker, owned_.of(replica.parameters), coefficients(worker.size(), total / worker.size()));
+  allreduce_->gather(worker.comm(), replica.parameters);
+  if (options_.reset_local_momentum) reset_local_momentum(worker, replica);
+}
+
+// The owned part of the mean of the models becomes that of the next starting point.
+void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients block) {
+  const auto momentum = static_cast<float>(block.momentum);
+  const auto next_ahead = static_cast<float>(ahead(block));
+  worker.run_kernels([&](backend::Device& device) {
+    device.block_filter(momentum, static_cast<float>(block.rate), static_cast<float>(look_ahead_), next_ahead, average,
+                        model_.span(), delta_.span());
+    if (kind_ == Kind::nbm_cntk) device.copy(average, model_.span());
+  });
+  if (kind_ == Kind::nbm) look_ahead_ = block.momentum;  // the others keep the starting point itself
+  momentum_ = block.momentum;
+  blocks_ += 1;
+  pending_ = block.momentum * (pending_ + 1);
+}
+
+void Bmuf::describe_state(core::State& state) {
+  state.add("block_model", model_.span());
+  state.add("block_update", delta_.span());
+  state.add("block_look_ahead", look_ahead_);
+  state.add("block_momentum", momentum_);
+  state.add("filtered_blocks", blocks_);
+  state.add("pending_updates", pending_);
+}
+
+Remarks Bmuf::report(comm::Worker& worker) {
+  if (blocks_ == 0 || pending_ == 0) return {};
+  std::array<double, 2> squares{};  // of Δ and of W
+  worker.run_kernels([&](backend::Device& device) {
+    squares = {device.squared_norm(delta_.span()), device.squared_norm(model_.span())};
+  });
+  comm::sum_in_rank_order(worker.comm(), squares);  // where all own everything, both are as many times too large
+  const double gain = momentum_ / (1 - momentum_) * (kind_ == Kind::nbm_cntk ? 1 + momentum_ : 1);
+  const double part = squares[1] > 0 ? gain * std::sqrt(squares[0] / squares[1]) : 0, share = pending_ / blocks_;
+  return {
+      {core::format("block momentum still holds {:.3g} blocks' updates, {:.3g} % of all {:.0f}; they would move the model "
+                    "by {:.3g} % of its norm",
+                    pending_, 100 * share, blocks_, 100 * part)},
+      {{"pending_updates", pending_}, {"pending_share", share}, {"pending_norm", part}}};
+}
+
+void Bmuf::show_model(comm::Worker& worker, Replica& replica) {
+  if (!filters_ || kind_ != Kind::nbm) return;
+  worker.run_kernels([&](backend::Device& device) { device.copy(model_.span(), owned_.of(replica.parameters)); });
+  allreduce_->gather(worker.comm(), replica.parameters);
+}
+
+void Bmuf::resume_work(comm::Worker& worker, Replica& replica) {
+  if (!filters_ || kind_ != Kind::nbm) return;
+  worker.run_kernels([&](backend::Device& device) {
+    device.look_ahead(static_cast<float>(look_ahead_), model_.span(), delta_.span(), owned_.of(replica.parameters));
+  });
+  allreduce_->gather(worker.comm(), replica.parameters);
+}
+
+}  // namespace paragrad::strategies

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "core/arena.hpp"
+#include "strategies/strategy.hpp"
+
+namespace paragrad::strategies {
+
+/// Blockwise model-update filtering (Chen and Huo, ICASSP 2016), with the mean of the local models Wbar:
+///
+///   G(t) = Wbar(t) - Wg(t-1);  Δ(t) = η Δ(t-1) + ζ G(t);  W(t) = W(t-1) + Δ(t)
+///   cbm       Wg(t) = W(t)              classical block momentum
+///   nbm       Wg(t) = W(t) + η Δ(t)     Nesterov block momentum; W, not the look-ahead point Wg, is the model
+///   nbm_cntk  W(t) = Wg(t) = W(t-1) + Δ(t) + η Δ(t): what CNTK (and fairseq) compute. The look-ahead is never taken back,
+///   so
+///             a block's update adds up to (1+η) ζ/(1-η) G instead of ζ/(1-η) G.
+///
+/// η = 1 - 1/N unless given, by itself or by a time constant T: then η = e^(-B/T) for a block of B samples per worker, which
+/// are counted over all workers, so that η is the same everywhere and a short block decays less. Wg(t) looks ahead by the η
+/// of the block before it.
+///
+/// ζ is given by itself, or, in CNTK's form, by the gain C = ζ/(N(1-η)): the weight that the sum of the workers' updates has
+/// in the end, whatever η.
+///
+/// η = 0, ζ = 1 is model averaging. The filter works on one copy of W and Δ for all workers together: each holds the range
+/// it owns of the allreduce, 2/N of a model (with `butterfly` everyone owns everything).
+class Bmuf : public Strategy {
+ public:
+  explicit Bmuf(const StrategyOptions& options);
+
+  Share share() const override { return Share::block; }
+  Remarks explain(const Extent& extent) const override;
+  void start(comm::Worker& worker, Replica& replica) override;
+  void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
+  void show_model(comm::Worker& worker, Replica& replica) override;
+  void describe_state(core::State& state) override;
+  void resume_work(comm::Worker& worker, Replica& replica) override;
+
+  /// What of the updates so far has not reached the model. Of an update, η^(k+1) is still to come k blocks later; together
+  /// that is U = η/(1-η) Δ ((1+η) times it for nbm_cntk), whose norm is told in parts of W's: no copy of the first model is
+  /// held to compare with.
+  Remarks report(comm::Worker& worker) override;
+
+ protected:
+  enum class Kind { cbm, nbm, nbm_cntk };
+
+  /// η and ζ of a block.
+  struct Coefficients {
+    double momentum = 0;
+    double rate = 1;
+  };
+  Coefficients coefficients(int workers, double samples_per_worker) const;
+
+  /// η by which the next starting point will be ahead of W(t-1) + Δ(t).
+  double ahead(Coefficients block) const { return kind_ == Kind::cbm ? 0 : block.momentum; }
+  /// η by which the starting point is ahead of W.
+  double look_ahead() const { return look_ahead_; }
+  bool filters() const { return filters_; }  ///< false: plain averaging of one worker, nothing moves
+  const comm::Allreduce& allreduce() const { return *allreduce_; }
+  core::Range owned() const { return owned_; }
+
+ private:
+  static Kind parse_kind(std::string_view name);
+  void filter(comm::Worker& worker, std::span<float> average, Coefficients block);
+
+  StrategyOptions options_;
+  Kind kind_;
+  std::unique_ptr<comm::Allreduce> allreduce_;
+  bool filters_ = true;
+  core::Range owned_;
+  core::Arena model_;      // W, [owned]
+  core::Arena delta_;      // Δ, [owned]
+  double look_ahead_ = 0;  // nbm only
+  double momentum_ = 0;    // η of the last block
+  double blocks_ = 0;      // with samples, so far
+  double pending_ = 0;     // what is still to come of all their updates, one update being 1
+};
+
+}  // namespace paragrad::strategies

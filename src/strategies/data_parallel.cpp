@@ -1,0 +1,109 @@
+#include "strategies/data_parallel.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace paragrad::strategies {
+
+namespace {
+
+std::unique_ptr<comm::GradientSum> make_sum(const StrategyOptions& options) {
+  comm::CompressionOptions compression = options.compression;
+  compression.collective = options.collective;
+  return comm::make_gradient_sum(compression);
+}
+
+}  // namespace
+
+DataParallel::DataParallel(const StrategyOptions& options)
+    : sum_(make_sum(options)),
+      bucket_elements_(options.bucket_bytes == 0 ? std::numeric_limits<std::size_t>::max()
+                                                 : std::max<std::size_t>(1, options.bucket_bytes / sizeof(float))),
+      overlap_(options.overlap),
+      buffered_(options.buffered) {}
+
+void DataParallel::start(comm::Worker& worker, Replica& replica) {
+  if (!exchanges_gradients(worker.size())) return;
+  std::vector<core::Range> buckets;
+  for (const core::Range stage : replica.stages)
+    for (const core::Range bucket : buckets_of(replica, stage)) buckets.push_back(bucket);
+  sum_->start(worker.comm(), replica.layout, buckets);
+  if (buffered_) travelling_ = worker.device().allocate(replica.parameters.size());
+  travels_ = 0;
+}
+
+std::vector<core::Range> DataParallel::buckets_of(const Replica& replica, core::Range stage) const {
+  const std::size_t count = std::max<std::size_t>(1, stage.size() / bucket_elements_);
+  std::vector<core::Range> buckets;
+  std::size_t end = stage.end;
+  for (std::size_t i = count; i-- > 0 && end > stage.begin;) {
+    const std::size_t wanted = stage.begin + core::part_of(stage.size(), count, i).begin;
+    const std::size_t begin = std::max(stage.begin, comm::cut_below(replica.layout, sum_->grain(), wanted));
+    if (begin < end) buckets.push_back({begin, end});
+    end = begin;
+  }
+  return buckets;
+}
+
+void DataParallel::launch(comm::Worker& worker, core::Range bucket, std::span<float> gradient) {
+  worker.launch([this, bucket, gradient](comm::Communicator& comm) { (*sum_)(comm, bucket, gradient); });
+}
+
+void DataParallel::gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) {
+  if (range.empty()) return;
+  const std::span<float> gradient = replica.optimiser.gradients();
+  announced_ += range.size();
+  const bool all = range.size() == gradient.size();  // nothing is left to compute meanwhile
+  for (const core::Range bucket : buckets_of(replica, range)) {
+    if (!overlap_ || all || buffered_)
+      waiting_.push_back(bucket);
+    else
+      launch(worker, bucket, gradient);
+  }
+}
+
+void DataParallel::step(comm::Worker& worker, Replica& replica) {
+  if (std::exchange(announced_, 0) != replica.parameters.size())
+    throw std::logic_error("a step before all of the gradient was announced");
+  if (buffered_) return step_late(worker, replica);
+  for (const core::Range bucket : waiting_) (*sum_)(worker.comm(), bucket, replica.optimiser.gradients());
+  waiting_.clear();
+  worker.join();
+  update(worker, replica, replica.step);
+}
+
+// The gradient just computed sets out, and the sum that has arrived meanwhile is applied.
+void DataParallel::step_late(comm::Worker& worker, Replica& replica) {
+  worker.join();
+  replica.optimiser.swap_gradients(travelling_);
+  for (const core::Range bucket : waiting_) launch(worker, bucket, travelling_.span());
+  waiting_.clear();
+  if (travels_ != 0) update(worker, replica, travelling_step_);
+  travelling_step_ = replica.step;
+  travels_ = 1;
+}
+
+void DataParallel::show_model(comm::Worker& worker, Replica& replica) {
+  if (travels_ == 0) return;
+  worker.join();
+  replica.optimiser.swap_gradients(travelling_);
+  update(worker, replica, travelling_step_);
+  travels_ = 0;
+}
+
+void DataParallel::update(comm::Worker& worker, Replica& replica, const optim::Step& step) {
+  worker.run_kernels([&](backend::Device& device) {
+    replica.optimiser.update(device, {0, replica.parameters.size()}, step, replica.parameters);
+  });
+}
+
+void DataParallel::describe_state(core::State& state) {
+  sum_->describe_state(state);
+  if (!buffered_) return;
+  state.add("travelling", travelling_.span());
+  state.add("travels", travels_);
+  travelling_step_.describe_state(state, "travelling_step");
+}
+
+}  // namespace paragrad::strategies

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "comm/compression/gradient_sum.hpp"
+#include "core/arena.hpp"
+#include "strategies/strategy.hpp"
+
+namespace paragrad::strategies {
+
+/// Synchronous data-parallel SGD: each worker computes the gradient of its part of the minibatch, the sum over the workers
+/// is what everyone applies. Equal to one worker up to the order of float additions, whatever their number, and up to what
+/// comm::GradientSum leaves out.
+///
+/// The gradient is exchanged in buckets: layers, from the last, until they hold bucket_bytes (tensor fusion, Sergeev and Del
+/// Balso, arXiv 1802.05799, 2018); larger ones in about equal parts of bucket_bytes to twice that. With overlap a bucket
+/// that is full is reduced while the layers below it compute their gradients (Das et al., arXiv 1602.06709, 2016); without
+/// it the same buckets are reduced afterwards, to the same bits.
+///
+/// Buffered (the double buffering of Seide et al., Interspeech 2014): a gradient travels during the whole of the next
+/// minibatch and is applied one minibatch late, with the learning rate of the minibatch it belongs to. show_model(), at the
+/// end of a sweep, applies the last one.
+class DataParallel : public Strategy {
+ public:
+  explicit DataParallel(const StrategyOptions& options);
+
+  Share share() const override { return Share::minibatch; }
+  bool exchanges_gradients(int workers) const override { return workers > 1; }
+  std::size_t stage_elements() const override { return bucket_elements_; }
+  void start(comm::Worker& worker, Replica& replica) override;
+  void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) override;
+  void step(comm::Worker& worker, Replica& replica) override;
+  void show_model(comm::Worker& worker, Replica& replica) override;
+  void describe_state(core::State& state) override;
+
+ private:
+  std::vector<core::Range> buckets_of(const Replica& replica, core::Range stage) const;
+  void launch(comm::Worker& worker, core::Range bucket, std::span<float> gradient);
+  void step_late(comm::Worker& worker, Replica& replica);
+  void update(comm::Worker& worker, Replica& replica, const optim::Step& step);
+
+  std::unique_ptr<comm::GradientSum> sum_;
+  std::size_t bucket_elements_;
+  bool overlap_;
+  bool buffered_;
+  std::size_t announced_ = 0;         // elements of the minibatch in hand
+  std::vector<core::Range> waiting_;  // buckets to be reduced in step()
+
+  core::Arena travelling_;       // buffered: the gradient of the minibatch before, or since a join() the sum
+  optim::Step travelling_step_;  // and what it is to be applied with
+  double travels_ = 0;           // 1: there is one
+};
+
+}  // namespace paragrad::strategies

@@ -1,0 +1,35 @@
+#include "strategies/model_averaging.hpp"
+
+namespace paragrad::strategies {
+
+double total_samples(comm::Worker& worker, std::size_t samples) {
+  double total = static_cast<double>(samples);
+  comm::sum_in_rank_order(worker.comm(), {&total, 1});
+  return total;
+}
+
+void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
+                    double total) {
+  // Each counts in proportion to its samples; as a rule all are equal, and only the owned part of the sum is touched.
+  const double workers = worker.size();
+  const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
+  if (weight != 1) worker.run_kernels([&](backend::Device& device) { device.scale(weight, values); });
+  allreduce.reduce(worker.comm(), values);
+  const core::Range owned = allreduce.owned(worker.comm(), values.size());
+  worker.run_kernels([&](backend::Device& device) { device.scale(static_cast<float>(1 / workers), owned.of(values)); });
+}
+
+void reset_local_momentum(comm::Worker& worker, Replica& replica) {
+  worker.run_kernels([&](backend::Device& device) { replica.optimiser.forget(device); });
+}
+
+void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
+  if (worker.size() == 1) return;
+  const double total = total_samples(worker, samples);
+  if (total == 0) return;
+  reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
+  allreduce_->gather(worker.comm(), replica.parameters);
+  if (reset_local_momentum_) reset_local_momentum(worker, replica);
+}
+
+}  // namespace paragrad::strategies

@@ -1,0 +1,38 @@
+#include "strategies/outer_optimiser.hpp"
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "strategies/model_averaging.hpp"
+
+namespace paragrad::strategies {
+
+OuterOptimiser::OuterOptimiser(Settings settings)
+    : settings_(std::move(settings)), allreduce_(comm::make_allreduce(settings_.collective)) {
+  if (!(settings_.momentum >= 0 && settings_.momentum < 1))
+    throw core::ConfigError(core::format("{} momentum {} is outside [0, 1)", settings_.name, settings_.momentum));
+  if (!(settings_.learning_rate > 0))
+    throw core::ConfigError(core::format("{} learning rate {} must be above 0", settings_.name, settings_.learning_rate));
+}
+
+void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
+  owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
+  model_ = worker.device().allocate(owned_.size());
+  momentum_ = worker.device().allocate(owned_.size());
+  worker.run_kernels([&](backend::Device& device) { device.copy(owned_.of(replica.parameters), model_.span()); });
+}
+
+void OuterOptimiser::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
+  const double total = total_samples(worker, samples);
+  if (total == 0) return;
+  reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
+  outer_step(worker, {owned_.of(replica.parameters), model_.span(), momentum_.span()}, replica.learning_rate);
+  allreduce_->gather(worker.comm(), replica.parameters);
+  if (settings_.reset_local_momentum) reset_local_momentum(worker, replica);
+}
+
+void OuterOptimiser::describe_state(core::State& state) {
+  state.add(settings_.name + "_model", model_.span());
+  state.add(settings_.name + "_momentum", momentum_.span());
+}
+
+}  // namespace paragrad::strategies

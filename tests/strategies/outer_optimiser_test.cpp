@@ -1,0 +1,77 @@
+// slowmo and diloco against their formulas and against bmuf.
+#include <cmath>
+
+#include "catch.hpp"
+#include "tests/strategies/support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::strategies::testing;
+
+TEST_CASE("slowmo follows its formulas through changes of the learning rate", "[strategies]") {
+  const int workers = GENERATE(1, 3);
+  strategies::StrategyOptions options;
+  options.collective = GENERATE("ring", "butterfly");
+  options.slow_momentum = 0.6;
+  options.slow_learning_rate = 0.8;
+  const std::vector<double> rates{0.4, 0.4, 0.1, 0.1, 0.2};
+  const auto parameters = after(workers, "slowmo", options, [&](comm::Worker& worker, Seat& seat) {
+    for (std::size_t block = 0; block < rates.size(); ++block) {
+      seat.replica->learning_rate = rates[block];
+      move_by(seat, static_cast<float>(worker.rank() + 1) - static_cast<float>(block) / 2);
+      seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(worker.rank() + 1));
+    }
+  });
+  double moved = 0;  // the mean update: ranks weigh rank + 1
+  for (int rank = 0; rank < workers; ++rank) moved += 2. * (rank + 1) * (rank + 1) / (workers * (workers + 1));
+  for (std::size_t i = 0; i < length; ++i) {
+    double x = static_cast<double>(i), u = 0;
+    for (std::size_t block = 0; block < rates.size(); ++block) {
+      const double average = x + moved - static_cast<double>(block) / 2;
+      u = 0.6 * u + (x - average) / rates[block];
+      x -= 0.8 * rates[block] * u;
+    }
+    for (const auto& p : parameters) REQUIRE(p[i] == Approx(x).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("slowmo at a constant rate is bmuf with classical block momentum, bit for bit", "[strategies]") {
+  strategies::StrategyOptions options;
+  options.bmuf_kind = "cbm";
+  options.block_momentum = options.slow_momentum = 0.7;
+  options.block_learning_rate = options.slow_learning_rate = 0.9;
+  const auto train = [&](const std::string& strategy) {
+    return after(3, strategy, options, [&](comm::Worker& worker, Seat& seat) {
+      seat.replica->learning_rate = 0.3;
+      for (int block = 0; block < 4; ++block) {
+        for (std::size_t i = 0; i < length; ++i)
+          seat.parameters[i] += std::cos(static_cast<float>(i) + static_cast<float>(worker.rank() + 3 * block));
+        seat.strategy->synchronise(worker, *seat.replica, 5);
+      }
+    });
+  };
+  CHECK(train("slowmo") == train("bmuf"));
+}
+
+TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local momentum", "[strategies]") {
+  const int workers = GENERATE(1, 2, 3);
+  strategies::StrategyOptions options;
+  options.collective = GENERATE("ring", "butterfly");
+  options.bmuf_kind = "nbm";
+  options.block_momentum = options.outer_momentum = 0.85;
+  options.block_learning_rate = options.outer_learning_rate = 0.6;
+  options.reset_local_momentum = GENERATE(false, true);
+  const auto train = [&](const std::string& strategy) {
+    return after(workers, strategy, options, [&](comm::Worker& worker, Seat& seat) {
+      seat.velocity()[3] = 5;
+      for (int block = 0; block < 6; ++block) {
+        for (std::size_t i = 0; i < length; ++i)
+          seat.parameters[i] += std::cos(static_cast<float>(i) + static_cast<float>(worker.rank() + 3 * block));
+        seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(worker.rank() + block % 2));
+      }
+      CHECK(seat.velocity()[3] == (strategy == "bmuf" && options.reset_local_momentum ? 0.f : 5.f));
+    });
+  };
+  const auto diloco = train("diloco"), bmuf = train("bmuf");
+  for (std::size_t k = 0; k < diloco.size(); ++k)
+    for (std::size_t i = 0; i < length; ++i) REQUIRE(diloco[k][i] == Approx(bmuf[k][i]).epsilon(1e-5).margin(1e-5));
+}

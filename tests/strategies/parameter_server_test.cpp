@@ -1,0 +1,484 @@
+#include <array>
+#include <cmath>
+#include <map>
+#include <ranges>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "strategies/parameter_server/server.hpp"
+#include "strategies/parameter_server/shard.hpp"
+#include "tests/strategies/server_support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::strategies;
+using namespace paragrad::strategies::testing;
+
+namespace {
+
+/// Whether servers let fetches wait, so that there are no windows.
+bool lets_wait(const std::string& strategy) { return strategy == "bounded_staleness" || strategy == "backup_workers"; }
+
+}  // namespace
+
+TEST_CASE("shards cover the parameters in their order and tear no column apart", "[strategies]") {
+  const std::size_t count = GENERATE(1u, 2u, 3u, 7u, 40u);
+  const std::vector<core::Matrix> layout{{0, {5, 4}}, {20, {5, 1}}, {25, {3, 5}}, {40, {3, 1}}};
+  const auto shards = cut_into_shards(layout, 43, count);
+  REQUIRE(shards.size() == count);
+  std::size_t end = 0;
+  for (const core::Range shard : shards) {
+    CHECK(shard.begin == end);
+    end = shard.end;
+    if (end < 20) CHECK(end % 5 == 0);
+    if (end > 25 && end < 40) CHECK((end - 25) % 3 == 0);
+  }
+  CHECK(end == 43);
+}
+
+TEST_CASE("every gradient moves the model once, and all end with the same model", "[strategies]") {
+  const std::string name = GENERATE("async_sgd", "bounded_staleness", "lazy_sgd");
+  const int servers = GENERATE(0, 1, 2);
+  const bool prefetch = GENERATE(false, true);
+  const std::size_t push_every = GENERATE(1u, 3u), fetch_every = GENERATE(1u, 2u);
+  const std::string transport = GENERATE("messages", "windows");
+  if (transport == "windows" && lets_wait(name)) return;
+  CAPTURE(name, servers, prefetch, push_every, fetch_every, transport);
+  ServerRun run;
+  run.options.server.transport = transport;
+  run.strategy = name;
+  run.options.server.servers = servers;
+  run.options.server.prefetch = prefetch;
+  run.options.server.push_every = push_every;
+  run.options.server.fetch_every = fetch_every;
+  const int sweeps = 2, minibatches = 7;
+  float sum = 0;  // whole numbers: exact in any order
+  for (int worker = 0; worker < run.workers; ++worker)
+    for (int i = 0; i < sweeps * (minibatches + worker); ++i) sum += static_cast<float>(1 << (i % 4 + worker));
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (int sweep = 0, i = 0; sweep < sweeps; ++sweep) {
+      for (int minibatch = 0; minibatch < minibatches + worker.rank(); ++minibatch, ++i) {
+        compute(worker, static_cast<std::uint64_t>(i), 5);
+        step(worker, seat, static_cast<float>(1 << (i % 4 + worker.rank())));
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+    }
+  });
+  for (const auto& parameters : run.parameters)
+    for (std::size_t i = 0; i < length; ++i) REQUIRE(parameters[i] == static_cast<float>(i) - sum);
+}
+
+TEST_CASE("a worker sees its own gradients before they are pushed, and each sweep counts minibatches from its beginning",
+          "[strategies]") {
+  ServerRun run;
+  run.workers = 1;
+  run.options.server.servers = GENERATE(0, 1);
+  run.options.server.push_every = 3;
+  run.options.server.fetch_every = GENERATE(1u, 2u);
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    int steps = 0;
+    for (int sweep = 0; sweep < 2; ++sweep) {
+      for (int i = 0; i < 5; ++i) {
+        step(worker, seat, 1);
+        CHECK(seat.parameters[0] == static_cast<float>(-++steps));
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+    }
+  });
+  const auto kinds = run.orders[0] | std::views::transform(&Event::kind);
+  CHECK(std::ranges::count(kinds, Event::Kind::fetch) == (run.options.server.fetch_every == 1 ? 10 : 4));
+}
+
+TEST_CASE("parameters that come are those of the version that is told, and staleness is counted from there",
+          "[strategies]") {
+  ServerRun run;
+  run.options.server.servers = 1;
+  run.options.server.transport = GENERATE("messages", "windows");
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      compute(worker, i, 2);
+      step(worker, seat, 1);  // the model is then start - version
+    }
+  });
+  std::uint64_t version = 0, sum = 0, most = 0;
+  std::map<int, std::uint64_t> held;
+  for (const Event& event : run.orders[0]) {
+    if (event.kind == Event::Kind::push) {
+      CHECK(event.version == held[event.worker]);
+      sum += version - event.version;
+      most = std::max(most, version - event.version);
+      ++version;
+    } else if (event.kind == Event::Kind::fetch) {
+      CHECK(event.version == version);
+      held[event.worker] = version;
+    }
+  }
+  CHECK(version == 60);
+  CHECK(most > 0);
+  CHECK(run.numbers.at("pushes") == 60);
+  CHECK(run.numbers.at("staleness_max") == static_cast<double>(most));
+  CHECK(run.numbers.at("staleness_mean") == Approx(static_cast<double>(sum) / 60));
+}
+
+TEST_CASE("under bounded staleness nobody who fetches is further ahead of the slowest than the bound", "[strategies]") {
+  const std::size_t bound = GENERATE(0u, 1u, 3u);
+  const int servers = GENERATE(0, 2);
+  const std::uint64_t seed = GENERATE(range(1, 6));
+  ServerRun run;
+  run.strategy = "bounded_staleness";
+  run.workers = 4;
+  run.options.server.servers = servers;
+  run.options.server.staleness_bound = bound;
+  run.options.server.prefetch = seed % 2 == 0;
+  const std::uint64_t minibatches = 12;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < minibatches - static_cast<std::uint64_t>(worker.rank()); ++i) {  // of unequal length
+      compute(worker, i, seed);
+      if (worker.rank() == 2) compute(worker, i + 100, seed);
+      step(worker, seat, 1);
+    }
+  });
+  bool reached = false;
+  for (const auto& events : run.orders) {
+    std::map<int, std::size_t> pushes{{0, 0}, {1, 0}, {2, 0}, {3, 0}};
+    for (const Event& event : events) {
+      if (event.kind == Event::Kind::push) ++pushes[event.worker];
+      if (event.kind == Event::Kind::meet) pushes.erase(event.worker);
+      if (event.kind != Event::Kind::fetch) continue;
+      for (const auto& [worker, count] : pushes) {
+        CHECK(pushes[event.worker] <= count + bound);
+        reached |= pushes[event.worker] == count + bound;
+      }
+    }
+  }
+  CHECK(reached);
+}
+
+TEST_CASE("a gradient's rate is divided by its staleness, where that is above one", "[strategies]") {
+  ServerRun run;
+  run.strategy = "staleness_scaled";
+  run.options.server.servers = 1;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < 15; ++i) {
+      compute(worker, i, 3);
+      step(worker, seat, 1);
+    }
+  });
+  double moved = 0, version = 0;
+  for (const Event& event : run.orders[0])
+    if (event.kind == Event::Kind::push) moved += 1 / std::max(1., version++ - static_cast<double>(event.version));
+  CHECK(moved < 45);
+  CHECK(run.parameters[1][0] == Approx(-moved).epsilon(1e-5));
+}
+
+TEST_CASE("lazy workers push what is significant, and the rest in the end", "[strategies]") {
+  const auto pushes = [](double threshold, std::size_t most) {
+    ServerRun run;
+    run.strategy = "lazy_sgd";
+    run.options.server.lazy_threshold = threshold;
+    run.options.server.lazy_minibatches = most;
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      for (std::uint64_t i = 0; i < 24; ++i) step(worker, seat, 1.f / 64);
+    });
+    CHECK(run.parameters[0][0] == Approx(-72. / 64));
+    return run.numbers.at("pushes") / 3 / 3;  // per shard and worker
+  };
+  CHECK(pushes(0, 8) == 24);
+  CHECK(pushes(1e9, 8) == 3);
+  CHECK(pushes(1e9, 5) == 5);             // four times five, and what is left
+  const double some = pushes(0.001, 24);  // |w| is about 126, a step sqrt(37)/64
+  CHECK(some < 24);
+  CHECK(some > 1);
+}
+
+TEST_CASE("an update waits for all but the backup workers, and what comes later is dropped", "[strategies]") {
+  const int backup = GENERATE(0, 1, 2), servers = GENERATE(0, 1);
+  const std::uint64_t seed = GENERATE(range(1, 6));
+  CAPTURE(backup, servers, seed);
+  ServerRun run;
+  run.strategy = "backup_workers";
+  run.workers = 4;
+  run.options.server.servers = servers;
+  run.options.server.backup_workers = backup;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      compute(worker, i, seed);
+      step(worker, seat, 1);
+    }
+  });
+  std::uint64_t version = 0;
+  int taken = 0, dropped = 0, all = 0, left = 4;
+  const auto update = [&] {
+    if (taken > 0 && taken >= std::min(4 - backup, left)) taken = 0, ++version;
+  };
+  for (const Event& event : run.orders[0]) {
+    if (event.kind == Event::Kind::fetch) CHECK(event.version == version);
+    if (event.kind == Event::Kind::push) {
+      CHECK(event.version <= version);
+      event.version == version ? ++taken, ++all : ++dropped;
+    }
+    if (event.kind == Event::Kind::meet) --left;
+    update();
+  }
+  CHECK(all + dropped == 40);
+  CHECK((backup == 0) == (dropped == 0));
+  CHECK(run.numbers.at("pushes") == all);
+  CHECK(run.numbers.at("staleness_max") == 0);
+  for (const auto& parameters : run.parameters) CHECK(parameters[5] == static_cast<float>(5 - all));
+}
+
+TEST_CASE("gradients that are applied together count with all their samples and the decay of all", "[strategies]") {
+  const optim::OptimiserOptions rule{.name = GENERATE("sgd", "adagrad")};
+  const bool at_server = GENERATE(true, false);  // of three workers; else of three minibatches of one
+  CAPTURE(rule.name, at_server);
+  const auto set = [](optim::Step& step, std::span<float> gradients, std::size_t part) {
+    for (std::size_t i = 0; i < length; ++i) gradients[i] = static_cast<float>((i + part) % 4);
+    step = {.rate = 0.5, .decay = 0.125f * static_cast<float>(1 << part), .samples = static_cast<float>(1 << part)};
+  };
+  ServerRun run;
+  run.strategy = at_server ? "backup_workers" : "async_sgd";
+  run.workers = at_server ? 3 : 1;
+  run.options.server.rule = rule;
+  run.options.server.servers = 1;
+  run.options.server.push_every = at_server ? 1 : 3;
+  run.options.server.backup_workers = 0;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::size_t i = 0; i < (at_server ? 1 : 3); ++i) {
+      set(seat.replica->step, seat.optimiser->gradients(), at_server ? static_cast<std::size_t>(worker.rank()) : i);
+      seat.strategy->step(worker, *seat.replica);
+    }
+  });
+  std::vector<float> expected;
+  sim::run(1, [&](comm::Worker& worker) {
+    Seat seat(worker, "sgd", {}, rule);
+    std::vector<float> sum(length);
+    for (std::size_t part = 0; part < 3; ++part) {
+      set(seat.replica->step, seat.optimiser->gradients(), part);
+      for (std::size_t i = 0; i < length; ++i) sum[i] += seat.optimiser->gradients()[i];
+    }
+    std::ranges::copy(sum, seat.optimiser->gradients().begin());
+    seat.replica->step.decay = 0.125f * 7;
+    seat.replica->step.samples = 7;
+    seat.optimiser->update(worker.device(), {0, length}, seat.replica->step, seat.parameters);
+    expected = seat.parameters;
+  });
+  CHECK(run.parameters[0] == expected);
+}
+
+TEST_CASE("what a server strategy remembers goes with its state: held versions, and minibatches since the last pull",
+          "[strategies]") {
+  ServerRun run;
+  run.workers = 1;
+  run.options.server.servers = GENERATE(0, 1);
+  std::vector<std::vector<float>> arrays;
+  std::vector<double> numbers;
+  const auto state_of = [](comm::Worker& worker, Seat& seat) {
+    seat.strategy->collect_state(worker, *seat.replica);
+    core::State state;
+    seat.strategy->describe_state(state);
+    return state;
+  };
+  const auto steps = [](comm::Worker& worker, Seat& seat, int count) {
+    for (int i = 0; i < count; ++i) step(worker, seat, 1);
+  };
+  const auto interrupted_after = [&](int before, int after) {
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      steps(worker, seat, before);
+      const core::State state = state_of(worker, seat);
+      for (const auto& array : state.arrays) arrays.emplace_back(array.values.begin(), array.values.end());
+      for (const auto& number : state.numbers) numbers.push_back(number.get());
+    });
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      const core::State state = state_of(worker, seat);
+      REQUIRE(state.arrays.size() == arrays.size());
+      REQUIRE(state.numbers.size() == numbers.size());
+      for (std::size_t i = 0; i < arrays.size(); ++i) std::ranges::copy(arrays[i], state.arrays[i].values.begin());
+      for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers[i].set(numbers[i]);
+      seat.strategy->spread_state(worker, *seat.replica);
+      steps(worker, seat, after);
+    });
+  };
+  SECTION("the first gradient after a resume is as stale as it would have been") {
+    interrupted_after(5, 3);
+    CHECK(run.numbers.at("staleness_max") == 0);
+    CHECK(run.parameters[0][7] == 7 - 8);
+  }
+  SECTION("easgd pulls after as many minibatches") {
+    run.strategy = "easgd";
+    run.options.server.push_every = 4;
+    interrupted_after(2, 2);
+    const auto kinds = run.orders[0] | std::views::transform(&Event::kind);
+    CHECK(std::ranges::count(kinds, Event::Kind::push) == 1);
+  }
+}
+
+TEST_CASE("splits that a dead worker had finished are not lost", "[strategies]") {
+  sim::run(1, [](comm::Worker& worker) {
+    Server server(2, std::make_unique<Policy>(), {.name = "sgd"}, nullptr);
+    server.start(worker.device(), {{0, {length, 1}}}, length);
+    CHECK(server.take(1, 0) == 0);
+    CHECK(server.take(0, 0) == 1);
+    CHECK(server.take(1, 0) == 2);  // ahead
+    CHECK(server.take(1, 1) == 3);
+    server.lose(worker.comm(), 1);
+    CHECK(server.statistics().workers_lost == 1);
+    CHECK(server.statistics().splits_lost == 2);
+  });
+}
+
+TEST_CASE("worker and centre pull at each other as published", "[strategies]") {
+  const std::size_t period = GENERATE(1u, 3u);
+  const int servers = GENERATE(0, 1), workers = 2;
+  ServerRun run;
+  run.strategy = "easgd";
+  run.workers = workers;
+  run.options.server.servers = servers;
+  run.options.server.push_every = period;
+  const double given = GENERATE(0.25, 0.), rate = given > 0 ? given : 0.9 / workers;
+  run.options.server.elastic_rate = given;
+  std::array<double, 2> own{};
+  double centre = 0;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (worker.rank() == 1) compute(worker, i, 1), compute(worker, i, 2), compute(worker, i, 3);
+      step(worker, seat, static_cast<float>(worker.rank() + 1));
+    }
+    seat.strategy->show_model(worker, *seat.replica);
+    const float shown = seat.parameters[0];
+    seat.strategy->resume_work(worker, *seat.replica);
+    own[static_cast<std::size_t>(worker.rank())] = seat.parameters[0];
+    if (worker.rank() == 0) centre = shown;
+  });
+  std::array<double, 2> x{}, fetched{};
+  double c = 0;
+  std::array<std::size_t, 2> steps{};
+  for (const Event& event : run.orders[0]) {
+    const auto k = static_cast<std::size_t>(event.worker);
+    if (event.kind == Event::Kind::fetch) {
+      fetched[k] = c;
+      x[k] -= static_cast<double>(period) * static_cast<double>(k + 1);
+      steps[k] += period;
+    }
+    if (event.kind == Event::Kind::push) {
+      const double pull = rate * (x[k] - fetched[k]);
+      x[k] -= pull;
+      c += pull;
+    }
+  }
+  CHECK(steps[0] == 6);
+  CHECK(centre == Approx(c).epsilon(1e-5));
+  CHECK(run.parameters[0][0] == Approx(c).epsilon(1e-5));
+  for (std::size_t k = 0; k < 2; ++k) CHECK(own[k] == Approx(x[k]).epsilon(1e-5));
+}
+
+TEST_CASE("splits are given out once each, and from the first again in the next sweep", "[strategies]") {
+  ServerRun run;
+  run.options.server.servers = GENERATE(0, 1);
+  std::map<std::size_t, int> taken;
+  run.run([&](comm::Worker& worker, Seat& seat) {
+    for (int sweep = 0; sweep < 2; ++sweep) {
+      for (std::uint64_t i = 0; i < 5; ++i) {
+        ++taken[seat.strategy->take(worker)];
+        compute(worker, i, 4);
+        seat.strategy->synchronise(worker, *seat.replica, 1);
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+    }
+  });
+  CHECK(taken.size() == 15);
+  for (const auto& [number, times] : taken) {
+    CHECK(number < 15);
+    CHECK(times == 2);
+  }
+}
+
+TEST_CASE("what servers do depends neither on host threads, nor on the order of starting, nor on buffering",
+          "[strategies]") {
+  const std::string name =
+      GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
+  const int servers = GENERATE(0, 1);
+  const std::string transport = GENERATE("messages", "windows");
+  if (transport == "windows" && lets_wait(name)) return;
+  const auto train = [&](const sim::Options& world, std::int64_t eager_bytes) {
+    ServerRun run;
+    run.strategy = name;
+    run.options.server.transport = transport;
+    run.workers = 4;
+    run.options.server.servers = servers;
+    run.world = world;
+    run.eager_bytes = eager_bytes;
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      for (std::uint64_t i = 0; i < 8; ++i) {
+        compute(worker, i, 9);
+        step(worker, seat, std::sin(static_cast<float>(i) + static_cast<float>(worker.rank())));
+      }
+    });
+    return std::pair(run.parameters, run.orders);
+  };
+  const auto one = train({}, 64);
+  sim::Options other;
+  other.host_threads = 3;
+  other.start_order = 7;
+  CHECK(train(other, 64) == one);
+  CHECK_NOTHROW(train(other, 0));
+  CHECK_NOTHROW(train(other, 1 << 20));
+}
+
+TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds", "[strategies]") {
+  const std::string name = GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "easgd", "backup_workers");
+  const int servers = GENERATE(0, 1);
+  const bool more = GENERATE(false, true);
+  const std::string transport = GENERATE("messages", "windows");  // of the recorded run
+  if (transport == "windows" && lets_wait(name)) return;
+  CAPTURE(name, servers, more, transport);
+  const auto train = [&](std::uint64_t seed, std::shared_ptr<const Orders> replay) {
+    ServerRun run;
+    run.strategy = name;
+    run.options.server.servers = servers;
+    run.options.server.replay = std::move(replay);
+    run.options.server.transport = transport;
+    if (more && name != "backup_workers") {
+      run.options.server.prefetch = name != "easgd";
+      run.options.server.push_every = 2;
+    }
+    run.run([&](comm::Worker& worker, Seat& seat) {
+      for (int sweep = 0; sweep < 2; ++sweep) {
+        for (std::size_t i = 0; (i = seat.strategy->take(worker)) < 12;) {
+          compute(worker, i, seed);
+          step(worker, seat, std::sin(static_cast<float>(i)));
+          seat.strategy->synchronise(worker, *seat.replica, 1);
+        }
+        seat.strategy->show_model(worker, *seat.replica);
+        seat.strategy->resume_work(worker, *seat.replica);
+      }
+    });
+    return std::pair(run.parameters, run.orders);
+  };
+  const auto recorded = train(1, nullptr), other = train(2, nullptr);
+  CHECK(recorded.second != other.second);
+  const auto orders = std::make_shared<const Orders>(Orders{{}, recorded.second});
+  CHECK(train(2, orders) == recorded);
+  CHECK(train(3, orders) == recorded);
+}
+
+TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence", "[strategies]") {
+  const auto fails = [](const std::string& name, int workers, const ServerOptions& server,
+                        const optim::OptimiserOptions& rule = {.name = "sgd"}) {
+    StrategyOptions options;
+    options.server = server;
+    options.server.rule = rule;
+    sim::run(workers, [&](comm::Worker& worker) { Seat seat(worker, name, options, rule); });
+  };
+  CHECK_THROWS_WITH(fails("async_sgd", 2, {}, {.name = "lars"}), contains_text("'lars' looks at whole matrices"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {.backup_workers = 2}), contains_text("2 backup workers of 2"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {.prefetch = true}), contains_text("leave out --prefetch"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {.servers = 2}), contains_text("give --servers 1"));
+  CHECK_THROWS_WITH(fails("easgd", 2, {.fetch_every = 2}), contains_text("leave out --prefetch and --fetch-every"));
+  CHECK_THROWS_WITH(fails("easgd", 2, {.elastic_rate = 1}), contains_text("elastic rate 1 is outside [0, 1)"));
+  CHECK_THROWS_WITH(fails("lazy_sgd", 2, {.lazy_threshold = -1}), contains_text("threshold -1"));
+  CHECK_THROWS_AS(fails("async_sgd", 2, {.push_every = 0}), core::ConfigError);
+  for (const char* name : {"bounded_staleness", "backup_workers"})
+    CHECK_THROWS_WITH(fails(name, 2, {.transport = "windows"}), contains_text("let fetches wait"));
+  CHECK_THROWS_WITH(fails("async_sgd", 2, {.transport = "pigeons"}), contains_text("known: messages, windows, auto"));
+  CHECK_THROWS_AS(fails("async_sgd", 2, {.worker_timeout_s = 0}), core::ConfigError);
+  CHECK_THROWS_AS(fails("backup_workers", 2, {.backup_workers = -1}), core::ConfigError);
+}

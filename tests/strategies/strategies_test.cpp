@@ -1,0 +1,124 @@
+// What holds of many strategies.
+#include <limits>
+
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "core/philox.hpp"
+#include "tests/strategies/support.hpp"
+
+using namespace paragrad;
+using namespace paragrad::strategies::testing;
+
+TEST_CASE("averages weigh workers by the samples they processed", "[strategies]") {
+  const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
+  strategies::StrategyOptions options;
+  options.collective = collective;
+  const std::vector<std::size_t> samples{30, 0, 10};
+  const auto parameters = after(3, "model_averaging", options, [&](comm::Worker& worker, Seat& seat) {
+    move_by(seat, static_cast<float>(worker.rank() + 1));
+    seat.strategy->synchronise(worker, *seat.replica, samples[static_cast<std::size_t>(worker.rank())]);
+  });
+  for (const auto& p : parameters) CHECK(p == parameters[0]);
+  for (std::size_t i = 0; i < length; ++i)
+    CHECK(parameters[0][i] == Approx(static_cast<double>(i) + (30 * 1 + 10 * 3) / 40.0));
+}
+
+TEST_CASE("a block in which nobody processed anything changes nothing", "[strategies]") {
+  const std::string strategy = GENERATE("model_averaging", "bmuf", "slowmo", "diloco");
+  const auto parameters = after(
+      3, strategy, {}, [&](comm::Worker& worker, Seat& seat) { seat.strategy->synchronise(worker, *seat.replica, 0); });
+  for (const auto& p : parameters)
+    for (std::size_t i = 0; i < length; ++i) CHECK(p[i] == static_cast<float>(i));
+}
+
+TEST_CASE("a lone worker keeps its model and its momentum", "[strategies]") {
+  const std::string strategy = GENERATE("model_averaging", "bmuf", "data_parallel", "sgd");
+  after(1, strategy, {}, [&](comm::Worker& worker, Seat& seat) {
+    move_by(seat, 0.3f);
+    const auto before = seat.parameters;
+    seat.velocity()[0] = 5;
+    seat.strategy->synchronise(worker, *seat.replica, 10);
+    CHECK(seat.parameters == before);
+    CHECK_FALSE(seat.strategy->exchanges_gradients(1));
+    CHECK(seat.velocity()[0] == 5);
+  });
+}
+
+TEST_CASE("a synchronisation forgets the local momentum unless told not to", "[strategies]") {
+  const std::string strategy = GENERATE("model_averaging", "bmuf");
+  const bool reset = GENERATE(true, false);
+  strategies::StrategyOptions options;
+  options.reset_local_momentum = reset;
+  after(2, strategy, options, [&](comm::Worker& worker, Seat& seat) {
+    seat.velocity()[3] = 5;
+    seat.strategy->synchronise(worker, *seat.replica, 10);
+    CHECK(seat.velocity()[3] == (reset ? 0.f : 5.f));
+  });
+}
+
+TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies]") {
+  CHECK_THROWS_WITH(strategies::make_strategy("bmfu", {}),
+                    contains_text("unknown strategy 'bmfu'; known: sgd, data_parallel"));
+  strategies::StrategyOptions options;
+  options.bmuf_kind = "nesterov";
+  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options),
+                    contains_text("unknown kind of bmuf 'nesterov'; known: cbm, nbm"));
+  options = {};
+  options.block_momentum = 1;
+  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options), contains_text("block momentum 1 is outside [0, 1)"));
+  options = {};
+  options.block_learning_rate = 0;
+  CHECK_THROWS_AS(strategies::make_strategy("bmuf", options), core::ConfigError);
+  options = {};
+  options.local_start_sweep = 0;
+  CHECK_THROWS_WITH(strategies::make_strategy("post_local_sgd", options),
+                    contains_text("the first local sweep cannot be 0"));
+  options = {};
+  options.block_momentum_time_constant = 100;
+  CHECK_NOTHROW(strategies::make_strategy("bmuf", options));
+  options.block_momentum = 0.5;
+  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options),
+                    contains_text("either a block momentum or its time constant"));
+  options = {};
+  options.block_learning_rate_form = "fairseq";
+  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options), contains_text("'fairseq'; known: paper, cntk"));
+  options = {};
+  options.slow_momentum = 1;
+  CHECK_THROWS_WITH(strategies::make_strategy("slowmo", options), contains_text("slow momentum 1 is outside [0, 1)"));
+  options.outer_learning_rate = 0;
+  CHECK_THROWS_WITH(strategies::make_strategy("diloco", options), contains_text("outer learning rate 0 must be above 0"));
+  CHECK_THROWS_WITH(after(2, "bmuf_adam", {}, [](comm::Worker&, Seat&) {}),
+                    contains_text("choose --optimiser adam or adamw"));
+  CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, Seat&) {}), contains_text("trains with one worker, not 2"));
+}
+
+TEST_CASE("no strategy relies on buffering or on the order of starting: the same weights and no deadlock", "[strategies]") {
+  const std::string name = GENERATE("data_parallel", "model_averaging", "bmuf", "slowmo", "diloco");
+  const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
+  const int workers = GENERATE(2, 5);
+  CAPTURE(name, collective, workers);
+  strategies::StrategyOptions options;
+  options.collective = collective;
+  const auto train = [&](std::int64_t eager_bytes, const sim::Options& world) {
+    sim::Platform platform = sim::free_platform(workers);
+    platform.message.eager_bytes = eager_bytes;
+    std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));
+    sim::run(platform, workers, world, [&](comm::Worker& worker) {
+      Seat seat(worker, name, options);
+      const core::RandomStream random(3, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
+      for (std::uint64_t block = 0; block < 3; ++block) {
+        for (std::size_t i = 0; i < length; ++i) seat.parameters[i] += static_cast<float>(random.normal(block * length + i));
+        seat.strategy->synchronise(worker, *seat.replica, 1 + static_cast<std::uint64_t>(worker.rank()));
+      }
+      seat.strategy->show_model(worker, *seat.replica);
+      parameters[static_cast<std::size_t>(worker.rank())] = seat.parameters;
+    });
+    return parameters;
+  };
+  const auto buffered = train(std::numeric_limits<std::int64_t>::max(), {});
+  CHECK(train(0, {}) == buffered);
+  sim::Options shuffled;
+  shuffled.start_order = 7;
+  shuffled.host_threads = 3;
+  CHECK(train(0, shuffled) == buffered);
+}
