@@ -103,7 +103,7 @@ tune-%: program
 	@$(HARNESS) tune $* $(SIZED)
 
 timeline: program ## make runs/timeline, the run that notebooks/06_timeline draws
-	@$(PROGRAM) simulate --device meta --model zoo:vgg16 --device-rate 149.7 --train-samples 1000000 --sweeps 1 --max-blocks 1 \
+	@$(PROGRAM) simulate --device meta --model zoo:vgg16 --device-rate 149.7 --train-samples 1000000 --epochs 1 --max-blocks 1 \
 	  --max-steps 2 --minibatch 128 --workers 4 --strategy data_parallel --bucket-bytes 64000000 \
 	  --platform sim/platforms/p100-aries.toml --timeline --out runs/timeline --overwrite
 

@@ -20,7 +20,7 @@ labels=$work/0.h5
 for pass in 1 2 3; do
   aligned=$work/$pass.h5
   [ $pass -lt 3 ] || aligned=$out
-  "$paragrad" train --data "$labels" --model 1320-256-256-60:relu --learning-rate 0.02 --minibatch 128 --sweeps 6 --l2 0.0001 \
+  "$paragrad" train --data "$labels" --model 1320-256-256-60:relu --learning-rate 0.02 --minibatch 128 --epochs 6 --l2 0.0001 \
     --quiet --out "$work/$pass" > /dev/null
   "$paragrad" align "$work/$pass/checkpoint.h5" --data "$labels" --out "$aligned"
   labels=$aligned

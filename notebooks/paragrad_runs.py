@@ -77,14 +77,14 @@ class Run:
 
     @property
     def pretraining(self) -> Rows:
-        """A record per layer and sweep."""
+        """A record per layer and epoch."""
         return [record for record in self.metrics if record.get("phase") == "pretrain"]
 
     @cached_property
     def curve(self) -> Rows:
-        """The validations of the network's training; `sweeps`: passes over the training set so far."""
+        """The validations of the network's training; `epochs`: passes over the training set so far."""
         whole = self.manifest.get("data", {}).get("samples", {}).get("train")
-        return [record | {"sweeps": record["samples"] / whole if whole else record["sweep"]}
+        return [record | {"epochs": record["samples"] / whole if whole else record["epoch"]}
                 for record in results.validations(self.folder)]
 
     @cached_property

@@ -10,14 +10,14 @@
 #include "core/format.hpp"
 #include "core/philox.hpp"
 #include "core/units.hpp"
-#include "sim/sim_worker.hpp"
+#include "sim/workers/sim_worker.hpp"
 #include "sim/world.hpp"
 
 namespace paragrad::sim {
 
 namespace {
 
-void check(const Platform& platform, int workers, const Options& options) {
+void check(const Platform& platform, int workers, const SimulationOptions& options) {
   if (workers < 1) throw core::ConfigError(core::format("{} workers cannot be emulated; give at least 1", workers));
   if (options.host_threads < 1) throw core::ConfigError("--host-threads must be at least 1");
   if (workers > platform.workers() && !options.oversubscribe)
@@ -56,7 +56,8 @@ std::vector<int> start_order(int workers, std::uint64_t seed) {
 
 }  // namespace
 
-Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body) {
+Report run(const Platform& platform, int workers, const SimulationOptions& options,
+           const std::function<void(comm::Worker&)>& body) {
   check(platform, workers, options);
   std::vector<std::unique_ptr<backend::Device>> devices;  // outlives the engine, whose end unwinds the workers' stacks
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
@@ -86,8 +87,8 @@ Report run(const Platform& platform, int workers, const Options& options, const 
     if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
       throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
-  return {to_seconds(world.engine.now()), world.transport.messages(), world.transport.bytes(),    world.engine.events(),
-          world.gathering.shortcuts(),    world.gathering.left_out(), world.engine.host_threads()};
+  return {to_seconds(world.engine.now()), world.transport.messages(),  world.transport.bytes(),    world.engine.events(),
+          world.rendezvous.shortcuts(),   world.rendezvous.left_out(), world.engine.host_threads()};
 }
 
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {
@@ -95,7 +96,7 @@ double compute_time_s(const Platform& platform, const backend::WorkMeter& work) 
 }
 
 Report run(int workers, const std::function<void(comm::Worker&)>& body) {
-  return run(free_platform(workers), workers, Options{}, body);
+  return run(free_platform(workers), workers, SimulationOptions{}, body);
 }
 
 }  // namespace paragrad::sim

@@ -19,7 +19,7 @@ struct Transfer {
   std::int64_t end_ps = 0;
 };
 
-struct Options {
+struct SimulationOptions {
   int host_threads = 1;          ///< that run the arithmetic of the workers, at most; nothing but speed depends on it
   std::string device = "cpu";    ///< backend device of every worker
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
@@ -40,7 +40,7 @@ struct Options {
 };
 
 struct Report {
-  double makespan_s = 0;  ///< virtual time at which the last worker ended
+  double makespan_s = 0;  ///< simulated time at which the last worker ended
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::uint64_t events = 0;      ///< of the simulator
@@ -50,11 +50,12 @@ struct Report {
 };
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.
-/// What the workers compute, and the virtual times, depend on the arguments alone.
+/// What the workers compute, and the simulated times, depend on the arguments alone.
 /// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers and they
 /// must not share; Deadlock; comm::Failure if it comes to that after something died on the platform, which it names. Where a
 /// worker other than 0 died and all others come to their end without it, so does the run.
-Report run(const Platform& platform, int workers, const Options& options, const std::function<void(comm::Worker&)>& body);
+Report run(const Platform& platform, int workers, const SimulationOptions& options,
+           const std::function<void(comm::Worker&)>& body);
 
 /// Seconds that the platform's device takes for `work`.
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work);

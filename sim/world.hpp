@@ -7,19 +7,19 @@
 #include "sim/compute/measured_times.hpp"
 #include "sim/compute/roofline.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/messages/transport.hpp"
+#include "sim/messages/windows.hpp"
 #include "sim/network/network.hpp"
 #include "sim/network/storage.hpp"
 #include "sim/network/watched.hpp"
-#include "sim/shortcut/gathering.hpp"
+#include "sim/shortcut/collective_rendezvous.hpp"
 #include "sim/simulation.hpp"
-#include "sim/transport.hpp"
-#include "sim/turns.hpp"
-#include "sim/windows.hpp"
+#include "sim/workers/device_queues.hpp"
 
 namespace paragrad::sim {
 
-inline std::unique_ptr<Network> make_watched_network(const Options& options, Engine& engine, const Platform& platform,
-                                                     int workers) {
+inline std::unique_ptr<Network> make_watched_network(const SimulationOptions& options, Engine& engine,
+                                                     const Platform& platform, int workers) {
   auto network = make_network(options.network, engine, platform, workers);
   if (!options.on_transfer) return network;
   return std::make_unique<WatchedNetwork>(engine, std::move(network), options.on_transfer);
@@ -35,7 +35,7 @@ struct World {
   std::unique_ptr<backend::Device> carrier;
   Transport transport;
   Storage storage;
-  Turns turns;
+  DeviceQueues device_queues;
   Roofline roofline;
   std::shared_ptr<const backend::CallTimes> call_times;                  // every device charges by it
   std::unique_ptr<backend::Device> meta = backend::make_device("meta");  // counts what a call would cost
@@ -43,28 +43,28 @@ struct World {
   double compute_scale;
   int workers_per_node;
   std::unordered_map<std::uint32_t, Time> sum_times;  // that were asked for; looked up only
-  Gathering gathering;
+  CollectiveRendezvous rendezvous;
   Windows windows;
   std::exception_ptr untold;  // the first error of a task or service that nobody has joined
 
-  World(const Platform& platform_, int workers_, const Options& options)
+  World(const Platform& platform_, int workers_, const SimulationOptions& options)
       : platform(platform_),
         engine(fibers_per_worker * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
         network(make_watched_network(options, engine, platform, workers_)),
         carrier(backend::make_device(options.device)),
         transport(engine, *network, *carrier, workers_, platform.message),
         storage(engine, platform, workers_),
-        turns(engine, platform, workers_),
+        device_queues(engine, platform, workers_),
         roofline(platform.device),
         call_times(measured_times(platform.device)),
         workers(workers_),
         compute_scale(options.compute_scale),
         workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)),
-        gathering(*this, options.host_threads, options.shortcuts && can_foresee(options)),
+        rendezvous(*this, options.host_threads, options.shortcuts && can_foresee(options)),
         windows(*this, platform.message) {
     meta->charge_by(call_times);
-    transport.set_gathering(gathering);
-    engine.set_when_stuck([this] { return gathering.nobody_else_comes(); });
+    transport.set_rendezvous(rendezvous);
+    engine.set_when_stuck([this] { return rendezvous.nobody_else_comes(); });
   }
 
   /// Time of adding so many floats on a device.
@@ -80,9 +80,9 @@ struct World {
   }
 
  private:
-  bool can_foresee(const Options& options) const {
+  bool can_foresee(const SimulationOptions& options) const {
     return !backend::make_device(options.device)->computes() && network->insight().topology != nullptr &&
-           !platform.host.reduces && platform.faults.empty() && !turns.needed();
+           !platform.host.reduces && platform.faults.empty() && !device_queues.needed();
   }
 };
 

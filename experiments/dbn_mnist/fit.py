@@ -27,15 +27,15 @@ def main() -> None:
     options = experiment.run("one-0.3").options | {"data": "data/mnist.h5"}
     platform = ROOT / options.pop("platform")
     target = read_rows(HERE / "published.csv", "run", "time_s")["one-0.3"]
-    sweeps = [simulate(program, options | {"seed": seed}, platform)["sweeps"] for seed in experiment.seeds]
+    epochs = [simulate(program, options | {"seed": seed}, platform)["epochs"] for seed in experiment.seeds]
 
     def rate_of_work(peak: float) -> float:
-        """One over the mean time; it rises with the peak. The sweeps do not depend on it."""
-        results = [simulate(program, options | TIMING | {"sweeps": count}, platform, peak=peak) for count in sweeps]
+        """One over the mean time; it rises with the peak. The epochs do not depend on it."""
+        results = [simulate(program, options | TIMING | {"epochs": count}, platform, peak=peak) for count in epochs]
         return 1 / statistics.fmean(result["pretraining_s"] + result["training_s"] for result in results)
 
     peak = bisect(rate_of_work, 1 / target, 0.01, 1, rounds=18)
-    print(f"cluster.toml  peak  {peak:.4f} GFLOP/s (sweeps {', '.join(map(str, sweeps))})")
+    print(f"cluster.toml  peak  {peak:.4f} GFLOP/s (epochs {', '.join(map(str, epochs))})")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def result_of(folder: Path) -> dict[str, Any]:
         result["samples_per_s"] = result["samples"] / result["training_s"]
     if "training_s" in result:
         result["total_s"] = result.get("pretraining_s", 0) + result["training_s"]
-        result["sweep_s"] = result["training_s"] / max(result.get("sweeps", 1), 1)
+        result["epoch_s"] = result["training_s"] / max(result.get("epochs", 1), 1)
     for name in ("splits", "blocks", "workers"):
         if name in manifest["run"]:
             result[name] = manifest["run"][name]
@@ -44,7 +44,7 @@ def validations(folder: Path) -> list[dict[str, Any]]:
     path = folder / "metrics.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return [record for record in records
-            if "sweep" in record and "phase" not in record and record.get("valid_error") is not None]
+            if "epoch" in record and "phase" not in record and record.get("valid_error") is not None]
 
 
 def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:

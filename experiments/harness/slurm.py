@@ -12,7 +12,7 @@ from runner import Runner
 from worlds import mpi_folder, mpi_jobs, ranks_of, train_command
 
 TEMPLATE = EXPERIMENTS / "cluster" / "job.sbatch"
-CHECKPOINTS_PER_SWEEP = 10
+CHECKPOINTS_PER_EPOCH = 10
 
 SUBMIT = """#!/bin/sh
 # Submits the runs of {experiment}, size {size}. What is given here goes to sbatch: --partition, --time, --ntasks-per-node, …
@@ -34,7 +34,7 @@ def file_of(job: Job) -> str:
 
 
 def text_of(runner: Runner, job: Job, folder: Path) -> str:
-    every = max(1, int(job.options.get("blocks", 1)) // CHECKPOINTS_PER_SWEEP)
+    every = max(1, int(job.options.get("blocks", 1)) // CHECKPOINTS_PER_EPOCH)
     train = [*train_command(runner, job, folder), "--quiet", f"--checkpoint-every={every}", "--resume"]
     decode = [] if job.decode is None else runner.decode_command(job, folder)
     return job_file(f"{runner.experiment.name}-{file_of(job).removesuffix('.sbatch')}", ranks_of(job), train, folder, decode)

@@ -109,7 +109,7 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
     decoded = all("word_error" in result for seeds in of_data.values() for result in seeds.values())
     errors = ["valid_error", "test_error", *(["word_error"] if decoded else [])]
     lines = [["run", "NxM", option, "valid %", "test %", *(["words %"] if decoded else []),
-              "virtual s", "aggregate", "speed-up", "per worker"]]
+              "simulated s", "aggregate", "speed-up", "per worker"]]
     for run in runs:
         first = of_data[run.name][experiment.seeds[0]]
         used = plan.job(data, run, experiment.seeds[0]).options.get(option, "")

@@ -1,4 +1,4 @@
-"""Sweeps and virtual time until the validation error is 15 % or less, from the runs of size full (mean over the seeds)."""
+"""Epochs and simulated time until the validation error is 15 % or less, from the runs of size full (mean over the seeds)."""
 
 import json
 import statistics
@@ -9,23 +9,23 @@ TARGET = 0.15
 
 
 def first_reached(folder: Path) -> tuple[int, float] | None:
-    """Sweep and virtual time so far."""
+    """Epoch and simulated time so far."""
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         record = json.loads(line)
-        if "sweep" in record and record["valid_error"] <= TARGET:
-            return record["sweep"], record["time_s"]
+        if "epoch" in record and record["valid_error"] <= TARGET:
+            return record["epoch"], record["time_s"]
     return None
 
 
 def main() -> None:
-    print(f"{'run':<10} {'sweeps':>7} {'virtual s':>10}")
+    print(f"{'run':<10} {'epochs':>7} {'simulated s':>10}")
     for run in ("size1", "size8", "size64", "on1-512", "on1-4096", "on8-8", "on8-64", "on8-512", "on8-4096", "on8-all"):
         reached = [first_reached(folder) for folder in sorted(RUNS.glob(f"{run}-s?"))]
         if not reached or None in reached:
             print(f"{run:<10} {'-':>7} {'-':>10}")
             continue
-        sweeps, seconds = (statistics.fmean(column) for column in zip(*reached))
-        print(f"{run:<10} {sweeps:>7.1f} {seconds:>10.3f}")
+        epochs, seconds = (statistics.fmean(column) for column in zip(*reached))
+        print(f"{run:<10} {epochs:>7.1f} {seconds:>10.3f}")
 
 
 if __name__ == "__main__":

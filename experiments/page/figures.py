@@ -1,6 +1,6 @@
 """Which figures an experiment has: what its runs hold decides, and the [[table]]s of its config.toml.
 
-* learning curves, where runs were validated more than once: over sweeps, and over virtual time
+* learning curves, where runs were validated more than once: over epochs, and over simulated time
 * time to an error, where runs have a target, or else to an error that most of them reach
 * speed-up over workers, where a run of one worker is there to compare with; published values beside it
 * staleness, where gradients were stale
@@ -22,7 +22,7 @@ from paragrad_runs import Study
 
 MOST_IN_A_PANEL = 7
 SECONDS = {"s": 1, "min": 60, "h": 3600}
-LABELS = {"time_s": "time", "training_s": "virtual time", "aggregate_s": "time of exchange that nothing hides",
+LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "time of exchange that nothing hides",
           "samples_per_s": "samples per second", "speed_up": "speed-up", "efficiency": "speed-up per worker",
           "sooner": "times as soon as one", "bytes": "size of the array"}
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
@@ -86,13 +86,13 @@ def learning_curves(study: Study) -> Iterator[Figure]:
             seconds = {run.name: mean_curve(study, run, data, "time_s") for run in runs}
             if all(len(points) < 2 for points in seconds.values()):
                 continue
-            sweeps = {run.name: mean_curve(study, run, data, "sweeps") for run in runs}
+            epochs = {run.name: mean_curve(study, run, data, "epochs") for run in runs}
             ends = [points[-1][0] for points in seconds.values() if points]
             unit, long_and_short = unit_for(max(ends)), max(ends) > 8 * min(ends)
             times = {name: [(x / SECONDS[unit], y) for x, y in points] for name, points in seconds.items()}
-            errors = [y for points in sweeps.values() for _, y in points]
+            errors = [y for points in epochs.values() for _, y in points]
             spread = min(errors) > 0 and max(errors) > 4 * min(errors)  # runs that diverge would press the others flat
-            for curves, x, x_log in ((sweeps, "sweeps", False), (times, f"virtual time ({unit})", long_and_short)):
+            for curves, x, x_log in ((epochs, "epochs", False), (times, f"simulated time ({unit})", long_and_short)):
                 scale = Axes(x, "validation error (%)", x_log=x_log, y_log=spread)
                 lines = placed(study, {name: points for name, points in curves.items() if points}, families)
                 yield figure(study, f"curves-{scale.x}-{data}-{title}", f"Learning curves over {scale.x}{of(study, data)}", title,
@@ -117,7 +117,7 @@ def time_to_error(study: Study) -> Iterator[Figure]:
         if not known:
             continue
         unit = unit_for(max(known))
-        label = f"virtual {unit} to {target:g} % on the validation set"
+        label = f"simulated {unit} to {target:g} % on the validation set"
         scaled = [(name, None if seconds is None else seconds / SECONDS[unit], family) for name, seconds, family in dots]
         alt = f"Dot chart of {label}: " + ", ".join(
             f"{name} {'not reached' if value is None else f'{value:.3g}'}" for name, value, _ in scaled)

@@ -26,7 +26,7 @@ def drawing(study: Study) -> str:
     data = next(iter(study.results))
     lines = [charts.Line(label, figures.mean_curve(study, study.experiment.run(name), data, "time_s")) for name, label in NAMES.items()]
     ends = ", ".join(f"{line.label} {line.points[-1][1]:.2f} % after {line.points[-1][0]:.2g} s" for line in lines)
-    scale = charts.Axes("virtual time (s)", "validation error (%)", x_log=True)
+    scale = charts.Axes("simulated time (s)", "validation error (%)", x_log=True)
     return charts.draw_lines("front", lines, scale, f"Learning curves: {ends}")
 
 

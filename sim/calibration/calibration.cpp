@@ -44,7 +44,7 @@ std::vector<std::size_t> allreduce_lengths(std::size_t largest_message) {
   return floats;
 }
 
-Level measure_level(comm::Communicator& comm, int first, int second, const Options& options) {
+Level measure_level(comm::Communicator& comm, int first, int second, const CalibrationOptions& options) {
   Level level{{first, second, options.message_passes, options.burst_s}, {}};
   level.points = ping_pong(comm, message_lengths(options.largest_message), level.between);
   return level;
@@ -52,7 +52,8 @@ Level measure_level(comm::Communicator& comm, int first, int second, const Optio
 
 }  // namespace
 
-Calibration calibrate(comm::Worker& worker, const Options& options, const std::function<void(const std::string&)>& say) {
+Calibration calibrate(comm::Worker& worker, const CalibrationOptions& options,
+                      const std::function<void(const std::string&)>& say) {
   comm::Communicator& comm = worker.comm();
   const auto tell = [&](const std::string& text) {
     if (worker.rank() == 0) say(text);
@@ -98,7 +99,7 @@ Calibration calibrate(comm::Worker& worker, const Options& options, const std::f
   return result;
 }
 
-Calibration replay(const Calibration& measured, const Platform& platform, const Options& options) {
+Calibration simulate_measurement(const Calibration& measured, const Platform& platform, const CalibrationOptions& options) {
   Calibration result = measured;
   const auto repeat = [&](const std::optional<Level>& from, std::optional<Level>& to, comm::Communicator& comm) {
     if (!from) return;

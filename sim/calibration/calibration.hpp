@@ -12,7 +12,7 @@
 
 namespace paragrad::sim::calibration {
 
-struct Options {
+struct CalibrationOptions {
   KernelGrid kernels;
   std::size_t largest_message = 64'000'000;
   std::optional<std::size_t> eager_bytes;  ///< absent: found out by sending to a worker that comes late (real time)
@@ -42,9 +42,10 @@ struct Calibration {
 ///
 /// Says what it does through `say`, at worker 0. Throws ConfigError for ranks that do not fill their nodes in order.
 /// Collective; the same result at every worker.
-Calibration calibrate(comm::Worker& worker, const Options& options, const std::function<void(const std::string&)>& say);
+Calibration calibrate(comm::Worker& worker, const CalibrationOptions& options,
+                      const std::function<void(const std::string&)>& say);
 
 /// Runs the messages and allreduces of a calibration in the simulator, on `platform`: the points that it gives back.
-Calibration replay(const Calibration& measured, const Platform& platform, const Options& options);
+Calibration simulate_measurement(const Calibration& measured, const Platform& platform, const CalibrationOptions& options);
 
 }  // namespace paragrad::sim::calibration

@@ -8,13 +8,13 @@ namespace paragrad::sim {
 namespace {
 
 /// Where a size lies on an axis: between points `below` and `above`, `share` of the way; and how many times the last point.
-struct Place {
+struct AxisPosition {
   std::size_t below = 0, above = 0;
   double share = 0;
   double beyond = 1;
 };
 
-Place find(const std::vector<double>& axis, double size) {
+AxisPosition find(const std::vector<double>& axis, double size) {
   const auto next = static_cast<std::size_t>(std::upper_bound(axis.begin(), axis.end(), size) - axis.begin());
   if (next == 0) return {};
   const std::size_t last = axis.size() - 1;
@@ -25,7 +25,7 @@ Place find(const std::vector<double>& axis, double size) {
 }  // namespace
 
 double KernelTable::seconds(const backend::CallSize& size) const {
-  std::array<Place, 3> at;
+  std::array<AxisPosition, 3> at;
   double beyond = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     at[axis] = find(sizes[axis], static_cast<double>(size[axis]));

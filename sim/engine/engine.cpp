@@ -145,7 +145,7 @@ void Engine::report_deadlock() {
                                    wait.peer < 0 ? "any worker" : core::format("worker {}", wait.peer)));
   const std::size_t more = lines.size() - std::min(lines.size(), shown);
   lines.resize(lines.size() - more);
-  throw Deadlock(core::format("deadlock at virtual time {} s: {}{}", to_seconds(now_), fmt::join(lines, "; "),
+  throw Deadlock(core::format("deadlock at simulated time {} s: {}{}", to_seconds(now_), fmt::join(lines, "; "),
                               more > 0 ? core::format("; and {} more", more) : ""));
 }
 

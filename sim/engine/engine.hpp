@@ -38,7 +38,7 @@ struct Wait {
   int peer = -1;
 };
 
-/// Discrete-event engine: fibers with one common virtual clock.
+/// Discrete-event engine: fibers with one common simulated clock.
 ///
 /// Everything that touches shared state (network, mailboxes, clock) happens on one thread, as an event, in the order of
 /// (time, actor, sequence number of creation): a total order that depends on the program alone. A fiber runs while its own
@@ -60,7 +60,7 @@ class Engine {
   /// fiber.
   void spawn(std::uint32_t actor, std::function<void()> body);
 
-  /// Runs until all fibers have ended. Rethrows what the first failing fiber (in virtual time) threw; throws Deadlock,
+  /// Runs until all fibers have ended. Rethrows what the first failing fiber (in simulated time) threw; throws Deadlock,
   /// StackOverflow.
   void run();
 

@@ -6,7 +6,7 @@
 
 namespace paragrad::sim {
 
-/// Virtual time in whole picoseconds (±106 days): sums are exact, so the order of events never depends on rounding.
+/// Simulated time in whole picoseconds (±106 days): sums are exact, so the order of events never depends on rounding.
 using Time = std::int64_t;
 
 /// Later than anything that happens.

@@ -28,7 +28,7 @@ class Delivery {
 };
 
 /// How long messages take, and how they stand in each other's way. One object per simulation; called by the engine's thread,
-/// in the order of virtual time.
+/// in the order of simulated time.
 class Network {
  public:
   virtual ~Network() = default;

@@ -29,7 +29,7 @@ struct Route {
 ///   start s_i = max(h_i, free_i),  free_i = s_i + n/B_i + g,  h_{i+1} = s_i + l_i
 ///   tail_i = max(s_i + n/B_i, tail_{i-1} + l_{i-1}),  delivered at tail_last + l_last
 ///
-/// Alone: latency + n / min B. Reaching a hop later than now is an event, so resources are taken in the order of virtual
+/// Alone: latency + n / min B. Reaching a hop later than now is an event, so resources are taken in the order of simulated
 /// time and never in the order in which somebody's code happened to run. Hops that are free and that the head reaches at
 /// once need no event: a message that need not wait costs one, behind the wire.
 class Pipeline : private EventHandler {

@@ -8,7 +8,7 @@ namespace paragrad::sim::shortcut {
 namespace {
 
 /// The only one with whom a worker talks in a piece of its program, as a distance; 0: nobody or several.
-int partner(const Programs::Cursor& program) {
+int partner(const CollectivePrograms::Cursor& program) {
   int only = 0;
   for (const Operation& operation : program.piece()) {
     const int peer = operation.peer();
@@ -20,7 +20,7 @@ int partner(const Programs::Cursor& program) {
 }
 
 /// How long ago the oldest request was made that a piece waits for, in requests.
-std::uint32_t oldest_request(const Programs::Cursor& program) {
+std::uint32_t oldest_request(const CollectivePrograms::Cursor& program) {
   std::uint32_t oldest = 0;
   for (const Operation& operation : program.piece())
     if (operation.kind() == Operation::Kind::wait) oldest = std::max(oldest, operation.value);
@@ -28,7 +28,7 @@ std::uint32_t oldest_request(const Programs::Cursor& program) {
 }
 
 /// With one of a piece's messages; 0: there are none.
-std::uint32_t bytes_sent(const Programs::Cursor& program) {
+std::uint32_t bytes_sent(const CollectivePrograms::Cursor& program) {
   for (const Operation& operation : program.piece())
     if (operation.kind() == Operation::Kind::send) return operation.value;
   return 0;
@@ -47,7 +47,7 @@ void Repetition::look_at(int rank) {
   const int distance = partner(worker(rank).next);
   const int peer = (rank + distance) % size;
   if (distance == 0 || peer < rank) return;
-  const Programs::Cursor &one = worker(rank).next, &other = worker(peer).next;
+  const CollectivePrograms::Cursor &one = worker(rank).next, &other = worker(peer).next;
   if (other.at_end() || other.times_left() < 2 || partner(other) != size - distance) return;
   now_.rank = rank, now_.peer = peer;
   now_.taken_at = worker(rank).time;
@@ -130,7 +130,7 @@ void Repetition::describe_message(std::uint32_t id) {
 bool Repetition::describe_way(int from, int to) {
   const std::uint32_t bytes = bytes_sent(worker(from).next);
   if (bytes == 0) return true;
-  const Route& route = ways_.find(from, to, bytes).route;
+  const Route& route = routes_.find(from, to, bytes).route;
   return std::all_of(route.path.begin(), route.path.begin() + route.hops, [this](auto id) { return describe_resource(id); });
 }
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/shortcut/state.hpp"
-#include "sim/shortcut/ways.hpp"
+#include "sim/shortcut/collective_state.hpp"
+#include "sim/shortcut/route_cache.hpp"
 
 namespace paragrad::sim::shortcut {
 
@@ -17,7 +17,7 @@ namespace paragrad::sim::shortcut {
 /// the timetable give up.
 class Repetition {
  public:
-  Repetition(State& state, Ways& ways) : state_(state), ways_(ways) {}
+  Repetition(CollectiveState& state, RouteCache& routes) : state_(state), routes_(routes) {}
 
   /// To be called whenever a worker is about to begin a piece.
   void leave_out(int rank) {
@@ -32,7 +32,7 @@ class Repetition {
   struct Picture {
     int rank = -1, peer = -1;  // the lower one first
     Time taken_at = 0;
-    const Programs::Run* runs[2]{};
+    const CollectivePrograms::Run* runs[2]{};
     std::uint32_t times_left[2]{};
     std::vector<Time> content;
     bool follows(const Picture& earlier) const;
@@ -50,8 +50,8 @@ class Repetition {
 
   Worker& worker(int rank) { return state_.workers[static_cast<std::size_t>(rank)]; }
 
-  State& state_;
-  Ways& ways_;
+  CollectiveState& state_;
+  RouteCache& routes_;
   Picture last_, now_;
   std::uint64_t left_out_ = 0;
   std::vector<std::uint32_t> messages_;  // in the picture of now

@@ -53,7 +53,7 @@ Command align_command() {
   parser->add_option("--out", arguments->out, "data file to write")->required();
   set_examples(
       *parser,
-      "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --sweeps 2 --quiet --out runs/digits\n"
+      "paragrad train --data digits.h5 --model 120-64-60:relu --learning-rate 0.02 --epochs 2 --quiet --out runs/digits\n"
       "paragrad align runs/digits/checkpoint.h5 --data digits.h5 --out digits-realigned.h5");
   return {parser, [arguments, parser] { return align(*arguments, *parser); }};
 }

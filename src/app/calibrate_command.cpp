@@ -10,7 +10,7 @@
 #include "backend/kernels.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
-#include "comm/solo.hpp"
+#include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
@@ -104,8 +104,8 @@ std::size_t largest_message(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
-calibration::Options options_of(const CalibrateArguments& arguments) {
-  calibration::Options options;
+calibration::CalibrationOptions options_of(const CalibrateArguments& arguments) {
+  calibration::CalibrationOptions options;
   options.largest_message = largest_message(arguments.largest_message);
   options.kernels = calibration::KernelGrid::of(*backend::make_device(arguments.device));
   options.kernels.passes = options.message_passes = arguments.passes;
@@ -113,7 +113,7 @@ calibration::Options options_of(const CalibrateArguments& arguments) {
 }
 
 /// file: worker 0 has one.
-void calibrate(comm::Worker& worker, const CalibrateArguments& arguments, const calibration::Options& options,
+void calibrate(comm::Worker& worker, const CalibrateArguments& arguments, const calibration::CalibrationOptions& options,
                std::optional<PlatformFile>& file) {
   const auto say = [&](const std::string& text) {
     if (!arguments.quiet) fmt::print(stderr, "{}\n", text);
@@ -121,7 +121,8 @@ void calibrate(comm::Worker& worker, const CalibrateArguments& arguments, const 
   const calibration::Calibration measured = calibration::calibrate(worker, options, say);
   if (!file) return;
   file->write(calibration::platform_text(measured.platform, remarks(worker, arguments.device)));
-  print_comparison(measured, calibration::replay(measured, sim::read_platform(arguments.out), options), options.collective);
+  print_comparison(measured, calibration::simulate_measurement(measured, sim::read_platform(arguments.out), options),
+                   options.collective);
   fmt::print("\nplatform file {}\n", core::printable(arguments.out));
 }
 
@@ -137,7 +138,7 @@ int calibrate_alone(const CalibrateArguments& arguments) {
 
 int calibrate_as_rank(const CalibrateArguments& arguments) {
   return run_as_rank(arguments.device, [&](comm::Worker& worker) {
-    std::optional<calibration::Options> options;
+    std::optional<calibration::CalibrationOptions> options;
     std::optional<PlatformFile> file;
     agree(worker.comm(), [&] {
       options = options_of(arguments);

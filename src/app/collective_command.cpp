@@ -10,8 +10,8 @@
 #include "app/shared_options.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
-#include "comm/counting.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "comm/wrappers/counting_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
@@ -134,10 +134,10 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
                          core::format("an array of {} bytes at each of {} workers", floats * sizeof(float), workers));
   std::vector<Share> shares(static_cast<std::size_t>(workers));
   const auto allreduce = comm::make_allreduce(arguments.collective);
-  const sim::Options options{.device = arguments.device,
-                             .network = arguments.network,
-                             .oversubscribe = arguments.oversubscribe,
-                             .workers_per_node = arguments.workers_per_node};
+  const sim::SimulationOptions options{.device = arguments.device,
+                                       .network = arguments.network,
+                                       .oversubscribe = arguments.oversubscribe,
+                                       .workers_per_node = arguments.workers_per_node};
   sim::run(platform, workers, options, [&](comm::Worker& worker) {
     shares[static_cast<std::size_t>(worker.rank())] = take_part(worker.comm(), *allreduce, floats, 0, arguments.repeat);
   });

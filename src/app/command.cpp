@@ -6,7 +6,7 @@
 #include "app/config_file.hpp"
 #include "app/number_options.hpp"
 #include "app/option_values.hpp"
-#include "app/program.hpp"
+#include "app/program_parser.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"

@@ -31,8 +31,8 @@ ComparedRun row_of(const FinishedRun& finished) {
   row.splits = run.at("splits");
   row.blocks = run.at("blocks");
   row.workers = run.at("workers");
-  row.sweeps = run.at("sweeps");
-  row.clock = run.at("world") == "simulation" ? "virtual" : "wall";
+  row.epochs = run.at("epochs");
+  row.clock = run.at("world") == "simulation" ? "simulated" : "wall";
   row.valid_error = number(result, "valid_error");
   row.test_error = number(result, "test_error");
   row.training_s = number(result, "training_s");

@@ -14,7 +14,7 @@ namespace {
 using Cells = std::vector<std::string>;
 using Runs = std::vector<ComparedRun>;
 
-const Cells titles{"run",  "method",   "NxM",       "sweeps",   "valid %",  "test %", "clock",
+const Cells titles{"run",  "method",   "NxM",       "epochs",   "valid %",  "test %", "clock",
                    "time", "optimise", "aggregate", "validate", "speed-up", "weights"};
 
 /// A line for people, as many cells as there are titles.
@@ -24,7 +24,7 @@ Cells cells_of(const ComparedRun& run) {
   return {core::printable(run.folder),
           core::printable(run.method),
           core::format("{}x{}", run.splits, run.blocks),
-          core::format("{}", run.sweeps),
+          core::format("{}", run.epochs),
           rounded(100 * run.valid_error),
           rounded(100 * run.test_error),
           run.clock,
@@ -44,7 +44,7 @@ core::Json record_of(const ComparedRun& run) {
           {"splits", run.splits},
           {"blocks", run.blocks},
           {"workers", run.workers},
-          {"sweeps", run.sweeps},
+          {"epochs", run.epochs},
           {"valid_error", number(run.valid_error)},
           {"test_error", number(run.test_error)},
           {"clock", run.clock},

@@ -11,7 +11,7 @@ struct ComparedRun {
   std::string folder;
   std::string method;
   std::size_t splits = 0, blocks = 0;
-  int workers = 0, sweeps = 0;
+  int workers = 0, epochs = 0;
   double valid_error = NAN, test_error = NAN;  // from 0 to 1
   double training_s = NAN, optimise_s = NAN, aggregate_s = NAN, validate_s = NAN;
   double samples_per_s = NAN;

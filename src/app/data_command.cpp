@@ -7,7 +7,7 @@
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "data/describe.hpp"
-#include "data/format.hpp"
+#include "data/file_format.hpp"
 #include "data/generate.hpp"
 #include "data/idx.hpp"
 #include "data/partition.hpp"

@@ -110,9 +110,9 @@ int decode(const DecodeArguments& arguments, const CLI::App& parser) {
     throw core::ConfigError(core::format("'{}' has no utterances in its subset '{}'", info.path, subset));
   if (words.words == 0) throw core::ConfigError(core::format("'{}' has only silence in its subset '{}'", info.path, subset));
   fmt::print(
-      "{} of {} after sweep {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
+      "{} of {} after epoch {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
       "%\n",
-      subset, core::printable(info.name), scorer.sweep(), 100 * words.rate(), words.errors(), words.words,
+      subset, core::printable(info.name), scorer.epoch(), 100 * words.rate(), words.errors(), words.words,
       words.substitutions, words.deletions, words.insertions, 100 * found.frame_error());
   if (!arguments.result.empty())
     core::replace_file(arguments.result,

@@ -3,13 +3,13 @@
 #include "core/errors.hpp"
 #include "sim/compute/measured_times.hpp"
 #include "sim/simulation.hpp"
-#include "train/learner_cost.hpp"
-#include "train/network_learner.hpp"
+#include "train/learners/learner_cost.hpp"
+#include "train/learners/network_learner.hpp"
 
 namespace paragrad::app {
 namespace {
 
-std::size_t samples_of_worker(const train::Options& options, int workers) {
+std::size_t samples_of_worker(const train::TrainingOptions& options, int workers) {
   const auto strategy = strategies::make_strategy(options.strategy, options.strategy_options);
   const auto sharing = strategy->share() == strategies::Share::minibatch ? static_cast<std::size_t>(workers) : 1;
   return (options.minibatch + sharing - 1) / sharing;
@@ -17,12 +17,13 @@ std::size_t samples_of_worker(const train::Options& options, int workers) {
 
 }  // namespace
 
-DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::Options& options, int workers) {
+DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::TrainingOptions& options,
+                       int workers) {
   if (samples_per_s == 0) return {};
   if (options.minibatch == 0) throw core::ConfigError("--device-rate needs --minibatch: the rate of a device depends on it");
-  if (options.model_parallel > 1)
+  if (options.tensor_parallel > 1)
     throw core::ConfigError(
-        "--device-rate is that of a device which trains a whole replica: time --model-parallel by the roofline");
+        "--device-rate is that of a device which trains a whole replica: time --tensor-parallel by the roofline");
   const std::size_t samples = samples_of_worker(options, workers);
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));

@@ -3,11 +3,11 @@
 #include "app/scoring.hpp"
 #include "app/shared_options.hpp"
 #include "comm/real_worker.hpp"
-#include "comm/solo.hpp"
+#include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
-#include "train/checkpoint.hpp"
+#include "train/state/checkpoint.hpp"
 #include "train/train.hpp"
 
 namespace paragrad::app {
@@ -15,11 +15,11 @@ namespace {
 
 struct EvaluateArguments {
   std::string checkpoint, subset = "test", device = "cpu";
-  train::Options options;
+  train::TrainingOptions options;
 };
 
 void add_options(CLI::App& parser, EvaluateArguments& arguments) {
-  train::Options& options = arguments.options;
+  train::TrainingOptions& options = arguments.options;
   parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
   parser.add_option("--data", options.data, "data file")->required();
   add_subset_option(parser, arguments.subset);
@@ -35,15 +35,15 @@ int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
   OptionUse use(parser);
   require_recurrent(use, checkpoint.model);
   use.check();
-  train::Options& options = arguments.options;
+  train::TrainingOptions& options = arguments.options;
   options.model = checkpoint.model;
-  const train::Source source = train::open_evaluation(options);
+  const train::TrainingData source = train::open_evaluation_data(options);
   const auto device = backend::make_device(arguments.device);
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
   const train::Score score = train::evaluate(worker, options, checkpoint.parameters, source, parse_subset(arguments.subset));
-  fmt::print("{} of {} after sweep {}: error {:.2f} %, loss {:.4f}\n", arguments.subset,
-             core::printable(source.dataset->info().name), checkpoint.sweep, 100 * score.error, score.loss);
+  fmt::print("{} of {} after epoch {}: error {:.2f} %, loss {:.4f}\n", arguments.subset,
+             core::printable(source.dataset->info().name), checkpoint.epoch, 100 * score.error, score.loss);
   return success;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "app/number_options.hpp"
-#include "comm/recording.hpp"
+#include "comm/wrappers/recording_worker.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
@@ -75,7 +75,7 @@ struct Instruments::Logs {
   int node = 0;
   metrics::ActivityLog own;
   metrics::ActivityLog of_tasks;
-  metrics::FirstAndLast<metrics::Transfer> sent;
+  metrics::HeadTailBuffer<metrics::Transfer> sent;
 };
 
 Instruments::Instruments(const InstrumentArguments& arguments, int workers, int here, SyncStats::Say say)

@@ -37,7 +37,7 @@ class Instruments {
   /// Whom a simulation is to tell of its messages; nobody without a timeline.
   std::function<void(const sim::Transfer&)> on_transfer();
 
-  /// The process of worker 0, after all: writes timeline.json, if there is to be one. clock: "virtual" or "wall".
+  /// The process of worker 0, after all: writes timeline.json, if there is to be one. clock: "simulated" or "wall".
   void write(const metrics::RunFolder& folder, const char* clock);
 
  private:

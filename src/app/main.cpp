@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "app/mapping_faults.hpp"
-#include "app/program.hpp"
+#include "app/program_parser.hpp"
 #include "comm/communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"

@@ -29,7 +29,7 @@ void give_up(int) { ::_exit(user_error); }
 /// Runs in the midst of a read of memory, in code that holds no lock of a library.
 void on_bus_error(int signal, siginfo_t* info, void*) {
   constexpr std::string_view prefix = "paragrad: ";
-  constexpr unsigned patience_s = 10;
+  constexpr unsigned timeout_s = 10;
   char text[3072];
   std::copy(prefix.begin(), prefix.end(), text);
   const std::string_view sentence =
@@ -40,7 +40,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
   text[prefix.size() + sentence.size()] = '\0';
   if (const auto* end = end_of_rank.load()) {
     std::signal(SIGALRM, give_up);  // should MPI not come back
-    ::alarm(patience_s);
+    ::alarm(timeout_s);
     (*end)(text);
   }
   (void)!::write(STDERR_FILENO, text, prefix.size() + sentence.size());

@@ -140,7 +140,7 @@ void require_recurrent(OptionUse& use, const std::string& model) {
 }
 
 OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes) {
-  const train::Options& options = arguments.options;
+  const train::TrainingOptions& options = arguments.options;
   const strategies::StrategyOptions& strategy = options.strategy_options;
   OptionUse use(parser);
   use.choose({{"strategy", "strategies", options.strategy, entries_of(strategies::strategy_catalogue())},
@@ -179,16 +179,16 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
   use.require(options.minibatch_search.enabled,
               {"minibatch-tuning-frequency", "minibatch-max", "minibatch-error-margin", "minibatch-search-samples"},
               "needs --auto-minibatch true", "auto-minibatch");
-  use.require(options.pretraining.sweeps > 0,
+  use.require(options.pretraining.epochs > 0,
               {"pretrain-learning-rate", "pretrain-momentum", "pretrain-l2", "pretrain-minibatch",
                "pretrain-weight-deviation", "pretrain-activations", "visible-units", "cd-steps", "persistent-chains",
                "sample-reconstructions", "sparsity-target", "sparsity-cost"},
-              "needs --pretrain-sweeps", "pretrain-sweeps");
+              "needs --pretrain-epochs", "pretrain-epochs");
   use.require(optim::heeds_momentum(options.optimiser.name), {"pretrain-momentum"},
               core::format("has no effect: the optimiser {} has no momentum", options.optimiser.name));
   use.require(options.pretraining.machine.sparsity_cost > 0, {"sparsity-target"},
               "has no effect without --sparsity-cost: give both", "sparsity-cost");
-  use.require(options.sweeps > 0,
+  use.require(options.epochs > 0,
               {"learning-rate",
                "learning-rate-per",
                "lr-per-sample",
@@ -212,8 +212,8 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
                "minibatch-search-samples",
                "target-error",
                "keep-best",
-               "parallel-start-sweep"},
-              "is for the network's training, and --sweeps 0 only pretrains");
+               "parallel-start-epoch"},
+              "is for the network's training, and --epochs 0 only pretrains");
   use.require(options.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
   use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
               "needs --device meta (a timing run)");

@@ -26,7 +26,7 @@ Run run_of(const FinishedRun& finished) {
   const core::Json& run = finished.manifest.at("run");
   const core::Json& result = finished.manifest.at("result");
   return {finished.folder, run.at("world") == "simulation", options_of(finished.folder),
-          core::Json{run.at("workers"), run.at("splits"), run.at("blocks"), result.at("sweeps"), result.at("samples")},
+          core::Json{run.at("workers"), run.at("splits"), run.at("blocks"), result.at("epochs"), result.at("samples")},
           result};
 }
 

@@ -6,8 +6,8 @@ namespace paragrad::app {
 
 void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& options) {
   constexpr const char* group = "Pretraining";
-  rbm::Options& machine = options.machine;
-  add_number(parser, "--pretrain-sweeps", options.sweeps, {.least = 0, .most = 1000000},
+  rbm::RbmOptions& machine = options.machine;
+  add_number(parser, "--pretrain-epochs", options.epochs, {.least = 0, .most = 1000000},
              "passes in which each hidden layer, from the first on, is trained as a restricted Boltzmann machine (0: none)")
       ->group(group);
   add_numbers(parser, "--pretrain-learning-rate", options.rates, above_zero,

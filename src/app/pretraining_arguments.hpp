@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/command.hpp"
-#include "train/options.hpp"
+#include "train/training_options.hpp"
 
 namespace paragrad::app {
 

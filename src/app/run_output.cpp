@@ -108,7 +108,8 @@ int say_complete(const TrainingArguments& arguments) {
   return success;
 }
 
-train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config, const train::Source& source) {
+train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config,
+                               const train::TrainingData& source) {
   if (!arguments.resume && arguments.checkpoint_every == 0) return {};
   std::istringstream lines(config);
   std::string text;
@@ -135,7 +136,8 @@ OpenedRun open_run(const TrainingArguments& arguments, const std::string& config
   return opened;
 }
 
-train::Options options_to_train(train::Options options, const OpenedRun& opened, metrics::Progress* progress) {
+train::TrainingOptions options_to_train(train::TrainingOptions options, const OpenedRun& opened,
+                                        metrics::Progress* progress) {
   std::string& record = options.strategy_options.server.record;
   if (!opened.resume_phase || record.empty()) return options;
   record.clear();

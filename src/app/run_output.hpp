@@ -23,7 +23,8 @@ int say_complete(const TrainingArguments& arguments);
 void remove_state(const TrainingArguments& arguments);
 
 /// What a state that is saved, or resumed from, belongs to; nothing of it where the run does neither.
-train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config, const train::Source& source);
+train::RunIdentity identity_of(const TrainingArguments& arguments, const std::string& config,
+                               const train::TrainingData& source);
 
 struct OpenedRun {
   std::optional<metrics::RunFolder> folder;  ///< with config.toml written; nothing without --out
@@ -38,7 +39,8 @@ OpenedRun open_run(const TrainingArguments& arguments, const std::string& config
 
 /// The options of a run that was opened: the order of asynchronous workers is recorded of whole runs only. progress: where
 /// that is printed; may be null.
-train::Options options_to_train(train::Options options, const OpenedRun& opened, metrics::Progress* progress);
+train::TrainingOptions options_to_train(train::TrainingOptions options, const OpenedRun& opened,
+                                        metrics::Progress* progress);
 
 /// Where the training reports to, and keeps its state.
 train::Output output_of(const TrainingArguments& arguments, OpenedRun& opened, const train::RunIdentity& run,

@@ -10,10 +10,10 @@
 namespace paragrad::app {
 namespace {
 
-train::Source open(const ScoringArguments& arguments, const train::Checkpoint& checkpoint) {
-  train::Options options = arguments.options;
+train::TrainingData open(const ScoringArguments& arguments, const train::Checkpoint& checkpoint) {
+  train::TrainingOptions options = arguments.options;
   options.model = checkpoint.model;
-  return train::open_evaluation(options);
+  return train::open_evaluation_data(options);
 }
 
 std::vector<std::string> subset_names() { return {data::subset_names.begin(), data::subset_names.end()}; }

@@ -5,15 +5,15 @@
 
 #include "app/command.hpp"
 #include "speech/viterbi.hpp"
-#include "train/checkpoint.hpp"
-#include "train/source.hpp"
+#include "train/input/training_data.hpp"
+#include "train/state/checkpoint.hpp"
 
 namespace paragrad::app {
 
 /// Options that `align` and `decode` share.
 struct ScoringArguments {
   std::string checkpoint;
-  train::Options options;  // data, chunks
+  train::TrainingOptions options;  // data, chunks
   std::string device = "cpu";
   double prior_scale = 1;
 };
@@ -32,7 +32,7 @@ class Scorer {
   const data::Dataset& dataset() const { return *source_.dataset; }
   const speech::WordModels& words() const { return words_; }
   const std::string& model() const { return checkpoint_.model; }
-  std::uint64_t sweep() const { return checkpoint_.sweep; }
+  std::uint64_t epoch() const { return checkpoint_.epoch; }
 
   /// An utterance of a subset: its labels, and the log posteriors of states minus prior_scale times their log priors.
   struct Utterance {
@@ -46,7 +46,7 @@ class Scorer {
  private:
   const ScoringArguments& arguments_;
   train::Checkpoint checkpoint_;
-  train::Source source_;
+  train::TrainingData source_;
   speech::WordModels words_;
   std::unique_ptr<backend::Device> device_;
 };

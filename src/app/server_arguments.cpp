@@ -1,8 +1,8 @@
 #include "app/server_arguments.hpp"
 
 #include "app/number_options.hpp"
-#include "comm/group_worker.hpp"
-#include "comm/shrinking_worker.hpp"
+#include "comm/wrappers/group_worker.hpp"
+#include "comm/wrappers/shrinking_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "strategies/parameter_server/link.hpp"
@@ -12,17 +12,17 @@ namespace {
 
 constexpr const char* group = "Parameter server";
 
-bool has_servers(const train::Options& options) {
+bool has_servers(const train::TrainingOptions& options) {
   return strategies::make_strategy(options.strategy, options.strategy_options)->has_servers();
 }
 
-strategies::RunShape shape_of(const train::Options& options, const train::Source& source, int workers) {
+strategies::RunShape shape_of(const train::TrainingOptions& options, const train::TrainingData& source, int workers) {
   const strategies::ServerOptions& server = options.strategy_options.server;
   const auto text = [](auto value) { return core::format("{}", value); };
   return {{"strategy", options.strategy},
           {"workers", text(workers)},
           {"servers", text(server.servers)},
-          {"sweeps", text(options.sweeps)},
+          {"epochs", text(options.epochs)},
           {"training samples", text(source.samples(data::Subset::train))},
           {"splits", text(source.partition->workers())},
           {"blocks", text(source.partition->blocks())},
@@ -88,7 +88,7 @@ void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
 }
 
 void check_server_arguments(const TrainingArguments& arguments) {
-  const train::Options& options = arguments.options;
+  const train::TrainingOptions& options = arguments.options;
   const strategies::StrategyOptions& strategy = options.strategy_options;
   if (!has_servers(options)) {
     if (strategy.server.servers > 0)
@@ -106,17 +106,17 @@ void check_server_arguments(const TrainingArguments& arguments) {
   };
   refuse(strategy.compression.name != "none", "--compression (or --gradient-bits)", "gradients go to servers as they are");
   refuse(strategy.buffered, "--buffered", "messages travel beside the computing with --prefetch");
-  refuse(options.model_parallel > 1, "--model-parallel", "workers go their own ways, and those of one replica cannot");
+  refuse(options.tensor_parallel > 1, "--tensor-parallel", "workers go their own ways, and those of one replica cannot");
   refuse(options.balance, "--balance", "workers take work when they are free");
   refuse(options.minibatch_search.enabled, "--auto-minibatch", "servers cannot go back to what they were before a try");
-  refuse(options.sweeps > 0 && options.parallel_start_sweep > options.sweeps, "--parallel-start-sweep beyond the last sweep",
+  refuse(options.epochs > 0 && options.parallel_start_epoch > options.epochs, "--parallel-start-epoch beyond the last epoch",
          "servers would have nothing to do");
   refuse(arguments.instruments.sync_stats > 0, "--sync-stats", "workers do not synchronise at the same time");
   refuse(!arguments.replay.empty() && arguments.resume, "--replay with --resume", "order is that of a whole run");
 }
 
-train::Options with_servers(const TrainingArguments& arguments, const train::Source& source, int workers) {
-  train::Options options = arguments.options;
+train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers) {
+  train::TrainingOptions options = arguments.options;
   if (!has_servers(options)) return options;
   strategies::ServerOptions& server = options.strategy_options.server;
   server.shape = shape_of(options, source, workers);
@@ -128,7 +128,7 @@ train::Options with_servers(const TrainingArguments& arguments, const train::Sou
   return options;
 }
 
-int workers_of(const train::Options& options, int ranks) {
+int workers_of(const train::TrainingOptions& options, int ranks) {
   const int servers = options.strategy_options.server.servers;
   if (servers >= ranks)
     throw core::ConfigError(
@@ -136,7 +136,7 @@ int workers_of(const train::Options& options, int ranks) {
   return ranks - servers;
 }
 
-comm::MpiSession::Deaths deaths_of(const train::Options& options) {
+comm::MpiSession::Deaths deaths_of(const train::TrainingOptions& options) {
   using enum comm::MpiSession::Deaths;
   try {
     return has_servers(options) ? may_be_survived : end_all;
@@ -145,31 +145,31 @@ comm::MpiSession::Deaths deaths_of(const train::Options& options) {
   }
 }
 
-std::vector<LostWorker> take_seat(comm::Worker& everyone, int workers, const train::Options& options,
-                                  const train::Output& output, const std::function<void(comm::Worker&)>& train) {
+std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const train::TrainingOptions& options,
+                                 const train::Output& output, const std::function<void(comm::Worker&)>& train) {
   std::vector<LostWorker> lost;
   if (!has_servers(options)) {
-    train(everyone);
+    train(all_ranks);
     return lost;
   }
-  if (everyone.rank() >= workers) {
-    train::serve(everyone, workers, options, output);
+  if (all_ranks.rank() >= workers) {
+    train::serve(all_ranks, workers, options, output);
     return lost;
   }
-  comm::GroupWorker group(everyone, 0, 1, workers);
+  comm::GroupWorker group(all_ranks, 0, 1, workers);
   comm::ShrinkingWorker worker(group);
   try {
     train(worker);
     for (const int rank : worker.left_out()) {
-      lost.push_back({rank, everyone.comm().is_gone(rank)});
-      everyone.comm().take_for_gone(rank);
+      lost.push_back({rank, all_ranks.comm().is_gone(rank)});
+      all_ranks.comm().take_for_gone(rank);
     }
   } catch (const strategies::LeftOut& error) {  // the others go on
     print_error(error.what());
-    everyone.tell_loss();
+    all_ranks.tell_loss();
   } catch (const strategies::ServerLost&) {
     if (worker.rank() == 0) throw;  // leads, and ends the run
-    everyone.tell_loss();
+    all_ranks.tell_loss();
   }
   return lost;
 }

@@ -15,13 +15,13 @@ void check_server_arguments(const TrainingArguments& arguments);
 
 /// The run's options, complete with what servers have to know of the run: where their order is recorded, or the one to be
 /// kept. Throws ConfigError where that is the order of another run.
-train::Options with_servers(const TrainingArguments& arguments, const train::Source& source, int workers);
+train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers);
 
 /// How many of `ranks` train: all but the servers. Throws ConfigError if that leaves nobody.
-int workers_of(const train::Options& options, int ranks);
+int workers_of(const train::TrainingOptions& options, int ranks);
 
 /// Whether the ranks of such a run can go on when one of them is killed.
-comm::MpiSession::Deaths deaths_of(const train::Options& options);
+comm::MpiSession::Deaths deaths_of(const train::TrainingOptions& options);
 
 /// A worker that the others went on without.
 struct LostWorker {
@@ -31,8 +31,8 @@ struct LostWorker {
 
 /// Of all ranks the first `workers` train, among themselves, and those behind them serve until that has ended. Returns the
 /// workers that were left out, where this rank trained to the end.
-std::vector<LostWorker> take_seat(comm::Worker& everyone, int workers, const train::Options& options,
-                                  const train::Output& output, const std::function<void(comm::Worker&)>& train);
+std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const train::TrainingOptions& options,
+                                 const train::Output& output, const std::function<void(comm::Worker&)>& train);
 
 /// One line on stdout for each.
 void print_lost(const std::vector<LostWorker>& lost);

@@ -35,7 +35,7 @@ struct SimulationArguments {
   std::string fast_collectives = "auto";
 };
 
-void add_io_options(CLI::App& parser, train::Options& options) {
+void add_io_options(CLI::App& parser, train::TrainingOptions& options) {
   parser
       .add_option("--io", options.io,
                   "none, or workers read their splits from the platform's file system: blocking, when they want them, or "
@@ -47,7 +47,7 @@ void add_io_options(CLI::App& parser, train::Options& options) {
       ->group("Simulation");
 }
 
-void add_timing_options(CLI::App& parser, train::Options& options) {
+void add_timing_options(CLI::App& parser, train::TrainingOptions& options) {
   constexpr const char* group = "Timing without arithmetic (--device meta)";
   const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -89,7 +89,7 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
 }
 
 /// A run computes with real data to the end, or it is timed: then data may be imaginary and a part of the way is enough.
-void check_mode(train::Options& options, bool computes) {
+void check_mode(train::TrainingOptions& options, bool computes) {
   const bool imaginary = options.imaginary_samples != std::array<std::size_t, 3>{};
   if (computes && imaginary)
     throw core::ConfigError(
@@ -148,7 +148,7 @@ int host_threads(int wanted) {
 }
 
 /// What was timed where a block does not hold --max-steps whole minibatches.
-void print_shortened_steps(const train::Options& options, const train::Source& source) {
+void print_shortened_steps(const train::TrainingOptions& options, const train::TrainingData& source) {
   if (options.max_steps == 0 || options.minibatch == 0) return;
   const data::Partition& partition = *source.partition;
   const bool shared = train::make_strategy(options)->share() == strategies::Share::minibatch;
@@ -182,8 +182,8 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
     throw core::ConfigError(core::format("--io {} needs a file system: give platform file '{}' a section [storage]",
                                          training.options.io, arguments.platform));
-  const train::Source source = computes ? train::open_source(training.options, arguments.workers)
-                                        : train::imagine_source(training.options, arguments.workers);
+  const train::TrainingData source = computes ? train::open_training_data(training.options, arguments.workers)
+                                              : train::imagine_training_data(training.options, arguments.workers);
 
   train::require_memory(*backend::make_device(training.device), training.options, source, arguments.workers);
   training.options = with_servers(training, source, arguments.workers);
@@ -204,22 +204,22 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
 
   const int threads = host_threads(arguments.host_threads);
   Instruments instruments(training.instruments, ranks, ranks, [&](const std::string& line) { progress->say(line); });
-  const sim::Options options{.host_threads = threads,
-                             .device = training.device,
-                             .network = arguments.network,
-                             .oversubscribe = arguments.oversubscribe,
-                             .compute_scale = rate.compute_scale,
-                             .workers_per_node = training.workers_per_node,
-                             .on_transfer = instruments.on_transfer(),
-                             .shortcuts = arguments.fast_collectives == "auto"};
+  const sim::SimulationOptions options{.host_threads = threads,
+                                       .device = training.device,
+                                       .network = arguments.network,
+                                       .oversubscribe = arguments.oversubscribe,
+                                       .compute_scale = rate.compute_scale,
+                                       .workers_per_node = training.workers_per_node,
+                                       .on_transfer = instruments.on_transfer(),
+                                       .shortcuts = arguments.fast_collectives == "auto"};
   const train::Output output = output_of(training, opened, identity, &*progress);
   train::Result result;
   std::vector<LostWorker> lost;
   const sim::Report report = sim::run(platform, ranks, options, [&](comm::Worker& worker) {
     instruments.watch(worker, [&](comm::Worker& watched) {
-      auto left_out = take_seat(watched, arguments.workers, training.options, output, [&](comm::Worker& seat) {
-        train::Result mine = train::train(seat, training.options, source, output);
-        if (seat.rank() == 0) result = std::move(mine);
+      auto left_out = run_role(watched, arguments.workers, training.options, output, [&](comm::Worker& worker) {
+        train::Result mine = train::train(worker, training.options, source, output);
+        if (worker.rank() == 0) result = std::move(mine);
       });
       if (watched.rank() == 0) lost = std::move(left_out);
     });
@@ -227,7 +227,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   progress.reset();
   if (folder) {
     folder->record(end_record(result));
-    instruments.write(*folder, "virtual");
+    instruments.write(*folder, "simulated");
     record["simulation"] = {{"makespan_s", report.makespan_s},
                             {"messages", report.messages},
                             {"bytes", report.bytes},
@@ -236,7 +236,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
     folder->write("manifest.json", core::text_of(record, 2) + "\n");
     remove_state(training);
   }
-  print_result(training, result, "virtual");
+  print_result(training, result, "simulated");
   if (!computes) print_shortened_steps(training.options, source);
   if (static_cast<int>(report.host_threads) < threads)
     print_error(core::format("only {} of {} host threads could be started; the run was slower, its results are the same",
@@ -253,16 +253,16 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
 
 Command simulate_command() {
   auto arguments = std::make_shared<SimulationArguments>();
-  auto parser = make_parser("simulate", "Trains with N emulated workers in this process, and a virtual clock.");
+  auto parser = make_parser("simulate", "Trains with N emulated workers in this process, and a simulated clock.");
   add_simulation_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"
-               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 2 --out runs/eight\n"
+               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/eight\n"
                "paragrad simulate --workers 4 --platform sim/platforms/ethernet-10g.toml --strategy async_sgd \\\n"
-               "    --optimiser sgd --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 1\n"
+               "    --optimiser sgd --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 1\n"
                "paragrad simulate --device meta --workers 64 --platform sim/platforms/p100-edr-nvlink.toml \\\n"
                "    --model zoo:resnet50 --train-samples 1281167 --minibatch 4096 --strategy data_parallel \\\n"
-               "    --sweeps 1 --max-blocks 1 --max-steps 2");
+               "    --epochs 1 --max-blocks 1 --max-steps 2");
   return {parser, [arguments, parser] {
             resolve(arguments->training);
             return run(*arguments, *parser);

@@ -9,7 +9,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
-#include "comm/solo.hpp"
+#include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Everything that can go wrong through the user's fault before the first minibatch.
 struct Prepared {
-  train::Source source;
-  train::Options options;
+  train::TrainingData source;
+  train::TrainingOptions options;
   train::RunIdentity run;
   OpenedRun opened;
   std::optional<metrics::Progress> progress;
@@ -38,7 +38,7 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
         arguments.device));
   const int rank = worker.rank(), size = worker.size();
   const int workers = workers_of(arguments.options, size);
-  Prepared prepared{train::open_source(arguments.options, workers), {}, {}, {}, std::nullopt, {}};
+  Prepared prepared{train::open_training_data(arguments.options, workers), {}, {}, {}, std::nullopt, {}};
   train::require_memory(worker.device(), arguments.options, prepared.source, 1);
   prepared.options = with_servers(arguments, prepared.source, workers);
   prepared.run = identity_of(arguments, config, prepared.source);
@@ -53,7 +53,7 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
 void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Prepared& prepared) {
   const auto start = Clock::now();
   metrics::Progress* const progress = prepared.progress ? &*prepared.progress : nullptr;
-  const train::Options options = options_to_train(prepared.options, prepared.opened, progress);
+  const train::TrainingOptions options = options_to_train(prepared.options, prepared.opened, progress);
   const train::Output output = output_of(arguments, prepared.opened, prepared.run, progress);
   Instruments instruments(arguments.instruments, worker.size(), 1, [&](const std::string& line) {
     if (prepared.progress) prepared.progress->say(line);
@@ -61,8 +61,8 @@ void train_prepared(comm::Worker& worker, const TrainingArguments& arguments, Pr
   train::Result result;
   std::vector<LostWorker> lost;
   instruments.watch(worker, [&](comm::Worker& watched) {
-    lost = take_seat(watched, workers_of(options, worker.size()), options, output,
-                     [&](comm::Worker& seat) { result = train::train(seat, options, prepared.source, output); });
+    lost = run_role(watched, workers_of(options, worker.size()), options, output,
+                    [&](comm::Worker& worker) { result = train::train(worker, options, prepared.source, output); });
   });
   if (worker.rank() != 0) return;
   prepared.progress.reset();
@@ -141,10 +141,10 @@ Command train_command() {
   add_training_options(*parser, *arguments);
   parser->get_option("--data")->required();
   set_examples(*parser,
-               "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 2 --out runs/one\n"
+               "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
                "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
                "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
-               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --sweeps 2 --out runs/two");
+               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two");
   return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 

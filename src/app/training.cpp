@@ -15,7 +15,7 @@
 namespace paragrad::app {
 namespace {
 
-void add_model_options(CLI::App& parser, train::Options& options) {
+void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
   parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->group("Task");
   parser
       .add_option("--model", options.model,
@@ -34,15 +34,15 @@ void add_model_options(CLI::App& parser, train::Options& options) {
                   "overlap (21-64+21/32), or whole")
       ->group("Task");
   add_number(parser, "--target-error", options.target_error, {.least = -1, .most = 1},
-             "end with the first sweep whose validation error, from 0 to 1, is no larger (below 0: train all sweeps)")
+             "end with the first epoch whose validation error, from 0 to 1, is no larger (below 0: train all epochs)")
       ->group("Task");
   add_number(parser, "--validations", options.validations, {.least = 1, .most = 1000000},
-             "in each sweep of all workers, spread over its blocks; gradients on their way are applied before")
+             "in each epoch of all workers, spread over its blocks; gradients on their way are applied before")
       ->group("Task");
   parser.add_option("--keep-best", options.keep_best, "end with the model whose validation error is the least")
       ->group("Task");
-  add_number(parser, "--sweeps", options.sweeps, {.least = 0, .most = 1000000},
-             "passes over the training set (0: --pretrain-sweeps only)")
+  add_number(parser, "--epochs", options.epochs, {.least = 0, .most = 1000000},
+             "passes over the training set (0: --pretrain-epochs only)")
       ->group("Task");
   add_number(parser, "--seed", options.seed, any_seed, "of initial weights, partition and order of blocks")->group("Task");
   parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
@@ -106,7 +106,7 @@ void add_gradient_options(CLI::App& parser, TrainingArguments& arguments) {
 }
 
 void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
-  train::Options& options = arguments.options;
+  train::TrainingOptions& options = arguments.options;
   strategies::StrategyOptions& strategy = options.strategy_options;
   parser.add_option("--strategy", options.strategy, "how the workers agree")
       ->check(known_names(names_of(strategies::strategy_catalogue())))
@@ -115,33 +115,33 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
              "that hierarchical and auto take together (0: as found): the order of additions depends on it")
       ->group("Distribution");
-  add_number(parser, "--blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per sweep")
+  add_number(parser, "--blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per epoch")
       ->group("Distribution");
   add_number(parser, "--sync-period", options.sync_period, {.least = 0, .most = 1'000'000'000'000},
              "samples per worker between two synchronisations: decides the blocks (0: --blocks does; CNTK: 40000 for "
              "model_averaging, 120000 for bmuf)")
       ->group("Distribution");
   add_number(parser, "--max-blocks", options.max_blocks, any_count,
-             "of a sweep, the first that it comes to; the others are left out (0: all)")
+             "of an epoch, the first that it comes to; the others are left out (0: all)")
       ->group("Distribution");
   add_number(parser, "--splits", options.splits, {.least = 0, .most = 100000000}, "N: splits per block (0: one per worker)")
       ->group("Distribution");
-  add_number(parser, "--model-parallel", options.model_parallel, {.least = 1, .most = 1000000},
+  add_number(parser, "--tensor-parallel", options.tensor_parallel, {.least = 1, .most = 1000000},
              "workers that hold one replica together, each some outputs of every layer (1: every worker has its own)")
       ->group("Distribution");
   parser.add_option("--balance", options.balance, "give fast workers more samples, by the speeds measured block by block")
       ->group("Distribution");
-  add_number(parser, "--local-start-sweep", strategy.local_start_sweep, {.least = 1, .most = 1000000},
-             "post_local_sgd: the first sweep whose gradients are not exchanged")
+  add_number(parser, "--local-start-epoch", strategy.local_start_epoch, {.least = 1, .most = 1000000},
+             "post_local_sgd: the first epoch whose gradients are not exchanged")
       ->group("Distribution");
-  add_number(parser, "--parallel-start-sweep", options.parallel_start_sweep, {.least = 1, .most = 1000000},
-             "first sweep of all workers; those before are trained as by one (warm start)")
+  add_number(parser, "--parallel-start-epoch", options.parallel_start_epoch, {.least = 1, .most = 1000000},
+             "first epoch of all workers; those before are trained as by one (warm start)")
       ->group("Distribution");
   add_gradient_options(parser, arguments);
   add_block_options(parser, arguments);
 }
 
-void add_minibatch_options(CLI::App& parser, train::Options& options) {
+void add_minibatch_options(CLI::App& parser, train::TrainingOptions& options) {
   train::MinibatchSearchOptions& search = options.minibatch_search;
   constexpr const char* group = "Minibatch";
   add_number(parser, "--minibatch", options.minibatch, any_count,
@@ -150,7 +150,7 @@ void add_minibatch_options(CLI::App& parser, train::Options& options) {
   parser.add_option("--auto-minibatch", search.enabled, "try larger minibatches now and then, keep what does no harm")
       ->group(group);
   add_number(parser, "--minibatch-tuning-frequency", search.frequency, {.least = 1, .most = 1000000},
-             "sweeps between two tries")
+             "epochs between two tries")
       ->group(group);
   add_number(parser, "--minibatch-max", search.largest, a_minibatch, "samples")->group(group);
   add_number(parser, "--minibatch-error-margin", search.margin_percent, zero_or_more,
@@ -162,7 +162,7 @@ void add_minibatch_options(CLI::App& parser, train::Options& options) {
 
 void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Learning rate";
-  train::Options& options = arguments.options;
+  train::TrainingOptions& options = arguments.options;
   add_number(parser, "--learning-rate", options.schedule.initial_rate, zero_or_more, "initial learning rate")->group(group);
   parser.add_option("--learning-rate-per", options.rate_per, "what the learning rate is for")
       ->check(CLI::IsMember({"minibatch", "sample"}))
@@ -170,16 +170,16 @@ void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
   add_number(parser, "--lr-per-sample", arguments.lr_per_sample, above_zero,
              "initial learning rate per sample, instead of --learning-rate")
       ->group(group);
-  parser.add_option("--schedule", options.schedule.name, "of the learning rate over sweeps")
+  parser.add_option("--schedule", options.schedule.name, "of the learning rate over epochs")
       ->check(known_names(optim::schedule_names()))
       ->group(group);
   add_number(parser, "--schedule-factor", options.schedule.factor, {.least = 0, .most = 1, .without_least = true},
              "of the learning rate")
       ->group(group);
-  add_number(parser, "--schedule-every", options.schedule.every, {.least = 1, .most = 1000000}, "sweeps (step)")
+  add_number(parser, "--schedule-every", options.schedule.every, {.least = 1, .most = 1000000}, "epochs (step)")
       ->group(group);
   add_numbers(parser, "--schedule-rates", options.schedule.rates, above_zero,
-              "one per sweep, separated by commas, the first equal to --learning-rate (table)")
+              "one per epoch, separated by commas, the first equal to --learning-rate (table)")
       ->group(group);
   add_number(parser, "--newbob-improvement", options.schedule.newbob_improvement, zero_or_more,
              "relative fall of the validation loss that is progress")
@@ -189,7 +189,7 @@ void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
 
 void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Local optimiser";
-  train::Options& options = arguments.options;
+  train::TrainingOptions& options = arguments.options;
   parser.add_option("--optimiser", options.optimiser.name, "how a worker changes its parameters")
       ->check(known_names(optim::optimiser_names()))
       ->group(group);
@@ -240,7 +240,7 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
   parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
   add_number(parser, "--checkpoint-every", arguments.checkpoint_every, any_count,
-             "blocks after which, and at the end of each sweep, what --resume needs is written to --out (0: never)")
+             "blocks after which, and at the end of each epoch, what --resume needs is written to --out (0: never)")
       ->group("Run");
   parser
       .add_flag("--resume", arguments.resume,
@@ -256,7 +256,7 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
 }
 
 void resolve(TrainingArguments& arguments) {
-  train::Options& options = arguments.options;
+  train::TrainingOptions& options = arguments.options;
   if (arguments.lr_per_sample > 0) {
     if (options.schedule.initial_rate > 0)
       throw core::ConfigError("give either --learning-rate or --lr-per-sample, not both");
@@ -279,9 +279,9 @@ void resolve(TrainingArguments& arguments) {
       throw core::ConfigError("give either --gradient-bits or --compression, not both");
     strategy.compression.name = core::format("bits:{}", arguments.gradient_bits);
   }
-  if (options.balance && options.model_parallel > 1)
+  if (options.balance && options.tensor_parallel > 1)
     throw core::ConfigError(
-        "--balance gives each worker a share of its own, and those of a --model-parallel group need one");
+        "--balance gives each worker a share of its own, and those of a --tensor-parallel group need one");
   if (arguments.out.empty() && (arguments.resume || arguments.checkpoint_every > 0))
     throw core::ConfigError("--resume and --checkpoint-every need the folder of the run: --out");
   if (arguments.resume && arguments.overwrite)
@@ -297,18 +297,18 @@ void resolve(TrainingArguments& arguments) {
   check_server_arguments(arguments);
 }
 
-void require_learning_rate(train::Options& options) {
-  if (options.sweeps == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // of nothing
+void require_learning_rate(train::TrainingOptions& options) {
+  if (options.epochs == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // of nothing
   if (options.schedule.initial_rate == 0)
     throw core::ConfigError("the learning rate 0 must be above 0: give --learning-rate or --lr-per-sample");
 }
 
-std::uint64_t samples_to_train(const train::Options& options, const train::Source& source) {
-  std::uint64_t sweeps = 0;
-  for (const train::Options& phase : train::phases(options)) sweeps += static_cast<std::uint64_t>(phase.sweeps);
+std::uint64_t samples_to_train(const train::TrainingOptions& options, const train::TrainingData& source) {
+  std::uint64_t epochs = 0;
+  for (const train::TrainingOptions& phase : train::phases(options)) epochs += static_cast<std::uint64_t>(phase.epochs);
   const std::size_t blocks = source.partition->blocks();
   const std::size_t taken = options.max_blocks > 0 ? std::min(blocks, options.max_blocks) : blocks;
-  return sweeps * source.partition->samples() * taken / blocks;
+  return epochs * source.partition->samples() * taken / blocks;
 }
 
 }  // namespace paragrad::app

@@ -10,7 +10,7 @@ namespace paragrad::app {
 
 /// Options that `train` and `simulate` share.
 struct TrainingArguments {
-  train::Options options;
+  train::TrainingOptions options;
   double lr_per_sample = 0;  // 0: the learning rate is given as options.schedule.initial_rate
   std::string block_momentum = "auto";
   int gradient_bits = 32;  // another number: of options.strategy_options.compression
@@ -35,9 +35,9 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 void resolve(TrainingArguments& arguments);
 
 /// Throws ConfigError where none was given, in either unit, and the network is trained.
-void require_learning_rate(train::Options& options);
+void require_learning_rate(train::TrainingOptions& options);
 
-/// Samples of all sweeps, those of pretraining among them.
-std::uint64_t samples_to_train(const train::Options& options, const train::Source& source);
+/// Samples of all epochs, those of pretraining among them.
+std::uint64_t samples_to_train(const train::TrainingOptions& options, const train::TrainingData& source);
 
 }  // namespace paragrad::app

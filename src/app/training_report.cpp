@@ -10,9 +10,9 @@
 namespace paragrad::app {
 namespace {
 
-/// What part of the sweeps a timing run goes through.
-std::string extent(const train::Options& options) {
-  std::string part = core::format("sweeps {}", options.sweeps);
+/// What part of the epochs a timing run goes through.
+std::string extent(const train::TrainingOptions& options) {
+  std::string part = core::format("epochs {}", options.epochs);
   if (options.max_blocks > 0) part += core::format(", of each the first {} blocks", options.max_blocks);
   if (options.max_steps > 0) part += core::format(", of each block the first {} minibatches", options.max_steps);
   return part;
@@ -23,7 +23,8 @@ core::Json number(double value) { return std::isfinite(value) ? core::Json(value
 
 }  // namespace
 
-core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers) {
+core::Json manifest(const TrainingArguments& arguments, const train::TrainingData& source, const std::string& world,
+                    int workers) {
   const data::DatasetInfo& data = source.info;
   core::Json record = environment(arguments.device);
   record.update({
@@ -40,8 +41,8 @@ core::Json manifest(const TrainingArguments& arguments, const train::Source& sou
         {"bmuf_kind", arguments.options.strategy_options.bmuf_kind},
         {"splits", source.partition->workers()},
         {"blocks", source.partition->blocks()},
-        {"sweeps", arguments.options.sweeps},
-        {"pretrain_sweeps", arguments.options.pretraining.sweeps},
+        {"epochs", arguments.options.epochs},
+        {"pretrain_epochs", arguments.options.pretraining.epochs},
         {"seed", arguments.options.seed},
         {"device", arguments.device},
         {"timing_only", source.dataset == nullptr},
@@ -56,7 +57,7 @@ core::Json end_record(const train::Result& result) {
       {"end", true},
       {"parameters_sha256", result.timing_only ? core::Json(nullptr) : core::Json(result.parameters_sha256)},
       {"samples", result.samples},
-      {"sweeps", result.sweeps},
+      {"epochs", result.epochs},
       {"train_loss", number(result.train.loss)},
       {"train_error", number(result.train.error)},
       {"valid_loss", number(result.valid.loss)},
@@ -92,7 +93,7 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
   if (result.pretraining_samples > 0)
     fmt::print("pretraining {}; {:.0f} samples/s\n", time(result.pretraining_s),
                static_cast<double>(result.pretraining_samples) / result.pretraining_s);
-  if (arguments.options.sweeps > 0)
+  if (arguments.options.epochs > 0)
     fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
                time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
                static_cast<double>(result.samples) / result.training_s);

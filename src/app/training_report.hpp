@@ -4,13 +4,14 @@
 
 #include "app/training.hpp"
 #include "core/json.hpp"
+#include "train/input/training_data.hpp"
 #include "train/result.hpp"
-#include "train/source.hpp"
 
 namespace paragrad::app {
 
 /// What a run's manifest says before it starts: program, libraries, host, data, seed, workers.
-core::Json manifest(const TrainingArguments& arguments, const train::Source& source, const std::string& world, int workers);
+core::Json manifest(const TrainingArguments& arguments, const train::TrainingData& source, const std::string& world,
+                    int workers);
 
 /// Adds what is known at the end, "result" among it.
 void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s);

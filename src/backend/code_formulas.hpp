@@ -8,25 +8,27 @@
 #include <limits>
 
 #include "backend/quantiser.hpp"
-#include "core/anywhere.hpp"
+#include "core/host_device.hpp"
 
 /// The codes of backend/quantiser.hpp, number by number: what the devices that take one element at a time share.
 namespace paragrad::backend {
 
 /// To the even one of two. Of numbers that are small enough.
-PARAGRAD_ANYWHERE inline std::int32_t nearest_whole(float value) { return static_cast<std::int32_t>(std::rint(value)); }
+PARAGRAD_HOST_DEVICE inline std::int32_t nearest_whole(float value) { return static_cast<std::int32_t>(std::rint(value)); }
 
 // Rounded to the nearest number, to the even one of two. NaN stays NaN, and loses its lower bits.
-PARAGRAD_ANYWHERE inline std::uint16_t to_bfloat16(float value) {
+PARAGRAD_HOST_DEVICE inline std::uint16_t to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-PARAGRAD_ANYWHERE inline float from_bfloat16(std::uint16_t code) { return std::bit_cast<float>(std::uint32_t{code} << 16); }
+PARAGRAD_HOST_DEVICE inline float from_bfloat16(std::uint16_t code) {
+  return std::bit_cast<float>(std::uint32_t{code} << 16);
+}
 
 /// Saturates at ±65504.
-PARAGRAD_ANYWHERE inline std::uint16_t to_half(float value) {
+PARAGRAD_HOST_DEVICE inline std::uint16_t to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000;
   const float size = std::min(std::abs(value), 65504.f);
@@ -42,7 +44,7 @@ PARAGRAD_ANYWHERE inline std::uint16_t to_half(float value) {
   return static_cast<std::uint16_t>(sign | half);
 }
 
-PARAGRAD_ANYWHERE inline float from_half(std::uint16_t code) {
+PARAGRAD_HOST_DEVICE inline float from_half(std::uint16_t code) {
   const std::uint32_t sign = (code & 0x8000u) << 16, exponent = code >> 10 & 0x1F, mantissa = code & 0x3FF;
   if (exponent == 0) return std::copysign(static_cast<float>(mantissa) * 0x1p-24f, std::bit_cast<float>(sign));
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | mantissa << 13 | (mantissa ? 1u << 22 : 0));
@@ -56,36 +58,36 @@ struct Scale {
 };
 
 /// 0 of nothing.
-PARAGRAD_ANYWHERE inline float mean_of_sum(double sum, std::size_t count) {
+PARAGRAD_HOST_DEVICE inline float mean_of_sum(double sum, std::size_t count) {
   return count == 0 ? 0 : static_cast<float>(sum / static_cast<double>(count));
 }
 
-PARAGRAD_ANYWHERE inline std::uint32_t header_of_levels(float level_0, float level_1) {
+PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_levels(float level_0, float level_1) {
   return to_bfloat16(level_0) | std::uint32_t{to_bfloat16(level_1)} << 16;
 }
 
-PARAGRAD_ANYWHERE inline float level_of(std::uint32_t header, std::uint32_t bit) {
+PARAGRAD_HOST_DEVICE inline float level_of(std::uint32_t header, std::uint32_t bit) {
   return from_bfloat16(static_cast<std::uint16_t>(bit ? header >> 16 : header & 0xFFFF));
 }
 
-PARAGRAD_ANYWHERE inline std::uint32_t header_of_step(float step) {
+PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_step(float step) {
   return std::bit_cast<std::uint32_t>(step < std::numeric_limits<float>::min() ? 0 : step);  // NaN stays NaN
 }
 
 /// |u| as bits, which are in the order of the sizes; NaN is the largest.
-PARAGRAD_ANYWHERE inline std::uint32_t size_bits(float u) { return std::bit_cast<std::uint32_t>(u) & 0x7FFFFFFF; }
+PARAGRAD_HOST_DEVICE inline std::uint32_t size_bits(float u) { return std::bit_cast<std::uint32_t>(u) & 0x7FFFFFFF; }
 
 /// Of bits16, from the largest |u| of the column, as bits.
-PARAGRAD_ANYWHERE inline std::uint32_t header_of_largest(std::uint32_t largest) {
+PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_largest(std::uint32_t largest) {
   return header_of_step(std::bit_cast<float>(largest) / static_cast<float>(largest_multiple(16)));
 }
 
 /// Of bits2, bits4, bits8, from Σ u² over the column.
-PARAGRAD_ANYWHERE inline std::uint32_t header_of_squares(Code code, double squares, std::size_t count) {
+PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_squares(Code code, double squares, std::size_t count) {
   return header_of_step(step_per_deviation(bits_of(code)) * std::sqrt(mean_of_sum(squares, count)));
 }
 
-PARAGRAD_ANYWHERE inline std::uint32_t encode(Code code, const Scale& scale, float u) {
+PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const Scale& scale, float u) {
   if (code == Code::bits1) return u >= scale.threshold;
   if (code == Code::fp16) return to_half(u);
   if (code == Code::bf16) return to_bfloat16(u);
@@ -98,7 +100,7 @@ PARAGRAD_ANYWHERE inline std::uint32_t encode(Code code, const Scale& scale, flo
   return static_cast<std::uint32_t>(nearest_whole(q)) & ((1u << bits) - 1);
 }
 
-PARAGRAD_ANYWHERE inline float decode(Code code, std::uint32_t header, std::uint32_t coded) {
+PARAGRAD_HOST_DEVICE inline float decode(Code code, std::uint32_t header, std::uint32_t coded) {
   if (code == Code::bits1) return level_of(header, coded);
   if (code == Code::fp16) return from_half(static_cast<std::uint16_t>(coded));
   if (code == Code::bf16) return from_bfloat16(static_cast<std::uint16_t>(coded));

@@ -345,8 +345,8 @@ void Device::do_decode(const core::Encoding& encoding, std::size_t frame_dim, st
     core::decode(encoding, stored.data() + windows[i] * frame_bytes, {features + i * width, width});
 }
 
-std::unique_ptr<Conveyor> Device::make_conveyor() {
-  throw std::logic_error("the device's memory is the host's: it has no conveyor");
+std::unique_ptr<CopyStream> Device::make_copy_stream() {
+  throw std::logic_error("the device's memory is the host's: it has no copy_stream");
 }
 
 std::unique_ptr<DeviceAllreduce> Device::make_allreduce() {

@@ -4,14 +4,14 @@
 #include <cstdint>
 
 #include "backend/kernels.hpp"
-#include "core/anywhere.hpp"
+#include "core/host_device.hpp"
 
 /// What happens to one element, over any real type: the reference's loops and a GPU's threads compute it from this text.
 /// With multiplications and additions rounded apart, which both are compiled for, all but exp, tanh and log give equal bits.
 namespace paragrad::backend::formulas {
 
 template <class Real>
-PARAGRAD_ANYWHERE Real activate(Activation f, Real z) {
+PARAGRAD_HOST_DEVICE Real activate(Activation f, Real z) {
   switch (f) {
     case Activation::sigmoid:
       return Real(1) / (Real(1) + std::exp(-z));
@@ -27,7 +27,7 @@ PARAGRAD_ANYWHERE Real activate(Activation f, Real z) {
 
 /// f' as a function of y = f(z).
 template <class Real>
-PARAGRAD_ANYWHERE Real slope(Activation f, Real y) {
+PARAGRAD_HOST_DEVICE Real slope(Activation f, Real y) {
   switch (f) {
     case Activation::sigmoid:
       return y * (Real(1) - y);
@@ -43,30 +43,30 @@ PARAGRAD_ANYWHERE Real slope(Activation f, Real y) {
 
 /// sum + keep·old; old is not looked at where keep is 0.
 template <class Real>
-PARAGRAD_ANYWHERE Real accumulate(Real sum, Real keep, Real old) {
+PARAGRAD_HOST_DEVICE Real accumulate(Real sum, Real keep, Real old) {
   return keep == 0 ? sum : keep * old + sum;
 }
 
 template <class Real>
-PARAGRAD_ANYWHERE Real clamp(Real limit, Real x) {
+PARAGRAD_HOST_DEVICE Real clamp(Real limit, Real x) {
   return x > limit ? limit : x < -limit ? -limit : x;
 }
 
 /// What scales a row of norm √squares to `limit`, if it is above.
 template <class Real>
-PARAGRAD_ANYWHERE Real norm_factor(double squares, Real limit) {
+PARAGRAD_HOST_DEVICE Real norm_factor(double squares, Real limit) {
   const double norm = std::sqrt(squares);
   return norm > static_cast<double>(limit) ? static_cast<Real>(static_cast<double>(limit) / norm) : Real(1);
 }
 
 template <class Real>
-PARAGRAD_ANYWHERE void descend(Real rate, Real decay, Real& d, Real& w) {
+PARAGRAD_HOST_DEVICE void descend(Real rate, Real decay, Real& d, Real& w) {
   if (decay != 0) d += decay * w;
   w -= rate * d;
 }
 
 template <class Real>
-PARAGRAD_ANYWHERE void momentum_update(Real rate, Real momentum, bool nesterov, Real decay, Real g, Real& v, Real& w) {
+PARAGRAD_HOST_DEVICE void momentum_update(Real rate, Real momentum, bool nesterov, Real decay, Real g, Real& v, Real& w) {
   const Real gradient = decay == 0 ? g : g + decay * w;
   v = momentum * v + gradient;
   w -= rate * (nesterov ? gradient + momentum * v : v);
@@ -89,7 +89,7 @@ struct Adam {
         decay(static_cast<Real>(step.decay)),
         shrink(static_cast<Real>(step.shrink)) {}
 
-  PARAGRAD_ANYWHERE void update(Real g, Real& m, Real& v, Real& w) const {
+  PARAGRAD_HOST_DEVICE void update(Real g, Real& m, Real& v, Real& w) const {
     const Real d = scale * g + decay * w;
     m = beta1 * m + gain1 * d;
     v = beta2 * v + gain2 * (d * d);
@@ -98,8 +98,8 @@ struct Adam {
 };
 
 template <class Real>
-PARAGRAD_ANYWHERE void block_filter(Real momentum, Real rate, Real ahead_before, Real ahead, Real& average, Real& w,
-                                    Real& delta) {
+PARAGRAD_HOST_DEVICE void block_filter(Real momentum, Real rate, Real ahead_before, Real ahead, Real& average, Real& w,
+                                       Real& delta) {
   const Real base = w + ahead_before * delta;
   delta = momentum * delta + rate * (average - base);
   w += delta;
@@ -119,7 +119,7 @@ struct MomentFilter {
         gain(static_cast<Real>(1 - keep)),
         of_squares(of_squares_) {}
 
-  PARAGRAD_ANYWHERE void filter(Real& moment, Real& base) const {
+  PARAGRAD_HOST_DEVICE void filter(Real& moment, Real& base) const {
     const Real estimate = (moment - old * base) * stretch;
     base = kept * base + gain * (of_squares && estimate < 0 ? Real(0) : estimate);
     moment = base;
@@ -127,7 +127,7 @@ struct MomentFilter {
 };
 
 /// log(1 + e^z); NaN stays NaN.
-PARAGRAD_ANYWHERE inline double softplus(double z) { return (z < 0 ? 0 : z) + std::log1p(std::exp(-std::abs(z))); }
+PARAGRAD_HOST_DEVICE inline double softplus(double z) { return (z < 0 ? 0 : z) + std::log1p(std::exp(-std::abs(z))); }
 
 /// What peepholes add to the gates of a cell, where there are any.
 template <class Real>
@@ -135,10 +135,11 @@ struct Peepholes {
   Real i = 0, f = 0, o = 0;
 };
 
-/// One cell of long short-term memory (backend/lstm.hpp), from z to values; `before` is c₋, m what its gates let through.
+/// One cell of long short-term memory (backend/lstm_arguments.hpp), from z to values; `before` is c₋, m what its gates let
+/// through.
 template <class Real>
-PARAGRAD_ANYWHERE void lstm_forward(const Peepholes<Real>& p, Real before, Real& i, Real& f, Real& g, Real& o, Real& c,
-                                    Real& m) {
+PARAGRAD_HOST_DEVICE void lstm_forward(const Peepholes<Real>& p, Real before, Real& i, Real& f, Real& g, Real& o, Real& c,
+                                       Real& m) {
   i = activate(Activation::sigmoid, i + p.i * before);
   f = activate(Activation::sigmoid, f + p.f * before);
   g = std::tanh(g);
@@ -150,8 +151,8 @@ PARAGRAD_ANYWHERE void lstm_forward(const Peepholes<Real>& p, Real before, Real&
 /// And back, from values to gradients by z. dm: gradient by m; dc: by c from the step after, and on return for the one
 /// before.
 template <class Real>
-PARAGRAD_ANYWHERE void lstm_backward(const Peepholes<Real>& p, Real before, Real c, Real dm, Real& dc, Real& i, Real& f,
-                                     Real& g, Real& o) {
+PARAGRAD_HOST_DEVICE void lstm_backward(const Peepholes<Real>& p, Real before, Real c, Real dm, Real& dc, Real& i, Real& f,
+                                        Real& g, Real& o) {
   const Real squashed = std::tanh(c);
   const Real d_o = dm * squashed * slope(Activation::sigmoid, o);
   const Real d_c = dc + dm * o * (1 - squashed * squashed) + d_o * p.o;

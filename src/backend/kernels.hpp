@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "backend/call_times.hpp"
-#include "backend/conveyor.hpp"
+#include "backend/copy_stream.hpp"
 #include "backend/device_allreduce.hpp"
-#include "backend/lstm.hpp"
+#include "backend/lstm_arguments.hpp"
 #include "backend/quantiser.hpp"
 #include "backend/work_meter.hpp"
 #include "core/arena.hpp"
@@ -79,7 +79,7 @@ class Device {
   virtual bool is_host() const { return true; }
 
   /// Whether an address is memory that the host cannot reach, of some device of this kind.
-  virtual bool is_apart(const void* /*address*/) const { return false; }
+  virtual bool is_isolated(const void* /*address*/) const { return false; }
 
   /// Whether that memory is CUDA's, which some communication libraries can reach.
   virtual bool is_cuda() const { return false; }
@@ -111,7 +111,7 @@ class Device {
 
   /// A further way into this device's memory, for another thread; it may be used while the device lives. A logic_error where
   /// that memory is the host's, who needs none.
-  virtual std::unique_ptr<Conveyor> make_conveyor();
+  virtual std::unique_ptr<CopyStream> make_copy_stream();
 
   /// A way to sum arrays over devices of other processes without their hosts. Throws ConfigError where there is none.
   virtual std::unique_ptr<DeviceAllreduce> make_allreduce();
@@ -163,9 +163,9 @@ class Device {
   void affine_reverse(std::size_t batch, std::size_t in, std::size_t out, std::span<const float> y, std::span<const float> w,
                       std::span<const float> bias, Activation f, std::span<float> x);
 
-  /// Long short-term memory, see backend/lstm.hpp, over sequences that lie as Steps says. gates hold z on entry; gates,
-  /// cells and hidden are filled, and y[frames][directions][R]. A row's values do not depend on which other sequences there
-  /// are.
+  /// Long short-term memory, see backend/lstm_arguments.hpp, over sequences that lie as Steps says. gates hold z on entry;
+  /// gates, cells and hidden are filled, and y[frames][directions][R]. A row's values do not depend on which other sequences
+  /// there are.
   void lstm_forward(const LstmShape& shape, std::span<const std::uint32_t> active, const LstmWeights& weights,
                     const LstmMemory& memory, std::span<float> y);
 

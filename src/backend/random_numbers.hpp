@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/anywhere.hpp"
+#include "core/host_device.hpp"
 
 /// What becomes of Philox's words (core/philox.hpp): uniform and normal numbers by formulas that every device computes with
 /// the same roundings, so that it draws the same bits. Templates over a number and over a register of them; nothing here may
@@ -19,18 +19,18 @@ struct Lane;
 template <>
 struct Lane<float> {
   using Integer = std::int32_t;
-  PARAGRAD_ANYWHERE static float real(Integer n) { return static_cast<float>(n); }
-  PARAGRAD_ANYWHERE static float root(float x) { return std::sqrt(x); }
+  PARAGRAD_HOST_DEVICE static float real(Integer n) { return static_cast<float>(n); }
+  PARAGRAD_HOST_DEVICE static float root(float x) { return std::sqrt(x); }
 };
 
 /// The numbers of a row: 64 units share 16 counters, each of which serves units 16 apart with its four words.
-struct Place {
+struct CounterSlot {
   static constexpr std::size_t counters = 16, words = 4, units = counters * words;
 
   std::uint32_t counter;
   std::size_t word;
 
-  static constexpr Place of(std::size_t unit) {
+  static constexpr CounterSlot of(std::size_t unit) {
     return {static_cast<std::uint32_t>(unit / units * counters + unit % counters), unit % units / counters};
   }
   /// The index in a core::RandomStream.
@@ -41,13 +41,13 @@ struct Place {
 
 /// Uniform in [0, 1), 24 bits.
 template <class Real, class Word>
-PARAGRAD_ANYWHERE Real uniform(Word word) {
+PARAGRAD_HOST_DEVICE Real uniform(Word word) {
   return Lane<Real>::real(std::bit_cast<typename Lane<Real>::Integer>(word >> 8)) * 0x1p-24f;
 }
 
 /// log x, relative error below 2e-7, for positive normal numbers (Cephes' logf: x = 2^e·(1 + m), polynomial in m).
 template <class Real>
-PARAGRAD_ANYWHERE Real logarithm(Real x) {
+PARAGRAD_HOST_DEVICE Real logarithm(Real x) {
   using Integer = typename Lane<Real>::Integer;
   const Integer bits = std::bit_cast<Integer>(x);
   const Real half = std::bit_cast<Real>((bits & 0x7FFFFF) | 0x3F000000);  // in [½, 1)
@@ -69,7 +69,7 @@ PARAGRAD_ANYWHERE Real logarithm(Real x) {
 /// Standard normal, at most 5.3 in size: √2·erf⁻¹ of a uniform number in (-1, 1), 23 bits (M. Giles, "Approximating the
 /// erfinv function", GPU Computing Gems 2, 2011; single precision).
 template <class Real, class Word>
-PARAGRAD_ANYWHERE Real normal(Word word) {
+PARAGRAD_HOST_DEVICE Real normal(Word word) {
   using Integer = typename Lane<Real>::Integer;
   const Real x = Lane<Real>::real(2 * std::bit_cast<Integer>(word >> 9) - 0x7FFFFF) * 0x1p-23f;
   const Real w = -logarithm((1.f - x) * (1.f + x));

@@ -12,9 +12,10 @@
 
 namespace paragrad::comm {
 
-/// Sum of one flat array over all workers, in two halves. After reduce() each complete sum lies at its owner, after gather()
-/// everywhere. Between the two an owner may replace its range by anything computed from it (a filtered model, a requantised
-/// gradient): gather() spreads what it finds. That is what keeps the state of a block filter at 1/N per worker.
+/// Sum of one flat array over all workers, in two halves. After reduce_scatter() each complete sum lies at its owner, after
+/// all_gather() everywhere. Between the two an owner may replace its range by anything computed from it (a filtered model, a
+/// requantised gradient): all_gather() spreads what it finds. That is what keeps the state of a block filter at 1/N per
+/// worker.
 ///
 /// Every algorithm adds in an order that depends on (algorithm, size, rank) alone and spreads one result, so all workers and
 /// both worlds end with the same bits. Collective: all workers call with the same length, which may be shorter than size()
@@ -23,22 +24,23 @@ class Allreduce {
  public:
   virtual ~Allreduce() = default;
 
-  /// The elements of an array of `length` whose sum is complete at this worker after reduce(). Over all workers the ranges
-  /// cover the array; they overlap only where an algorithm computes sums everywhere (butterfly), and then hold equal bits.
+  /// The elements of an array of `length` whose sum is complete at this worker after reduce_scatter(). Over all workers the
+  /// ranges cover the array; they overlap only where an algorithm computes sums everywhere (butterfly), and then hold equal
+  /// bits.
   virtual core::Range owned(Communicator& comm, std::size_t length) const = 0;
 
   /// Outside owned() the array's content is undefined afterwards.
-  virtual void reduce(Communicator& comm, std::span<float> data) const = 0;
+  virtual void reduce_scatter(Communicator& comm, std::span<float> data) const = 0;
 
-  virtual void gather(Communicator& comm, std::span<float> data) const = 0;
+  virtual void all_gather(Communicator& comm, std::span<float> data) const = 0;
 
   /// What the user wants to know about how arrays of this length are summed, and why; "" where the name says it all.
   virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
 
   void operator()(Communicator& comm, std::span<float> data) const {
     const auto both = [this](Communicator& workers, std::span<float> array) {
-      reduce(workers, array);
-      gather(workers, array);
+      reduce_scatter(workers, array);
+      all_gather(workers, array);
     };
     if (!comm.shortcut(both, data)) both(comm, data);
   }

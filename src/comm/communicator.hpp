@@ -78,8 +78,8 @@ class Communicator {
   virtual Request start_receive(int from, int tag, std::span<std::byte> data) = 0;
   virtual Received wait(Request request) = 0;
 
-  /// wait, but for `limit_s` seconds at most: of real time under MPI, of virtual time in the simulator. What has arrived by
-  /// then counts. Nothing: the transfer goes on, and its request is still to be waited for. 0 asks, infinity waits.
+  /// wait, but for `limit_s` seconds at most: of real time under MPI, of simulated time in the simulator. What has arrived
+  /// by then counts. Nothing: the transfer goes on, and its request is still to be waited for. 0 asks, infinity waits.
   virtual std::optional<Received> wait_for(Request request, double limit_s) = 0;
 
   /// Whether a worker is known to have ended before its time. Under MPI that is seen of processes of the same node alone,
@@ -91,7 +91,7 @@ class Communicator {
   /// For what nobody can see: takes a worker for gone that has not answered for too long.
   virtual void take_for_gone(int /*peer*/) {}
 
-  /// Seconds since the start of the run: wall-clock time under MPI, virtual time in the simulator.
+  /// Seconds since the start of the run: wall-clock time under MPI, simulated time in the simulator.
   virtual double now_s() = 0;
 
   /// The same for instruments: reading it has no effect, whereas an emulated worker that reads now_s() for ever pays for it.

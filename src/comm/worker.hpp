@@ -30,7 +30,7 @@ class Worker {
   /// emulated worker's task runs beside those of the others on the host's cores while its clock advances by the work that
   /// the device counted.
   ///
-  /// expected: a lower bound of that work. The simulator lets other workers go on up to the virtual time it implies, so a
+  /// expected: a lower bound of that work. The simulator lets other workers go on up to the simulated time it implies, so a
   /// good bound (most tasks know it exactly) is what makes emulated workers run concurrently. More than the task's true work
   /// is a logic_error. A compute inside a compute belongs to the outer one.
   virtual void compute(const backend::WorkMeter& expected, const std::function<void()>& task) = 0;
@@ -85,7 +85,7 @@ class Worker {
   virtual void abandon_tasks() noexcept = 0;
 
   /// Starts to read `bytes` of this worker's data from where they are kept, beside everything else that it does; and waits
-  /// until they are here. In the simulator that takes virtual time on the platform's file system; elsewhere reading is the
+  /// until they are here. In the simulator that takes simulated time on the platform's file system; elsewhere reading is the
   /// loader's business and these do nothing. Each start is followed by one finish.
   virtual void start_read(std::uint64_t /*bytes*/) {}
   virtual void finish_read() {}
@@ -99,7 +99,7 @@ class Worker {
   bool knows_of_loss() const { return knows_of_loss_; }
 
   /// The same seat among all that were started, where this is one in a group of them.
-  virtual Worker& everyone() { return *this; }
+  virtual Worker& all_ranks() { return *this; }
 
   /// Who is to be told what this worker does; as a rule nobody.
   virtual core::ActivityRecorder* recorder() { return nullptr; }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/anywhere.hpp"
+#include "core/host_device.hpp"
 
 namespace paragrad::core {
 
@@ -18,12 +18,12 @@ struct Encoding {
   float scale = 1;
   float offset = 0;
 
-  PARAGRAD_ANYWHERE float meaning(float stored) const {
+  PARAGRAD_HOST_DEVICE float meaning(float stored) const {
     return scale == 1 && offset == 0 ? stored : scale * stored + offset;  // -0 stays what it is
   }
 
   /// The i-th number of those that lie at `stored`, which may have any alignment that its type may have.
-  PARAGRAD_ANYWHERE float decode(const std::byte* stored, std::size_t i) const {
+  PARAGRAD_HOST_DEVICE float decode(const std::byte* stored, std::size_t i) const {
     if (type == NumberType::uint8) return meaning(static_cast<float>(reinterpret_cast<const std::uint8_t*>(stored)[i]));
     return meaning(reinterpret_cast<const float*>(stored)[i]);
   }

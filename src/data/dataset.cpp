@@ -10,7 +10,7 @@
 #include "core/file_map.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
-#include "data/format.hpp"
+#include "data/file_format.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/rehearsal.hpp"
 

@@ -20,11 +20,11 @@ namespace paragrad::data {
 namespace {
 
 /// Far more than any file takes; only a loop without end comes there.
-rlim_t processor_seconds_for(const std::string& path, unsigned patience_s) {
+rlim_t processor_seconds_for(const std::string& path, unsigned timeout_s) {
   constexpr rlim_t bytes_per_s = 1'000'000;
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return patience_s;
-  return patience_s + static_cast<rlim_t>(status.st_size) / bytes_per_s;
+  if (::stat(path.c_str(), &status) != 0) return timeout_s;
+  return timeout_s + static_cast<rlim_t>(status.st_size) / bytes_per_s;
 }
 
 void limit(int resource, rlim_t value) {
@@ -52,10 +52,10 @@ void limit(int resource, rlim_t value) {
 
 }  // namespace
 
-void rehearse(const std::string& path, const std::function<void()>& reading, unsigned patience_s) {
+void rehearse(const std::string& path, const std::function<void()>& reading, unsigned timeout_s) {
   const pid_t child = ::fork();
   if (child < 0) return;
-  if (child == 0) live(processor_seconds_for(path, patience_s), reading);
+  if (child == 0) live(processor_seconds_for(path, timeout_s), reading);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) return;  // ECHILD: whoever started this process has children ignored

@@ -20,7 +20,7 @@ namespace paragrad::data {
 /// made to attack the program is not harmless. Where no process can be started, there is no rehearsal. A child does not see
 /// memory that a network device has pinned, so a rank reads foreign files before it sends large messages.
 ///
-/// patience_s: processor time that is enough for any file, with a second more for each MB of it, which may be compressed.
-void rehearse(const std::string& path, const std::function<void()>& reading, unsigned patience_s = 2);
+/// timeout_s: processor time that is enough for any file, with a second more for each MB of it, which may be compressed.
+void rehearse(const std::string& path, const std::function<void()>& reading, unsigned timeout_s = 2);
 
 }  // namespace paragrad::data

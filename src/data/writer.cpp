@@ -7,7 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "data/format.hpp"
+#include "data/file_format.hpp"
 
 namespace paragrad::data {
 namespace {

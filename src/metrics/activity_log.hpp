@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/activity.hpp"
-#include "metrics/first_and_last.hpp"
+#include "metrics/head_tail_buffer.hpp"
 
 namespace paragrad::metrics {
 
@@ -31,11 +31,11 @@ class ActivityLog : public core::ActivityRecorder {
     if (span.end_ps > span.begin_ps) spans_.add(span);
   }
 
-  FirstAndLast<Span>& spans() { return spans_; }
+  HeadTailBuffer<Span>& spans() { return spans_; }
 
  private:
   std::vector<Span> open_;
-  FirstAndLast<Span> spans_;
+  HeadTailBuffer<Span> spans_;
 };
 
 }  // namespace paragrad::metrics

@@ -72,12 +72,12 @@ double samples_of(const core::Json& record) { return record.at("samples").get<do
 
 std::string scope_of(const core::Json& record) {
   if (is_end(record)) return "result";
-  return record.contains("layer") ? core::format("pretrain_{}", record["layer"].get<int>()) : "sweep";
+  return record.contains("layer") ? core::format("pretrain_{}", record["layer"].get<int>()) : "epoch";
 }
 
 /// Whether a number of a record says where the run is.
 bool is_place(const std::string& name) {
-  return name == "sweep" || name == "samples" || name == "blocks" || name == "layer";
+  return name == "epoch" || name == "samples" || name == "blocks" || name == "layer";
 }
 
 }  // namespace

@@ -19,12 +19,12 @@ using Hyperparameters = std::map<std::string, std::variant<double, std::string>>
 /// an Event of TensorFlow in protocol buffers. A function of the records, the hyper-parameters and, with the wall clock, the
 /// time at which the run began.
 ///
-/// * Each number of a record is a scalar (float32), named like there behind sweep/, pretrain_1/ (the layer), or result/ for
+/// * Each number of a record is a scalar (float32), named like there behind epoch/, pretrain_1/ (the layer), or result/ for
 ///   the last record; samples_per_second, since the record before, comes in addition. NaN is left out.
 /// * The step is the samples that all workers have processed in this training (pretraining of each layer begins at 0).
 /// * The time of an event is when the run began plus the seconds that its trainings took until then, pretraining among them.
 ///   In real runs that is Unix time; where one was interrupted, it counts as begun so much later. Emulated runs began at 0
-///   (1 January 1970) of their virtual time.
+///   (1 January 1970) of their simulated time.
 /// * Hyper-parameters, and that the run is complete, are told by the messages of TensorBoard's hparams plugin. There is no
 ///   message about the experiment: without one, TensorBoard finds out for itself which runs have which hyper-parameters.
 class EventFile {

@@ -11,7 +11,7 @@
 namespace paragrad::metrics {
 
 /// The folder of one run: config.toml (feeding it back repeats the run), manifest.json (what it ran on), metrics.jsonl (one
-/// record per sweep and a last one for the result), checkpoint.h5 (written by train), timeline.json and an
+/// record per epoch and a last one for the result), checkpoint.h5 (written by train), timeline.json and an
 /// event file for TensorBoard where they were asked for. Written by worker 0 alone, whose process has the folder for itself.
 class RunFolder {
  public:

@@ -27,7 +27,7 @@ struct WorkerTimeline {
 };
 
 struct Timeline {
-  std::string clock;                    ///< "virtual" or "wall"
+  std::string clock;                    ///< "simulated" or "wall"
   double clock_error_s = 0;             ///< by which clocks of different workers may disagree
   std::size_t most_per_row = 0;         ///< the first and the last spans of a row, together
   std::vector<WorkerTimeline> workers;  ///< by rank

@@ -3,8 +3,8 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "nn/layers/affine.hpp"
-#include "nn/layers/lstm.hpp"
+#include "nn/layers/affine_layer.hpp"
+#include "nn/layers/lstm_layer.hpp"
 #include "nn/model.hpp"
 #include "nn/zoo/zoo.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "optim/ingredients.hpp"
+#include "optim/optimiser_context.hpp"
 
 namespace paragrad::optim {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 /// β2 = 1 - 1/k.
 class AdaGrad : public LocalOptimiser {
  public:
-  explicit AdaGrad(const Ingredients& from)
+  explicit AdaGrad(const OptimiserContext& from)
       : epsilon_(from.options.adam_epsilon),
         gradients_(from.device.allocate(from.parameters)),
         direction_(from.device.allocate(from.parameters)),
@@ -30,7 +30,7 @@ class AdaGrad : public LocalOptimiser {
   bool descends() const override { return false; }
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
 
-  void describe_state(core::State& state) override {
+  void describe_state(core::StateView& state) override {
     state.add("mean_square", mean_square_.span());
     state.add("steps", steps_);
   }
@@ -65,6 +65,6 @@ class AdaGrad : public LocalOptimiser {
 
 }  // namespace
 
-std::unique_ptr<LocalOptimiser> make_adagrad(const Ingredients& from) { return std::make_unique<AdaGrad>(from); }
+std::unique_ptr<LocalOptimiser> make_adagrad(const OptimiserContext& from) { return std::make_unique<AdaGrad>(from); }
 
 }  // namespace paragrad::optim

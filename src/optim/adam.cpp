@@ -4,7 +4,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "optim/ingredients.hpp"
+#include "optim/optimiser_context.hpp"
 
 namespace paragrad::optim {
 
@@ -21,7 +21,7 @@ Adam::Adam(const OptimiserOptions& options, backend::Device& device, std::size_t
   if (!(epsilon_ > 0)) throw core::ConfigError(core::format("Adam's epsilon {} must be above 0", epsilon_));
 }
 
-void Adam::describe_state(core::State& state) {
+void Adam::describe_state(core::StateView& state) {
   state.add("first_moment", first_.span());
   state.add("second_moment", second_.span());
   state.add("steps", steps_);
@@ -55,7 +55,7 @@ backend::AdamStep Adam::numbers(const Step& step) const {
           .shrink = decoupled_ ? alpha * lambda : 0};
 }
 
-std::unique_ptr<LocalOptimiser> make_adam(const Ingredients& from) {
+std::unique_ptr<LocalOptimiser> make_adam(const OptimiserContext& from) {
   return std::make_unique<Adam>(from.options, from.device, from.parameters, false);
 }
 

@@ -24,7 +24,7 @@ class Adam : public LocalOptimiser {
   float keep(const Step&) const override { return 0; }
   bool descends() const override { return false; }
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
   std::optional<Moments> moments() override;
   void forget(backend::Device& device) override;
   void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;

@@ -2,8 +2,8 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "optim/ingredients.hpp"
 #include "optim/limited.hpp"
+#include "optim/optimiser_context.hpp"
 
 namespace paragrad::optim {
 namespace {
@@ -40,9 +40,9 @@ std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, 
   check_limits(options);
   if (has_limits(options))
     return std::make_unique<Limited>(options, make_optimiser(without_limits(options), device, layout, true), layout);
-  const Ingredients ingredients{options, device, layout, parameters_of(layout), bare_gradient};
+  const OptimiserContext optimiser_context{options, device, layout, parameters_of(layout), bare_gradient};
 #define OPTIMISER(known, options_used, description) \
-  if (options.name == #known) return make_##known(ingredients);
+  if (options.name == #known) return make_##known(optimiser_context);
 #include "optim/catalogue.def"
 #undef OPTIMISER
   throw core::unknown_name("optimiser", options.name, optimiser_names());

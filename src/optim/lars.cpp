@@ -5,13 +5,13 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "optim/ingredients.hpp"
+#include "optim/optimiser_context.hpp"
 
 namespace paragrad::optim {
 
 Lars::Lars(const OptimiserOptions& options, backend::Device& device, std::span<const core::Matrix> layout,
            std::size_t parameters)
-    : VelocityApart(device, parameters, false), trust_(options.lars_trust), layout_(layout) {
+    : SeparateMomentum(device, parameters, false), trust_(options.lars_trust), layout_(layout) {
   if (!(trust_ > 0)) throw core::ConfigError(core::format("the trust coefficient {} of LARS must be above 0", trust_));
 }
 
@@ -19,7 +19,7 @@ void Lars::update(backend::Device& device, core::Range range, Step step, std::sp
   if (range != core::Range{0, parameters.size()}) throw std::logic_error("LARS updates all parameters at once");
   for (const core::Matrix& matrix : layout_) {
     if (matrix.shape.columns == 1)
-      VelocityApart::update(device, matrix.range(), step, parameters);
+      SeparateMomentum::update(device, matrix.range(), step, parameters);
     else
       update_matrix(device, matrix.range(), step, parameters);
   }
@@ -31,10 +31,10 @@ void Lars::update_matrix(backend::Device& device, core::Range range, Step step, 
   const double ratio = w > 0 && g > 0 ? trust_ * step.samples * w / (g + step.decay * w) : 1;
   device.scale(static_cast<float>(ratio), range.of(gradients()));
   step.decay *= static_cast<float>(ratio);
-  VelocityApart::update(device, range, step, parameters);
+  SeparateMomentum::update(device, range, step, parameters);
 }
 
-std::unique_ptr<LocalOptimiser> make_lars(const Ingredients& from) {
+std::unique_ptr<LocalOptimiser> make_lars(const OptimiserContext& from) {
   return std::make_unique<Lars>(from.options, from.device, from.layout, from.parameters);
 }
 

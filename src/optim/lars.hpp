@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "optim/velocity_apart.hpp"
+#include "optim/separate_momentum.hpp"
 
 namespace paragrad::optim {
 
@@ -15,7 +15,7 @@ namespace paragrad::optim {
 /// norm, whatever the size of its gradient. Where w or g is zero, r = 1. Biases, and whatever else is a single column, take
 /// r = 1 always, as is customary: their norms say little. The rate is applied to v at the time of the step, as by the other
 /// rules here; the paper has it in v.
-class Lars : public VelocityApart {
+class Lars : public SeparateMomentum {
  public:
   /// Throws ConfigError: trust not above 0.
   Lars(const OptimiserOptions& options, backend::Device& device, std::span<const core::Matrix> layout,

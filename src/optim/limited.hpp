@@ -34,7 +34,7 @@ class Limited : public LocalOptimiser {
   bool descends() const override { return false; }
   bool needs_all() const override { return clips_norms_ || max_norm_ > 0 || rule_->needs_all(); }
   void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
-  void describe_state(core::State& state) override { rule_->describe_state(state); }
+  void describe_state(core::StateView& state) override { rule_->describe_state(state); }
   std::optional<Moments> moments() override { return rule_->moments(); }
   void forget(backend::Device& device) override { rule_->forget(device); }
   void swap_gradients(core::Arena& other) override { rule_->swap_gradients(other); }

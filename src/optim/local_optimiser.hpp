@@ -11,7 +11,7 @@
 #include "core/arena.hpp"
 #include "core/layout.hpp"
 #include "core/range.hpp"
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 
 namespace paragrad::optim {
 
@@ -22,7 +22,7 @@ struct Step {
   float momentum = 0;  ///< μ, of rules that have one
   float samples = 1;   ///< whose gradients are summed, on all workers that exchange them: for rules that need a mean
 
-  void describe_state(core::State& state, const std::string& prefix) {
+  void describe_state(core::StateView& state, const std::string& prefix) {
     state.add(prefix + "/rate", rate);
     state.add(prefix + "/decay", decay);
     state.add(prefix + "/momentum", momentum);
@@ -60,7 +60,7 @@ class LocalOptimiser {
   virtual bool needs_all() const { return false; }
 
   /// What the rule remembers from minibatch to minibatch.
-  virtual void describe_state(core::State& state) = 0;
+  virtual void describe_state(core::StateView& state) = 0;
 
   /// For strategies that filter them; nothing where a rule has none.
   virtual std::optional<Moments> moments() { return std::nullopt; }

@@ -27,8 +27,8 @@ class Exponential : public Schedule {
 class StepDown : public Schedule {
  public:
   using Schedule::Schedule;
-  bool observe(int sweep, double) override {
-    if (sweep % options_.every == 0) rate_ *= options_.factor;
+  bool observe(int epoch, double) override {
+    if (epoch % options_.every == 0) rate_ *= options_.factor;
     return false;
   }
 };
@@ -44,7 +44,7 @@ class Newbob : public Schedule {
     if (!progress) rate_ *= options_.factor;
     return !better && options_.newbob_restore;
   }
-  void describe_state(core::State& state) override {
+  void describe_state(core::StateView& state) override {
     Schedule::describe_state(state);
     state.add("best", best_);
   }
@@ -56,14 +56,14 @@ class Newbob : public Schedule {
 class Table : public Schedule {
  public:
   using Schedule::Schedule;
-  bool observe(int sweep, double) override {
-    rate_ = options_.rates[std::min(static_cast<std::size_t>(sweep), options_.rates.size() - 1)];
+  bool observe(int epoch, double) override {
+    rate_ = options_.rates[std::min(static_cast<std::size_t>(epoch), options_.rates.size() - 1)];
     return false;
   }
 };
 
 void check_table(const ScheduleOptions& options) {
-  if (options.rates.empty()) throw core::ConfigError("the schedule 'table' needs a list of rates, one per sweep");
+  if (options.rates.empty()) throw core::ConfigError("the schedule 'table' needs a list of rates, one per epoch");
   for (const double rate : options.rates)
     if (!(rate > 0) || !std::isfinite(rate))
       throw core::ConfigError(core::format("the schedule's rate {} must be above 0", rate));
@@ -79,7 +79,7 @@ std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
     throw core::ConfigError(core::format("the learning rate {} must be above 0", options.initial_rate));
   if (!(options.factor > 0 && options.factor <= 1))
     throw core::ConfigError(core::format("the schedule's factor {} is outside (0, 1]", options.factor));
-  if (options.every < 1) throw core::ConfigError("the schedule's period must be at least one sweep");
+  if (options.every < 1) throw core::ConfigError("the schedule's period must be at least one epoch");
   if (options.name == "table") check_table(options);
 #define SCHEDULE(known, Type, options_used, description) \
   if (options.name == #known) return std::make_unique<Type>(options);

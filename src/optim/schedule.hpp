@@ -6,21 +6,21 @@
 #include <string_view>
 #include <vector>
 
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 
 namespace paragrad::optim {
 
 struct ScheduleOptions {
   std::string name = "constant";
   double initial_rate = 0;
-  double factor = 0.5;                ///< exponential: per sweep; step: every `every` sweeps; newbob: when progress stops
+  double factor = 0.5;                ///< exponential: per epoch; step: every `every` epochs; newbob: when progress stops
   int every = 1;                      ///< step only
   double newbob_improvement = 0.005;  ///< newbob: smallest relative fall of the validation loss that counts as progress
   bool newbob_restore = false;        ///< newbob: go on from the best model when progress stops
-  std::vector<double> rates{};        ///< table: of sweep 1, 2, …; the last one holds for the rest
+  std::vector<double> rates{};        ///< table: of epoch 1, 2, …; the last one holds for the rest
 };
 
-/// Learning rate over sweeps. From optim/schedules.def; all workers hold equal copies and see equal validation losses.
+/// Learning rate over epochs. From optim/schedules.def; all workers hold equal copies and see equal validation losses.
 class Schedule {
  public:
   explicit Schedule(const ScheduleOptions& options) : options_(options), rate_(options.initial_rate) {}
@@ -28,12 +28,12 @@ class Schedule {
 
   double rate() const { return rate_; }
 
-  /// Call after each sweep (counted from 1) with the validation loss per sample, NaN if there is no validation set.
+  /// Call after each epoch (counted from 1) with the validation loss per sample, NaN if there is no validation set.
   /// True: go back to the best model so far.
-  virtual bool observe(int sweep, double validation_loss) = 0;
+  virtual bool observe(int epoch, double validation_loss) = 0;
 
-  /// What it remembers from sweep to sweep.
-  virtual void describe_state(core::State& state) { state.add("rate", rate_); }
+  /// What it remembers from epoch to epoch.
+  virtual void describe_state(core::StateView& state) { state.add("rate", rate_); }
 
  protected:
   ScheduleOptions options_;

@@ -10,8 +10,8 @@
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
 #include "nn/layer.hpp"
-#include "rbm/draws.hpp"
-#include "rbm/options.hpp"
+#include "rbm/random_draws.hpp"
+#include "rbm/rbm_options.hpp"
 #include "rbm/shape.hpp"
 
 namespace paragrad::rbm {

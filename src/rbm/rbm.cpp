@@ -9,7 +9,7 @@ namespace paragrad::rbm {
 using backend::Activation;
 using core::Purpose;
 
-Rbm::Rbm(backend::Device& device, Shape shape, const Options& options, std::size_t max_batch, std::uint32_t first_chain)
+Rbm::Rbm(backend::Device& device, Shape shape, const RbmOptions& options, std::size_t max_batch, std::uint32_t first_chain)
     : device_(device),
       shape_(shape),
       options_(options),
@@ -75,7 +75,7 @@ void Rbm::contrast(std::span<const float> parameters, std::span<const float> v0,
   device_.add_squared_distance(1, v0, visible(p_, samples_), &into->loss);
   if (options_.persistent) {
     Draws of_chains = draws;
-    of_chains.sweep = static_cast<std::uint32_t>(updates_++);
+    of_chains.epoch = static_cast<std::uint32_t>(updates_++);
     go_down(parameters, hidden(h_, samples_), visible(p_, samples_));
     walk(parameters, std::span<const std::uint32_t>(chain_numbers_.span()).first(samples_), of_chains, true);
   } else {
@@ -147,7 +147,7 @@ void Rbm::free_energy(std::span<const float> parameters, std::span<const float> 
   device_.add_squared_norm(0.5 * static_cast<double>(samples), c, &into->free_energy);
 }
 
-void Rbm::describe_state(core::State& state) {
+void Rbm::describe_state(core::StateView& state) {
   if (!options_.persistent) return;
   state.add("chains", h_.span());
   state.add("updates", updates_);

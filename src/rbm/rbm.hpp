@@ -6,11 +6,11 @@
 #include "backend/device_array.hpp"
 #include "backend/kernels.hpp"
 #include "core/arena.hpp"
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 #include "nn/layer.hpp"
-#include "nn/layers/affine.hpp"
-#include "rbm/draws.hpp"
-#include "rbm/options.hpp"
+#include "nn/layers/affine_layer.hpp"
+#include "rbm/random_draws.hpp"
+#include "rbm/rbm_options.hpp"
 #include "rbm/shape.hpp"
 
 namespace paragrad::rbm {
@@ -33,7 +33,7 @@ namespace paragrad::rbm {
 class Rbm {
  public:
   /// first_chain: number of this worker's first persistent chain, by which its random numbers are keyed.
-  Rbm(backend::Device& device, Shape shape, const Options& options, std::size_t max_batch, std::uint32_t first_chain = 0);
+  Rbm(backend::Device& device, Shape shape, const RbmOptions& options, std::size_t max_batch, std::uint32_t first_chain = 0);
 
   const Shape& shape() const { return shape_; }
   std::size_t max_batch() const { return max_batch_; }
@@ -56,7 +56,7 @@ class Rbm {
   void free_energy(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into);
 
   /// The persistent chains.
-  void describe_state(core::State& state);
+  void describe_state(core::StateView& state);
 
  private:
   std::span<float> visible(core::Arena& arena, std::size_t samples) { return arena.span().first(samples * shape_.visible); }
@@ -71,7 +71,7 @@ class Rbm {
 
   backend::Device& device_;
   Shape shape_;
-  Options options_;
+  RbmOptions options_;
   nn::Affine layer_;  // v to Q(h|v)
   std::size_t max_batch_;
   std::span<const float> v0_;

@@ -11,7 +11,7 @@
 namespace paragrad::rbm {
 
 /// How many units, and where the parameters lie in one flat span: W[visible][hidden], b[hidden], c[visible]. Its first two
-/// parts are those of the sigmoid layer (nn/layers/affine.hpp) that the machine becomes when a network is unrolled.
+/// parts are those of the sigmoid layer (nn/layers/affine_layer.hpp) that the machine becomes when a network is unrolled.
 struct Shape {
   std::size_t visible = 0;
   std::size_t hidden = 0;

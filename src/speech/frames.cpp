@@ -24,16 +24,16 @@ std::size_t samples_of(const FrameOptions& options, double seconds, double least
   return static_cast<std::size_t>(samples);
 }
 
-double window_at(Window window, double position) {  // position from 0 to 1
+double window_at(WindowFunction window, double position) {  // position from 0 to 1
   const double cosine = std::cos(2 * std::numbers::pi * position);
   switch (window) {
-    case Window::povey:
+    case WindowFunction::povey:
       return std::pow(0.5 - 0.5 * cosine, 0.85);
-    case Window::hamming:
+    case WindowFunction::hamming:
       return 0.54 - 0.46 * cosine;
-    case Window::hann:
+    case WindowFunction::hann:
       return 0.5 - 0.5 * cosine;
-    case Window::rectangular:
+    case WindowFunction::rectangular:
       return 1;
   }
   throw std::logic_error("no such window");

@@ -6,17 +6,17 @@
 
 namespace paragrad::speech {
 
-enum class Window { povey, hamming, hann, rectangular };
+enum class WindowFunction { povey, hamming, hann, rectangular };
 
 /// How a signal is cut into frames: the options of Kaldi's feature extraction (feat/feature-window.h) and their defaults,
 /// but no dither, so that the same signal always gives the same features.
 struct FrameOptions {
-  double sample_rate = 16000;     ///< per second
-  double length_s = 0.025;        ///< of a frame
-  double shift_s = 0.010;         ///< from frame to frame
-  double preemphasis = 0.97;      ///< x[t] - preemphasis * x[t-1]
-  bool remove_mean = true;        ///< of each frame
-  Window window = Window::povey;  ///< povey: the Hann window to the power 0.85
+  double sample_rate = 16000;                     ///< per second
+  double length_s = 0.025;                        ///< of a frame
+  double shift_s = 0.010;                         ///< from frame to frame
+  double preemphasis = 0.97;                      ///< x[t] - preemphasis * x[t-1]
+  bool remove_mean = true;                        ///< of each frame
+  WindowFunction window = WindowFunction::povey;  ///< povey: the Hann window to the power 0.85
   /// true: only frames that lie within the signal. false: one frame for every shift, and the signal is reflected at its
   /// ends.
   bool snip_edges = true;

@@ -33,7 +33,7 @@ void KaldiObject::fail(const std::string& why) const {
   throw core::ConfigError(core::format("Kaldi file '{}'{}: {}", place_.file, where, why));
 }
 
-KaldiObject::KaldiObject(std::string_view bytes, std::size_t begin, KaldiPlace place) : place_(std::move(place)) {
+KaldiObject::KaldiObject(std::string_view bytes, std::size_t begin, KaldiPosition place) : place_(std::move(place)) {
   if (begin >= bytes.size()) fail(core::format("it has {} bytes, so nothing lies at offset {}", bytes.size(), begin));
   if (bytes.substr(begin, 2) == std::string_view("\0B", 2))
     locate_binary(bytes, begin + 2);

@@ -14,7 +14,7 @@ namespace paragrad::speech {
 inline constexpr std::string_view kaldi_spaces = " \t\r\n";
 
 /// Where something lies in a file of Kaldi, for the sentence that says what is wrong with it.
-struct KaldiPlace {
+struct KaldiPosition {
   std::string file;
   std::string key;  ///< utterance or speaker; empty: unknown
 };
@@ -27,7 +27,7 @@ struct KaldiPlace {
 class KaldiObject {
  public:
   /// The object at `begin` of a file's `bytes`. Throws ConfigError where there is none, or it is truncated or foreign.
-  KaldiObject(std::string_view bytes, std::size_t begin, KaldiPlace place);
+  KaldiObject(std::string_view bytes, std::size_t begin, KaldiPosition place);
 
   std::size_t end() const { return end_; }  ///< where the next begins
   std::size_t rows() const { return rows_; }
@@ -57,7 +57,7 @@ class KaldiObject {
   void expand(Matrix<float>& matrix) const;
   [[noreturn]] void fail(const std::string& why) const;
 
-  KaldiPlace place_;
+  KaldiPosition place_;
   Kind kind_ = Kind::text;
   std::size_t rows_ = 0, columns_ = 0;
   float least_ = 0, range_ = 0;  // of compressed matrices

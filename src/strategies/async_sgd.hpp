@@ -8,7 +8,7 @@ namespace paragrad::strategies {
 /// Asynchronous SGD with a parameter server (Downpour SGD, Dean et al., NIPS 2012; Algorithm 4 of Ma's slides): each worker
 /// fetches the parameters, computes the gradient of a minibatch of its own and pushes it; the server moves the parameters by
 /// its rule (momentum, AdaGrad, …), with the rate that comes with the gradient. Nobody waits for anybody but at the end of a
-/// sweep, so a gradient may have been computed with parameters that have been updated meanwhile: it is then stale.
+/// epoch, so a gradient may have been computed with parameters that have been updated meanwhile: it is then stale.
 ///
 /// push_every   gradients of so many minibatches are added up and go as one, an update of all their samples, with the
 ///              momentum of the last.

@@ -37,7 +37,7 @@ class QuorumPolicy : public Policy {
     update_if_enough(comm, shard);
   }
 
-  void begin_sweep() override { there_ = workers_; }
+  void begin_epoch() override { there_ = workers_; }
 
  private:
   void update_if_enough(comm::Communicator& comm, Shard& shard) {
@@ -49,7 +49,7 @@ class QuorumPolicy : public Policy {
 
   int wanted_;
   int workers_;  // that are not lost
-  int there_;    // of them, those that have not come to the end of the sweep
+  int there_;    // of them, those that have not come to the end of the epoch
   int count_ = 0;
   core::Arena sum_;
   optim::Step step_;

@@ -9,7 +9,7 @@ namespace paragrad::strategies {
 /// make one update of all their samples; those that come later are dropped, and nobody waits for the slowest b.
 ///
 /// Which gradients count must be the same for all parameters, so one server holds them all: with --servers 1 a rank of its
-/// own, else that of worker 0. Towards the end of a sweep, when fewer than N - b are left, all of those count.
+/// own, else that of worker 0. Towards the end of an epoch, when fewer than N - b are left, all of those count.
 class BackupWorkers : public AsyncSgd {
  public:
   explicit BackupWorkers(const StrategyOptions& options);

@@ -80,7 +80,7 @@ void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t sampl
   if (total == 0) return;
   reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
   filter(worker, owned_.of(replica.parameters), coefficients(worker.size(), total / worker.size()));
-  allreduce_->gather(worker.comm(), replica.parameters);
+  allreduce_->all_gather(worker.comm(), replica.parameters);
   if (options_.reset_local_momentum) reset_local_momentum(worker, replica);
 }
 
@@ -99,7 +99,7 @@ void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients b
   pending_ = block.momentum * (pending_ + 1);
 }
 
-void Bmuf::describe_state(core::State& state) {
+void Bmuf::describe_state(core::StateView& state) {
   state.add("block_model", model_.span());
   state.add("block_update", delta_.span());
   state.add("block_look_ahead", look_ahead_);
@@ -127,7 +127,7 @@ Remarks Bmuf::report(comm::Worker& worker) {
 void Bmuf::show_model(comm::Worker& worker, Replica& replica) {
   if (!filters_ || kind_ != Kind::nbm) return;
   worker.run_kernels([&](backend::Device& device) { device.copy(model_.span(), owned_.of(replica.parameters)); });
-  allreduce_->gather(worker.comm(), replica.parameters);
+  allreduce_->all_gather(worker.comm(), replica.parameters);
 }
 
 void Bmuf::resume_work(comm::Worker& worker, Replica& replica) {
@@ -135,7 +135,7 @@ void Bmuf::resume_work(comm::Worker& worker, Replica& replica) {
   worker.run_kernels([&](backend::Device& device) {
     device.look_ahead(static_cast<float>(look_ahead_), model_.span(), delta_.span(), owned_.of(replica.parameters));
   });
-  allreduce_->gather(worker.comm(), replica.parameters);
+  allreduce_->all_gather(worker.comm(), replica.parameters);
 }
 
 }  // namespace paragrad::strategies

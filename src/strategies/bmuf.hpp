@@ -32,7 +32,7 @@ class Bmuf : public Strategy {
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;
 
   /// What of the updates so far has not reached the model. Of an update, η^(k+1) is still to come k blocks later; together

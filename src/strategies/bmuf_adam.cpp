@@ -56,14 +56,14 @@ void BmufAdam::synchronise(comm::Worker& worker, Replica& replica, std::size_t s
     worker.run_kernels([&](backend::Device& device) {
       device.moment_filter(past, std::pow(beta, moved), of_squares, owned().of(moment), base);
     });
-    allreduce().gather(worker.comm(), moment);
+    allreduce().all_gather(worker.comm(), moment);
   };
   filter(moments.first, first_.span(), sums[2] / total, moments.beta1, false);
   filter(moments.second, second_.span(), sums[3] / total, moments.beta2, true);
   *moments.steps = start_steps_ += moved;
 }
 
-void BmufAdam::describe_state(core::State& state) {
+void BmufAdam::describe_state(core::StateView& state) {
   Bmuf::describe_state(state);
   state.add("block_first_moment", first_.span());
   state.add("block_second_moment", second_.span());

@@ -26,7 +26,7 @@ class BmufAdam : public Bmuf {
   /// Throws ConfigError if the local optimiser has no moments.
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
 
  private:
   core::Arena first_;          // of the starting point, [owned]

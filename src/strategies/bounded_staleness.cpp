@@ -26,14 +26,14 @@ class BoundedPolicy : public Policy {
     find_slowest();
   }
 
-  void begin_sweep() override {
+  void begin_epoch() override {
     for (Clock& clock : clocks_) clock = {.pushes = 0, .there = !clock.lost, .lost = clock.lost};
     find_slowest();
   }
 
  private:
   struct Clock {
-    std::uint64_t pushes = 0;  // in the sweep
+    std::uint64_t pushes = 0;  // in the epoch
     bool there = true;
     bool lost = false;
   };

@@ -98,7 +98,7 @@ void DataParallel::update(comm::Worker& worker, Replica& replica, const optim::S
   });
 }
 
-void DataParallel::describe_state(core::State& state) {
+void DataParallel::describe_state(core::StateView& state) {
   sum_->describe_state(state);
   if (!buffered_) return;
   state.add("travelling", travelling_.span());

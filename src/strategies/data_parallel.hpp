@@ -17,7 +17,7 @@ namespace paragrad::strategies {
 ///
 /// Buffered (the double buffering of Seide et al., Interspeech 2014): a gradient travels during the whole of the next
 /// minibatch and is applied one minibatch late, with the learning rate of the minibatch it belongs to. show_model(), at the
-/// end of a sweep, applies the last one.
+/// end of an epoch, applies the last one.
 class DataParallel : public Strategy {
  public:
   explicit DataParallel(const StrategyOptions& options);
@@ -29,7 +29,7 @@ class DataParallel : public Strategy {
   void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) override;
   void step(comm::Worker& worker, Replica& replica) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
 
  private:
   std::vector<core::Range> buckets_of(const Replica& replica, core::Range stage) const;

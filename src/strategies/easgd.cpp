@@ -53,7 +53,7 @@ void Easgd::resume_work(comm::Worker& worker, Replica& replica) {
   worker.run_kernels([&](backend::Device& device) { device.copy(difference_.span(), replica.parameters); });
 }
 
-void Easgd::describe_state(core::State& state) {
+void Easgd::describe_state(core::StateView& state) {
   ServerStrategy::describe_state(state);
   state.add("minibatches", minibatches_);
 }

@@ -21,7 +21,7 @@ class Easgd : public ServerStrategy {
   void step(comm::Worker& worker, Replica& replica) override;
   void show_model(comm::Worker& worker, Replica& replica) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
 
  protected:
   std::unique_ptr<Policy> make_policy(int) const override { return std::make_unique<Policy>(); }
@@ -33,7 +33,7 @@ class Easgd : public ServerStrategy {
 
   core::Arena centre_;      // as fetched
   core::Arena difference_;  // x_i - c; between show_model and resume_work x_i
-  double minibatches_ = 0;  // since the last pull; a number that a State can hold
+  double minibatches_ = 0;  // since the last pull; a number that a StateView can hold
 };
 
 }  // namespace paragrad::strategies

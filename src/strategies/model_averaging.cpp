@@ -14,7 +14,7 @@ void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std:
   const double workers = worker.size();
   const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
   if (weight != 1) worker.run_kernels([&](backend::Device& device) { device.scale(weight, values); });
-  allreduce.reduce(worker.comm(), values);
+  allreduce.reduce_scatter(worker.comm(), values);
   const core::Range owned = allreduce.owned(worker.comm(), values.size());
   worker.run_kernels([&](backend::Device& device) { device.scale(static_cast<float>(1 / workers), owned.of(values)); });
 }
@@ -28,7 +28,7 @@ void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::si
   const double total = total_samples(worker, samples);
   if (total == 0) return;
   reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
-  allreduce_->gather(worker.comm(), replica.parameters);
+  allreduce_->all_gather(worker.comm(), replica.parameters);
   if (reset_local_momentum_) reset_local_momentum(worker, replica);
 }
 

@@ -26,11 +26,11 @@ void OuterOptimiser::synchronise(comm::Worker& worker, Replica& replica, std::si
   if (total == 0) return;
   reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
   outer_step(worker, {owned_.of(replica.parameters), model_.span(), momentum_.span()}, replica.learning_rate);
-  allreduce_->gather(worker.comm(), replica.parameters);
+  allreduce_->all_gather(worker.comm(), replica.parameters);
   if (settings_.reset_local_momentum) reset_local_momentum(worker, replica);
 }
 
-void OuterOptimiser::describe_state(core::State& state) {
+void OuterOptimiser::describe_state(core::StateView& state) {
   state.add(settings_.name + "_model", model_.span());
   state.add(settings_.name + "_momentum", momentum_.span());
 }

@@ -16,7 +16,7 @@ class OuterOptimiser : public Strategy {
   Share share() const override { return Share::block; }
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
 
  protected:
   struct Settings {

@@ -8,14 +8,14 @@ namespace paragrad::strategies {
 PostLocalSgd::PostLocalSgd(const StrategyOptions& options)
     : data_parallel_(options),
       averaging_(options),
-      local_start_sweep_(options.local_start_sweep),
-      local_(local_start_sweep_ == 1) {
-  if (local_start_sweep_ < 1)
+      local_start_epoch_(options.local_start_epoch),
+      local_(local_start_epoch_ == 1) {
+  if (local_start_epoch_ < 1)
     throw core::ConfigError(
-        core::format("sweeps are counted from 1: the first local sweep cannot be {}", options.local_start_sweep));
+        core::format("epochs are counted from 1: the first local epoch cannot be {}", options.local_start_epoch));
 }
 
-void PostLocalSgd::begin_sweep(comm::Worker&, Replica&, int sweep) { local_ = sweep >= local_start_sweep_; }
+void PostLocalSgd::begin_epoch(comm::Worker&, Replica&, int epoch) { local_ = epoch >= local_start_epoch_; }
 
 void PostLocalSgd::gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) {
   data_parallel_.gradient_ready(worker, replica, range);

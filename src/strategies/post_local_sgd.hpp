@@ -6,9 +6,9 @@
 namespace paragrad::strategies {
 
 /// Post-local SGD (Lin, Stich, Patel and Jaggi, "Don't use large mini-batches, use local SGD", ICLR 2020): data-parallel
-/// while the learning rate is large, and from sweep local_start_sweep on local SGD, averaged at the end of each block.
+/// while the learning rate is large, and from epoch local_start_epoch on local SGD, averaged at the end of each block.
 ///
-/// Minibatches are shared throughout. In the local sweeps each worker steps on its part of them by itself, with the mean of
+/// Minibatches are shared throughout. In the local epochs each worker steps on its part of them by itself, with the mean of
 /// the part in the place of the mean of all: as many steps as before, and as long. With one minibatch per block both are the
 /// same up to rounding, as the mean of the local models is weighted by samples.
 class PostLocalSgd : public Strategy {
@@ -19,17 +19,17 @@ class PostLocalSgd : public Strategy {
   bool exchanges_gradients(int workers) const override { return workers > 1 && !local_; }
   std::size_t stage_elements() const override { return data_parallel_.stage_elements(); }
   void start(comm::Worker& worker, Replica& replica) override { data_parallel_.start(worker, replica); }
-  void begin_sweep(comm::Worker& worker, Replica& replica, int sweep) override;
+  void begin_epoch(comm::Worker& worker, Replica& replica, int epoch) override;
   void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) override;
   void step(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void show_model(comm::Worker& worker, Replica& replica) override { data_parallel_.show_model(worker, replica); }
-  void describe_state(core::State& state) override { data_parallel_.describe_state(state); }
+  void describe_state(core::StateView& state) override { data_parallel_.describe_state(state); }
 
  private:
   DataParallel data_parallel_;
   ModelAveraging averaging_;
-  int local_start_sweep_;
+  int local_start_epoch_;
   bool local_;
 };
 

@@ -23,7 +23,7 @@ void SlowMo::outer_step(comm::Worker& worker, const Part& part, double local_rat
   });
 }
 
-void SlowMo::describe_state(core::State& state) {
+void SlowMo::describe_state(core::StateView& state) {
   OuterOptimiser::describe_state(state);
   state.add("slow_rate", rate_);
 }

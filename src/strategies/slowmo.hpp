@@ -5,7 +5,7 @@
 namespace paragrad::strategies {
 
 /// SlowMo (Wang, Tantia, Ballas and Rabbat, ICLR 2020), with the mean x_avg of the models at the end of a block and the
-/// learning rate γ of its sweep:
+/// learning rate γ of its epoch:
 ///
 ///   u(t) = β u(t-1) + (x(t-1) - x_avg(t))/γ;  x(t) = x(t-1) - αγ u(t)
 ///
@@ -19,7 +19,7 @@ class SlowMo : public OuterOptimiser {
   explicit SlowMo(const StrategyOptions& options);
 
   void start(comm::Worker& worker, Replica& replica) override;
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
 
  private:
   void outer_step(comm::Worker& worker, const Part& part, double local_rate) override;

@@ -15,9 +15,9 @@
 #include "comm/worker.hpp"
 #include "core/layout.hpp"
 #include "core/range.hpp"
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 #include "optim/local_optimiser.hpp"
-#include "strategies/parameter_server/options.hpp"
+#include "strategies/parameter_server/server_options.hpp"
 
 namespace paragrad::strategies {
 
@@ -28,14 +28,14 @@ struct Replica {
   std::span<const core::Range> stages;   ///< in which the backward pass completes the gradient, where it is exchanged
   optim::LocalOptimiser& optimiser;
   optim::Step step;          ///< of the minibatch in hand
-  double learning_rate = 0;  ///< the schedule's in this sweep, whatever its unit: the same on all workers
+  double learning_rate = 0;  ///< the schedule's in this epoch, whatever its unit: the same on all workers
 };
 
 /// The size of a training.
 struct Extent {
   int workers = 1;
   double samples = 0;  ///< of the training set
-  double blocks = 1;   ///< per sweep
+  double blocks = 1;   ///< per epoch
 };
 
 /// What a strategy has to say about a run: lines for the user, and the same as numbers for the run's record.
@@ -47,8 +47,8 @@ struct Remarks {
 /// What the workers divide among themselves.
 enum class Share {
   minibatch,  ///< each minibatch: together they compute what one worker would compute
-  block,      ///< each block: a split for everyone, minibatches of its own
-  sweep       ///< each sweep: its splits, block after block, each for the worker that is free next (Strategy::take)
+  block,      ///< each block: a split for all_ranks, minibatches of its own
+  epoch       ///< each epoch: its splits, block after block, each for the worker that is free next (Strategy::take)
 };
 
 /// How workers agree: a distributed optimiser. One object per worker; all workers make the same calls in the same order, and
@@ -68,28 +68,28 @@ class Strategy {
 
   /// Are gradients exchanged before they are used? If not, workers update their replicas by themselves between two
   /// synchronisations, and the loop runs all minibatches of a split as one computation; of minibatches that are shared each
-  /// worker then steps on its part. Before the first sweep: are they ever?
+  /// worker then steps on its part. Before the first epoch: are they ever?
   virtual bool exchanges_gradients(int /*workers*/) const { return false; }
 
   /// Whether workers meet at the end of each block, so that what they are can be written down there; if not, they do at the
-  /// end of each sweep, in show_model.
+  /// end of each epoch, in show_model.
   virtual bool meets_at_blocks() const { return true; }
 
   /// What its options amount to in a training of this size; before it starts.
   virtual Remarks explain(const Extent&) const { return {}; }
 
-  /// What is to be known after the last sweep. All workers call it, after show_model.
+  /// What is to be known after the last epoch. All workers call it, after show_model.
   virtual Remarks report(comm::Worker&) { return {}; }
 
   /// Replica.parameters holds the starting point, the same on all workers. Also called when training goes back to an older
   /// model. Throws ConfigError if the strategy cannot run with this many workers.
   virtual void start(comm::Worker&, Replica&) {}
 
-  /// Before each sweep, counted from 1: a strategy may do one thing in the first sweeps and another later.
+  /// Before each epoch, counted from 1: a strategy may do one thing in the first epochs and another later.
   /// exchanges_gradients() is asked again after it.
-  virtual void begin_sweep(comm::Worker&, Replica&, int /*sweep*/) {}
+  virtual void begin_epoch(comm::Worker&, Replica&, int /*epoch*/) {}
 
-  /// Share::sweep: the number of the next split for this worker, of those of the sweep.
+  /// Share::epoch: the number of the next split for this worker, of those of the epoch.
   virtual std::size_t take(comm::Worker&) { throw std::logic_error("this strategy gives out no splits"); }
 
   /// Sums a few numbers over the workers, in their order: counts, losses. False: some worker was lost meanwhile, the ranks
@@ -100,7 +100,7 @@ class Strategy {
   }
 
   /// What this worker's part of the strategy remembers from block to block.
-  virtual void describe_state(core::State&) {}
+  virtual void describe_state(core::StateView&) {}
 
   /// For strategies that keep something elsewhere. All workers call them: before a state is described that is to be kept,
   /// and after one was put back.
@@ -111,7 +111,9 @@ class Strategy {
   virtual bool has_servers() const { return false; }
 
   /// On such a rank, instead of training: returns when the training of the workers, ranks 0 to workers - 1, has ended.
-  virtual void serve(comm::Worker& /*everyone*/, int /*workers*/) { throw std::logic_error("this strategy has no servers"); }
+  virtual void serve(comm::Worker& /*all_ranks*/, int /*workers*/) {
+    throw std::logic_error("this strategy has no servers");
+  }
 
   /// Exchanging strategies: elements of the gradient that a stage of the backward pass shall complete at least.
   virtual std::size_t stage_elements() const { return std::numeric_limits<std::size_t>::max(); }
@@ -149,7 +151,7 @@ struct StrategyOptions {
   comm::CompressionOptions compression;            ///< of exchanged gradients
   bool buffered = false;                           ///< apply a gradient one minibatch late, so that it may travel meanwhile
   bool overlap = true;                             ///< exchange a bucket while the backward pass goes on
-  int local_start_sweep = 2;                       ///< post_local_sgd: the first whose gradients are not exchanged
+  int local_start_epoch = 2;                       ///< post_local_sgd: the first whose gradients are not exchanged
   ServerOptions server;                            ///< of strategies with servers
 };
 

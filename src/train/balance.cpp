@@ -38,7 +38,7 @@ core::Range Balance::part_of(std::size_t length, int rank, bool ahead) const {
   return {cut(worker), cut(worker + 1)};
 }
 
-void Balance::describe_state(core::State& state) {
+void Balance::describe_state(core::StateView& state) {
   for (std::size_t k = 0; k < before_.size(); ++k) {
     state.add("before/" + std::to_string(k), before_[k]);
     state.add("latest/" + std::to_string(k), latest_[k]);

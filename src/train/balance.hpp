@@ -4,7 +4,7 @@
 
 #include "comm/communicator.hpp"
 #include "core/range.hpp"
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 
 namespace paragrad::train {
 
@@ -24,7 +24,7 @@ class Balance {
   /// Worker `rank`'s part of [0, length). ahead: of the block after the one about to be trained.
   core::Range part_of(std::size_t length, int rank, bool ahead) const;
 
-  void describe_state(core::State& state);
+  void describe_state(core::StateView& state);
 
  private:
   bool enabled() const { return !before_.empty(); }

@@ -4,18 +4,18 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "train/phase.hpp"
+#include "train/time_breakdown.hpp"
 
 namespace paragrad::train {
 
-void Sums::describe_state(core::State& state) {
+void Sums::describe_state(core::StateView& state) {
   state.add("loss", loss);
   state.add("errors", errors);
   state.add("samples", samples);
 }
 
-BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const Source& source,
-                           const MakeLearner& make_learner, std::size_t largest_minibatch, PhaseTimes& times)
+BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
+                           const MakeLearner& make_learner, std::size_t largest_minibatch, TimeBreakdown& times)
     : worker_(worker),
       options_(options),
       source_(source),
@@ -34,11 +34,11 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const Options& options, const S
                                           strategy_->exchanges_gradients(worker.size()));
 }
 
-void BlockTrainer::begin_sweep(const SweepSetting& setting) {
+void BlockTrainer::begin_epoch(const EpochSetting& setting) {
   setting_ = setting;
   replica_.learning_rate = setting.rate;
-  learner_->begin_sweep(setting.sweep);
-  if (!setting.alone) strategy_->begin_sweep(worker_, replica_, setting.sweep);
+  learner_->begin_epoch(setting.epoch);
+  if (!setting.alone) strategy_->begin_epoch(worker_, replica_, setting.epoch);
 }
 
 BlockPlan BlockTrainer::plan(std::size_t block, bool ahead) const {
@@ -60,7 +60,7 @@ void BlockTrainer::train(const BlockPlan& plan, std::size_t position, const Next
   const double aggregate_before_s = times_.aggregate_s;
   double block_s = 0;
   {
-    const Phase block(worker_, core::Activity::block, block_s);
+    const ScopedTimer block(worker_, core::Activity::block, block_s);
     train_minibatches(plan, next, sums);
     if (!setting_.alone) synchronise(plan.samples);
   }
@@ -88,7 +88,7 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
 
 void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   if (exchanging()) return exchange_minibatch(mine, next, sums);
-  losses_.enter(learner_->descend(mine, next, replica_.step, losses_.place()), minibatch_);
+  losses_.enter(learner_->descend(mine, next, replica_.step, losses_.next_slot()), minibatch_);
   if (losses_.full()) settle_losses(sums);
 }
 
@@ -96,20 +96,20 @@ void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, S
   const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     compute(worker_, *learner_, costs[stage], [&] {
-      const std::size_t scored = learner_->gradient(stages_[stage], mine, next, replica_.step, losses_.place());
+      const std::size_t scored = learner_->gradient(stages_[stage], mine, next, replica_.step, losses_.next_slot());
       if (stage > 0) return;
       losses_.enter(scored, minibatch_);
       settle_losses(sums);  // before anything of it is sent
     });
     strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
   }
-  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
+  const ScopedTimer aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
   strategy_->step(worker_, replica_);
 }
 
 void BlockTrainer::synchronise(std::size_t samples) {
   if (exchanging()) return strategy_->synchronise(worker_, replica_, samples);  // each minibatch was a synchronisation
-  const Phase aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
+  const ScopedTimer aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
   strategy_->synchronise(worker_, replica_, samples);
 }
 
@@ -122,9 +122,9 @@ void BlockTrainer::settle_losses(Sums& sums) {
 void BlockTrainer::take_in(const backend::LossSum& loss, std::size_t scored, std::size_t minibatch, Sums& sums) const {
   if (!std::isfinite(loss.loss) && !setting_.trial)
     throw core::ConfigError(core::format(
-        "the loss became {} on worker {} in sweep {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds "
-        "the last complete sweep)",
-        loss.loss, worker_.rank(), setting_.sweep, position_ + 1, minibatch + 1));
+        "the loss became {} on worker {} in epoch {}, block {}, minibatch {}: lower the learning rate (a checkpoint holds "
+        "the last complete epoch)",
+        loss.loss, worker_.rank(), setting_.epoch, position_ + 1, minibatch + 1));
   sums.loss += loss.loss;
   sums.errors += static_cast<double>(loss.errors);
   sums.samples += static_cast<double>(scored);

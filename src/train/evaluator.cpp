@@ -7,7 +7,8 @@
 #include "backend/device_array.hpp"
 #include "comm/allreduce.hpp"
 #include "core/range.hpp"
-#include "train/network_learner.hpp"
+#include "train/input/sample_stream.hpp"
+#include "train/learners/network_learner.hpp"
 
 namespace paragrad::train {
 
@@ -27,19 +28,19 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
 backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
-  Feed feed(source_, subset, worker_, options_, learner_.largest_batch());
-  feed.prefetch(part);
-  feed.advance();
+  SampleStream stream(source_, subset, worker_, options_, learner_.largest_batch());
+  stream.prefetch(part);
+  stream.advance();
   backend::DeviceArray<backend::LossSum> loss(worker_.device(), 1);
   compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{}, [&] {
     learner_.evaluate(
-        part.size(), [&](std::size_t n) { return feed.next(n); }, loss.data());
+        part.size(), [&](std::size_t n) { return stream.next(n); }, loss.data());
   });
   return backend::value_at(worker_.device(), loss.data());
 }
 
-Score evaluate(comm::Worker& worker, const Options& options, std::span<const float> parameters, const Source& source,
-               data::Subset subset) {
+Score evaluate(comm::Worker& worker, const TrainingOptions& options, std::span<const float> parameters,
+               const TrainingData& source, data::Subset subset) {
   constexpr std::size_t sequences = 16;  // together
   const std::size_t minibatch = source.has_sequences() ? sequences : options.minibatch;
   const MakeLearner make = network_learners(source.network, options, source.most_rows_per_sample());

@@ -5,10 +5,10 @@
 #include <span>
 
 #include "comm/worker.hpp"
-#include "train/learner.hpp"
-#include "train/learner_cost.hpp"
-#include "train/options.hpp"
-#include "train/source.hpp"
+#include "train/input/training_data.hpp"
+#include "train/learners/learner.hpp"
+#include "train/learners/learner_cost.hpp"
+#include "train/training_options.hpp"
 
 namespace paragrad::train {
 
@@ -19,8 +19,8 @@ using AddUp = std::function<bool(std::span<double>)>;
 class Evaluator {
  public:
   /// cost: null where the worker does not compute.
-  Evaluator(comm::Worker& worker, const Options& options, Learner& learner, LearnerCost* cost, const Source& source,
-            AddUp add_up)
+  Evaluator(comm::Worker& worker, const TrainingOptions& options, Learner& learner, LearnerCost* cost,
+            const TrainingData& source, AddUp add_up)
       : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source), add_up_(std::move(add_up)) {}
 
   /// Of the first samples, at_most so many. The same on every worker.
@@ -30,10 +30,10 @@ class Evaluator {
   backend::LossSum part_of(data::Subset subset, std::size_t samples);
 
   comm::Worker& worker_;
-  const Options& options_;
+  const TrainingOptions& options_;
   Learner& learner_;
   LearnerCost* cost_;
-  const Source& source_;
+  const TrainingData& source_;
   AddUp add_up_;
 };
 

@@ -18,13 +18,13 @@ double parameters_of(const nn::Network& network) {
 }
 
 /// Of a model's size that the optimiser keeps, gradient and state: found out with a small one, some keep both in one array.
-double copies_of_optimiser(const Options& options) {
+double copies_of_optimiser(const TrainingOptions& options) {
   const std::vector<core::Matrix> small{{0, {8, 8}}};
   const std::size_t size = small[0].shape.size();
   const auto device = backend::make_device("reference");
   const auto optimiser = optim::make_optimiser(update_rule(options), *device, small, false);
   const auto gradients = optimiser->gradients();
-  core::State state;
+  core::StateView state;
   optimiser->describe_state(state);
   std::size_t elements = gradients.size();
   for (const auto& array : state.arrays)
@@ -34,12 +34,12 @@ double copies_of_optimiser(const Options& options) {
 
 }  // namespace
 
-double least_memory_bytes(const Options& options, const nn::Network& network, int workers) {
+double least_memory_bytes(const TrainingOptions& options, const nn::Network& network, int workers) {
   const double copies = 1 + copies_of_optimiser(options);
-  return parameters_of(network) * sizeof(float) * copies * workers / options.model_parallel;
+  return parameters_of(network) * sizeof(float) * copies * workers / options.tensor_parallel;
 }
 
-void require_memory(const backend::Device& device, const Options& options, const Source& source, int workers) {
+void require_memory(const backend::Device& device, const TrainingOptions& options, const TrainingData& source, int workers) {
   if (!device.computes() || !device.is_host()) return;
   core::require_memory(least_memory_bytes(options, *source.network, workers),
                        core::format("the model '{}', with gradient and optimiser, of {} worker{}", options.model, workers,

@@ -10,14 +10,14 @@ namespace paragrad::train {
 
 void check(const MinibatchSearchOptions& options) {
   if (options.frequency < 1)
-    throw core::ConfigError("the minibatch size can be tuned every sweep at most: --minibatch-tuning-frequency 1");
+    throw core::ConfigError("the minibatch size can be tuned every epoch at most: --minibatch-tuning-frequency 1");
   if (!(options.margin_percent >= 0))
     throw core::ConfigError(
         core::format("--minibatch-error-margin {}: a margin is 0 percent or more", options.margin_percent));
 }
 
-bool search_before(const MinibatchSearchOptions& options, int sweep) {
-  return options.enabled && sweep > 1 && (sweep - 1) % options.frequency == 0;
+bool search_before(const MinibatchSearchOptions& options, int epoch) {
+  return options.enabled && epoch > 1 && (epoch - 1) % options.frequency == 0;
 }
 
 std::vector<std::size_t> sizes_to_try(const MinibatchSearchOptions& options, std::size_t configured, std::size_t present) {

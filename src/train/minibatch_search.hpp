@@ -8,7 +8,7 @@ namespace paragrad::train {
 
 struct MinibatchSearchOptions {
   bool enabled = false;
-  int frequency = 1;              ///< sweeps between two searches (CNTK's minibatchSizeTuningFrequency)
+  int frequency = 1;              ///< epochs between two searches (CNTK's minibatchSizeTuningFrequency)
   std::size_t largest = 1048576;  ///< (minibatchSizeTuningMax)
   double margin_percent = 1;      ///< by how much the loss may be above the smallest size's (…CriterionErrorMargin)
   std::size_t samples = 0;        ///< that each trial trains (numSamples4Search); 0: 500 minibatches of the configured size
@@ -17,8 +17,8 @@ struct MinibatchSearchOptions {
 /// Throws ConfigError.
 void check(const MinibatchSearchOptions& options);
 
-/// Sweeps 1, 1 + frequency, … begin with a search, the first one excepted: an untrained model tells nothing.
-bool search_before(const MinibatchSearchOptions& options, int sweep);
+/// Epochs 1, 1 + frequency, … begin with a search, the first one excepted: an untrained model tells nothing.
+bool search_before(const MinibatchSearchOptions& options, int epoch);
 
 /// The sizes to try, rising by √2, in multiples of 64 (of 8 below 256): from half the present size, but no less than
 /// the configured one, to twice the present size.

@@ -7,7 +7,7 @@
 
 #include "metrics/progress.hpp"
 #include "metrics/run_folder.hpp"
-#include "train/run_identity.hpp"
+#include "train/state/run_identity.hpp"
 
 namespace paragrad::train {
 
@@ -16,7 +16,7 @@ struct Output {
   metrics::RunFolder* folder = nullptr;   ///< may be null
   metrics::Progress* progress = nullptr;  ///< may be null
   std::string state_folder{};             ///< for what is needed to resume the run; "": nowhere
-  std::size_t state_every_blocks = 0;     ///< besides at the end of each sweep; 0: never, there neither
+  std::size_t state_every_blocks = 0;     ///< besides at the end of each epoch; 0: never, there neither
   std::optional<int> resume_phase{};      ///< go on from the state that this training of the run left; nothing: start
   int phase = 0;                          ///< which of the run's trainings it is, see phases()
   RunIdentity run{};                      ///< that a state belongs to

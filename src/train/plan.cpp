@@ -36,8 +36,8 @@ BlockPlan plan_block(const data::Partition& partition, std::size_t block, strate
   return plan;
 }
 
-std::vector<std::uint32_t> block_order(std::uint64_t seed, int sweep, std::size_t blocks) {
-  return core::RandomStream(seed, core::Purpose::block_order, static_cast<std::uint32_t>(sweep))
+std::vector<std::uint32_t> block_order(std::uint64_t seed, int epoch, std::size_t blocks) {
+  return core::RandomStream(seed, core::Purpose::block_order, static_cast<std::uint32_t>(epoch))
       .permutation(static_cast<std::uint32_t>(blocks));
 }
 

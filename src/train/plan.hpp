@@ -28,7 +28,7 @@ using PartOf = std::function<core::Range(std::size_t)>;
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, strategies::Share share, std::size_t minibatch,
                      int rank, int workers, std::size_t max_steps = 0, const PartOf& part_of = {});
 
-/// The order in which sweep `sweep` (from 1) takes the blocks: random, the same for every strategy and number of workers.
-std::vector<std::uint32_t> block_order(std::uint64_t seed, int sweep, std::size_t blocks);
+/// The order in which epoch `epoch` (from 1) takes the blocks: random, the same for every strategy and number of workers.
+std::vector<std::uint32_t> block_order(std::uint64_t seed, int epoch, std::size_t blocks);
 
 }  // namespace paragrad::train

@@ -6,7 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "train/samples.hpp"
+#include "train/input/device_loader.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -21,7 +21,7 @@ void log_softmax(std::span<const float> logits, std::span<float> out) {
 
 }  // namespace
 
-std::vector<float> log_posteriors(backend::Device& device, const Source& source, std::span<const float> parameters,
+std::vector<float> log_posteriors(backend::Device& device, const TrainingData& source, std::span<const float> parameters,
                                   data::Subset subset) {
   if (!device.computes()) throw std::logic_error("posteriors need a device that computes");
   const std::size_t together = source.has_sequences() ? 16 : 256, classes = source.info.classes;
@@ -34,7 +34,7 @@ std::vector<float> log_posteriors(backend::Device& device, const Source& source,
   std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);
   std::vector<std::uint32_t> all(source.samples(subset));
   std::iota(all.begin(), all.end(), 0u);
-  Samples samples(device, source, subset);
+  DeviceLoader samples(device, source, subset);
   samples.prefetch(std::move(all));
   samples.advance();
   for (auto batch = samples.next(together); batch.size() > 0; batch = samples.next(together)) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/kernels.hpp"
-#include "train/source.hpp"
+#include "train/input/training_data.hpp"
 
 namespace paragrad::train {
 
@@ -12,7 +12,7 @@ namespace paragrad::train {
 /// order of the file: softmax of its outputs, reckoned in double. A recurrent network goes over what its sequences are cut
 /// into, and a row's numbers come from the piece that it is scored in. Memory: for all rows at once. Throws ConfigError for
 /// parameters of another network; std::logic_error on a device that does not compute.
-std::vector<float> log_posteriors(backend::Device& device, const Source& source, std::span<const float> parameters,
+std::vector<float> log_posteriors(backend::Device& device, const TrainingData& source, std::span<const float> parameters,
                                   data::Subset subset);
 
 /// Logarithms of the shares of the classes among the labels of the training set, [classes]; a class that has none counts as

@@ -7,15 +7,15 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "rbm/deep_belief_net.hpp"
-#include "train/rbm_learner.hpp"
+#include "train/learners/rbm_learner.hpp"
 
 namespace paragrad::train {
 namespace {
 
-Options phase_of(const Options& options, std::size_t machine) {
+TrainingOptions phase_of(const TrainingOptions& options, std::size_t machine) {
   const PretrainingOptions& pretraining = options.pretraining;
-  Options phase = options;
-  phase.sweeps = pretraining.sweeps;
+  TrainingOptions phase = options;
+  phase.epochs = pretraining.epochs;
   phase.schedule = {};
   phase.schedule.initial_rate = pretraining.rates[pretraining.rates.size() == 1 ? 0 : machine];
   phase.rate_per = "minibatch";
@@ -27,7 +27,7 @@ Options phase_of(const Options& options, std::size_t machine) {
   phase.minibatch = pretraining.minibatch;
   phase.minibatch_search = {};
   phase.target_error = -1;
-  phase.parallel_start_sweep = 1;
+  phase.parallel_start_epoch = 1;
   phase.strategy_options.server.record.clear();  // an order is that of the network's training
   return phase;
 }
@@ -47,7 +47,7 @@ void check_numbers(const PretrainingOptions& options, std::size_t machines) {
 }
 
 std::string describe(const Machine& machine, const PretrainingOptions& options) {
-  const rbm::Options& how = options.machine;
+  const rbm::RbmOptions& how = options.machine;
   return core::format("layer {} of {}, {}-{}, is pretrained by {}-{}", machine.index + 1, machine.count,
                       machine.shape.visible, machine.shape.hidden, how.persistent ? "PCD" : "CD", how.cd_steps);
 }
@@ -55,7 +55,7 @@ std::string describe(const Machine& machine, const PretrainingOptions& options) 
 /// One machine's training, whose outcome joins the layers below.
 class Pretraining {
  public:
-  Pretraining(comm::Worker& worker, const Options& options, const Source& source, const Output& output)
+  Pretraining(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output)
       : worker_(worker), options_(options), source_(source), output_(output) {}
 
   /// before: of the machines trained so far.
@@ -63,7 +63,7 @@ class Pretraining {
                        const Result& before) {
     const auto machine = std::make_shared<const Machine>(
         Machine{source_.network, index, machines.size(), machines[index], machines[index].layout(), std::move(below)});
-    const Options phase = phase_of(options_, index);
+    const TrainingOptions phase = phase_of(options_, index);
     Output output = output_;
     output.phase = static_cast<int>(index);
     output.last_phase = false;
@@ -73,22 +73,22 @@ class Pretraining {
     if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
     Result result = train(worker_, phase, source_, rbm_learners(machine, phase, worker_.rank()), output);
     // Servers of this training must not meet requests of the next.
-    if (make_strategy(phase)->has_servers()) comm::barrier(worker_.everyone().comm());
+    if (make_strategy(phase)->has_servers()) comm::barrier(worker_.all_ranks().comm());
     return result;
   }
 
  private:
   comm::Worker& worker_;
-  const Options& options_;
-  const Source& source_;
+  const TrainingOptions& options_;
+  const TrainingData& source_;
   const Output& output_;
 };
 
 }  // namespace
 
-std::vector<Options> phases(const Options& options) {
-  std::vector<Options> result;
-  if (options.pretraining.sweeps > 0) {
+std::vector<TrainingOptions> phases(const TrainingOptions& options) {
+  std::vector<TrainingOptions> result;
+  if (options.pretraining.epochs > 0) {
     const std::size_t machines = rbm::machines_of(nn::make_layers(options.model), options.model).size();
     for (std::size_t machine = 0; machine < machines; ++machine) result.push_back(phase_of(options, machine));
   }
@@ -96,27 +96,27 @@ std::vector<Options> phases(const Options& options) {
   return result;
 }
 
-void check_pretraining(const Options& options, const nn::Network& network) {
-  if (options.pretraining.sweeps == 0) {
-    if (options.sweeps == 0)
-      throw core::ConfigError("with --sweeps 0 nothing is trained: give sweeps, or --pretrain-sweeps");
+void check_pretraining(const TrainingOptions& options, const nn::Network& network) {
+  if (options.pretraining.epochs == 0) {
+    if (options.epochs == 0)
+      throw core::ConfigError("with --epochs 0 nothing is trained: give epochs, or --pretrain-epochs");
     return;
   }
   check_numbers(options.pretraining, rbm::machines_of(network.layers, options.model).size());
   if (!options.init.empty())
-    throw core::ConfigError("--init is a model to start from, and --pretrain-sweeps makes one: give one of them");
-  if (options.model_parallel > 1)
+    throw core::ConfigError("--init is a model to start from, and --pretrain-epochs makes one: give one of them");
+  if (options.tensor_parallel > 1)
     throw core::ConfigError(
-        "machines are not split among workers: pretrain without --model-parallel (and with --sweeps 0), then give the "
+        "machines are not split among workers: pretrain without --tensor-parallel (and with --epochs 0), then give the "
         "checkpoint to --init");
   if (options.strategy_options.server.replay)
     throw core::ConfigError(
-        "an order to be replayed is that of the network's training: pretrain with --sweeps 0, then give the checkpoint to "
+        "an order to be replayed is that of the network's training: pretrain with --epochs 0, then give the checkpoint to "
         "--init");
 }
 
-void check_pretraining_data(const Options& options, const data::Dataset& dataset) {
-  if (options.pretraining.sweeps == 0 ||
+void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset) {
+  if (options.pretraining.epochs == 0 ||
       rbm::parse_visible_units(options.pretraining.visible_units) == rbm::VisibleUnits::gaussian)
     return;
   const std::size_t samples = std::min<std::size_t>(dataset.info().samples[0], 1000);
@@ -132,8 +132,8 @@ void check_pretraining_data(const Options& options, const data::Dataset& dataset
   }
 }
 
-std::vector<float> pretrain(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
-                            Result& result) {
+std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
+                            const Output& output, Result& result) {
   const std::vector<rbm::Shape> machines = rbm::machines_of(source.network->layers, options.model);
   const auto first = static_cast<std::size_t>(output.resume_phase.value_or(0));
   Pretraining pretraining(worker, options, source, output);

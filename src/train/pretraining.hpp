@@ -10,14 +10,14 @@ namespace paragrad::train {
 
 /// The trainings of which a run consists: of each hidden layer that is pretrained as a machine, from the first to the last,
 /// then of the network. All under the run's strategy.
-std::vector<Options> phases(const Options& options);
+std::vector<TrainingOptions> phases(const TrainingOptions& options);
 
 /// Throws ConfigError: options without sense, or that do not go together with pretraining; a network that is no stack of
 /// machines.
-void check_pretraining(const Options& options, const nn::Network& network);
+void check_pretraining(const TrainingOptions& options, const nn::Network& network);
 
 /// Throws ConfigError if binomial units were to see numbers that are no probabilities. Looks at the first samples only.
-void check_pretraining_data(const Options& options, const data::Dataset& dataset);
+void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset);
 
 /// Greedy layer-wise pretraining: Algorithm 2 of Ma's slides (Y. Bengio et al., NIPS 2006). Each machine is trained like a
 /// network is, and learns what the finished ones below it make of the data. Then its weights and hidden biases become the
@@ -25,7 +25,7 @@ void check_pretraining_data(const Options& options, const data::Dataset& dataset
 ///
 /// Returns the network to begin with, the same on every worker: empty on a device that does not compute, and where a run is
 /// taken up that had gone further. Adds to times and samples of pretraining in `result`.
-std::vector<float> pretrain(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
-                            Result& result);
+std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
+                            const Output& output, Result& result);
 
 }  // namespace paragrad::train

@@ -5,7 +5,7 @@
 
 #include "comm/allreduce.hpp"
 #include "core/format.hpp"
-#include "train/checkpoint.hpp"
+#include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {
 
@@ -24,13 +24,13 @@ void Report::explain_collective(comm::Worker& worker, const strategies::Strategy
   if (!text.empty()) say(core::format("collective {}: {}", options.collective, text));
 }
 
-void Report::tell(const Sweep& sweep, const Learner& learner, const Result& result, const PhaseTimes& times) {
+void Report::tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times) {
   if (has_folder()) {
     core::Json record{
-        {"sweep", sweep.number}, {"samples", result.samples}, {"learning_rate", sweep.rate}, {"minibatch", sweep.minibatch}};
-    if (sweep.blocks > 0) record["blocks"] = sweep.blocks;
+        {"epoch", epoch.number}, {"samples", result.samples}, {"learning_rate", epoch.rate}, {"minibatch", epoch.minibatch}};
+    if (epoch.blocks > 0) record["blocks"] = epoch.blocks;
     record.update(learner.record(result.train, result.valid));
-    record.update({{"time_s", sweep.time_s},
+    record.update({{"time_s", epoch.time_s},
                    {"optimise_s", times.optimise_s - told_.optimise_s},
                    {"aggregate_s", times.aggregate_s - told_.aggregate_s},
                    {"validate_s", times.validate_s - told_.validate_s},
@@ -39,13 +39,14 @@ void Report::tell(const Sweep& sweep, const Learner& learner, const Result& resu
   }
   told_ = times;
   const std::string scores = learner.computes() ? learner.describe(result.train, result.valid) : std::string{};
-  const std::string part = sweep.blocks > 0 ? core::format("after {} blocks  ", sweep.blocks) : std::string{};
-  say(core::format("sweep {:3}  {}rate {:<8.4g} {}{:.4g} s", sweep.number, part, sweep.rate, scores, sweep.time_s));
+  const std::string part = epoch.blocks > 0 ? core::format("after {} blocks  ", epoch.blocks) : std::string{};
+  say(core::format("epoch {:3}  {}rate {:<8.4g} {}{:.4g} s", epoch.number, part, epoch.rate, scores, epoch.time_s));
 }
 
-void Report::write_checkpoint(const Options& options, const Source& source, int sweeps, std::vector<float> model) const {
+void Report::write_checkpoint(const TrainingOptions& options, const TrainingData& source, int epochs,
+                              std::vector<float> model) const {
   train::write_checkpoint(folder_->file("checkpoint.h5"),
-                          {options.model, source.info.content_sha256, static_cast<std::uint64_t>(sweeps), std::move(model)});
+                          {options.model, source.info.content_sha256, static_cast<std::uint64_t>(epochs), std::move(model)});
 }
 
 }  // namespace paragrad::train

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 #include "strategies/strategy.hpp"
-#include "train/learner.hpp"
-#include "train/options.hpp"
+#include "train/input/training_data.hpp"
+#include "train/learners/learner.hpp"
 #include "train/output.hpp"
 #include "train/result.hpp"
-#include "train/source.hpp"
+#include "train/training_options.hpp"
 
 namespace paragrad::train {
 
@@ -37,25 +37,26 @@ class Report {
   void explain_collective(comm::Worker& worker, const strategies::Strategy& strategy,
                           const strategies::StrategyOptions& options, std::size_t parameters) const;
 
-  struct Sweep {
+  struct Epoch {
     int number = 1;
     double rate = 0;
     std::size_t minibatch = 0;
     double time_s = 0;       ///< since the beginning of the training
-    std::size_t blocks = 0;  ///< of the sweep that are done; 0: all
+    std::size_t blocks = 0;  ///< of the epoch that are done; 0: all
   };
-  /// result: scores and samples so far. times: since the beginning, told as the sweep's own.
-  void tell(const Sweep& sweep, const Learner& learner, const Result& result, const PhaseTimes& times);
+  /// result: scores and samples so far. times: since the beginning, told as the epoch's own.
+  void tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times);
 
   /// The folder's checkpoint, of a model that is complete.
-  void write_checkpoint(const Options& options, const Source& source, int sweeps, std::vector<float> model) const;
+  void write_checkpoint(const TrainingOptions& options, const TrainingData& source, int epochs,
+                        std::vector<float> model) const;
 
-  void describe_state(core::State& state) { told_.describe_state(state); }
+  void describe_state(core::StateView& state) { told_.describe_state(state); }
 
  private:
   metrics::RunFolder* folder_;
   metrics::Progress* progress_;
-  PhaseTimes told_;  // so far
+  TimeBreakdown told_;  // so far
 };
 
 }  // namespace paragrad::train

@@ -7,7 +7,7 @@
 
 namespace paragrad::train {
 
-StepSizes::StepSizes(const Options& options, double rows_per_sample)
+StepSizes::StepSizes(const TrainingOptions& options, double rows_per_sample)
     : rows_per_sample_(rows_per_sample),
       minibatch_(options.minibatch),
       initial_rate_(options.schedule.initial_rate),
@@ -73,7 +73,7 @@ std::string StepSizes::describe() const {
   return text;
 }
 
-optim::OptimiserOptions update_rule(const Options& options) {
+optim::OptimiserOptions update_rule(const TrainingOptions& options) {
   optim::OptimiserOptions rule = options.optimiser;
   rule.has_momentum = options.momentum > 0 || options.momentum_time_constant > 0;
   return rule;

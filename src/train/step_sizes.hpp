@@ -4,7 +4,7 @@
 #include <string>
 
 #include "optim/local_optimiser.hpp"
-#include "train/options.hpp"
+#include "train/training_options.hpp"
 
 namespace paragrad::train {
 
@@ -20,7 +20,7 @@ class StepSizes {
   /// Throws ConfigError: momentum outside [0, 1), time constant below 0.
   /// rows_per_sample: where samples are sequences, what they are scored on, on average; rates, decay and time constants are
   /// in such rows (frames).
-  explicit StepSizes(const Options& options, double rows_per_sample = 1);
+  explicit StepSizes(const TrainingOptions& options, double rows_per_sample = 1);
 
   /// rate: the schedule's. samples: of the update, of all workers that share it.
   optim::Step of(double rate, std::size_t samples) const;
@@ -48,6 +48,6 @@ class StepSizes {
 };
 
 /// The local update rule that the options ask for, which needs no velocity where they give no momentum.
-optim::OptimiserOptions update_rule(const Options& options);
+optim::OptimiserOptions update_rule(const TrainingOptions& options);
 
 }  // namespace paragrad::train

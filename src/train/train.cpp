@@ -1,19 +1,19 @@
 #include "train/train.hpp"
 
 #include "comm/allreduce.hpp"
-#include "comm/group_worker.hpp"
+#include "comm/wrappers/group_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "train/network_learner.hpp"
+#include "train/learners/network_learner.hpp"
+#include "train/learners/tensor_parallel_learner.hpp"
 #include "train/plan.hpp"
 #include "train/pretraining.hpp"
-#include "train/split_learner.hpp"
-#include "train/state_store.hpp"
+#include "train/state/state_store.hpp"
 #include "train/trainer.hpp"
 
 namespace paragrad::train {
 
-std::optional<int> saved_phase(const std::string& state_folder, const Options& options, const RunIdentity& run) {
+std::optional<int> saved_phase(const std::string& state_folder, const TrainingOptions& options, const RunIdentity& run) {
   const auto phase = StateStore::saved_phase(state_folder);
   if (!phase) return std::nullopt;
   check_same_run(StateStore::saved_run(state_folder), run, options.data);
@@ -26,9 +26,9 @@ void remove_state(const std::string& state_folder) { StateStore::remove(state_fo
 
 namespace {
 
-Result train_network(comm::Worker& worker, const Options& options, const Source& source, const Output& output,
+Result train_network(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output,
                      std::span<const float> initial) {
-  const int holders = options.model_parallel;
+  const int holders = options.tensor_parallel;
   if (holders == 1)
     return train(worker, options, source, network_learners(source.network, options, source.most_rows_per_sample()), output,
                  initial);
@@ -41,8 +41,8 @@ Result train_network(comm::Worker& worker, const Options& options, const Source&
 
 }  // namespace
 
-Result train(comm::Worker& worker, const Options& options, const Source& source, const Output& output) {
-  if (options.pretraining.sweeps == 0) return train_network(worker, options, source, output, {});
+Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output) {
+  if (options.pretraining.epochs == 0) return train_network(worker, options, source, output, {});
   Result before;
   const std::vector<float> initial = pretrain(worker, options, source, output, before);
   Output of_network = output;
@@ -53,18 +53,18 @@ Result train(comm::Worker& worker, const Options& options, const Source& source,
   return train_network(worker, options, source, of_network, initial);
 }
 
-Result train(comm::Worker& worker, const Options& options, const Source& source, const MakeLearner& make_learner,
-             const Output& output, std::span<const float> initial) {
+Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
+             const MakeLearner& make_learner, const Output& output, std::span<const float> initial) {
   Trainer trainer(worker, worker, options, source, make_learner, output, initial);
   const comm::TaskGuard guard(worker);
   return trainer.run();
 }
 
-void serve(comm::Worker& everyone, int workers, const Options& options, const Output& output) {
-  const std::vector<Options> all = phases(options);
+void serve(comm::Worker& all_ranks, int workers, const TrainingOptions& options, const Output& output) {
+  const std::vector<TrainingOptions> all = phases(options);
   for (auto phase = static_cast<std::size_t>(output.resume_phase.value_or(0)); phase < all.size(); ++phase) {
-    make_strategy(all[phase])->serve(everyone, workers);
-    if (phase + 1 < all.size()) comm::barrier(everyone.comm());
+    make_strategy(all[phase])->serve(all_ranks, workers);
+    if (phase + 1 < all.size()) comm::barrier(all_ranks.comm());
   }
 }
 

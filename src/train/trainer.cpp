@@ -8,38 +8,38 @@
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "train/checkpoint.hpp"
-#include "train/phase.hpp"
-#include "train/place.hpp"
+#include "train/state/checkpoint.hpp"
+#include "train/state/resume_point.hpp"
+#include "train/time_breakdown.hpp"
 
 namespace paragrad::train {
 namespace {
 
-std::size_t largest_minibatch(const comm::Worker& worker, const Options& options, const Source& source) {
+std::size_t largest_minibatch(const comm::Worker& worker, const TrainingOptions& options, const TrainingData& source) {
   const MinibatchSearchOptions& search = options.minibatch_search;
   const std::size_t all = source.samples(data::Subset::train);
   if (search.enabled) return std::min(all, std::max(search.largest, options.minibatch));
   const bool shared = make_strategy(options)->share() == strategies::Share::minibatch;
   const std::size_t together = options.minibatch == 0 ? all : options.minibatch;
   const auto workers = static_cast<std::size_t>(worker.size());
-  return shared && options.parallel_start_sweep <= 1 && !options.balance ? (together + workers - 1) / workers : together;
+  return shared && options.parallel_start_epoch <= 1 && !options.balance ? (together + workers - 1) / workers : together;
 }
 
 /// The state of a part of the training, in that of all.
-void add_to(core::State& all, const std::string& owner, core::State part) {
+void add_to(core::StateView& all, const std::string& owner, core::StateView part) {
   for (auto& array : part.arrays) all.add(owner + "/" + array.name, array.values);
   for (auto& number : part.numbers) all.numbers.push_back({owner + "/" + number.name, number.value});
 }
 
-core::State of(auto& who) {
-  core::State state;
+core::StateView of(auto& who) {
+  core::StateView state;
   who.describe_state(state);
   return state;
 }
 
 }  // namespace
 
-Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
+Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const TrainingData& source,
                  const MakeLearner& make_learner, const Output& output, std::span<const float> initial)
     : worker_(worker),
       everybody_(everybody),
@@ -72,7 +72,7 @@ Result Trainer::run() {
 void Trainer::save_what_is_there() {
   if (!strategy_started_ || !blocks_.strategy().has_servers()) return;
   worker_.abandon_tasks();
-  write_model(sweep_ - 1);  // so many are complete
+  write_model(epoch_ - 1);  // so many are complete
 }
 
 Result Trainer::run_to_the_end() {
@@ -85,16 +85,16 @@ Result Trainer::run_to_the_end() {
   else if (!initial_.empty())
     write_model(0);
   result_.training_s = elapsed_s();
-  for (; sweep_ <= options_.sweeps; ++sweep_) {
+  for (; epoch_ <= options_.epochs; ++epoch_) {
     if (parallel() && !strategy_started_) become_parallel();
-    if (block_ == 0 && search_before(options_.minibatch_search, sweep_)) tune_minibatch();
-    train_sweep();
-    finish_sweep();
-    result_.sweeps = sweep_;
+    if (block_ == 0 && search_before(options_.minibatch_search, epoch_)) tune_minibatch();
+    train_epoch();
+    finish_epoch();
+    result_.epochs = epoch_;
     if (reached_target()) break;
   }
-  if (options_.sweeps == 0) score_sweep();
-  if (least_error_.score.error < result_.valid.error) go_back_to(least_error_, result_.sweeps);
+  if (options_.epochs == 0) score_epoch();
+  if (least_error_.score.error < result_.valid.error) go_back_to(least_error_, result_.epochs);
   if (output_.last_phase)
     result_.test = evaluator_.score(data::Subset::test);
   else
@@ -115,7 +115,7 @@ void Trainer::check() {
     throw core::ConfigError(core::format("'{}' has no validation samples that --keep-best could go by", options_.data));
   if (options_.validations > 1 && !blocks_.strategy().meets_at_blocks())
     throw core::ConfigError(
-        core::format("the workers of '{}' meet at the end of a sweep only: leave out --validations", options_.strategy));
+        core::format("the workers of '{}' meet at the end of an epoch only: leave out --validations", options_.strategy));
   const std::size_t splits = source_.partition->workers();
   if (blocks_.strategy().share() == strategies::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(
@@ -124,7 +124,7 @@ void Trainer::check() {
 }
 
 void Trainer::explain() {
-  if (!output_.last_phase || options_.sweeps == 0) return;
+  if (!output_.last_phase || options_.epochs == 0) return;
   const strategies::Strategy& strategy = blocks_.strategy();
   report_.take_down(strategy.explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
                                       static_cast<double>(source_.partition->blocks())}),
@@ -164,8 +164,8 @@ void Trainer::load_initial_model() {
 
 // From here on all workers train. What the local optimiser of worker 0 remembers, the others would remember too.
 void Trainer::become_parallel() {
-  if (sweep_ > 1) {
-    core::State state;
+  if (epoch_ > 1) {
+    core::StateView state;
     learner().optimiser().describe_state(state);
     for (const auto& array : state.arrays) comm::broadcast(worker_.comm(), array.values);
     for (const auto& number : state.numbers) {
@@ -178,21 +178,21 @@ void Trainer::become_parallel() {
   strategy_started_ = true;
 }
 
-SweepSetting Trainer::setting() const {
-  return {.sweep = sweep_, .rate = schedule_->rate(), .minibatch = minibatch_, .alone = !parallel()};
+EpochSetting Trainer::setting() const {
+  return {.epoch = epoch_, .rate = schedule_->rate(), .minibatch = minibatch_, .alone = !parallel()};
 }
 
 void Trainer::tune_minibatch() {
   const auto sizes = sizes_to_try(options_.minibatch_search, options_.minibatch, minibatch_);
   minibatch_ = search_minibatch(options_.minibatch_search, sizes, [&](std::size_t size) { return try_minibatch(size); });
-  report_.say(core::format("sweep {:3}  minibatch {} (tried {} to {})", sweep_, minibatch_, sizes.front(), sizes.back()));
+  report_.say(core::format("epoch {:3}  minibatch {} (tried {} to {})", epoch_, minibatch_, sizes.front(), sizes.back()));
 }
 
-// Loss per sample of the beginning of the sweep; afterwards all is as it was.
+// Loss per sample of the beginning of the epoch; afterwards all is as it was.
 double Trainer::try_minibatch(std::size_t size) {
   const SavedState before(describe_training(), worker_.device());
   const std::size_t samples = options_.minibatch_search.samples;
-  SweepSetting setting = this->setting();
+  EpochSetting setting = this->setting();
   setting.minibatch = size;
   setting.trial = true;
   Sums sums;
@@ -200,18 +200,18 @@ double Trainer::try_minibatch(std::size_t size) {
   if (strategy_started_) blocks_.strategy().show_model(worker_, blocks_.replica());
   std::array<double, 2> together{sums.loss, sums.samples};
   comm::sum_in_rank_order(worker_.comm(), together);
-  const PhaseTimes spent = times_;
+  const TimeBreakdown spent = times_;
   before.restore(describe_training(), worker_.device());
   times_ = spent;
   return together[0] / together[1];
 }
 
-void Trainer::train_sweep() {
+void Trainer::train_epoch() {
   if (block_ == 0) sums_ = {};
-  walk_.run(setting(), {.first_block = block_}, sums_, [&](const SweepWalk::Progress& at) {
+  walk_.run(setting(), {.first_block = block_}, sums_, [&](const EpochLoop::Progress& at) {
     block_ = at.done;
     if (report_.is_watched())
-      report_.advance(at.samples, core::format("sweep {}/{} block {}/{}", sweep_, options_.sweeps, at.done, at.blocks));
+      report_.advance(at.samples, core::format("epoch {}/{} block {}/{}", epoch_, options_.epochs, at.done, at.blocks));
     if (validates_after(at)) validate_within(at);
     if (output_.state_every_blocks > 0 && parallel() && blocks_.strategy().meets_at_blocks() && at.done < at.blocks &&
         at.done % output_.state_every_blocks == 0)
@@ -221,39 +221,39 @@ void Trainer::train_sweep() {
   if (!parallel()) broadcast_parameters();
 }
 
-// As soon as so many of the sweep's validations are due; its last is finish_sweep's.
-bool Trainer::validates_after(const SweepWalk::Progress& at) const {
+// As soon as so many of the epoch's validations are due; its last is finish_epoch's.
+bool Trainer::validates_after(const EpochLoop::Progress& at) const {
   const auto due = [&](std::size_t done) { return done * static_cast<std::size_t>(options_.validations) / at.blocks; };
   return parallel() && at.done < at.blocks && due(at.done) > due(at.done - 1);
 }
 
-void Trainer::validate_within(const SweepWalk::Progress& at) {
+void Trainer::validate_within(const EpochLoop::Progress& at) {
   blocks_.strategy().show_model(worker_, blocks_.replica());
   validate();
-  report_.tell({sweep_, schedule_->rate(), minibatch_, elapsed_s(), at.done}, learner(), result_, times_);
+  report_.tell({epoch_, schedule_->rate(), minibatch_, elapsed_s(), at.done}, learner(), result_, times_);
   blocks_.strategy().resume_work(worker_, blocks_.replica());
 }
 
-void Trainer::finish_sweep() {
+void Trainer::finish_epoch() {
   const double rate = schedule_->rate();
   if (parallel()) blocks_.strategy().show_model(worker_, blocks_.replica());
   validate();
   samples_before_ = result_.samples;
-  write_model(sweep_);
-  report_.tell({sweep_, rate, minibatch_, elapsed_s()}, learner(), result_, times_);
-  const bool last = sweep_ == options_.sweeps || reached_target();
-  if (schedule_->observe(sweep_, result_.valid.loss))
+  write_model(epoch_);
+  report_.tell({epoch_, rate, minibatch_, elapsed_s()}, learner(), result_, times_);
+  const bool last = epoch_ == options_.epochs || reached_target();
+  if (schedule_->observe(epoch_, result_.valid.loss))
     restart_from_best();
   else if (parallel() && !last)
     blocks_.strategy().resume_work(worker_, blocks_.replica());
   if (output_.state_every_blocks == 0 || last) return;
-  ++sweep_;
+  ++epoch_;
   save_state();
-  --sweep_;
+  --epoch_;
 }
 
-void Trainer::score_sweep() {
-  const Phase validate(worker_, core::Activity::validate, times_.validate_s);
+void Trainer::score_epoch() {
+  const ScopedTimer validate(worker_, core::Activity::validate, times_.validate_s);
   std::array<double, 3> sums{};
   do {
     sums = {sums_.loss, sums_.errors, sums_.samples};
@@ -273,13 +273,13 @@ bool Trainer::add_up(std::span<double> values) {
 }
 
 void Trainer::validate() {
-  score_sweep();
+  score_epoch();
   const bool scored = learner().computes() && source_.samples(data::Subset::valid) > 0;
   if (scored && !std::isfinite(result_.valid.loss))
     throw core::ConfigError(
-        core::format("the validation loss is {} after sweep {}: lower the learning rate (a checkpoint "
-                     "holds the sweep before)",
-                     result_.valid.loss, sweep_));
+        core::format("the validation loss is {} after epoch {}: lower the learning rate (a checkpoint "
+                     "holds the epoch before)",
+                     result_.valid.loss, epoch_));
   if (!scored) return;
   const auto remember = [&](BestModel& best) {
     best.score = result_.valid;
@@ -289,28 +289,28 @@ void Trainer::validate() {
   if (options_.keep_best && output_.last_phase && result_.valid.error < least_error_.score.error) remember(least_error_);
 }
 
-void Trainer::go_back_to(const BestModel& best, int sweeps) {
+void Trainer::go_back_to(const BestModel& best, int epochs) {
   if (leads()) learner().restore(best.parameters);
   broadcast_parameters();
   result_.valid = best.score;
-  write_model(sweeps);
+  write_model(epochs);
 }
 
 void Trainer::restart_from_best() {
-  go_back_to(least_loss_, sweep_);
+  go_back_to(least_loss_, epoch_);
   worker_.run_kernels([&](backend::Device& device) { learner().optimiser().forget(device); });
   if (parallel()) blocks_.start_strategy();
 }
 
-void Trainer::write_model(int sweeps) {
+void Trainer::write_model(int epochs) {
   if (!shows_model_) return;
   std::vector<float> model = learner().snapshot();
-  if (report_.has_folder() && learner().computes()) report_.write_checkpoint(options_, source_, sweeps, std::move(model));
+  if (report_.has_folder() && learner().computes()) report_.write_checkpoint(options_, source_, epochs, std::move(model));
 }
 
 // What a trial changes.
-core::State Trainer::describe_training() {
-  core::State all;
+core::StateView Trainer::describe_training() {
+  core::StateView all;
   all.add("parameters", learner().parameters());
   add_to(all, "optimiser", of(learner().optimiser()));
   add_to(all, "learner", of(learner()));
@@ -323,8 +323,8 @@ core::State Trainer::describe_training() {
   return all;
 }
 
-core::State Trainer::describe_run() {
-  core::State all = describe_training();
+core::StateView Trainer::describe_run() {
+  core::StateView all = describe_training();
   add_to(all, "least_loss", of(least_loss_));
   add_to(all, "least_error", of(least_error_));
   return all;
@@ -333,45 +333,45 @@ core::State Trainer::describe_run() {
 void Trainer::save_state() {
   worker_.join();  // what travels has then arrived
   if (strategy_started_) blocks_.strategy().collect_state(worker_, blocks_.replica());
-  Place place{.sweep = static_cast<double>(sweep_),
-              .block = static_cast<double>(block_),
-              .minibatch = static_cast<double>(minibatch_),
-              .started = strategy_started_ ? 1. : 0.,
-              .samples = static_cast<double>(samples_before_),
-              .elapsed_s = elapsed_s(),
-              .earlier_s = result_.pretraining_s,
-              .earlier_samples = static_cast<double>(result_.pretraining_samples)};
-  core::State state = describe_run();
-  place.describe_state(state);
-  store_.save(SavedState(state, worker_.device()), core::format("{}-{}-{}", output_.phase, sweep_, block_), output_.phase);
+  ResumePoint resume_point{.epoch = static_cast<double>(epoch_),
+                           .block = static_cast<double>(block_),
+                           .minibatch = static_cast<double>(minibatch_),
+                           .started = strategy_started_ ? 1. : 0.,
+                           .samples = static_cast<double>(samples_before_),
+                           .elapsed_s = elapsed_s(),
+                           .earlier_s = result_.pretraining_s,
+                           .earlier_samples = static_cast<double>(result_.pretraining_samples)};
+  core::StateView state = describe_run();
+  resume_point.describe_state(state);
+  store_.save(SavedState(state, worker_.device()), core::format("{}-{}-{}", output_.phase, epoch_, block_), output_.phase);
 }
 
 void Trainer::resume() {
   const SavedState saved = store_.load();
-  Place place;
+  ResumePoint resume_point;
   {
-    core::State state;
-    place.describe_state(state);
+    core::StateView state;
+    resume_point.describe_state(state);
     saved.restore(state, worker_.device());
   }
-  sweep_ = static_cast<int>(place.sweep);
-  block_ = static_cast<std::size_t>(place.block);
-  minibatch_ = static_cast<std::size_t>(place.minibatch);
-  samples_before_ = result_.samples = static_cast<std::uint64_t>(place.samples);
-  result_.pretraining_s = place.earlier_s;
-  result_.pretraining_samples = static_cast<std::uint64_t>(place.earlier_samples);
-  start_s_ = worker_.comm().now_s() - place.elapsed_s;
-  strategy_started_ = place.started != 0;
+  epoch_ = static_cast<int>(resume_point.epoch);
+  block_ = static_cast<std::size_t>(resume_point.block);
+  minibatch_ = static_cast<std::size_t>(resume_point.minibatch);
+  samples_before_ = result_.samples = static_cast<std::uint64_t>(resume_point.samples);
+  result_.pretraining_s = resume_point.earlier_s;
+  result_.pretraining_samples = static_cast<std::uint64_t>(resume_point.earlier_samples);
+  start_s_ = worker_.comm().now_s() - resume_point.elapsed_s;
+  strategy_started_ = resume_point.started != 0;
   if (strategy_started_) {
     blocks_.start_strategy();
     blocks_.strategy().collect_state(worker_, blocks_.replica());
   }
   for (auto& [owner, best] : {std::pair("least_loss", &least_loss_), std::pair("least_error", &least_error_)})
     if (const auto name = core::format("{}/parameters", owner); saved.has(name)) best->parameters.resize(saved.length(name));
-  core::State state = describe_run();
+  core::StateView state = describe_run();
   saved.restore(state, worker_.device());
   if (strategy_started_) blocks_.strategy().spread_state(worker_, blocks_.replica());
-  report_.say(core::format("taken up in sweep {}, {} blocks of which are done", sweep_, block_));
+  report_.say(core::format("taken up in epoch {}, {} blocks of which are done", epoch_, block_));
 }
 
 }  // namespace paragrad::train

@@ -7,27 +7,27 @@
 #include "comm/allreduce.hpp"
 #include "comm/broadcast.hpp"
 #include "comm/worker.hpp"
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 #include "optim/schedule.hpp"
-#include "train/best_model.hpp"
 #include "train/block_trainer.hpp"
+#include "train/epoch_loop.hpp"
 #include "train/evaluator.hpp"
-#include "train/options.hpp"
+#include "train/input/training_data.hpp"
 #include "train/output.hpp"
 #include "train/report.hpp"
 #include "train/result.hpp"
-#include "train/source.hpp"
-#include "train/state_store.hpp"
-#include "train/sweep_walk.hpp"
+#include "train/state/best_model.hpp"
+#include "train/state/state_store.hpp"
+#include "train/training_options.hpp"
 
 namespace paragrad::train {
 
-/// One training from its first sweep to its last, on one worker: the initial model, the sweeps, their scores, the state that
+/// One training from its first epoch to its last, on one worker: the initial model, the epochs, their scores, the state that
 /// an interrupted run goes on from.
 class Trainer {
  public:
   /// worker: among those it agrees with. everybody: among all of the run.
-  Trainer(comm::Worker& worker, comm::Worker& everybody, const Options& options, const Source& source,
+  Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const TrainingData& source,
           const MakeLearner& make_learner, const Output& output, std::span<const float> initial);
   Result run();
 
@@ -42,50 +42,50 @@ class Trainer {
   void become_parallel();
   void tune_minibatch();
   double try_minibatch(std::size_t size);
-  void train_sweep();
-  bool validates_after(const SweepWalk::Progress& at) const;
-  void validate_within(const SweepWalk::Progress& at);
-  void finish_sweep();
-  void score_sweep();
+  void train_epoch();
+  bool validates_after(const EpochLoop::Progress& at) const;
+  void validate_within(const EpochLoop::Progress& at);
+  void finish_epoch();
+  void score_epoch();
   bool add_up(std::span<double> values);
   void validate();
-  void go_back_to(const BestModel& best, int sweeps);
+  void go_back_to(const BestModel& best, int epochs);
   void restart_from_best();
-  void write_model(int sweeps);
-  core::State describe_training();
-  core::State describe_run();
+  void write_model(int epochs);
+  core::StateView describe_training();
+  core::StateView describe_run();
   void save_state();
   void resume();
-  SweepSetting setting() const;
+  EpochSetting setting() const;
   Learner& learner() { return blocks_.learner(); }
   double elapsed_s() const { return worker_.comm().now_s() - start_s_; }
   bool leads() const { return worker_.rank() == 0; }
   bool reached_target() const { return result_.valid.error <= options_.target_error; }
-  bool parallel() const { return sweep_ >= options_.parallel_start_sweep; }
+  bool parallel() const { return epoch_ >= options_.parallel_start_epoch; }
 
   comm::Worker& worker_;
   comm::Worker& everybody_;
-  const Options& options_;
-  const Source& source_;
+  const TrainingOptions& options_;
+  const TrainingData& source_;
   const Output& output_;
   Report report_;
   std::span<const float> initial_;
   StateStore store_;
-  PhaseTimes times_;
+  TimeBreakdown times_;
   std::unique_ptr<optim::Schedule> schedule_;
   BlockTrainer blocks_;
-  SweepWalk walk_;
+  EpochLoop walk_;
   Evaluator evaluator_;
 
-  int sweep_ = 1;
-  std::size_t block_ = 0;  // of the sweep, the next to be trained
-  std::size_t minibatch_;  // of the sweep
+  int epoch_ = 1;
+  std::size_t block_ = 0;  // of the epoch, the next to be trained
+  std::size_t minibatch_;  // of the epoch
   bool strategy_started_ = false;
   bool shows_model_ = false;  // to worker 0's folder, if there is one: its own, or its part of it
   Sums sums_;
   Result result_;
   double start_s_ = 0;
-  std::uint64_t samples_before_ = 0;  // the sweep, processed by all workers
+  std::uint64_t samples_before_ = 0;  // the epoch, processed by all workers
   BestModel least_loss_;              // that the schedule may go back to
   BestModel least_error_;             // that the training may end with
 };

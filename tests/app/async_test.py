@@ -82,8 +82,8 @@ class Async(CliTest):
         asynchronous = [*self.options, "--strategy", "async_sgd"]
         simulate = ["simulate", "--workers", 2, "--platform", PLATFORM]
         for more, parts in ((["--gradient-bits", "1"], ["--compression"]), (["--buffered", "true"], ["--buffered"]),
-                            (["--balance", "true"], ["--balance"]), (["--model-parallel", "2"], ["--model-parallel"]), (["--auto-minibatch", "true"], ["--auto-minibatch"]),
-                            (["--sync-stats", "1"], ["--sync-stats"]), (["--parallel-start-sweep", "9"], ["--parallel-start-sweep"]),
+                            (["--balance", "true"], ["--balance"]), (["--tensor-parallel", "2"], ["--tensor-parallel"]), (["--auto-minibatch", "true"], ["--auto-minibatch"]),
+                            (["--sync-stats", "1"], ["--sync-stats"]), (["--parallel-start-epoch", "9"], ["--parallel-start-epoch"]),
                             (["--optimiser", "lars"], ["'lars'", "--servers 1"])):
             self.assert_refused(run(*simulate, *asynchronous, *more), *parts)
         self.assert_refused(run(*simulate, *self.options, "--strategy", "bmuf", "--servers", "1"), "no servers")

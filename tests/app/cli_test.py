@@ -47,22 +47,22 @@ class Runs(CliTest):
                              ("platform", "file_sha256"), ("finished", "peak_memory_bytes")):
             self.assertIn(key, manifest[section])
         records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-        self.assertEqual([r.get("sweep") for r in records], [1, 2, None])
+        self.assertEqual([r.get("epoch") for r in records], [1, 2, None])
         self.assertEqual(records[-1]["parameters_sha256"], weights(result))
 
     def test_a_run_folder_repeats_a_pretrained_run(self):
         out = self.folder / "pretrained"
         task = ["8-12-9-6" if argument.startswith("8-") else argument for argument in self.task]
-        first = run("simulate", "--workers", 2, "--platform", PLATFORM, *task, "--strategy", "bmuf", "--pretrain-sweeps", "2",
+        first = run("simulate", "--workers", 2, "--platform", PLATFORM, *task, "--strategy", "bmuf", "--pretrain-epochs", "2",
                     "--pretrain-learning-rate", "0.01,0.05", "--visible-units", "gaussian", "--out", out)
         again = run("simulate", "--config", out / "config.toml", "--out", self.folder / "pretrained-again")
         self.assertEqual(weights(again), weights(first))
         records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-        self.assertEqual([(r.get("phase"), r.get("layer"), r.get("sweep"), r.get("learning_rate")) for r in records],
+        self.assertEqual([(r.get("phase"), r.get("layer"), r.get("epoch"), r.get("learning_rate")) for r in records],
                          [("pretrain", 1, 1, 0.01), ("pretrain", 1, 2, 0.01), ("pretrain", 2, 1, 0.05), ("pretrain", 2, 2, 0.05),
                           (None, None, 1, 0.1), (None, None, 2, 0.1), (None, None, None, None)])
         self.assertEqual(records[-1]["pretraining_samples"], 2 * 2 * 500)
-        self.assert_refused(self.simulate(1, "--pretrain-sweeps", "1"), "numbers from 0 to 1", "--visible-units gaussian")
+        self.assert_refused(self.simulate(1, "--pretrain-epochs", "1"), "numbers from 0 to 1", "--visible-units gaussian")
 
     def test_an_earlier_run_is_kept_unless_told_otherwise(self):
         out = self.folder / "kept"
@@ -82,16 +82,16 @@ class Runs(CliTest):
     def test_progress_is_plain_lines_where_there_is_no_terminal(self):
         result = run("train", *[a for a in self.task if a != "--quiet"])
         self.assertNotIn("\r", result.stdout)
-        self.assertEqual(sum(line.startswith("sweep") for line in result.stdout.splitlines()), 2)
+        self.assertEqual(sum(line.startswith("epoch") for line in result.stdout.splitlines()), 2)
 
-    def test_virtual_time_does_not_depend_on_host_threads(self):
+    def test_simulated_time_does_not_depend_on_host_threads(self):
         outputs = {self.simulate(4, "--strategy", "bmuf", "--host-threads", n).stdout for n in (1, 2, 4)}
         self.assertEqual(len(outputs), 1)
 
     def test_a_timing_run_says_what_it_is(self):
         out = self.folder / "timed"
         result = run("simulate", "--device", "meta", "--workers", 64, "--platform", PLATFORM, "--model", "440-7x2048-18002:relu",
-                     "--train-samples", 10**9, "--blocks", 1000, "--max-blocks", 2, "--max-steps", 3, "--sweeps", 1,
+                     "--train-samples", 10**9, "--blocks", 1000, "--max-blocks", 2, "--max-steps", 3, "--epochs", 1,
                      "--minibatch", 256, "--strategy", "bmuf", "--out", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("timing only", result.stdout)
@@ -115,7 +115,7 @@ class Runs(CliTest):
     def test_the_rate_of_a_device_may_be_given(self):
         def samples_per_s(workers, *options):
             result = run("simulate", "--device", "meta", "--workers", workers, "--platform", PLATFORM, "--model", "zoo:resnet50",
-                         "--train-samples", 10**6, "--blocks", 1, "--max-steps", 2, "--sweeps", 1, "--minibatch", 64 * workers,
+                         "--train-samples", 10**6, "--blocks", 1, "--max-steps", 2, "--epochs", 1, "--minibatch", 64 * workers,
                          "--strategy", "data_parallel", *options)
             self.assertEqual(result.returncode, 0, result.stderr)
             return float(re.search(r"; (\d+) samples/s", result.stdout).group(1)), result.stdout
@@ -134,7 +134,7 @@ class Runs(CliTest):
         for strategy in ("data_parallel", "model_averaging", "bmuf"):
             out = self.folder / f"memory-{strategy}"
             weights(run("simulate", "--workers", workers, "--platform", PLATFORM, "--data", self.data, "--strategy", strategy,
-                        "--model", "8-2048-2048-6:relu", "--learning-rate", "0.001", "--sweeps", 1, "--blocks", 1,
+                        "--model", "8-2048-2048-6:relu", "--learning-rate", "0.001", "--epochs", 1, "--blocks", 1,
                         "--minibatch", 96, "--quiet", "--out", out))
             peak = json.loads((out / "manifest.json").read_text())["finished"]["peak_memory_bytes"]
             with self.subTest(strategy=strategy, per_worker=(peak - 200e6) / workers / model_bytes):
@@ -199,7 +199,7 @@ class Mistakes(CliTest):
             (["--max-steps", "1"], ["--max-steps", "--device meta"]),
             (["--device", "cpu:tf32"], ["cpu takes no parameter"]),
             (["--learning-rate-per", "day"], ["day"]),
-            (["--sweeps", "0"], ["sweeps"]),
+            (["--epochs", "0"], ["epochs"]),
             (["--learning-rate", "0"], ["learning rate 0"]),
             (["--sweps", "3"], ["--sweps"]),
             (["--blocks", "501"], ["501"]),
@@ -260,7 +260,7 @@ class Mistakes(CliTest):
             result = run("train", *options, "--out", out, "--overwrite", "--strategy", "bmuf", **launch)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn("worker", result.stderr)
-            self.assertIn("sweep 1", result.stderr)
+            self.assertIn("epoch 1", result.stderr)
         self.assertFalse((out / "checkpoint.h5").exists())
 
     def test_errors_of_all_ranks_are_told_once(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A data file that is cut short while a run reads it ends the run in one sentence, and the run can be taken up again."""
+"""A data file that is cut short while a run reads it ends the run in one sentence, and the run can be resumed."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ class CutShort(CliTest):
         assert made.returncode == 0, made.stderr
 
     def options(self, data: str, out: Path) -> list[str]:
-        return ["--data", str(data), "--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--sweeps", "30",
+        return ["--data", str(data), "--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--epochs", "30",
                 "--minibatch", "16", "--quiet", "--strategy", "bmuf", "--out", str(out), "--checkpoint-every", "1", "--resume"]
 
     def cut_in_mid_run(self, command: list[str], data: Path, out: Path) -> subprocess.CompletedProcess:

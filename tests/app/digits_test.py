@@ -32,7 +32,7 @@ class Digits(FolderTest):
         for name, model, options in (("dense", "1320-64-60:relu", ["--minibatch", "64", "--learning-rate", "0.02"]),
                                      ("recurrent", "1320-blstm16-60", ["--minibatch", "4", "--learning-rate", "0.05"])):
             out = self.folder / name
-            trained = run("train", "--data", self.data, "--model", model, *options, "--sweeps", 8, "--quiet", "--out", out)
+            trained = run("train", "--data", self.data, "--model", model, *options, "--epochs", 8, "--quiet", "--out", out)
             self.assertEqual(trained.returncode, 0, trained.stderr)
             decoded = run("decode", out / "checkpoint.h5", "--data", self.data)
             self.assertLessEqual(self.word_error(decoded), 4, decoded.stdout)
@@ -46,7 +46,7 @@ class Digits(FolderTest):
         out = self.folder / "spoken"
         options = ["--data", self.data, "--context", "0+0", "--loss", "ctc"]
         trained = run("train", *options, "--model", "120-blstm24-11", "--optimiser", "adam", "--learning-rate", "0.01", "--minibatch",
-                      "4", "--sweeps", 40, "--quiet", "--out", out)
+                      "4", "--epochs", 40, "--quiet", "--out", out)
         self.assertEqual(trained.returncode, 0, trained.stderr)
         error = re.search(r"test error ([0-9.]+) %", trained.stdout).group(1)
         self.assertLessEqual(float(error), 60)  # of ten digits, eight examples of each, no alignment
@@ -71,7 +71,7 @@ class Digits(FolderTest):
         self.assert_refused(run("data", "import-fsdd", "--recordings", self.recordings, "--test", 90, "--out", out), "for training")
         frames, model = self.folder / "frames.h5", self.folder / "frames"
         run("data", "generate", "--out", frames, "--samples", 200, "--valid", 0, "--test", 50, "--dim", 4, "--classes", 3)
-        trained = run("train", "--data", frames, "--model", "4-3", "--learning-rate", "0.1", "--sweeps", 1, "--quiet", "--out", model)
+        trained = run("train", "--data", frames, "--model", "4-3", "--learning-rate", "0.1", "--epochs", 1, "--quiet", "--out", model)
         self.assertEqual(trained.returncode, 0, trained.stderr)
         checkpoint = model / "checkpoint.h5"
         self.assert_refused(run("align", checkpoint, "--data", frames, "--out", out), "names of classes")

@@ -37,7 +37,7 @@ class Fuzz(CliTest):
     def setUpClass(cls) -> None:
         super().setUpClass()
         out = cls.folder / "own"
-        made = run("train", "--data", cls.data, "--model", "8-12-6", "--learning-rate", "0.1", "--sweeps", "1", "--quiet", "--out", out)
+        made = run("train", "--data", cls.data, "--model", "8-12-6", "--learning-rate", "0.1", "--epochs", "1", "--quiet", "--out", out)
         assert made.returncode == 0, made.stderr
         cls.checkpoint = str(out / "checkpoint.h5")
 
@@ -93,14 +93,14 @@ class Fuzz(CliTest):
         path, out = self.folder / "name.h5", self.folder / "name"
         path.write_bytes(Path(FOREIGN).read_bytes().replace(b"foreign\0", b"f\xffreign\0"))
         self.assertEqual(json.loads(run("data", "info", path).stdout)["name"], "f\ufffdreign")
-        trained = run("train", "--data", path, "--model", "4-3", "--learning-rate", "0.1", "--sweeps", "1", "--blocks", "1",
+        trained = run("train", "--data", path, "--model", "4-3", "--learning-rate", "0.1", "--epochs", "1", "--blocks", "1",
                       "--out", out, "--quiet")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.assertEqual(json.loads((out / "manifest.json").read_text())["data"]["name"], "f\ufffdreign")
 
     def test_training_from_a_foreign_checkpoint(self):
         self.survive(FOREIGN_CHECKPOINT, "train", "--init", "{}", "--data", FOREIGN, "--model", "4-3", "--learning-rate", "0.1",
-                     "--sweeps", "1", "--blocks", "1", "--minibatch", "2", "--quiet")
+                     "--epochs", "1", "--blocks", "1", "--minibatch", "2", "--quiet")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class GeneratedSpeech(FolderTest):
         classes = re.search(r"(\d+) classes", made.stdout).group(1)
         data, out = self.folder / "train.h5", self.folder / "run"
         trained = run("train", "--data", data, "--model", f"440-64-{classes}:relu", "--learning-rate", "0.05", "--minibatch", "32",
-                      "--sweeps", 8, "--quiet", "--out", out)
+                      "--epochs", 8, "--quiet", "--out", out)
         self.assertEqual(trained.returncode, 0, trained.stderr)
         decode = ["decode", out / "checkpoint.h5", "--data", data, "--subset", "train", "--grammar", "loop"]
         all_words, phones = (self.words_and_errors(run(*decode, *more)) for more in ([], ["--silence", "pau"]))

@@ -61,7 +61,7 @@ class Examples(ImportTest):
         said = self.assert_options(EXAMPLES / "wiki_data_parallel.cntk", {
             "strategy": "data_parallel", "gradient-bits": 1, "quantise-threshold": "zero", "minibatch": 256, **TIME_CONSTANT,
             "auto-minibatch": True, "minibatch-tuning-frequency": 3, "minibatch-error-margin": 1, "minibatch-max": 1048576,
-            "minibatch-search-samples": 128000, "parallel-start-sweep": 2})
+            "minibatch-search-samples": 128000, "parallel-start-epoch": 2})
         self.assert_said(said, (1, "give --learning-rate"), (2, "'...'"), (3, "DataParallelSGD is taken"))
 
     def test_block_momentum(self):
@@ -81,9 +81,9 @@ class Examples(ImportTest):
     def test_a_whole_configuration(self):
         rates = [0.2 / 1024] * 2 + [0.1 / 1024] * 3 + [0.05 / 1024]
         said = self.assert_options(EXAMPLES / "speech.cntk", {
-            "sweeps": 8, "l2": 1e-5, "learning-rate": rates[0], "learning-rate-per": "sample", "schedule": "table",
+            "epochs": 8, "l2": 1e-5, "learning-rate": rates[0], "learning-rate-per": "sample", "schedule": "table",
             "schedule-rates": rates, "minibatch": 256, "momentum-time-constant": -1024 / math.log(0.9),
-            "unit-gain-momentum": True, "optimiser": "nesterov", "strategy": "bmuf", "parallel-start-sweep": 2,
+            "unit-gain-momentum": True, "optimiser": "nesterov", "strategy": "bmuf", "parallel-start-epoch": 2,
             "sync-period": 20000, "bmuf-kind": "cbm", "reset-local-momentum": False, "block-momentum-time-constant": 480000,
             "block-learning-rate": 1.5, "block-learning-rate-form": "cntk"}, "--workers", 4)
         self.assert_said(said, (23, "dropoutRate = 0.0*4:0.2"), (28, "unknown key learningRateMultiplier = 2"),
@@ -156,7 +156,7 @@ class Keys(ImportTest):
                 clippingThresholdPerSample = infinity; gradientClippingWithTruncation = true
                 ParallelTrain = [ parallelizationMethod = none ]
                 AutoAdjust = [ autoAdjustLR = None; loadBestModel = true; learnRateDecreaseFactor = 0.5 ]
-            ]""", {"learning-rate": 1, "learning-rate-per": "sample", "sweeps": 3, "minibatch": 256, **MOMENTUM}), [])
+            ]""", {"learning-rate": 1, "learning-rate-per": "sample", "epochs": 3, "minibatch": 256, **MOMENTUM}), [])
 
     def test_gradients_are_clipped_as_in_cntk(self):
         for more, clip in (("", "truncate"), ("; gradientClippingWithTruncation = true", "truncate"),
@@ -183,7 +183,7 @@ class Keys(ImportTest):
         self.assert_said(said, (1, "one worker"), (3, "is taken"), (3, "gradientBits = 32*2:1 changes"))
 
     def test_comments_are_those_of_cntk(self):
-        self.assert_part("learningRatesPerSample = 1 # maxEpochs = 1\n  # ParallelTrain = [\nmaxEpochs = 7", {"sweeps": 7})
+        self.assert_part("learningRatesPerSample = 1 # maxEpochs = 1\n  # ParallelTrain = [\nmaxEpochs = 7", {"epochs": 7})
 
 
 class Training(CliTest):
@@ -194,7 +194,7 @@ class Training(CliTest):
         self.assertEqual(run("import-cntk", written, "--strict", "--out", imported).returncode, 0)
         task = ["train", "--data", self.data, "--model", "8-12-6:sigmoid", "--blocks", 4, "--quiet"]
         by_hand = run(*task, "--learning-rate", 0.2, "--schedule", "table", "--schedule-rates", "0.2,0.1", "--minibatch", 16,
-                      "--optimiser", "nesterov", "--momentum", 0.5, "--unit-gain-momentum", "true", "--sweeps", 2, "--l2", 1e-5)
+                      "--optimiser", "nesterov", "--momentum", 0.5, "--unit-gain-momentum", "true", "--epochs", 2, "--l2", 1e-5)
         self.assertEqual(weights(run(*task, "--config", imported)), weights(by_hand))
 
     def test_every_example_can_be_run(self):
@@ -204,7 +204,7 @@ class Training(CliTest):
                 imported = self.folder / "example.toml"
                 self.assertEqual(run("import-cntk", example, "--workers", 2, "--out", imported).returncode, 0)
                 rate = [] if "learning-rate =" in imported.read_text() else ["--lr-per-sample", 0.001]
-                task = ["--data", self.data, "--model", "8-12-6:sigmoid", "--sweeps", 2, "--quiet"]
+                task = ["--data", self.data, "--model", "8-12-6:sigmoid", "--epochs", 2, "--quiet"]
                 self.assertTrue(weights(run("simulate", *platform, *task, "--config", imported, *rate)))
 
 
@@ -238,7 +238,7 @@ class Program(ImportTest):
             ("maxEpochs = many", ["sgd.cntk:1:", "'many' is no number"]),
             ("maxEpochs = 1.5", ["whole number"]),
             ("learningRatesPerMB = 0.1*0:1", ["0.1*5:0.05"]),
-            ("learningRatesPerMB = 0.1*1000000:1", ["10000 sweeps"]),
+            ("learningRatesPerMB = 0.1*1000000:1", ["10000 epochs"]),
             ("learningRatesPerMB = 1\nlearningRatesPerSample = 1", ["sgd.cntk:1:", "keep one"]),
             ("minibatchSize = 0", ["minibatchSize = 0"]),
             ("minibatchSize = 10:0", ["minibatchSize = 10:0"]),

@@ -15,10 +15,10 @@ ASYNCHRONOUS = ["--strategy", "async_sgd", "--servers", "1", "--worker-timeout",
 
 
 class KilledRank(CliTest):
-    def train_and_signal(self, number: int, rank: int, name: str, *options: str, sweeps: int = 200) -> tuple[int, str, Path]:
-        """Four ranks, of which one is sent a signal after the first sweep. Returns status, output and run folder."""
+    def train_and_signal(self, number: int, rank: int, name: str, *options: str, epochs: int = 200) -> tuple[int, str, Path]:
+        """Four ranks, of which one is sent a signal after the first epoch. Returns status, output and run folder."""
         out = self.folder / name
-        task = [a if a != "2" else str(sweeps) for a in self.task]
+        task = [a if a != "2" else str(epochs) for a in self.task]
         with subprocess.Popen([MPIEXEC, "-n", "4", PROGRAM, "train", *task, *options, "--out", str(out)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launcher:
             while not (out / "metrics.jsonl").exists() or not (out / "metrics.jsonl").read_text():
@@ -65,7 +65,7 @@ class KilledRank(CliTest):
 
     def test_a_killed_rank_of_a_synchronous_run_is_named_and_the_run_can_be_resumed(self):
         options = ["--strategy", "model_averaging", "--checkpoint-every", "1"]
-        status, output, out = self.train_and_signal(signal.SIGKILL, 1, "synchronous", *options, sweeps=60)
+        status, output, out = self.train_and_signal(signal.SIGKILL, 1, "synchronous", *options, epochs=60)
         self.assertEqual(status, 3, output)
         self.assertIn(f"rank 1 was killed (SIGKILL); the run in {out} can be resumed with --resume\n", output)
         task = [a if a != "2" else "60" for a in self.task]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills workers of asynchronous trainings under mpiexec at random moments and counts what becomes of the others.
 
-kills.py [--kills 6] [--seed 1] [--sweeps 12] [--latest 1.0] [--verbose]
+kills.py [--kills 6] [--seed 1] [--epochs 12] [--latest 1.0] [--verbose]
 
 Each trial starts three workers and a server, kills (SIGKILL) worker 1 or 2 at a moment drawn between the start of mpiexec and
 the end of an undisturbed run, and waits for the end. A worker that is killed in training is left out: mpiexec returns 0, the
@@ -31,9 +31,9 @@ WORKERS = 3
 TIME_LIMIT_S = 60
 
 
-def command(folder: Path, sweeps: int) -> list[str]:
+def command(folder: Path, epochs: int) -> list[str]:
     return [MPIEXEC, "-n", str(WORKERS + 1), PROGRAM, "train", "--strategy", "async_sgd", "--optimiser", "sgd", "--momentum", "0",
-            "--servers", "1", "--worker-timeout", "10", "--sweeps", str(sweeps), "--blocks", "6", "--minibatch", "16",
+            "--servers", "1", "--worker-timeout", "10", "--epochs", str(epochs), "--blocks", "6", "--minibatch", "16",
             "--learning-rate", "0.1", "--model", "8-64-64-6:sigmoid", "--data", str(folder / "small.h5"), "--out",
             str(folder / "run"), "--overwrite", "--quiet"]
 
@@ -41,10 +41,10 @@ def command(folder: Path, sweeps: int) -> list[str]:
 class Job:
     """One job under mpiexec."""
 
-    def __init__(self, folder: Path, sweeps: int):
+    def __init__(self, folder: Path, epochs: int):
         self.out = folder / "run"
         self.begin = time.monotonic()
-        self.launcher = subprocess.Popen(command(folder, sweeps), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.launcher = subprocess.Popen(command(folder, epochs), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def kill(self, rank: int, at_s: float) -> str:
         """At that moment, or as soon as the rank is there. Whether it had a "guard" then, or "none"; "": the job had ended."""
@@ -96,14 +96,14 @@ def left_behind(out: Path) -> list[int]:
     return left
 
 
-def trial(folder: Path, sweeps: int, rank: int, at_s: float) -> tuple[str, Job, float]:
+def trial(folder: Path, epochs: int, rank: int, at_s: float) -> tuple[str, Job, float]:
     """What came of it, the job, and how long all took, another start included."""
-    job = Job(folder, sweeps)
+    job = Job(folder, epochs)
     guard = job.kill(rank, at_s)
     job.finish()
     outcome, duration_s = outcome_of(job, rank, guard), job.duration_s
     if outcome.startswith("ended"):
-        again = Job(folder, sweeps)
+        again = Job(folder, epochs)
         again.finish()
         duration_s += again.duration_s
         outcome += ", trained to the end when started again" if again.is_complete() else ", failed"
@@ -117,7 +117,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sweeps", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--latest", type=float, default=1.0, help="moment of the latest kill, in durations of an undisturbed run")
     parser.add_argument("--verbose", action="store_true", help="print what the jobs wrote")
     arguments = parser.parse_args()
@@ -130,7 +130,7 @@ def main() -> int:
         assert made.returncode == 0, made.stderr
         undisturbed = []
         for _ in range(3):
-            job = Job(folder, arguments.sweeps)
+            job = Job(folder, arguments.epochs)
             job.finish()
             assert job.is_complete(), job.output
             undisturbed.append(job.duration_s)
@@ -139,7 +139,7 @@ def main() -> int:
         kills = 0
         while kills < arguments.kills:
             rank, at_s = numbers.randrange(1, WORKERS), numbers.uniform(0, arguments.latest * typical_s)
-            outcome, job, duration_s = trial(folder, arguments.sweeps, rank, at_s)
+            outcome, job, duration_s = trial(folder, arguments.epochs, rank, at_s)
             kills += outcome != "had ended before"  # a busy machine is slow at times
             outcomes[outcome] += 1
             times[outcome].append(duration_s - typical_s)

@@ -19,7 +19,7 @@ ADDRESS_SPACE = under(resource.RLIMIT_AS, 6_000_000_000)
 
 class Memory(CliTest):
     def train(self, model: str, *arguments: str, **more):
-        return run("train", "--data", self.data, "--model", model, "--learning-rate", "0.1", "--sweeps", 1, "--quiet", *arguments, **more)
+        return run("train", "--data", self.data, "--model", model, "--learning-rate", "0.1", "--epochs", 1, "--quiet", *arguments, **more)
 
     def test_a_model_that_does_not_fit_is_refused_before_it_is_made(self):
         self.assert_refused(self.train("8-1000000-1000000-6"), "'8-1000000-1000000-6'", "of 1 worker needs 8TB of memory, but ",
@@ -28,7 +28,7 @@ class Memory(CliTest):
         self.assert_refused(self.train("8-20000-20000-6", "--optimiser", "adam", **ADDRESS_SPACE), "needs 6.4", "GB of memory")
 
     def test_all_emulated_workers_count(self):
-        model = ["--data", self.data, "--model", "8-10000-10000-6", "--learning-rate", "0.1", "--sweeps", 1]
+        model = ["--data", self.data, "--model", "8-10000-10000-6", "--learning-rate", "0.1", "--epochs", 1]
         self.assert_refused(run("simulate", "--workers", 8, "--platform", PLATFORM, "--oversubscribe", *model, **ADDRESS_SPACE),
                             "of 8 workers needs 6.4", "GB of memory, but ")
         self.assert_refused(run("collective", "--device", "cpu", "--workers", 8, "--platform", PLATFORM, "--oversubscribe", "--bytes",
@@ -41,7 +41,7 @@ class Memory(CliTest):
 
     def test_a_timing_run_needs_no_memory_for_its_models(self):
         result = run("simulate", "--device", "meta", "--workers", 256, "--platform", PLATFORM, "--oversubscribe", "--model", "zoo:vgg16",
-                     "--train-samples", 1281167, "--minibatch", 4096, "--strategy", "data_parallel", "--sweeps", 1, "--max-blocks", 1,
+                     "--train-samples", 1281167, "--minibatch", 4096, "--strategy", "data_parallel", "--epochs", 1, "--max-blocks", 1,
                      "--max-steps", 1, "--quiet", **ADDRESS_SPACE)  # the models alone would take 283 GB
         self.assertEqual(result.returncode, 0, result.stderr)
 

@@ -84,7 +84,7 @@ class ConfigFile(CliTest):
             ("minibatch = \n", ["line 1", "a value is missing"]),
             ("minibatch\n", ["line 1", "'minibatch' is not 'key = value'"]),
             ("[training]\nminibatch = 8\n", ["line 1", "'[training]' is not 'key = value'"]),
-            ("minibatch = 8\nsweeps = 1\nminibatch = 9\n", ["line 3", "'minibatch' is already set in line 1"]),
+            ("minibatch = 8\nepochs = 1\nminibatch = 9\n", ["line 3", "'minibatch' is already set in line 1"]),
             ("model = \"8-6\n", ["line 1", "does not end"]),
             ("overwrite = true\n", ["line 1", "'overwrite' can be given on the command line only"]),
             ("schedule-rates = [0.1, 0.2\n", ["line 1", "']'"]),
@@ -111,7 +111,7 @@ class ConfigFile(CliTest):
                 self.assertEqual(re.findall(r"^ring +2 +(\w+)", result.stdout, re.MULTILINE), ["1kB", "2kB"])
 
     def test_the_command_line_wins(self):
-        path = self.folder / "sweeps.toml"
+        path = self.folder / "epochs.toml"
         path.write_text("seed = 7\nlearning-rate = 0.5\n")
         self.assertEqual(weights(run("train", *self.task, "--config", path)), weights(run("train", *self.task, "--seed", 7)))
 
@@ -209,8 +209,8 @@ class Unused(CliTest):
             (["--chunks", "10"], ["--chunks", "recurrent", "8-12-6"]),
             (["--clip", "norm"], ["--clip", "--clip-gradient"]),
             (["--minibatch-max", 512], ["--minibatch-max", "--auto-minibatch"]),
-            (["--cd-steps", 2], ["--cd-steps", "--pretrain-sweeps"]),
-            (["--visible-units", "gaussian"], ["--visible-units", "--pretrain-sweeps"]),
+            (["--cd-steps", 2], ["--cd-steps", "--pretrain-epochs"]),
+            (["--visible-units", "gaussian"], ["--visible-units", "--pretrain-epochs"]),
             (["--sample-bytes", 8], ["--sample-bytes", "--io"]),
             (["--timeline-events", 8], ["--timeline-events", "--timeline"]),
             (["--fast-collectives", "off"], ["--fast-collectives", "--device meta"]),
@@ -294,7 +294,7 @@ class Machine(CliTest):
 class TimedSteps(FolderTest):
     def timed(self, *more: object) -> str:
         result = run("simulate", "--device", "meta", "--workers", 256, "--platform", "sim/platforms/p100-edr-nvlink.toml", "--nodes", 64, "--model",
-                     "zoo:resnet50", "--train-samples", 1281167, "--minibatch", 65536, "--strategy", "data_parallel", "--sweeps", 1,
+                     "zoo:resnet50", "--train-samples", 1281167, "--minibatch", 65536, "--strategy", "data_parallel", "--epochs", 1,
                      "--max-blocks", 1, "--max-steps", 2, *more, cwd=PLATFORM.split("sim/")[0])
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout

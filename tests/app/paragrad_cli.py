@@ -87,7 +87,7 @@ class CliTest(FolderTest):
 
     @property
     def task(self) -> list[str]:
-        return ["--data", self.data, "--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--sweeps", "2", "--blocks", "4",
+        return ["--data", self.data, "--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--epochs", "2", "--blocks", "4",
                 "--minibatch", "16", "--quiet"]
 
     def simulate(self, workers: int, *arguments: str, **more) -> subprocess.CompletedProcess:

@@ -43,7 +43,7 @@ class ResumeRefused(CliTest):
     def command(cls, out: Path | None, *more: str) -> list[str]:
         folder = [] if out is None else ["--out", str(out), "--checkpoint-every", "1", "--resume"]
         return ["simulate", "--workers", str(WORKERS), "--platform", str(cls.platform), "--data", cls.data, "--model", "8-12-6:sigmoid",
-                "--learning-rate", "0.1", "--sweeps", "3", "--blocks", "2", "--minibatch", "16", "--quiet", "--strategy", "bmuf",
+                "--learning-rate", "0.1", "--epochs", "3", "--blocks", "2", "--minibatch", "16", "--quiet", "--strategy", "bmuf",
                 *folder, *more]
 
     def setUp(self) -> None:
@@ -145,7 +145,7 @@ class ResumeRefused(CliTest):
     def test_records_that_are_gone(self):
         metrics = self.copy / "metrics.jsonl"
         good = metrics.read_text()
-        for text in ("", good[: len(good) // 2], good.replace('"sweep":1', '"sweep":9'), "garbage\n" * 9):
+        for text in ("", good[: len(good) // 2], good.replace('"epoch":1', '"epoch":9'), "garbage\n" * 9):
             with self.subTest(text[:10]):
                 metrics.write_text(text)
                 self.assert_resume_refused("metrics.jsonl")
@@ -166,7 +166,7 @@ class ResumeRefusedByRanks(CliTest):
     @property
     def long_task(self) -> list[str]:
         task = self.task
-        task[task.index("--sweeps") + 1] = "1000"
+        task[task.index("--epochs") + 1] = "1000"
         return task
 
     def test_mixed_states_end_all_ranks(self):

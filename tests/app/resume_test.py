@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A run that is killed and taken up again ends in the weights of the run that was not."""
+"""A run that is killed and resumed ends in the weights of the run that was not."""
 
 import contextlib
 import json
@@ -16,14 +16,14 @@ from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
 class Resume(CliTest):
     @property
     def options(self) -> list[str]:
-        return ["--data", self.data, "--model", "8-64-64-6:sigmoid", "--learning-rate", "0.1", "--sweeps", "40", "--blocks", "6",
+        return ["--data", self.data, "--model", "8-64-64-6:sigmoid", "--learning-rate", "0.1", "--epochs", "40", "--blocks", "6",
                 "--minibatch", "16", "--quiet", "--strategy", "data_parallel", "--gradient-bits", "1", "--buffered", "true",
-                "--parallel-start-sweep", "2"]
+                "--parallel-start-epoch", "2"]
 
     def command(self, world: str, out: str, *more: str) -> list[str]:
         launcher = [MPIEXEC, "-n", "2", PROGRAM, "train"] if world == "mpi" else \
             [PROGRAM, "simulate", "--workers", "2", "--platform", PLATFORM]
-        device = ["--device", "apart"] if world == "apart" else []  # emulated, in memory that the host cannot reach
+        device = ["--device", "isolated"] if world == "isolated" else []  # emulated, in memory that the host cannot reach
         return [*launcher, *self.options, *device, "--out", out, "--checkpoint-every", "2", "--resume", *more]
 
     def kill_after_another_state(self, command: list[str], out: str) -> bool:
@@ -74,7 +74,7 @@ class Resume(CliTest):
 
     def test_a_killed_run_is_taken_up_in_either_world(self):
         whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
-        for world in ("simulation", "mpi", "apart"):
+        for world in ("simulation", "mpi", "isolated"):
             with self.subTest(world=world):
                 out = str(self.folder / world)
                 kills = sum(self.kill_after_another_state(self.command(world, out), out) for _ in range(3))
@@ -82,7 +82,7 @@ class Resume(CliTest):
                 result = subprocess.run(self.command(world, out), capture_output=True, text=True, timeout=120)
                 self.assertEqual(weights(result), whole)
                 records = [json.loads(line) for line in open(os.path.join(out, "metrics.jsonl"))]
-                self.assertEqual([record["sweep"] for record in records[:-1]], list(range(1, 41)))
+                self.assertEqual([record["epoch"] for record in records[:-1]], list(range(1, 41)))
                 self.assertTrue(records[-1]["end"])
                 self.assertFalse(os.path.exists(os.path.join(out, "state")))
 

@@ -198,7 +198,7 @@ class Progress(CliTest):
             with self.subTest(variables=variables):
                 self.assertNotIn("\x1b", written)
                 self.assertNotIn("\r", written.replace("\r\n", "\n"))
-                self.assertEqual(sum(line.startswith("sweep") for line in written.splitlines()), 2)
+                self.assertEqual(sum(line.startswith("epoch") for line in written.splitlines()), 2)
 
 
 class Installation(FolderTest):

@@ -22,7 +22,7 @@ except ImportError:
 NAME = "events.out.tfevents.paragrad"
 NO_HYPERPARAMETERS = {"checkpoint-every", "config", "host-threads", "out", "quiet", "record", "sync-stats", "tensorboard",
                       "timeline", "timeline-events"}
-PLACES = {"sweep", "samples", "blocks", "layer"}
+PLACES = {"epoch", "samples", "blocks", "layer"}
 
 
 def masked_crc(data: bytes) -> bytes:
@@ -117,7 +117,7 @@ def metrics(out: Path) -> list[dict]:
 
 
 def scope(record: dict) -> str:
-    return "result" if "end" in record else f"pretrain_{record['layer']}" if "layer" in record else "sweep"
+    return "result" if "end" in record else f"pretrain_{record['layer']}" if "layer" in record else "epoch"
 
 
 def single(value: float) -> float:
@@ -168,7 +168,7 @@ class TensorBoard(CliTest):
     def test_scalars_are_those_of_the_metrics(self):
         events = self.assert_tells_the_metrics(self.simulated("run", "--validations", "2"))
         self.assertEqual(len(events.scalars), 2 * 2 + 1)
-        self.assertIn("sweep/valid_error", events.scalars[0][2])
+        self.assertIn("epoch/valid_error", events.scalars[0][2])
         self.assertIn("result/test_error", events.scalars[-1][2])
         self.assertEqual(events.began, 0)
 
@@ -194,7 +194,7 @@ class TensorBoard(CliTest):
         self.assertEqual([file.name for file in out.iterdir() if "tfevents" in file.name], [NAME])
 
     def test_pretraining_has_scalars_of_its_own_for_each_layer(self):
-        out = self.simulated("pretrained", "--pretrain-sweeps", "2", "--visible-units", "gaussian",
+        out = self.simulated("pretrained", "--pretrain-epochs", "2", "--visible-units", "gaussian",
                              task=self.task_with(model="8-12-10-6"))
         events = self.assert_tells_the_metrics(out)
         self.assertEqual(len(events.scalars), 2 + 2 + 2 + 1)
@@ -206,15 +206,15 @@ class TensorBoard(CliTest):
                      "--tensorboard", "--out", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         scalars = self.assert_tells_the_metrics(out).scalars[0][2]
-        self.assertIn("sweep/optimise_s", scalars)
-        self.assertNotIn("sweep/train_loss", scalars)
+        self.assertIn("epoch/optimise_s", scalars)
+        self.assertNotIn("epoch/train_loss", scalars)
 
     def test_a_killed_run_that_is_taken_up_tells_nothing_twice(self):
         for world in ("simulate", "train"):
             with self.subTest(world=world):
                 out = self.folder / f"killed-{world}"
                 emulated = ["--workers", "2", "--platform", PLATFORM, "--strategy", "bmuf"] if world == "simulate" else []
-                command = [PROGRAM, world, *self.task_with(sweeps="60"), *emulated, "--validations", "4", "--checkpoint-every",
+                command = [PROGRAM, world, *self.task_with(epochs="60"), *emulated, "--validations", "4", "--checkpoint-every",
                            "4", "--tensorboard", "--out", str(out), "--resume"]
                 self.assertTrue(self.kill_behind_a_state(command, out))
                 weights(subprocess.run(command, capture_output=True, text=True, timeout=60))

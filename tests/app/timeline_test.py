@@ -55,7 +55,7 @@ class Timeline(CliTest):
             _, trace, manifest = self.traced(workers=3, strategy=strategy)
             self.assert_rows_nest(trace)
             self.assert_sums_are_the_manifests(trace, manifest)
-            self.assertEqual(trace["otherData"]["clock"], "virtual")
+            self.assertEqual(trace["otherData"]["clock"], "simulated")
             self.assertEqual(trace["otherData"]["dropped"], 0)
             sent = [e for e in trace["traceEvents"] if e["ph"] == "b"]
             self.assertEqual(len(sent), manifest["simulation"]["messages"])
@@ -114,7 +114,7 @@ class Timeline(CliTest):
         pattern = re.compile(r"^synchronisation (\d+): compute ([\d.]+) % \(([\d.]+) to ([\d.]+)\), wait ([\d.]+) % .*, "
                              r"communicate ([\d.]+) % .* of [\d.]+\w+$", re.MULTILINE)
         for world in (["simulate", "--workers", "2", "--platform", PLATFORM], ["train"]):
-            for strategy, every, count in (("data_parallel", 10, 6), ("bmuf", 3, 2)):  # 32 minibatches and 4 blocks a sweep
+            for strategy, every, count in (("data_parallel", 10, 6), ("bmuf", 3, 2)):  # 32 minibatches and 4 blocks an epoch
                 with self.subTest(world=world[0], strategy=strategy):
                     options = ["--strategy", strategy, "--sync-stats", str(every)]
                     result = run(*world, *loud, *options, ranks=0 if world[0] == "simulate" else 2)

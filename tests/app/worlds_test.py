@@ -71,25 +71,25 @@ class Worlds(CliTest):
         for workers, more in ((2, []), (4, ["--strategy", "data_parallel", "--bucket-bytes", "300"]),
                               (4, ["--strategy", "bmuf"]), (4, ["--strategy", "data_parallel", "--gradient-bits", "1"])):
             with self.subTest(workers=workers, more=more):
-                options = ["--model-parallel", "2", *more]
+                options = ["--tensor-parallel", "2", *more]
                 self.assertEqual(weights(self.simulate(workers, *options)),
                                  weights(run("train", *self.task, *options, ranks=workers)))
 
     def test_pretrained_layers_end_in_the_same_weights_in_both_worlds(self):
         for strategy in ("data_parallel", "model_averaging", "bmuf", "slowmo"):
             for more in ([], ["--cd-steps", "2", "--persistent-chains", "true", "--pretrain-activations", "mean"],
-                         ["--sparsity-target", "0.1", "--sparsity-cost", "0.1", "--sweeps", "0"]):
+                         ["--sparsity-target", "0.1", "--sparsity-cost", "0.1", "--epochs", "0"]):
                 with self.subTest(strategy=strategy, more=more):
-                    options = ["--strategy", strategy, "--pretrain-sweeps", "2", "--pretrain-learning-rate", "0.01",
+                    options = ["--strategy", strategy, "--pretrain-epochs", "2", "--pretrain-learning-rate", "0.01",
                                "--visible-units", "gaussian", *more]
-                    network = ("--sweeps", "2", "--learning-rate", "0.1")
-                    task = [a for a in self.task if a not in network] if "--sweeps" in more else self.task
+                    network = ("--epochs", "2", "--learning-rate", "0.1")
+                    task = [a for a in self.task if a not in network] if "--epochs" in more else self.task
                     real = run("train", *task, *options, ranks=3)
                     emulated = run("simulate", "--workers", 3, "--platform", PLATFORM, *task, *options)
                     self.assertEqual(weights(emulated), weights(real))
 
     def test_servers_of_their_own_serve_every_training_of_a_pretrained_run(self):
-        options = ["--strategy", "async_sgd", "--servers", "1", "--pretrain-sweeps", "1", "--pretrain-learning-rate", "0.01",
+        options = ["--strategy", "async_sgd", "--servers", "1", "--pretrain-epochs", "1", "--pretrain-learning-rate", "0.01",
                    "--visible-units", "gaussian"]
         weights(run("train", *self.task, *options, ranks=3))
         alone = ["--optimiser", "nesterov", *options]
@@ -147,7 +147,7 @@ class Worlds(CliTest):
                         ["--optimiser", "lars", "--lars-trust", "0.02"], ["--optimiser", "sgd", "--l2", "0.001"],
                         ["--clip-gradient", "0.002"], ["--clip-gradient", "0.002", "--clip", "norm", "--optimiser", "adam"],
                         ["--max-norm", "0.8", "--l2", "0.001"], ["--max-norm", "0.8", "--optimiser", "lars"],
-                        ["--loss", "squared_error", "--schedule", "exponential"], ["--parallel-start-sweep", "2"],
+                        ["--loss", "squared_error", "--schedule", "exponential"], ["--parallel-start-epoch", "2"],
                         ["--schedule", "newbob", "--newbob-restore", "true", "--reset-local-momentum", "false"]):
             for strategy in ("data_parallel", "bmuf"):
                 with self.subTest(options=options, strategy=strategy):
@@ -164,14 +164,14 @@ class Worlds(CliTest):
                 ("model_averaging", [*chunks[:3], "whole"], 3, []), ("bmuf", [*chunks[:3], "3-8+3/4"], 3, []),
                 ("bmuf", spoken, 3, []), ("data_parallel", spoken, 3, ["--clip-gradient", "0.1", "--clip", "norm"])):
             with self.subTest(strategy=name, model=model, workers=workers, options=options):
-                task = ["--data", self.data, *model, "--learning-rate", "0.1", "--sweeps", "2", "--blocks", "2", "--minibatch",
+                task = ["--data", self.data, *model, "--learning-rate", "0.1", "--epochs", "2", "--blocks", "2", "--minibatch",
                         "4", "--quiet", "--strategy", name, *options]
                 real = run("train", *task, ranks=workers)
                 emulated = run("simulate", "--workers", workers, "--platform", PLATFORM, *task)
                 self.assertEqual(weights(emulated), weights(real))
 
     def test_a_killed_rank_ends_the_others_within_seconds(self):
-        task = [a if a != "2" else "100000" for a in self.task]  # sweeps: longer than anybody waits
+        task = [a if a != "2" else "100000" for a in self.task]  # epochs: longer than anybody waits
         with subprocess.Popen([MPIEXEC, "-n", "3", PROGRAM, "train", *task, "--strategy", "data_parallel"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launcher:
             ranks = []

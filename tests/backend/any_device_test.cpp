@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "core/format.hpp"
 #include "tests/backend/gpu.hpp"
-#include "tests/backend/host_grid.hpp"
+#include "tests/backend/host_gpu.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad;
@@ -311,7 +311,7 @@ std::vector<Case> all_cases() {
 }  // namespace
 
 TEST_CASE("every kernel gives what the reference gives, in memory of its device", "[backend]") {
-  const std::string name = GENERATE("cpu", "apart", "host grid");
+  const std::string name = GENERATE("cpu", "isolated", "host gpu");
   const auto reference = make_device("reference"), device = any_device(name);
   double worst = 0;
   for (const Case& each : all_cases()) {
@@ -366,20 +366,20 @@ TEST_CASE("NCCL's sum over one GPU alone is what is there", "[gpu]") {
 }
 
 TEST_CASE("only GPUs have an allreduce of their own", "[backend]") {
-  for (const char* name : {"cpu", "apart", "reference", "meta"})
+  for (const char* name : {"cpu", "isolated", "reference", "meta"})
     CHECK_THROWS_WITH(make_device(name)->make_allreduce(), contains_text("choose another"));
 }
 
-TEST_CASE("the device apart computes what cpu computes, bit for bit", "[backend]") {
-  const auto cpu = make_device("cpu"), apart = make_device("apart");
+TEST_CASE("the isolated device computes what cpu computes, bit for bit", "[backend]") {
+  const auto cpu = make_device("cpu"), isolated = make_device("isolated");
   for (const Case& each : all_cases()) {
     CAPTURE(each.name);
-    CHECK(same_bits(result_of(each, *apart), result_of(each, *cpu)));
+    CHECK(same_bits(result_of(each, *isolated), result_of(each, *cpu)));
   }
 }
 
-TEST_CASE("a grid's kernels give the same bits in whatever order blocks and threads go", "[backend]") {
-  const auto forwards = any_device("host grid"), backwards = any_device("host grid backwards");
+TEST_CASE("GPU kernels give the same bits in whatever order blocks and threads go", "[backend]") {
+  const auto forwards = any_device("host gpu"), backwards = any_device("host gpu backwards");
   for (const Case& each : all_cases()) {
     CAPTURE(each.name);
     CHECK(same_bits(result_of(each, *backwards), result_of(each, *forwards)));

@@ -96,7 +96,7 @@ void run_every_kernel(Device& device) {
 TEST_CASE("every device counts the same work for the same calls", "[backend]") {
   const auto reference = make_device("reference");
   run_every_kernel(*reference);
-  for (const char* name : {"meta", "cpu", "apart"}) {
+  for (const char* name : {"meta", "cpu", "isolated"}) {
     const auto device = make_device(name);
     run_every_kernel(*device);
     CHECK(device->meter() == reference->meter());
@@ -164,7 +164,7 @@ TEST_CASE("the meta device reserves more than any memory holds and computes no l
 }
 
 TEST_CASE("touching memory that is not the host's faults", "[backend]") {
-  const auto device = make_device(GENERATE("meta", "apart"));
+  const auto device = make_device(GENERATE("meta", "isolated"));
   core::Arena arena = device->allocate(1);
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -188,7 +188,7 @@ TEST_CASE("devices allocate zeros", "[backend]") {
 TEST_CASE("an unknown device is refused with the known ones named", "[backend]") {
   REQUIRE_THROWS_AS(make_device("gpu"), core::ConfigError);
   REQUIRE_THROWS_WITH(make_device("gpu"),
-                      contains_text("device 'gpu'") && contains_text("reference, cpu, cuda[:tf32|bf16], apart, meta"));
+                      contains_text("device 'gpu'") && contains_text("reference, cpu, cuda[:tf32|bf16], isolated, meta"));
   REQUIRE_THROWS_AS(make_device(""), core::ConfigError);
 }
 

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "comm/real_worker.hpp"
-#include "comm/solo.hpp"
+#include "comm/solo_communicator.hpp"
 #include "core/format.hpp"
 #include "data/generate.hpp"
 #include "sim/simulation.hpp"
@@ -20,15 +20,15 @@ using namespace paragrad;
 constexpr int workers = 16;
 constexpr int rounds = 4;
 
-train::Options task(const std::string& data, const std::string& strategy) {
-  train::Options options;
+train::TrainingOptions task(const std::string& data, const std::string& strategy) {
+  train::TrainingOptions options;
   options.data = data;
   options.model = "784-512-256-10:sigmoid";
   options.strategy = strategy;
   options.minibatch = strategy == "data_parallel" ? 16 * 64 : 64;
   options.splits = workers;
   options.blocks = 2;  // 20 minibatches per split; the paper's 22.5 min of speech are 132 of 1,024 frames
-  options.sweeps = 3;
+  options.epochs = 3;
   options.schedule.initial_rate = 0.01;
   return options;
 }
@@ -39,26 +39,26 @@ double seconds(const std::function<void()>& run) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void train_alone(const train::Options& options) {
+void train_alone(const train::TrainingOptions& options) {
   const auto device = backend::make_device("cpu");
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
-  train::train(worker, options, train::open_source(options, 1), {});
+  train::train(worker, options, train::open_training_data(options, 1), {});
 }
 
-void train_emulated(const train::Options& options, int host_threads) {
+void train_emulated(const train::TrainingOptions& options, int host_threads) {
   sim::Platform platform = sim::free_platform(workers);
   platform.device = {4e12, 3e11, 1, 1, 8e-6};
   platform.leaf = {{1e-5, 4e9}, 1};
-  const train::Source source = train::open_source(options, workers);
+  const train::TrainingData source = train::open_training_data(options, workers);
   sim::run(platform, workers, {host_threads, "cpu", "fifo"},
            [&](comm::Worker& worker) { train::train(worker, options, source, {}); });
 }
 
 void measure(const std::string& data, const std::string& strategy, const char* one_thread, const char* two_threads) {
-  train::Options single = task(data, "sgd");
+  train::TrainingOptions single = task(data, "sgd");
   single.minibatch = 64;
-  const train::Options many = task(data, strategy);
+  const train::TrainingOptions many = task(data, strategy);
   double alone = 1e9, one = 1e9, two = 1e9;
   for (int round = 0; round < rounds; ++round) {
     alone = std::min(alone, seconds([&] { train_alone(single); }));
@@ -81,7 +81,7 @@ int main() {
   generate.dim = 784;
   generate.classes = 10;
   data::generate(generate);
-  fmt::print("emulation of 16 workers, 784-512-256-10, {} samples a sweep, 3 sweeps, best of {} runs each\n",
+  fmt::print("emulation of 16 workers, 784-512-256-10, {} samples an epoch, 3 epochs, best of {} runs each\n",
              generate.samples, rounds);
   measure(generate.out, "bmuf", "target: at most 1.10", "target: at least 1.70");
   measure(generate.out, "model_averaging", "same", "same");

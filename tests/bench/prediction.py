@@ -25,7 +25,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--model", default="784-512-256-10:relu")
     parser.add_argument("--strategies", default="bmuf,model_averaging,data_parallel")
     parser.add_argument("--minibatch", default="64")
-    parser.add_argument("--sweeps", default="3")
+    parser.add_argument("--epochs", default="3")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tolerance", type=float, default=0.15)
@@ -53,7 +53,7 @@ def main() -> int:
     if not options.platform:
         print(run(*ranks, "calibrate", "--out", platform, "--quiet"))
     strategies = options.strategies.split(",")
-    task = ["--data", options.data, "--model", options.model, "--learning-rate", "0.02", "--sweeps", options.sweeps,
+    task = ["--data", options.data, "--model", options.model, "--learning-rate", "0.02", "--epochs", options.epochs,
             "--minibatch", options.minibatch, "--quiet", "--overwrite"]
 
     predicted, measured = {}, {}
@@ -67,7 +67,7 @@ def main() -> int:
             measured.setdefault(strategy, []).append(result(folder / "real"))
 
     wrong = 0
-    print(f"{options.model}, minibatch {options.minibatch}, {options.sweeps} sweeps, {options.ranks} ranks; "
+    print(f"{options.model}, minibatch {options.minibatch}, {options.epochs} epochs, {options.ranks} ranks; "
           f"the fastest of {options.rounds} runs")
     print(f"{'strategy':<18}{'phase':<12}{'predicted':>10}{'measured':>10}{'ratio':>8}   all runs")
     for strategy in strategies:

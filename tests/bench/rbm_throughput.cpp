@@ -24,7 +24,7 @@ constexpr rbm::Shape shape{784, 500};
 constexpr double target = 0.80;
 constexpr double flops_per_sample = 5. * 2. * static_cast<double>(shape.visible * shape.hidden);
 
-double update_s(backend::Device& device, const rbm::Options& options, double seconds) {
+double update_s(backend::Device& device, const rbm::RbmOptions& options, double seconds) {
   rbm::Rbm machine(device, shape, options, batch);
   core::Arena parameters = device.allocate(shape.parameter_count()), velocity = device.allocate(shape.parameter_count());
   core::Arena v = device.allocate(batch * shape.visible);
@@ -36,7 +36,7 @@ double update_s(backend::Device& device, const rbm::Options& options, double sec
   rbm::Draws draws;
   backend::DeviceArray<backend::LossSum> error(device, 1);
   return bench::best_step_s(device, seconds, [&] {
-    ++draws.sweep;
+    ++draws.epoch;
     machine.contrast(parameters.span(), v.span(), rows, draws, error.data());
     const nn::GradientSink::Descent descent{0.001f / batch, 0, parameters.span()};
     machine.gradient({velocity.span(), 0.9f, descent}, [](core::Range) {});

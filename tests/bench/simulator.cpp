@@ -71,7 +71,7 @@ sim::Platform cluster(int workers) {
 
 void measure_messages(const std::string& algorithm, int workers, double unit_s, const char* target) {
   const auto allreduce = comm::make_allreduce(algorithm);
-  sim::Options options;
+  sim::SimulationOptions options;
   options.device = "meta";
   options.shortcuts = false;
   sim::Report report;
@@ -93,7 +93,7 @@ double at_once(int workers, bool shortcuts) {
   sim::Platform platform = cluster(8);
   platform.nodes = workers;
   platform.devices_per_node = 1;
-  sim::Options options;
+  sim::SimulationOptions options;
   options.device = "meta";
   options.shortcuts = shortcuts;
   const auto allreduce = comm::make_allreduce("halving_doubling");

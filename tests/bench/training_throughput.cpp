@@ -17,7 +17,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "tests/bench/throughput.hpp"
-#include "train/network_learner.hpp"
+#include "train/learners/network_learner.hpp"
 
 using namespace paragrad;
 
@@ -51,7 +51,7 @@ double needed_flops(const Net& net) {
 }
 
 double step_s_of(backend::Device& device, const Net& net, double seconds) {
-  train::Options options;
+  train::TrainingOptions options;
   options.model = net.model;
   const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
   train::NetworkLearner learner(device, network, options, net.sequences(), false, net.frames());

@@ -21,8 +21,8 @@ RESULT = "^test of .* error"  # what evaluate prints
 
 
 class Jobs(CliTest):
-    def options(self, sweeps: int = 200, model: str = "8-64-64-6:sigmoid", minibatch: int = 16) -> list[str]:
-        return ["--data", self.data, "--model", model, "--learning-rate", "0.1", "--sweeps", str(sweeps), "--blocks", "6",
+    def options(self, epochs: int = 200, model: str = "8-64-64-6:sigmoid", minibatch: int = 16) -> list[str]:
+        return ["--data", self.data, "--model", model, "--learning-rate", "0.1", "--epochs", str(epochs), "--blocks", "6",
                 "--minibatch", str(minibatch), "--quiet", "--strategy", "bmuf"]
 
     def write_job(self, name: str, options: list[str], every: int = 2) -> Path:
@@ -39,10 +39,10 @@ class Jobs(CliTest):
             return ""
 
     def test_a_job_file_is_a_script_that_runs_without_slurm_too(self):
-        job = self.write_job("plain", self.options(sweeps=2))
+        job = self.write_job("plain", self.options(epochs=2))
         done = subprocess.run(["bash", job], env=os.environ | {"PARAGRAD_INSIDE": "env"}, capture_output=True, text=True,
                               timeout=60)
-        emulated = run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options(sweeps=2))
+        emulated = run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options(epochs=2))
         self.assertEqual(weights(done), weights(emulated))
         self.assertRegex(done.stdout.splitlines()[-1], RESULT)
 

@@ -105,7 +105,7 @@ TEST_CASE("owned ranges cover the array, hold complete sums, and gather spreads 
       auto& mine = arrays[comm.rank()];
       const auto allreduce = comm::make_allreduce(algorithm);
       const core::Range range = owned[comm.rank()] = allreduce->owned(comm, length);
-      allreduce->reduce(comm, mine);
+      allreduce->reduce_scatter(comm, mine);
       complete[comm.rank()] = true;
       for (std::size_t i = 0; i < length; ++i) {
         if (i < range.begin || i >= range.end) {
@@ -116,7 +116,7 @@ TEST_CASE("owned ranges cover the array, hold complete sums, and gather spreads 
         if (std::memcmp(&mine[i], &sum[i], sizeof(float)) != 0) complete[comm.rank()] = false;
         mine[i] = mine[i] / 2 + static_cast<float>(i);
       }
-      allreduce->gather(comm, mine);
+      allreduce->all_gather(comm, mine);
     });
 
     std::vector<int> owners(length);
@@ -170,7 +170,7 @@ TEST_CASE("a reduction moves long arrays in segments of 256 kB, so that its scra
     std::vector<std::size_t> longest(workers);
     run_threads(workers, [&](Communicator& comm) {
       std::vector<float> data(600'000, 1.f);
-      comm::make_allreduce(algorithm)->reduce(comm, data);
+      comm::make_allreduce(algorithm)->reduce_scatter(comm, data);
       longest[comm.rank()] = dynamic_cast<ThreadCommunicator&>(comm).longest_receive();
     });
     for (const auto bytes : longest) CHECK(bytes <= 256 * 1024);

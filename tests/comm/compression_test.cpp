@@ -6,7 +6,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/compression/striped.hpp"
-#include "comm/counting.hpp"
+#include "comm/wrappers/counting_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "thread_communicator.hpp"
@@ -60,7 +60,7 @@ Outcome sum_up(int workers, int steps, const std::function<std::unique_ptr<Gradi
       if (comm.rank() == 0)
         for (std::size_t i = 0; i < length; ++i) outcome.delivered[i] += gradient[i];
     }
-    core::State state;
+    core::StateView state;
     sum->describe_state(state);
     const std::lock_guard lock(mutex);
     outcome.sums[static_cast<std::size_t>(comm.rank())] = gradient;

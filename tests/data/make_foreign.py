@@ -38,10 +38,10 @@ def checkpoint(dataset_sha256: str) -> None:
     parameters = (np.arange(DIM * CLASSES + CLASSES) / 16).astype("<f4")
     with h5py.File("foreign_checkpoint.h5", "w") as file:
         file.attrs["format"] = "paragrad-checkpoint"
-        file.attrs["version"] = 1
+        file.attrs["version"] = 2
         file.attrs["model"] = f"{DIM}-{CLASSES}"
         file.attrs["dataset_sha256"] = dataset_sha256
-        file.attrs["sweep"] = 1
+        file.attrs["epoch"] = 1
         file.attrs["parameters_sha256"] = hashlib.sha256(parameters.tobytes()).hexdigest()
         file.create_dataset("parameters", data=parameters, chunks=(4,), compression="gzip")
 

@@ -63,7 +63,7 @@ class Training(Target):
     def __init__(self, name: str, options: str, workers: int = 2, ranks: int = 0, rank: int = 0,
                  model: str = "4-5-3:sigmoid") -> None:
         super().__init__(name)
-        self.options = f"--model {model} --learning-rate 0.1 --blocks 2 --sweeps 2 --minibatch 8 --quiet {options}".split()
+        self.options = f"--model {model} --learning-rate 0.1 --blocks 2 --epochs 2 --minibatch 8 --quiet {options}".split()
         self.workers, self.ranks = workers, ranks
         self.rank = f"rank={rank} " if ranks else ""
 
@@ -239,7 +239,7 @@ class Reading(Target):
         self.files = folder / "files"
         self.files.mkdir()
         must(launch(data_generate(self.files / "data.h5"), self.files))
-        must(launch([PROGRAM, "train", "--model", "4-5-3:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--sweeps", "1", "--quiet",
+        must(launch([PROGRAM, "train", "--model", "4-5-3:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--epochs", "1", "--quiet",
                      "--data", str(self.files / "data.h5"), "--out", str(self.files / "run")], self.files))
         self.output = self.count(self.files, self.command()).out
 
@@ -270,7 +270,7 @@ SAMPLED: list[Target] = [
     Reading("data verify", ["data", "verify", "{folder}/data.h5"]),
     Reading("evaluate", ["evaluate", "{folder}/run/checkpoint.h5", "--data", "{folder}/data.h5"]),
     Reading("data file of a run", ["simulate", "--workers", "2", "--platform", PLATFORM, "--host-threads", "1", "--strategy", "bmuf",
-                                   "--model", "4-5-3:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--sweeps", "2", "--quiet",
+                                   "--model", "4-5-3:sigmoid", "--learning-rate", "0.1", "--blocks", "2", "--epochs", "2", "--quiet",
                                    "--data", "{folder}/data.h5"]),
     Training("1-bit buffered data_parallel", "--strategy data_parallel --gradient-bits 1 --buffered true --checkpoint-every 1"),
     Training("power_sgd", "--strategy data_parallel --compression power_sgd:2 --checkpoint-every 1"),
@@ -279,7 +279,7 @@ SAMPLED: list[Target] = [
     Training("slowmo, newbob, keep-best", "--strategy slowmo --schedule newbob --newbob-restore true --keep-best true "
              "--newbob-improvement 0.2 --checkpoint-every 1"),
     Training("async_sgd", "--strategy async_sgd --optimiser sgd --momentum 0 --servers 1 --checkpoint-every 1"),
-    Training("pretraining, persistent chains", "--strategy bmuf --pretrain-sweeps 2 --persistent-chains true "
+    Training("pretraining, persistent chains", "--strategy bmuf --pretrain-epochs 2 --persistent-chains true "
              "--visible-units gaussian --checkpoint-every 1"),
     Training("blstm", "--strategy bmuf --checkpoint-every 1", model="4-blstm3-3"),
     Training("auto-minibatch, TensorBoard", "--strategy model_averaging --auto-minibatch true --tensorboard --checkpoint-every 1"),

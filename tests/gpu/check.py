@@ -76,7 +76,7 @@ def losses(folder: Path) -> list[float]:
 
 
 def trainings(machine: Machine, folder: Path) -> list[dict]:
-    """The same training on the processor and on the GPU, and there twice: a sweep of 100 minibatches, two of the recurrent
+    """The same training on the processor and on the GPU, and there twice: an epoch of 100 minibatches, two of the recurrent
     network's few. One bit a number turns a difference in the last digit into a whole step of another sign now and then."""
     data = str(folder / "frames.h5")
     made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", "6400", "--valid", "400", "--test", "400")
@@ -91,11 +91,11 @@ def trainings(machine: Machine, folder: Path) -> list[dict]:
         return (found.group(1) if found else "", losses(folder / name) if found else [], done.stderr)
 
     tests = []
-    sgd = ["--workers", "1", "--strategy", "sgd", "--sweeps", "1", *TRAINING]
+    sgd = ["--workers", "1", "--strategy", "sgd", "--epochs", "1", *TRAINING]
     lstm = ["--workers", "2", "--strategy", "bmuf", "--model", "40-2xblstm32-120", "--chunks", "21-64+21", "--blocks", "4", "--minibatch",
-            "4", "--learning-rate", "0.1", "--sweeps", "2", "--quiet"]
-    bmuf = ["--workers", "8", "--strategy", "bmuf", "--sweeps", "2", *TRAINING]
-    one_bit = ["--workers", "4", "--strategy", "data_parallel", "--gradient-bits", "1", "--sweeps", "1", *TRAINING]
+            "4", "--learning-rate", "0.1", "--epochs", "2", "--quiet"]
+    bmuf = ["--workers", "8", "--strategy", "bmuf", "--epochs", "2", *TRAINING]
+    one_bit = ["--workers", "4", "--strategy", "data_parallel", "--gradient-bits", "1", "--epochs", "1", *TRAINING]
     for name, options, bound in (("sgd", sgd, 1e-3), ("lstm", lstm, 1e-3), ("bmuf", bmuf, 1e-3), ("one_bit", one_bit, 5e-3)):
         _, expected, _ = train(f"{name}-cpu", "cpu", *options)
         first, mine, error = train(f"{name}-gpu", "cuda", *options)
@@ -138,9 +138,9 @@ def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str 
     common = ["--data", data, "--context", "5+5", "--model", f"440-{hidden}-{classes}:relu", "--minibatch", minibatch, "--learning-rate",
               "0.001", "--device", device, "--blocks", 2, "--quiet"]
 
-    def seconds(out: str, sweeps: int, *options: str) -> float:
+    def seconds(out: str, epochs: int, *options: str) -> float:
         begin = time.monotonic()
-        done = machine.run("paragrad", *options, *common, "--sweeps", sweeps, "--out", str(folder / out), timeout=600)
+        done = machine.run("paragrad", *options, *common, "--epochs", epochs, "--out", str(folder / out), timeout=600)
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
         return time.monotonic() - begin

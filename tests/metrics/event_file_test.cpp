@@ -22,12 +22,12 @@ namespace {
 
 const metrics::Hyperparameters options{{"learning-rate", 0.1}, {"strategy", "bmuf"}};
 
-core::Json sweep(int number, double loss) {
-  return {{"sweep", number}, {"samples", 500 * number}, {"train_loss", loss}, {"time_s", 0.5 * number}};
+core::Json epoch(int number, double loss) {
+  return {{"epoch", number}, {"samples", 500 * number}, {"train_loss", loss}, {"time_s", 0.5 * number}};
 }
 
-core::Json pretraining_sweep(int layer, int number) {
-  return {{"sweep", number}, {"samples", 500 * number}, {"layer", layer}, {"time_s", 0.25 * number}};
+core::Json pretraining_epoch(int layer, int number) {
+  return {{"epoch", number}, {"samples", 500 * number}, {"layer", layer}, {"time_s", 0.25 * number}};
 }
 
 core::Json end(double loss) { return {{"end", true}, {"samples", 1000}, {"test_loss", loss}, {"training_s", 1.0}}; }
@@ -95,14 +95,14 @@ TEST_CASE("an event file that is taken up behind some records holds nothing twic
   RunFolder run(folder.file("run"), Existing::refuse);
   run.add_event_file(options, EventFile::Clock::simulated);
   const std::string path = run.file(EventFile::name);
-  for (const core::Json& record : {pretraining_sweep(1, 1), pretraining_sweep(2, 1), sweep(1, 3)}) run.record(record);
+  for (const core::Json& record : {pretraining_epoch(1, 1), pretraining_epoch(2, 1), epoch(1, 3)}) run.record(record);
   const RunFolder::Mark mark = run.sync();
-  run.record(sweep(2, 2));
+  run.record(epoch(2, 2));
   run.keep_records(mark);
-  CHECK(read_text(path) == written({pretraining_sweep(1, 1), pretraining_sweep(2, 1), sweep(1, 3)}));
-  run.record(sweep(2, 1));
+  CHECK(read_text(path) == written({pretraining_epoch(1, 1), pretraining_epoch(2, 1), epoch(1, 3)}));
+  run.record(epoch(2, 1));
   run.record(end(4));
-  CHECK(read_text(path) == written({pretraining_sweep(1, 1), pretraining_sweep(2, 1), sweep(1, 3), sweep(2, 1), end(4)}));
+  CHECK(read_text(path) == written({pretraining_epoch(1, 1), pretraining_epoch(2, 1), epoch(1, 3), epoch(2, 1), end(4)}));
 }
 
 TEST_CASE("a run that is continued may have an event file from then on, or no longer", "[metrics]") {
@@ -111,14 +111,14 @@ TEST_CASE("a run that is continued may have an event file from then on, or no lo
   RunFolder::Mark mark;
   {
     RunFolder run(path, Existing::refuse);
-    run.record(sweep(1, 3));
+    run.record(epoch(1, 3));
     mark = run.sync();
   }
   {
     RunFolder again(path, Existing::continue_it);
     again.add_event_file(options, EventFile::Clock::simulated);
     again.keep_records(mark);
-    CHECK(read_text(again.file(EventFile::name)) == written({sweep(1, 3)}));
+    CHECK(read_text(again.file(EventFile::name)) == written({epoch(1, 3)}));
   }
   const RunFolder without(path, Existing::continue_it);
   CHECK_FALSE(fs::exists(without.file(EventFile::name)));
@@ -126,8 +126,8 @@ TEST_CASE("a run that is continued may have an event file from then on, or no lo
 
 TEST_CASE("what is no number is left out, and a text that is not UTF-8 mended", "[metrics]") {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(written({sweep(1, nan)}) == written({{{"sweep", 1}, {"samples", 500}, {"train_loss", nullptr}, {"time_s", 0.5}}}));
-  CHECK(written({sweep(1, nan)}).find("train_loss") == std::string::npos);
+  CHECK(written({epoch(1, nan)}) == written({{{"epoch", 1}, {"samples", 500}, {"train_loss", nullptr}, {"time_s", 0.5}}}));
+  CHECK(written({epoch(1, nan)}).find("train_loss") == std::string::npos);
   const TemporaryFolder folder;
   EventFile(folder.file("events"), {{"data", "not UTF-8: \xff"}}, EventFile::Clock::simulated);
   CHECK(read_text(folder.file("events")).find("not UTF-8: \xef\xbf\xbd") != std::string::npos);

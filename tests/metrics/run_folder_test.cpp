@@ -29,14 +29,14 @@ TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "
   {
     RunFolder run(path, Existing::refuse);
     run.write("config.toml", "first = 1\n");
-    run.record({{"sweep", 1}});
+    run.record({{"epoch", 1}});
     write_text(path + "/checkpoint.h5", "weights");
     write_text(path + "/notes.txt", "mine");
   }
   REQUIRE_THROWS_AS(RunFolder(path, Existing::refuse), core::ConfigError);
   REQUIRE_THROWS_WITH(RunFolder(path, Existing::refuse), contains_text(path) && contains_text("--overwrite"));
   CHECK(read_text(path + "/config.toml") == "first = 1\n");  // the refusal has touched nothing
-  CHECK(read_text(path + "/metrics.jsonl") == "{\"sweep\":1}\n");
+  CHECK(read_text(path + "/metrics.jsonl") == "{\"epoch\":1}\n");
   CHECK(read_text(path + "/checkpoint.h5") == "weights");
 
   const RunFolder again(path, Existing::replace);
@@ -82,7 +82,7 @@ TEST_CASE("a file is written whole or not at all", "[metrics]") {
 TEST_CASE("records are lines of valid JSON, there as soon as they are written", "[metrics]") {
   const TemporaryFolder folder;
   RunFolder run(folder.file("run"), Existing::refuse);
-  run.record({{"sweep", 1}, {"loss", 0.1 + 0.2}, {"text", "quote \" newline \n"}});
+  run.record({{"epoch", 1}, {"loss", 0.1 + 0.2}, {"text", "quote \" newline \n"}});
   run.record({{"loss", std::numeric_limits<double>::quiet_NaN()}});  // JSON has no NaN: null
   run.record({{"path", "not UTF-8: \xff"}});
   std::istringstream lines(read_text(run.file("metrics.jsonl")));
@@ -90,7 +90,7 @@ TEST_CASE("records are lines of valid JSON, there as soon as they are written", 
   for (std::string line; std::getline(lines, line);) records.push_back(core::Json::parse(line));
   REQUIRE(records.size() == 3);
   CHECK(records[0]["loss"].get<double>() == 0.1 + 0.2);
-  CHECK(records[0].begin().key() == "sweep");
+  CHECK(records[0].begin().key() == "epoch");
   CHECK(records[1]["loss"].is_null());
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("a record that does not fit on the disk is told", "[metrics]") {
   fs::create_directories(folder.file("run"));
   fs::create_symlink("/dev/full", folder.file("run/metrics.jsonl"));
   RunFolder run(folder.file("run"), Existing::refuse);
-  CHECK_THROWS_AS(run.record({{"sweep", 1}}), core::ConfigError);
+  CHECK_THROWS_AS(run.record({{"epoch", 1}}), core::ConfigError);
 }
 
 TEST_CASE("a run that is continued keeps the records up to a mark and drops those after it", "[metrics]") {
@@ -112,24 +112,24 @@ TEST_CASE("a run that is continued keeps the records up to a mark and drops thos
   RunFolder::Mark mark;
   {
     RunFolder run(path, Existing::refuse);
-    run.record({{"sweep", 1}});
-    run.record({{"sweep", 2}});
+    run.record({{"epoch", 1}});
+    run.record({{"epoch", 2}});
     mark = run.sync();
-    run.record({{"sweep", 3}});
+    run.record({{"epoch", 3}});
   }
   const std::string whole = read_text(path + "/metrics.jsonl");
   const auto resumed = [&](const std::string& content) {
     write_text(path + "/metrics.jsonl", content);
     RunFolder run(path, Existing::continue_it);
     run.keep_records(mark);
-    run.record({{"sweep", 3}});
+    run.record({{"epoch", 3}});
     return read_text(path + "/metrics.jsonl");
   };
   CHECK(resumed(whole) == whole);
   CHECK(resumed(whole.substr(0, whole.size() - 3)) == whole);  // killed in the middle of a line
-  CHECK(resumed("{\"sweep\":1}\n{\"sweep\":2}\n") == whole);
-  const std::string changed = GENERATE("", "{\"sweep\":1}\n", "{\"sweep\":1}\n{\"sweep\":2}",
-                                       "{\"sweep\":1}\n{\"sweep\":7}\n", "{\"sweep\":2}\n{\"sweep\":1}\n", "garbage\n\n");
+  CHECK(resumed("{\"epoch\":1}\n{\"epoch\":2}\n") == whole);
+  const std::string changed = GENERATE("", "{\"epoch\":1}\n", "{\"epoch\":1}\n{\"epoch\":2}",
+                                       "{\"epoch\":1}\n{\"epoch\":7}\n", "{\"epoch\":2}\n{\"epoch\":1}\n", "garbage\n\n");
   CAPTURE(changed);
   CHECK_THROWS_WITH(resumed(changed), contains_text("metrics.jsonl' does not hold the 2 records"));
   CHECK(read_text(path + "/metrics.jsonl") == changed);  // the refusal has touched nothing

@@ -14,7 +14,7 @@ using core::Activity;
 TEST_CASE("a bounded list keeps its first and its last entries in order and counts the rest", "[metrics]") {
   const std::size_t limit = GENERATE(0u, 1u, 2u, 5u, 8u);
   const int added = GENERATE(0, 1, 2, 5, 6, 8, 9, 100);
-  FirstAndLast<int> list(limit);
+  HeadTailBuffer<int> list(limit);
   for (int i = 0; i < added; ++i) list.add(i);
   const std::size_t kept = std::min<std::size_t>(limit, static_cast<std::size_t>(added));
   std::vector<int> expected;

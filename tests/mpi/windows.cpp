@@ -4,8 +4,8 @@
 
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
-#include "comm/window_check.hpp"
 #include "comm/window_programs.hpp"
+#include "comm/window_self_test.hpp"
 
 using namespace paragrad;
 using namespace paragrad::comm::testing;
@@ -66,7 +66,7 @@ void a_service_and_the_tasks_of_its_worker_share_a_window(comm::Worker& worker) 
 
 /// Whatever the rates on this machine: what is wrong with the contents, or hangs, would be told otherwise.
 void the_check_finds_windows_right(comm::Worker& worker) {
-  const comm::WindowVerdict verdict = comm::check_windows(worker);
+  const comm::WindowVerdict verdict = comm::self_test_windows(worker);
   if (worker.rank() == 0) std::printf("%s\n", verdict.text.c_str());
   hold(verdict.usable, verdict.text);
 }

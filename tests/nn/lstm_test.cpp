@@ -1,12 +1,12 @@
 // A network with recurrent layers against the same in double, and its gradient against differences of that.
-#include "nn/layers/lstm.hpp"
+#include "backend/reference/lstm.hpp"
 
 #include <limits>
 
 #include "backend/reference/ctc.hpp"
-#include "backend/reference/lstm.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "nn/layers/lstm_layer.hpp"
 #include "support.hpp"
 
 using namespace paragrad;

@@ -1,7 +1,7 @@
 // Model strings and initial weights.
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "nn/layers/affine.hpp"
+#include "nn/layers/affine_layer.hpp"
 #include "support.hpp"
 
 using namespace paragrad;

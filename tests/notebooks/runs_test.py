@@ -29,7 +29,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(run.config["workers"], 2)
         self.assertEqual(run.manifest["run"]["strategy"], "model_averaging")
         self.assertEqual(run.result["test_error"], run.manifest["result"]["test_error"])
-        self.assertEqual([record["sweeps"] for record in run.curve], [1, 2, 3])
+        self.assertEqual([record["epochs"] for record in run.curve], [1, 2, 3])
         self.assertEqual(len(run.metrics), 4)
         self.assertEqual(run.pretraining, [])
 
@@ -41,7 +41,7 @@ class Runs(unittest.TestCase):
 
     def test_a_timeline_adds_up_to_the_manifest(self):
         run = self.study.run("ma-2")
-        self.assertEqual(run.timeline.about["clock"], "virtual")
+        self.assertEqual(run.timeline.about["clock"], "simulated")
         row = min(run.timeline.rows)
         self.assertAlmostEqual(run.timeline.totals(row)["aggregate"], run.result["aggregate_s"], delta=1e-9)
         with self.assertRaisesRegex(self.reader.NoRuns, "--timeline"):

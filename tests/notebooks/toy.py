@@ -23,10 +23,10 @@ blocks = 4
 [size.smoke]
 seeds = [1, 2]
 runs = ["sgd", "ma-*", "async-2"]
-options = { sweeps = 3, timeline = true }
+options = { epochs = 3, timeline = true }
 
 [size.full]
-options = { sweeps = 3 }
+options = { epochs = 3 }
 
 [[data]]
 name = "toy"

@@ -202,7 +202,7 @@ TEST_CASE("LARS is momentum where a matrix or its gradient is zero", "[optim]") 
   CHECK(w == std::vector<float>(4, -0.75f));
 }
 
-TEST_CASE("Adam taken up again from its state goes on with the same bits", "[optim]") {
+TEST_CASE("Adam resumed from its state continues with the same bits", "[optim]") {
   const auto device = backend::make_device("cpu");
   const std::vector<core::Matrix> one{{0, {1, 1}}};
   const auto first = make_optimiser({.name = "adam"}, *device, one, false),
@@ -210,7 +210,7 @@ TEST_CASE("Adam taken up again from its state goes on with the same bits", "[opt
   std::vector<float> w{1}, other;
   for (int step = 0; step < 4; ++step) {
     if (step == 2) {
-      core::State from, to;
+      core::StateView from, to;
       first->describe_state(from);
       second->describe_state(to);
       for (std::size_t i = 0; i < from.arrays.size(); ++i) to.arrays[i].values[0] = from.arrays[i].values[0];
@@ -236,7 +236,7 @@ TEST_CASE("a rule shows what it remembers, and forgets it", "[optim]") {
   const auto device = backend::make_device("cpu");
   const auto remembered = [&](const OptimiserOptions& options, bool bare) {
     const auto optimiser = make_optimiser(options, *device, layout, bare);
-    core::State state;
+    core::StateView state;
     optimiser->describe_state(state);
     std::size_t elements = 0;
     for (const auto& array : state.arrays) {

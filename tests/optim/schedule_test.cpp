@@ -11,7 +11,7 @@ namespace {
 constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
 
 struct History {
-  std::vector<double> rates;  // after each sweep
+  std::vector<double> rates;  // after each epoch
   std::vector<bool> restored;
 };
 
@@ -19,8 +19,8 @@ History observe(const ScheduleOptions& options, const std::vector<double>& losse
   const auto schedule = make_schedule(options);
   CHECK(schedule->rate() == options.initial_rate);
   History history;
-  for (std::size_t sweep = 0; sweep < losses.size(); ++sweep) {
-    history.restored.push_back(schedule->observe(static_cast<int>(sweep) + 1, losses[sweep]));
+  for (std::size_t epoch = 0; epoch < losses.size(); ++epoch) {
+    history.restored.push_back(schedule->observe(static_cast<int>(epoch) + 1, losses[epoch]));
     history.rates.push_back(schedule->rate());
   }
   return history;
@@ -32,19 +32,19 @@ TEST_CASE("a constant rate stays, whatever the loss", "[optim]") {
   CHECK(observe({.name = "constant", .initial_rate = 0.3}, {1, 2, no_loss}).rates == std::vector<double>{0.3, 0.3, 0.3});
 }
 
-TEST_CASE("an exponential rate falls by the factor with every sweep", "[optim]") {
+TEST_CASE("an exponential rate falls by the factor with every epoch", "[optim]") {
   const auto history = observe({.name = "exponential", .initial_rate = 8, .factor = 0.5}, {no_loss, no_loss, no_loss});
   CHECK(history.rates == std::vector<double>{4, 2, 1});
   CHECK(history.restored == std::vector<bool>{false, false, false});
 }
 
-TEST_CASE("a step rate falls every k sweeps", "[optim]") {
+TEST_CASE("a step rate falls every k epochs", "[optim]") {
   CHECK(
       observe({.name = "step", .initial_rate = 8, .factor = 0.25, .every = 2}, {no_loss, no_loss, no_loss, no_loss, no_loss})
           .rates == std::vector<double>{8, 2, 2, 0.5, 0.5});
 }
 
-TEST_CASE("a table gives each sweep its rate, and the last one to all that follow", "[optim]") {
+TEST_CASE("a table gives each epoch its rate, and the last one to all that follow", "[optim]") {
   const auto history =
       observe({.name = "table", .initial_rate = 4, .rates = {4, 4, 1, 2}}, {no_loss, 1, no_loss, 2, no_loss, no_loss});
   CHECK(history.rates == std::vector<double>{4, 1, 2, 2, 2, 2});
@@ -73,7 +73,7 @@ TEST_CASE("impossible schedules are refused", "[optim]") {
     CHECK_THROWS_AS(make_schedule({.name = "step", .initial_rate = 1, .every = every}), core::ConfigError);
   for (const double rate : {0., -1., no_loss})
     CHECK_THROWS_AS(make_schedule({.name = "table", .initial_rate = 1, .rates = {1, rate}}), core::ConfigError);
-  CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1}), contains_text("one per sweep"));
+  CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1}), contains_text("one per epoch"));
   CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1, .rates = {2, 1}}),
                     contains_text("begins with 2") && contains_text("the learning rate is 1"));
   REQUIRE_THROWS_WITH(make_schedule({.name = "cosine", .initial_rate = 1}),

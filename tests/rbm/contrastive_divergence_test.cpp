@@ -71,8 +71,8 @@ TEST_CASE("persistent chains reach the machine's own distribution, and with it t
 
 TEST_CASE("learning raises the exact log-likelihood of a tiny machine", "[rbm]") {
   const auto device = backend::make_device("cpu");
-  const Options options = GENERATE(Options{}, Options{.cd_steps = 3}, Options{.persistent = true},
-                                   Options{.sample_visible = false}, Options{.cd_steps = 2, .persistent = true});
+  const RbmOptions options = GENERATE(RbmOptions{}, RbmOptions{.cd_steps = 3}, RbmOptions{.persistent = true},
+                                      RbmOptions{.sample_visible = false}, RbmOptions{.cd_steps = 2, .persistent = true});
   const double deviation = GENERATE(0.01, 0.);
   CAPTURE(options.cd_steps, options.persistent, options.sample_visible, deviation);
   const Patterns data(4, {3, 12, 15}, 20);  // two bars, or both
@@ -84,9 +84,9 @@ TEST_CASE("learning raises the exact log-likelihood of a tiny machine", "[rbm]")
   const double before = exact.log_likelihood(data.each) / 3;
   CHECK(before == Approx(-4 * std::log(2.)).margin(0.01));
   double error_before = 0, error = 0;
-  for (std::uint32_t sweep = 0; sweep < 1500; ++sweep) {
-    error = contrast(rbm, exact.parameters, data.features, rows_from(0, data.samples), {.seed = 1, .sweep = sweep});
-    if (sweep == 0) error_before = error;
+  for (std::uint32_t epoch = 0; epoch < 1500; ++epoch) {
+    error = contrast(rbm, exact.parameters, data.features, rows_from(0, data.samples), {.seed = 1, .epoch = epoch});
+    if (epoch == 0) error_before = error;
     std::vector<float> g(exact.parameters.size());
     rbm.gradient({g, 0, nn::GradientSink::Descent{0.2f / 60, 0, exact.parameters}}, nobody);
   }

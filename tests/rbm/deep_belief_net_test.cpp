@@ -15,7 +15,7 @@ std::shared_ptr<const nn::Layers> layers_of(const std::string& model) {
   return std::make_shared<const nn::Layers>(nn::make_layers(model));
 }
 
-const Draws of_second_layer{.seed = 2, .sweep = 1, .layer = 2, .layers = 3};
+const Draws of_second_layer{.seed = 2, .epoch = 1, .layer = 2, .layers = 3};
 
 }  // namespace
 
@@ -56,7 +56,7 @@ TEST_CASE("means of the layers below are what the network computes", "[rbm]") {
   CHECK(std::vector<float>(seen.begin(), seen.end()) == expected);
 }
 
-TEST_CASE("states of the layers below are drawn by row, layer and sweep", "[rbm]") {
+TEST_CASE("states of the layers below are drawn by row, layer and epoch", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const auto layers = layers_of("6-50-40-3");
   std::vector<float> parameters = random_numbers(6 * 50 + 50 + 50 * 40 + 40, 1);
@@ -71,7 +71,7 @@ TEST_CASE("states of the layers below are drawn by row, layer and sweep", "[rbm]
   CHECK(states(std::span(x).subspan(12, 6), {9}, of_second_layer) ==
         std::vector<float>(all.begin() + 80, all.begin() + 120));
   Draws later = of_second_layer;
-  later.sweep = 2;
+  later.epoch = 2;
   CHECK(states(x, {3, 8, 9, 1}, later) != all);
 }
 
@@ -104,8 +104,8 @@ TEST_CASE("machines learned one after the other raise what the lower bound of th
       return reconstruction_error(rbm, parameters, seen);
     };
     const double before = error();
-    for (std::uint32_t sweep = 1; sweep < 800; ++sweep) {
-      const Draws now{.seed = 1, .sweep = sweep, .layer = static_cast<std::uint32_t>(l), .layers = 2};
+    for (std::uint32_t epoch = 1; epoch < 800; ++epoch) {
+      const Draws now{.seed = 1, .epoch = epoch, .layer = static_cast<std::uint32_t>(l), .layers = 2};
       contrast(rbm, parameters, below.pass(network, data.features, rows, now), rows, now);
       rbm.gradient({g, 0, nn::GradientSink::Descent{0.2f / 60, 0, parameters}}, nobody);
     }

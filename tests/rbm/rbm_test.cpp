@@ -13,7 +13,7 @@ using namespace paragrad::rbm::testing;
 namespace {
 
 constexpr std::size_t samples = 24, visible = 70, hidden = 33;
-const Draws draws{.seed = 5, .sweep = 2, .layer = 1, .layers = 3};
+const Draws draws{.seed = 5, .epoch = 2, .layer = 1, .layers = 3};
 
 struct Case {
   Shape shape{visible, hidden};
@@ -33,7 +33,7 @@ struct Case {
   }
 };
 
-Options gaussian() { return {.visible = VisibleUnits::gaussian}; }
+RbmOptions gaussian() { return {.visible = VisibleUnits::gaussian}; }
 
 double probability(double mean, double v) {
   return std::exp(-0.5 * (v - mean) * (v - mean)) / std::sqrt(2 * 3.14159265358979);
@@ -43,8 +43,8 @@ double probability(double mean, double v) {
 
 TEST_CASE("a sample adds the same to the gradient in whatever minibatch and at whatever place", "[rbm]") {
   const auto device = backend::make_device("cpu");
-  const Options options =
-      GENERATE(Options{}, Options{.cd_steps = 3}, gaussian(), Options{.sparsity_target = 0.1, .sparsity_cost = 0.5});
+  const RbmOptions options = GENERATE(RbmOptions{}, RbmOptions{.cd_steps = 3}, gaussian(),
+                                      RbmOptions{.sparsity_target = 0.1, .sparsity_cost = 0.5});
   const Case c;
   Rbm rbm(*device, c.shape, options, samples);
   const auto whole = gradient_of(rbm, c.parameters, c.v, c.rows, draws);
@@ -59,7 +59,7 @@ TEST_CASE("a sample adds the same to the gradient in whatever minibatch and at w
   CHECK(error == Approx(contrast(rbm, c.parameters, c.v, c.rows, draws)).epsilon(1e-6));
 }
 
-TEST_CASE("other rows, sweeps, layers and seeds draw other states", "[rbm]") {
+TEST_CASE("other rows, epochs, layers and seeds draw other states", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const Case c;
   Rbm rbm(*device, c.shape, {}, samples);
@@ -67,13 +67,13 @@ TEST_CASE("other rows, sweeps, layers and seeds draw other states", "[rbm]") {
   CHECK(gradient_of(rbm, c.parameters, c.v, c.rows, draws) == first);
   CHECK(gradient_of(rbm, c.parameters, c.v, rows_from(0, samples), draws) != first);
   Draws other = draws;
-  SECTION("sweep") { other.sweep = 3; }
+  SECTION("epoch") { other.epoch = 3; }
   SECTION("layer") { other.layer = 2; }
   SECTION("seed") { other.seed = 6; }
   CHECK(gradient_of(rbm, c.parameters, c.v, c.rows, other) != first);
 }
 
-TEST_CASE("no two of a sample's hidden states are drawn with the same numbers, whatever the sweeps", "[rbm]") {
+TEST_CASE("no two of a sample's hidden states are drawn with the same numbers, whatever the epochs", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const int steps = GENERATE(2, 3, 4);
   constexpr std::size_t units = 50;
@@ -83,11 +83,11 @@ TEST_CASE("no two of a sample's hidden states are drawn with the same numbers, w
   for (std::size_t i = 0; i < units; ++i) weights[i * units + i] = 1e-4f;
   Rbm rbm(*device, shape, {.cd_steps = steps, .sample_visible = false}, 1);
   std::set<std::vector<bool>> states;
-  for (std::uint32_t sweep = 0; sweep < 6; ++sweep) {
+  for (std::uint32_t epoch = 0; epoch < 6; ++epoch) {
     const std::vector<float> v(units);
-    const auto g = gradient_of(rbm, parameters, v, {3}, {.seed = 5, .sweep = sweep});
+    const auto g = gradient_of(rbm, parameters, v, {3}, {.seed = 5, .epoch = epoch});
     const auto of_hidden = shape.hidden_bias().of(std::span(g)), of_visible = shape.visible_bias().of(std::span(g));
-    std::vector<bool> first(units), last(units);  // of those drawn in the sweep
+    std::vector<bool> first(units), last(units);  // of those drawn in the epoch
     for (std::size_t i = 0; i < units; ++i) {
       first[i] = of_hidden[i] < 0;     // P(h|v) - h
       last[i] = of_visible[i] > 0.5f;  // P(v|h)
@@ -100,7 +100,7 @@ TEST_CASE("no two of a sample's hidden states are drawn with the same numbers, w
 
 TEST_CASE("cpu computes the reference's gradients and energies", "[rbm]") {
   const auto cpu = backend::make_device("cpu"), reference = backend::make_device("reference");
-  const Options options = GENERATE(Options{}, Options{.cd_steps = 2, .persistent = true}, gaussian());
+  const RbmOptions options = GENERATE(RbmOptions{}, RbmOptions{.cd_steps = 2, .persistent = true}, gaussian());
   const Case c;
   Rbm fast(*cpu, c.shape, options, samples), oracle(*reference, c.shape, options, samples);
   for (int update = 0; update < 3; ++update)
@@ -198,8 +198,8 @@ TEST_CASE("a Gaussian machine learns where the data lie", "[rbm]") {
   initialise(shape, 0.01, core::RandomStream(1, core::Purpose::initial_weights), parameters);
   Rbm rbm(*device, shape, gaussian(), 200);
   const double before = reconstruction_error(rbm, parameters, v);
-  for (std::uint32_t sweep = 0; sweep < 300; ++sweep) {
-    contrast(rbm, parameters, v, rows_from(0, 200), {.seed = 1, .sweep = sweep});
+  for (std::uint32_t epoch = 0; epoch < 300; ++epoch) {
+    contrast(rbm, parameters, v, rows_from(0, 200), {.seed = 1, .epoch = epoch});
     rbm.gradient({g, 0, nn::GradientSink::Descent{0.02f / 200, 0, parameters}}, nobody);
   }
   CHECK(reconstruction_error(rbm, parameters, v) < 0.3 * before);
@@ -224,11 +224,11 @@ TEST_CASE("sparsity pulls the biases of units that are on too often, and nothing
 TEST_CASE("a machine whose chains are put back goes on as if nothing had been", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const Case c;
-  const Options options{.cd_steps = 2, .persistent = true};
+  const RbmOptions options{.cd_steps = 2, .persistent = true};
   Rbm first(*device, c.shape, options, samples), second(*device, c.shape, options, samples);
   gradient_of(first, c.parameters, c.v_of(0, 5), c.rows_of(0, 5), draws);  // some chains stay where they are
   gradient_of(first, c.parameters, c.v, c.rows, draws);
-  core::State from, to;
+  core::StateView from, to;
   first.describe_state(from);
   second.describe_state(to);
   REQUIRE(from.arrays.size() == 1);
@@ -236,7 +236,7 @@ TEST_CASE("a machine whose chains are put back goes on as if nothing had been", 
   for (std::size_t i = 0; i < from.numbers.size(); ++i) to.numbers[i].set(from.numbers[i].get());
   CHECK(gradient_of(first, c.parameters, c.v, c.rows, draws) == gradient_of(second, c.parameters, c.v, c.rows, draws));
 
-  core::State none;
+  core::StateView none;
   Rbm divergent(*device, c.shape, {}, samples);
   divergent.describe_state(none);
   CHECK(none.arrays.empty());
@@ -245,15 +245,15 @@ TEST_CASE("a machine whose chains are put back goes on as if nothing had been", 
 TEST_CASE("workers with chains of their own draw different ones", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const Case c;
-  const Options options{.persistent = true};
+  const RbmOptions options{.persistent = true};
   Rbm first(*device, c.shape, options, samples), second(*device, c.shape, options, samples, samples);
   CHECK(gradient_of(first, c.parameters, c.v, c.rows, draws) != gradient_of(second, c.parameters, c.v, c.rows, draws));
 }
 
 TEST_CASE("a machine counts on meta what it does on cpu", "[rbm]") {
   const auto cpu = backend::make_device("cpu"), meta = backend::make_device("meta");
-  const Options options = GENERATE(Options{}, Options{.cd_steps = 3, .persistent = true},
-                                   Options{.sample_visible = false, .sparsity_target = 0.1, .sparsity_cost = 1});
+  const RbmOptions options = GENERATE(RbmOptions{}, RbmOptions{.cd_steps = 3, .persistent = true},
+                                      RbmOptions{.sample_visible = false, .sparsity_target = 0.1, .sparsity_cost = 1});
   const Case c;
   const auto work = [&](backend::Device& device) {
     Rbm rbm(device, c.shape, options, samples);
@@ -290,7 +290,7 @@ TEST_CASE("initial parameters are small weights without biases, and the same for
 
 TEST_CASE("options without sense are refused in a sentence", "[rbm]") {
   const auto device = backend::make_device("cpu");
-  const auto make = [&](const Options& options) { return Rbm(*device, {3, 2}, options, 4); };
+  const auto make = [&](const RbmOptions& options) { return Rbm(*device, {3, 2}, options, 4); };
   CHECK_THROWS_WITH(make({.cd_steps = 0}), contains_text("at least one step, not 0"));
   CHECK_THROWS_WITH(make({.sparsity_target = 1.5}), contains_text("sparsity target"));
   CHECK_THROWS_WITH(make({.sparsity_cost = -1}), contains_text("sparsity cost"));

@@ -91,7 +91,7 @@ inline Estimate estimate(Rbm& rbm, const std::vector<float>& parameters, const P
   Values sum(parameters.size()), squares(parameters.size());
   for (int m = 0; m < skip + minibatches; ++m) {
     const auto rows = rows_from(static_cast<std::uint32_t>(m) * static_cast<std::uint32_t>(data.samples), data.samples);
-    const auto g = gradient_of(rbm, parameters, data.features, rows, {.seed = 7, .sweep = 1});
+    const auto g = gradient_of(rbm, parameters, data.features, rows, {.seed = 7, .epoch = 1});
     if (m < skip) continue;
     for (std::size_t i = 0; i < g.size(); ++i) {
       const double value = static_cast<double>(g[i]) / samples;

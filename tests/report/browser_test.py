@@ -42,7 +42,7 @@ class InABrowser(unittest.TestCase):
         self.browser.open(figure.as_uri(), 800)
         self.assertEqual(self.browser.happened("Log.entryAdded"), [])
         text = self.browser.evaluate("document.documentElement.textContent")
-        for words in ("one worker", "16 workers, model averaging", "64, block momentum", "virtual time (s)"):
+        for words in ("one worker", "16 workers, model averaging", "64, block momentum", "simulated time (s)"):
             self.assertIn(words, text)
         self.assertNotIn("var(", figure.read_text())
 

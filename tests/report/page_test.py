@@ -89,7 +89,7 @@ class Page(unittest.TestCase):
     def test_what_the_runs_hold_is_drawn_with_the_manifests_behind_it(self):
         figures = re.findall(r"<figure>.*?</figure>", self.page, re.DOTALL)
         titles = [re.search(r"<figcaption><strong>(.*?)</strong>", figure)[1] for figure in figures]
-        self.assertEqual(titles, ["Learning curves over sweeps", "Learning curves over virtual time (s)", "Time to accuracy",
+        self.assertEqual(titles, ["Learning curves over epochs", "Learning curves over simulated time (s)", "Time to accuracy",
                                   "Speed-up over workers", "Staleness of gradients", "Speed-up by strategy", "The best strategy"])
         for figure in figures:
             self.assertRegex(figure, r'<svg role="img" aria-label="[^"]{20,}"')

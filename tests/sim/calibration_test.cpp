@@ -26,8 +26,8 @@ Platform machine(int nodes, int devices_per_node) {
   return platform;
 }
 
-calibration::Options quick() {
-  calibration::Options options;
+calibration::CalibrationOptions quick() {
+  calibration::CalibrationOptions options;
   options.kernels = {{1, 32}, {10, 100}, {1e3, 1e5}, 1, 1e-4};
   options.largest_message = 1'000'000;
   options.eager_bytes = 10'000;
@@ -37,13 +37,13 @@ calibration::Options quick() {
 }
 
 /// One size of each kernel, where the links are what is looked at.
-calibration::Options quick_links() {
-  calibration::Options options = quick();
+calibration::CalibrationOptions quick_links() {
+  calibration::CalibrationOptions options = quick();
   options.kernels = {{1}, {10}, {1e3}, 1, 1e-5};
   return options;
 }
 
-calibration::Calibration measure(const Platform& platform, const calibration::Options& options) {
+calibration::Calibration measure(const Platform& platform, const calibration::CalibrationOptions& options) {
   calibration::Calibration result;
   run(platform, platform.workers(), {}, [&](comm::Worker& worker) {
     auto mine = calibration::calibrate(worker, options, [](const std::string&) {});
@@ -111,7 +111,7 @@ TEST_CASE("a written platform file gives back the measured points when the same 
   const calibration::Calibration found = measure(truth, quick());
   const Platform written = read_back(found.platform);
   CHECK(written.device.kernels.size() == found.platform.device.kernels.size());
-  const calibration::Calibration again = calibration::replay(found, written, quick());
+  const calibration::Calibration again = calibration::simulate_measurement(found, written, quick());
   for (const auto& [first, second] : {std::pair(&*found.peer, &*again.peer), std::pair(&*found.leaf, &*again.leaf)})
     for (std::size_t i = 0; i < first->points.size(); ++i) {
       CHECK(second->points[i].bytes == first->points[i].bytes);

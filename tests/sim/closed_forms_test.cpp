@@ -13,7 +13,7 @@ using namespace paragrad::sim::testing;
 namespace {
 
 Time makespan(const Platform& platform, int workers, const std::function<void(comm::Worker&)>& body) {
-  return from_seconds(run(platform, workers, Options{}, body).makespan_s);
+  return from_seconds(run(platform, workers, SimulationOptions{}, body).makespan_s);
 }
 
 Time allreduce_time(const Platform& platform, int workers, const char* name, std::size_t floats) {

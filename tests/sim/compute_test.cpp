@@ -49,7 +49,7 @@ TEST_CASE("a computation takes launches plus the slower of arithmetic and memory
   CHECK(Roofline(device).duration({}) == 0);
 }
 
-TEST_CASE("virtual time is the roofline of the metered work, whichever way it is computed", "[sim]") {
+TEST_CASE("simulated time is the roofline of the metered work, whichever way it is computed", "[sim]") {
   Product product{64};
   const Time expected = Roofline(device).duration(product.work());
   REQUIRE(expected > 0);
@@ -86,7 +86,7 @@ TEST_CASE("computing can be scaled, the kernels of a strategy and of a reduction
   Product product{64};
   const Time once = Roofline(device).duration(product.work());
   const auto end = [&](double scale, const std::function<void(comm::Worker&)>& body) {
-    return from_seconds(run(with_device(1), 1, Options{.compute_scale = scale}, body).makespan_s);
+    return from_seconds(run(with_device(1), 1, SimulationOptions{.compute_scale = scale}, body).makespan_s);
   };
   for (const double scale : {0.25, 1.0, 3.0}) {
     const Time scaled = std::llround(static_cast<double>(once) * scale);
@@ -101,13 +101,14 @@ TEST_CASE("announcing more work than the task does is a broken contract, told on
   const int workers = GENERATE(1, 2, 5);
   const int host_threads = GENERATE(1, 2);
   const auto body = [](comm::Worker& worker) { worker.compute(streaming(1'000'000'000), [] {}); };
-  CHECK_THROWS_AS(run(with_device(workers), workers, Options{.host_threads = host_threads}, body), std::logic_error);
+  CHECK_THROWS_AS(run(with_device(workers), workers, SimulationOptions{.host_threads = host_threads}, body),
+                  std::logic_error);
 }
 
 TEST_CASE("two host threads run the tasks of two workers at the same time", "[sim]") {
   Meeting meeting(2);
   std::atomic<int> met = 0;
-  run(with_device(2), 2, Options{.host_threads = 2}, [&](comm::Worker& worker) {
+  run(with_device(2), 2, SimulationOptions{.host_threads = 2}, [&](comm::Worker& worker) {
     std::vector<float> data(1000);
     worker.compute(streaming(4 * 1000), [&] {
       met += meeting.wait();
@@ -117,12 +118,12 @@ TEST_CASE("two host threads run the tasks of two workers at the same time", "[si
   CHECK(met == 2);
 }
 
-TEST_CASE("an honest bound lets a task run beside one that started earlier in virtual time", "[sim]") {
+TEST_CASE("an honest bound lets a task run beside one that started earlier in simulated time", "[sim]") {
   Meeting meeting(2);
   std::atomic<int> met = 0;
   const auto short_delay = streaming(4 * 1000);
   std::vector<float> long_data(100'000), short_data(1000);
-  run(with_device(2), 2, Options{.host_threads = 2}, [&](comm::Worker& worker) {
+  run(with_device(2), 2, SimulationOptions{.host_threads = 2}, [&](comm::Worker& worker) {
     if (worker.rank() == 1) worker.run_kernels([&](backend::Device& on) { on.fill(0, short_data); });
     const auto& expected = worker.rank() == 0 ? streaming(4 * 100'000) : short_delay;
     worker.compute(expected, [&] {
@@ -137,10 +138,10 @@ TEST_CASE("a bound that is too low costs concurrency, not correctness", "[sim]")
   Product product{48};
   const auto time = [&](const WorkMeter& expected) {
     std::vector<Time> ended(3);
-    run(with_device(3), 3, Options{.host_threads = 3}, [&](comm::Worker& worker) {
+    run(with_device(3), 3, SimulationOptions{.host_threads = 3}, [&](comm::Worker& worker) {
       Product mine = product;
       for (int step = 0; step <= worker.rank(); ++step) worker.compute(expected, [&] { mine(worker.device()); });
-      ended[static_cast<std::size_t>(worker.rank())] = virtual_time(worker);
+      ended[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
     });
     return ended;
   };

@@ -15,20 +15,20 @@ constexpr Link fast{1e-7, 1e13};
 // Every worker sends `bytes` to the one `distance` further, `steps` times in step.
 Time shift_time(const Platform& platform, int distance, int steps, std::size_t bytes, const std::string& network = "fifo") {
   const int workers = platform.workers();
-  return from_seconds(run(platform, workers, Options{.device = "meta", .network = network}, [&](comm::Worker& worker) {
-                        std::vector<std::byte> out(bytes), in(bytes);
-                        const int to = (worker.rank() + distance) % workers,
-                                  from = (worker.rank() + workers - distance) % workers;
-                        for (int step = 0; step < steps; ++step) {
-                          const auto receive = worker.comm().start_receive(from, 0, std::span(in));
-                          worker.comm().send(to, 0, std::span<const std::byte>(out));
-                          worker.comm().wait(receive);
-                        }
-                      }).makespan_s);
+  return from_seconds(
+      run(platform, workers, SimulationOptions{.device = "meta", .network = network}, [&](comm::Worker& worker) {
+        std::vector<std::byte> out(bytes), in(bytes);
+        const int to = (worker.rank() + distance) % workers, from = (worker.rank() + workers - distance) % workers;
+        for (int step = 0; step < steps; ++step) {
+          const auto receive = worker.comm().start_receive(from, 0, std::span(in));
+          worker.comm().send(to, 0, std::span<const std::byte>(out));
+          worker.comm().wait(receive);
+        }
+      }).makespan_s);
 }
 
 Time message_time(const Platform& platform, int from, int to, std::size_t bytes, const std::string& network = "fifo") {
-  return from_seconds(run(platform, platform.workers(), Options{.network = network}, [&](comm::Worker& worker) {
+  return from_seconds(run(platform, platform.workers(), SimulationOptions{.network = network}, [&](comm::Worker& worker) {
                         std::vector<std::byte> data(bytes);
                         if (worker.rank() == from) worker.comm().send(to, 0, std::span<const std::byte>(data));
                         if (worker.rank() == to) worker.comm().receive(from, 0, std::span(data));
@@ -142,7 +142,7 @@ TEST_CASE("staged messages cross host memory twice per node", "[sim]") {
 TEST_CASE("a host that forms sums passes its memory three times", "[sim]") {
   Platform platform = platform_of(1, 2, fast, fast);
   platform.host = {6e9, false, true};
-  const double time = run(platform, 2, Options{.device = "reference"}, [&](comm::Worker& worker) {
+  const double time = run(platform, 2, SimulationOptions{.device = "reference"}, [&](comm::Worker& worker) {
                         std::vector<float> from(1000, 1.f), to(1000, 2.f);
                         worker.comm().add(from, to);
                         CHECK(to.back() == 3.f);
@@ -185,7 +185,7 @@ TEST_CASE("pieces of messages share a NIC, whole messages take turns", "[sim]") 
   platform.message.segment_bytes = 100'000;
   const auto arrivals = [&](const std::string& model) {
     std::vector<double> at(6);
-    run(platform, 6, Options{.network = model}, [&](comm::Worker& worker) {
+    run(platform, 6, SimulationOptions{.network = model}, [&](comm::Worker& worker) {
       const int rank = worker.rank();
       std::vector<std::byte> data(rank == 0 || rank == 2 ? 8'000'000 : 1'000'000);
       if (rank < 2) worker.comm().send(2 * rank + 2, 0, std::span<const std::byte>(data));
@@ -220,7 +220,7 @@ TEST_CASE("a sender in the segmented model goes on when its last piece has left"
   platform.message.segment_bytes = 1'000'000;
   platform.message.window = 2;
   double sent = 0, received = 0;
-  run(platform, 2, Options{.network = "segmented"}, [&](comm::Worker& worker) {
+  run(platform, 2, SimulationOptions{.network = "segmented"}, [&](comm::Worker& worker) {
     std::vector<std::byte> data(10'000'000);
     if (worker.rank() == 0) {
       worker.comm().send(1, 0, std::span<const std::byte>(data));

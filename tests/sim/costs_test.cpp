@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
-#include "comm/counting.hpp"
+#include "comm/wrappers/counting_communicator.hpp"
 #include "core/errors.hpp"
 #include "support.hpp"
 
@@ -29,7 +29,7 @@ struct Measured {
 Measured measure(const std::string& algorithm, const Platform& platform, int workers, std::size_t floats) {
   Measured result;
   const auto allreduce = comm::make_allreduce(algorithm);
-  Options options;
+  SimulationOptions options;
   options.device = "meta";
   const Report report = run(platform, workers, options, [&](comm::Worker& worker) {
     comm::CountingCommunicator comm(worker.comm());

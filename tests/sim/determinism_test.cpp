@@ -6,8 +6,8 @@
 #include "core/philox.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/engine/fiber.hpp"
+#include "sim/messages/transport.hpp"
 #include "sim/network/network.hpp"
-#include "sim/transport.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -26,8 +26,8 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Everything that could depend on who ran first: arithmetic on the host pool whose host time differs from its virtual time,
-// reductions, and receives from any source.
+// Everything that could depend on who ran first: arithmetic on the host pool whose host time differs from its simulated
+// time, reductions, and receives from any source.
 Outcome train(int host_threads, std::uint64_t start_order = 0) {
   constexpr int workers = 6;
   constexpr std::size_t length = 40000;  // long enough for reductions to go to the host pool
@@ -36,7 +36,7 @@ Outcome train(int host_threads, std::uint64_t start_order = 0) {
   Outcome outcome;
   outcome.data.resize(workers);
   outcome.ended.resize(workers);
-  Options options;
+  SimulationOptions options;
   options.host_threads = host_threads;
   options.start_order = start_order;
   const auto allreduce = comm::make_allreduce("ring");
@@ -60,7 +60,7 @@ Outcome train(int host_threads, std::uint64_t start_order = 0) {
       }
       (*allreduce)(worker.comm(), mine);
     }
-    outcome.ended[static_cast<std::size_t>(rank)] = virtual_time(worker);
+    outcome.ended[static_cast<std::size_t>(rank)] = simulated_time(worker);
   });
   outcome.makespan_s = report.makespan_s;
   outcome.messages = report.messages;
@@ -104,7 +104,7 @@ std::vector<std::pair<Time, std::vector<int>>> gossip(const std::vector<std::uin
 
 }  // namespace
 
-TEST_CASE("what is computed and the virtual times do not depend on the number of host threads and repeat", "[sim]") {
+TEST_CASE("what is computed and the simulated times do not depend on the number of host threads and repeat", "[sim]") {
   const Outcome one = train(1);
   CHECK(one.makespan_s > 0);
   CHECK(train(1) == one);

@@ -28,7 +28,7 @@ TEST_CASE("twenty thousand fibers can be made and run", "[sim]") {
 TEST_CASE("thousands of workers agree on a sum", "[sim]") {
   constexpr int workers = 3000;
   int right = 0;
-  run(free_platform(workers), workers, Options{.device = "reference"}, [&](comm::Worker& worker) {
+  run(free_platform(workers), workers, SimulationOptions{.device = "reference"}, [&](comm::Worker& worker) {
     double one = 1;
     comm::sum_in_rank_order(worker.comm(), {&one, 1});
     right += one == workers;
@@ -90,7 +90,7 @@ TEST_CASE("a fiber that is ahead of the others lets them catch up when it touche
   CHECK(engine.now() == 15);
 }
 
-TEST_CASE("a failure has its place in virtual time even if the worker was ahead of the others", "[sim]") {
+TEST_CASE("a failure has its place in simulated time even if the worker was ahead of the others", "[sim]") {
   Engine engine(2, 1);
   for (const std::uint32_t actor : {0u, 1u})
     engine.spawn(actor, [&, actor] {

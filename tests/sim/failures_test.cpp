@@ -49,7 +49,7 @@ TEST_CASE("an exception of one worker ends the simulation with it and unwinds th
   const std::string where = GENERATE("body", "compute", "kernels", "first", "last");
   const int host_threads = GENERATE(1, 3);
   std::atomic<int> alive = 0, ended_normally = 0;
-  Options options;
+  SimulationOptions options;
   options.host_threads = host_threads;
   CAPTURE(where, host_threads);
   const auto body = [&](comm::Worker& worker) {
@@ -80,10 +80,10 @@ TEST_CASE("an exception of one worker ends the simulation with it and unwinds th
   CHECK(ended_normally == 0);
 }
 
-TEST_CASE("of two failures the one that is first in virtual time is told", "[sim]") {
+TEST_CASE("of two failures the one that is first in simulated time is told", "[sim]") {
   Platform platform = free_platform(3);
   platform.device = {1e12, 1e12, 1, 1, 0};
-  REQUIRE_THROWS_WITH(run(platform, 3, Options{.host_threads = 2},
+  REQUIRE_THROWS_WITH(run(platform, 3, SimulationOptions{.host_threads = 2},
                           [](comm::Worker& worker) {
                             pass_time(worker, worker.rank() == 1 ? 1000 : 50'000);
                             throw std::runtime_error("worker " + std::to_string(worker.rank()));
@@ -130,9 +130,10 @@ TEST_CASE("impossible numbers of workers and threads are the user's to mend", "[
   const auto nothing = [](comm::Worker&) {};
   CHECK_THROWS_AS(run(free_platform(1), 0, {}, nothing), core::ConfigError);
   CHECK_THROWS_AS(run(free_platform(1), -3, {}, nothing), core::ConfigError);
-  CHECK_THROWS_AS(run(free_platform(1), 1, Options{.host_threads = 0}, nothing), core::ConfigError);
-  CHECK_THROWS_AS(run(free_platform(1), 1, Options{.device = "abacus"}, nothing), core::ConfigError);
-  REQUIRE_THROWS_WITH(run(free_platform(1), 1, Options{.network = "carrier_pigeon"}, nothing), contains_text("known: fifo"));
+  CHECK_THROWS_AS(run(free_platform(1), 1, SimulationOptions{.host_threads = 0}, nothing), core::ConfigError);
+  CHECK_THROWS_AS(run(free_platform(1), 1, SimulationOptions{.device = "abacus"}, nothing), core::ConfigError);
+  REQUIRE_THROWS_WITH(run(free_platform(1), 1, SimulationOptions{.network = "carrier_pigeon"}, nothing),
+                      contains_text("known: fifo"));
   REQUIRE_THROWS_WITH(run(platform_of(2, 4, {1e-6, 1e9}, {1e-6, 1e9}), 9, {}, nothing),
                       contains_text("8 devices") && contains_text("9 workers"));
 }

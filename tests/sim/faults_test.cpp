@@ -29,7 +29,7 @@ Platform slow_devices(int workers) {
 
 // When each worker ends that fills 100 floats ten times, which takes a second: half of it as computations with an announced
 // bound on the host pool, half as small kernels.
-std::vector<double> ends(const Platform& platform, int workers, const Options& options = {}) {
+std::vector<double> ends(const Platform& platform, int workers, const SimulationOptions& options = {}) {
   std::vector<double> at(static_cast<std::size_t>(workers));
   run(platform, workers, options, [&](comm::Worker& worker) {
     std::vector<float> data(100);
@@ -50,7 +50,7 @@ void ring(comm::Worker& worker) {
 // How a run ends that must not end well.
 std::string death_of(const Platform& platform, const std::function<void(comm::Worker&)>& body) {
   try {
-    run(platform, platform.workers(), Options{.host_threads = 2}, body);
+    run(platform, platform.workers(), SimulationOptions{.host_threads = 2}, body);
   } catch (const comm::Failure& failure) {
     return failure.what();
   }
@@ -106,7 +106,7 @@ TEST_CASE("noise is the same in every run, differs by worker and seed, and only 
   platform.noise = {11, GENERATE(0., 0.1), GENERATE(0., 0.2)};
   if (platform.noise.rank_sigma + platform.noise.step_sigma == 0) return;
   const auto first = ends(platform, 4);
-  CHECK(first == ends(platform, 4, Options{.host_threads = 3}));
+  CHECK(first == ends(platform, 4, SimulationOptions{.host_threads = 3}));
   for (int rank = 0; rank < 4; ++rank) {
     CHECK(first[static_cast<std::size_t>(rank)] > 1);
     CHECK(first[static_cast<std::size_t>(rank)] < 3);
@@ -261,13 +261,14 @@ TEST_CASE("more workers than devices are refused by name, or share the devices o
   CHECK_THROWS_AS(run(platform, 3, {}, ring), core::ConfigError);
   CHECK_THROWS_WITH(run(platform, 3, {}, ring), contains_text("small") && contains_text("--oversubscribe") &&
                                                     contains_text("cluster.nodes") && contains_text("somewhere/small.toml"));
-  const auto at = ends(platform, 5, Options{.oversubscribe = true});  // workers 0-2 on one device, 3 and 4 on the other
+  const auto at =
+      ends(platform, 5, SimulationOptions{.oversubscribe = true});  // workers 0-2 on one device, 3 and 4 on the other
   CHECK(std::max({at[0], at[1], at[2]}) == Approx(3));
   CHECK(std::max(at[3], at[4]) == Approx(2));
-  CHECK(at == ends(platform, 5, Options{.host_threads = 4, .oversubscribe = true}));
+  CHECK(at == ends(platform, 5, SimulationOptions{.host_threads = 4, .oversubscribe = true}));
   const auto result = [](int workers, const Platform& on) {
     std::vector<float> sum;
-    run(on, workers, Options{.oversubscribe = true}, [&](comm::Worker& worker) {
+    run(on, workers, SimulationOptions{.oversubscribe = true}, [&](comm::Worker& worker) {
       std::vector<float> data(100, 0.1f * static_cast<float>(worker.rank()));
       (*comm::make_allreduce("ring"))(worker.comm(), data);
       if (worker.rank() == 0) sum = data;
@@ -280,7 +281,7 @@ TEST_CASE("more workers than devices are refused by name, or share the devices o
 TEST_CASE("workers of one device talk at the level self", "[sim]") {
   Platform platform = uncontended(2, {1e-6, 1e9});
   platform.self = Link{3e-6, 2e9};
-  const double time = run(platform, 4, Options{.oversubscribe = true}, [&](comm::Worker& worker) {
+  const double time = run(platform, 4, SimulationOptions{.oversubscribe = true}, [&](comm::Worker& worker) {
                         std::vector<std::byte> data(1'000'000);
                         if (worker.rank() == 0) worker.comm().send(1, 0, std::span<const std::byte>(data));
                         if (worker.rank() == 1) worker.comm().receive(0, 0, std::span(data));
@@ -292,7 +293,7 @@ TEST_CASE("a worker that dies on a shared device leaves it to the others", "[sim
   Platform platform = slow_devices(1);
   platform.faults = {{0.05, Kind::worker, 0, 0, forever}};
   double end = 0;
-  CHECK_THROWS_WITH(run(platform, 2, Options{.oversubscribe = true},
+  CHECK_THROWS_WITH(run(platform, 2, SimulationOptions{.oversubscribe = true},
                         [&](comm::Worker& worker) {
                           pass_time(worker, 100);
                           if (worker.rank() == 1) end = worker.comm().now_s();

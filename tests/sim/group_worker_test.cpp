@@ -1,4 +1,4 @@
-#include "comm/group_worker.hpp"
+#include "comm/wrappers/group_worker.hpp"
 
 #include "catch.hpp"
 #include "comm/allreduce.hpp"

@@ -1,4 +1,4 @@
-// MPI's rules for who gets which message, and what "first" means in virtual time.
+// MPI's rules for who gets which message, and what "first" means in simulated time.
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -69,7 +69,7 @@ TEST_CASE("messages of another tag may be taken first", "[sim]") {
   CHECK(got == std::vector<int>{2, 1});
 }
 
-TEST_CASE("a receive from any source takes what arrives first in virtual time", "[sim]") {
+TEST_CASE("a receive from any source takes what arrives first in simulated time", "[sim]") {
   const std::size_t bytes = GENERATE(small, large);
   const bool receiver_late = GENERATE(false, true);
   std::vector<int> order;
@@ -132,9 +132,9 @@ TEST_CASE("ties go by rank even when the higher rank sent earlier over a longer 
     if (worker.rank() == 0 || worker.rank() == 2) return send(worker, 3, filled(1, 0));
     if (worker.rank() != 3) return;
     first = receive(worker, any_source).source;
-    when = virtual_time(worker);
+    when = simulated_time(worker);
     CHECK(receive(worker, any_source).source == 2);
-    CHECK(virtual_time(worker) == when);
+    CHECK(simulated_time(worker) == when);
   });
   CHECK(when == 2'000'000);
   CHECK(first == 0);
@@ -216,9 +216,9 @@ TEST_CASE("an eager send is over at once, a rendezvous when the receiver has com
       return;
     }
     send(worker, 1, filled(small, 0));
-    eager_over = virtual_time(worker);
+    eager_over = simulated_time(worker);
     send(worker, 1, filled(large, 0));
-    rendezvous_over = virtual_time(worker);
+    rendezvous_over = simulated_time(worker);
   });
   CHECK(eager_over == 0);
   CHECK(rendezvous_over == 100'000'000 + 4'000'000'000);  // 100 us, then 4 MB at 1 GB/s

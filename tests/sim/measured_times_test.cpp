@@ -96,7 +96,7 @@ TEST_CASE("a table with a mistake in it is told from a sound one", "[sim]") {
   CHECK_THAT(mistake([](KernelTable& t) { t.time_s[5] = 1e-9; }), contains_text("time 6 is shorter"));
 }
 
-TEST_CASE("where times were measured, virtual time is their sum call by call", "[sim]") {
+TEST_CASE("where times were measured, simulated time is their sum call by call", "[sim]") {
   Forward small{4, 20, 30}, large{64, 100, 200};
   const Platform platform = measured(1);
   const MeasuredTimes times(platform.device);
@@ -133,7 +133,7 @@ TEST_CASE("a kernel without a table takes its roofline, in the company of measur
 
 TEST_CASE("measured times are the same with any number of host threads", "[sim]") {
   const auto makespan = [](int host_threads) {
-    return run(measured(3), 3, Options{.host_threads = host_threads},
+    return run(measured(3), 3, SimulationOptions{.host_threads = host_threads},
                [](comm::Worker& worker) {
                  Forward call{static_cast<std::size_t>(8 * (worker.rank() + 1)), 50, 60};
                  for (int step = 0; step < 5; ++step) worker.compute({}, [&] { call(worker.device()); });

@@ -33,11 +33,11 @@ Times one_message(const Platform& platform, std::size_t bytes, std::size_t sende
     if (worker.rank() == 0) {
       pass_time(worker, sender_late_us * floats_per_us);
       worker.comm().send(1, 0, std::span<const std::byte>(data));
-      times.sender = virtual_time(worker);
+      times.sender = simulated_time(worker);
     } else {
       pass_time(worker, receiver_late_us * floats_per_us);
       worker.comm().receive(0, 0, std::span(data));
-      times.receiver = virtual_time(worker);
+      times.receiver = simulated_time(worker);
     }
   });
   return times;
@@ -89,7 +89,7 @@ TEST_CASE("overheads of several messages add up on the processor that has them",
       requests.push_back(worker.rank() == 0 ? worker.comm().start_send(1, 0, std::span<const std::byte>(data))
                                             : worker.comm().start_receive(0, 0, std::span(data)));
     for (const auto request : requests) worker.comm().wait(request);
-    (worker.rank() == 0 ? sent : received) = virtual_time(worker);
+    (worker.rank() == 0 ? sent : received) = simulated_time(worker);
   });
   CHECK(sent == 10 * (3 * us + us / 2));
   CHECK(received == (3 * us + us / 2) + latency + 1 * us + 10 * 5 * us);  // all but the first wait for the processor

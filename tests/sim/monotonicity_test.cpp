@@ -62,7 +62,7 @@ struct Training {
 // Three minibatches with an allreduce after each, the pattern of data parallelism.
 double time_of(const Platform& platform, const Training& training, const std::string& network) {
   const auto allreduce = comm::make_allreduce(training.collective);
-  return run(platform, platform.workers(), Options{.device = "meta", .network = network},
+  return run(platform, platform.workers(), SimulationOptions{.device = "meta", .network = network},
              [&](comm::Worker& worker) {
                std::vector<float> data(training.floats);
                for (int step = 0; step < 3; ++step) {

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/contributions.hpp"
-#include "comm/group_worker.hpp"
+#include "comm/wrappers/group_worker.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "sim/engine/engine.hpp"
@@ -83,7 +83,7 @@ TEST_CASE("results and times with services repeat and do not depend on host thre
   const auto program = [&](int host_threads) {
     std::vector<int> order;
     std::vector<Time> ends(workers);
-    Options options;
+    SimulationOptions options;
     options.host_threads = host_threads;
     run(timed(uncontended(workers, wire)), workers, options, [&](comm::Worker& worker) {
       if (worker.rank() == 2) worker.serve([&](Communicator& comm) { answer(comm, 6 * workers, order); });
@@ -96,7 +96,7 @@ TEST_CASE("results and times with services repeat and do not depend on host thre
         worker.join();
       }
       worker.join_service();
-      ends[static_cast<std::size_t>(worker.rank())] = virtual_time(worker);
+      ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
     });
     return std::pair(order, ends);
   };
@@ -298,7 +298,7 @@ TEST_CASE("limits that are not reached change neither times nor bits of a run", 
         REQUIRE(comm.wait_for(in, limit_s).has_value());
         REQUIRE(comm.wait_for(out, limit_s).has_value());
       }
-      ends[static_cast<std::size_t>(worker.rank())] = virtual_time(worker);
+      ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
     });
     return std::pair(ends, report.messages);
   };

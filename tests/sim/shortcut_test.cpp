@@ -30,7 +30,7 @@ struct Case {
 Traffic run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, std::uint64_t* left_out = nullptr) {
   Traffic outcome;
   outcome.ends.resize(static_cast<std::size_t>(c.workers));
-  Options options;
+  SimulationOptions options;
   options.device = "meta";
   options.shortcuts = shortcuts;
   const auto allreduce = comm::make_allreduce(c.algorithm);
@@ -44,7 +44,7 @@ Traffic run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, 
       worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span()); });
       (*allreduce)(worker.comm(), data.span());
     }
-    outcome.ends[static_cast<std::size_t>(worker.rank())] = virtual_time(worker);
+    outcome.ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
   });
   outcome.messages = report.messages;
   outcome.bytes = report.bytes;
@@ -199,7 +199,7 @@ namespace {
 std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std::uint64_t& taken) {
   Platform platform = some_platform(static_cast<int>(seed % 4), workers);
   std::vector<Time> ends(static_cast<std::size_t>(workers));
-  Options options;
+  SimulationOptions options;
   options.device = "meta";
   options.shortcuts = shortcuts;
   const core::RandomStream plan(seed, core::Purpose::generator);
@@ -224,9 +224,9 @@ std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std
               worker.comm().wait(receive);
             }
           } else if (kind == 2) {  // the two halves, apart
-            allreduce->reduce(worker.comm(), data.span().first(length));
+            allreduce->reduce_scatter(worker.comm(), data.span().first(length));
             worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span().first(rank)); });
-            allreduce->gather(worker.comm(), data.span().first(length));
+            allreduce->all_gather(worker.comm(), data.span().first(length));
           } else if (kind == 3) {
             comm::broadcast(worker.comm(), data.span().first(length));
           }
@@ -237,7 +237,7 @@ std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std
           worker.join();
           (*allreduce)(worker.comm(), data.span());
         }
-        ends[rank] = virtual_time(worker);
+        ends[rank] = simulated_time(worker);
       }).shortcuts;
   return ends;
 }
@@ -261,7 +261,7 @@ TEST_CASE("other traffic between and beside allreduces never changes what workin
 TEST_CASE("a worker that does not come to an allreduce leaves the others in the deadlock that they would have had",
           "[sim]") {
   const auto told = [](bool shortcuts) -> std::string {
-    Options options;
+    SimulationOptions options;
     options.device = "meta";
     options.shortcuts = shortcuts;
     try {
@@ -279,7 +279,7 @@ TEST_CASE("a worker that does not come to an allreduce leaves the others in the 
 }
 
 TEST_CASE("a collective that does not exist among emulated workers is refused as ever", "[sim]") {
-  Options options;
+  SimulationOptions options;
   options.device = "meta";
   CHECK_THROWS_AS(run(free_platform(2), 2, options,
                       [&](comm::Worker& worker) {

@@ -1,4 +1,4 @@
-#include "comm/shrinking_worker.hpp"
+#include "comm/wrappers/shrinking_worker.hpp"
 
 #include <numeric>
 

@@ -40,7 +40,7 @@ inline Platform timed(Platform platform, double launch_s = 0) {
 inline constexpr std::size_t floats_per_us = 250;
 inline constexpr Link wire{1e-6, 1e9};
 
-inline Time virtual_time(comm::Worker& worker) { return from_seconds(worker.comm().now_s()); }
+inline Time simulated_time(comm::Worker& worker) { return from_seconds(worker.comm().now_s()); }
 
 /// When the workers of a run end and what they send: all that tells it from another where nothing is computed.
 struct Traffic {
@@ -60,7 +60,7 @@ inline backend::WorkMeter streaming(std::uint64_t bytes) {
   return work;
 }
 
-/// Lets virtual time pass, on a timed() platform 4 ns per float.
+/// Lets simulated time pass, on a timed() platform 4 ns per float.
 inline void pass_time(comm::Worker& worker, std::size_t floats) {
   std::vector<float> zeros(floats);
   worker.run_kernels([&](backend::Device& device) { device.fill(0, zeros); });

@@ -1,4 +1,4 @@
-// Communication tasks of emulated workers: beside the worker in virtual time, on the same links, and as deterministic.
+// Communication tasks of emulated workers: beside the worker in simulated time, on the same links, and as deterministic.
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/contributions.hpp"
@@ -22,7 +22,7 @@ void exchange(Communicator& comm, std::span<const float> out, std::span<float> i
   comm.wait(receive);
 }
 
-/// Virtual time in microseconds at which worker 0 of two ends.
+/// Simulated time in microseconds at which worker 0 of two ends.
 double ended_us(const Platform& platform, const std::function<void(comm::Worker&)>& body) {
   double ended_s = 0;
   run(platform, 2, {}, [&](comm::Worker& worker) {
@@ -222,7 +222,7 @@ TEST_CASE("results and times with tasks repeat and do not depend on host threads
       for (std::size_t e = 0; e < length; ++e) data.back()[e] = static_cast<float>(random.normal(e));
     }
     times.resize(workers);
-    Options options;
+    SimulationOptions options;
     options.host_threads = host_threads;
     run(timed(uncontended(workers, wire)), workers, options, [&](comm::Worker& worker) {
       const auto rank = static_cast<std::size_t>(worker.rank());
@@ -233,7 +233,7 @@ TEST_CASE("results and times with tasks repeat and do not depend on host threads
         (*tree)(worker.comm(), data[2 * rank + 1]);
         worker.join();
       }
-      times[rank] = virtual_time(worker);
+      times[rank] = simulated_time(worker);
     });
     return std::pair(data, times);
   };

@@ -17,10 +17,10 @@ Traffic allreduce_on(const std::string& device, const std::string& algorithm, in
   Traffic outcome;
   outcome.ends.resize(static_cast<std::size_t>(workers));
   const auto allreduce = comm::make_allreduce(algorithm);
-  const Report report = run(platform, workers, Options{.device = device}, [&](comm::Worker& worker) {
+  const Report report = run(platform, workers, SimulationOptions{.device = device}, [&](comm::Worker& worker) {
     core::Arena data = worker.device().allocate(length);
     (*allreduce)(worker.comm(), data.span());
-    outcome.ends[static_cast<std::size_t>(worker.rank())] = virtual_time(worker);
+    outcome.ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
   });
   outcome.messages = report.messages;
   outcome.bytes = report.bytes;
@@ -29,7 +29,7 @@ Traffic allreduce_on(const std::string& device, const std::string& algorithm, in
 
 }  // namespace
 
-TEST_CASE("every collective takes the same virtual time without content as with it", "[sim]") {
+TEST_CASE("every collective takes the same simulated time without content as with it", "[sim]") {
   const int workers = GENERATE(1, 2, 7, 16);
   const std::size_t length = GENERATE(1u, 1000u, 300'001u);
   const std::string algorithm = GENERATE(from_range(comm::testing::own_algorithms()));
@@ -40,7 +40,7 @@ TEST_CASE("every collective takes the same virtual time without content as with 
 TEST_CASE("control messages have content in timing mode", "[sim]") {
   constexpr int workers = 9;
   int right = 0;
-  run(free_platform(workers), workers, Options{.device = "meta"}, [&](comm::Worker& worker) {
+  run(free_platform(workers), workers, SimulationOptions{.device = "meta"}, [&](comm::Worker& worker) {
     double rank = worker.rank();
     comm::sum_in_rank_order(worker.comm(), {&rank, 1});
     right += rank == 36 && comm::first_error(worker.comm(), worker.rank() == 4 ? "four" : "") == "four";
@@ -51,7 +51,7 @@ TEST_CASE("control messages have content in timing mode", "[sim]") {
 TEST_CASE("a model larger than any memory goes through an allreduce of a thousand workers", "[sim]") {
   constexpr int workers = 1000;
   const auto allreduce = comm::make_allreduce("butterfly");
-  const Report report = run(free_platform(workers), workers, Options{.device = "meta"}, [&](comm::Worker& worker) {
+  const Report report = run(free_platform(workers), workers, SimulationOptions{.device = "meta"}, [&](comm::Worker& worker) {
     core::Arena huge = worker.device().allocate(std::size_t{1} << 45);
     (*allreduce)(worker.comm(), huge.span().subspan(std::size_t{1} << 44, 1000));
   });

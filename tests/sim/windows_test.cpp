@@ -1,4 +1,4 @@
-// One-sided windows of emulated workers: contents, mutual exclusion, and virtual times against closed forms.
+// One-sided windows of emulated workers: contents, mutual exclusion, and simulated times against closed forms.
 #include "catch.hpp"
 #include "comm/window.hpp"
 #include "comm/window_programs.hpp"
@@ -187,7 +187,7 @@ TEST_CASE("results and times with windows repeat and do not depend on host threa
   const auto program = [&](int host_threads, const std::string& device) {
     std::vector<Time> ends(workers);
     std::vector<float> result;
-    Options options;
+    SimulationOptions options;
     options.host_threads = host_threads;
     options.device = device;
     run(with_overheads(workers), workers, options, [&](comm::Worker& worker) {
@@ -209,7 +209,7 @@ TEST_CASE("results and times with windows repeat and do not depend on host threa
         window->await_counter(0, 8 * workers);
         if (worker.device().computes()) result.assign(window->memory().begin(), window->memory().end());
       }
-      ends[static_cast<std::size_t>(worker.rank())] = virtual_time(worker);
+      ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
     });
     return std::pair(ends, result);
   };

@@ -36,7 +36,7 @@ struct Case {
 };
 
 struct Outcome {
-  double virtual_s = 0;
+  double simulated_s = 0;
   double host_s = 0;  // processor time of the simulation
 };
 

@@ -1,5 +1,5 @@
-// Runs one ring here and in SimGrid, prints both virtual times and the processor time per message, and fails if the virtual
-// times differ by more than 0.5 %.
+// Runs one ring here and in SimGrid, prints both simulated times and the processor time per message, and fails if the
+// simulated times differ by more than 0.5 %.
 //
 //   simgrid_ring WORKERS contiguous|strided|spine [jitter]
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr double tolerance = 0.005;
 constexpr double spine_bytes_per_s = 24e9;
 
 void print(const char* name, const Outcome& outcome, const Case& ring) {
-  std::printf("%-9s %.9f s virtual, %6.2f us per message\n", name, outcome.virtual_s,
+  std::printf("%-9s %.9f s simulated, %6.2f us per message\n", name, outcome.simulated_s,
               1e6 * outcome.host_s / static_cast<double>(ring.messages()));
 }
 
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   const Outcome theirs = paragrad::test::in_simgrid(ring);
   print("paragrad", ours, ring);
   print("simgrid", theirs, ring);
-  const double ratio = ours.virtual_s / theirs.virtual_s;
-  std::printf("ratio     %.6f of virtual times, %.1f of processor times\n", ratio, ours.host_s / theirs.host_s);
+  const double ratio = ours.simulated_s / theirs.simulated_s;
+  std::printf("ratio     %.6f of simulated times, %.1f of processor times\n", ratio, ours.host_s / theirs.host_s);
   return std::abs(ratio - 1) <= tolerance ? 0 : 1;
 }

@@ -44,7 +44,7 @@ void take_part(const Case& ring, comm::Worker& worker) {
 
 Outcome in_paragrad(const Case& ring) {
   const std::clock_t start = std::clock();
-  const sim::Report report = sim::run(platform_of(ring), ring.workers, sim::Options{.device = "meta"},
+  const sim::Report report = sim::run(platform_of(ring), ring.workers, sim::SimulationOptions{.device = "meta"},
                                       [&](comm::Worker& worker) { take_part(ring, worker); });
   return {report.makespan_s, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC};
 }

@@ -76,7 +76,7 @@ TEST_CASE("filterbanks equal those of torchaudio's Kaldi-compatible function", "
     options.low_hz = 100;
     options.high_hz = -300;
     options.frame.length_s = 0.02;
-    options.frame.window = Window::hamming;
+    options.frame.window = WindowFunction::hamming;
     options.frame.remove_mean = false;
     options.frame.preemphasis = 0.5;
     check_equal(Fbank(options)(noise(8000)), golden("fbank_band", 24));

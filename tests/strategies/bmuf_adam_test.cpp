@@ -9,11 +9,11 @@ using namespace paragrad::strategies::testing;
 
 namespace {
 
-/// A local step of the seat's optimiser at rate 0.01 with the gradient that `gradient(i)` says.
-void local_step(comm::Worker& worker, Seat& seat, const std::function<double(std::size_t)>& gradient) {
-  for (std::size_t i = 0; i < length; ++i) seat.optimiser->gradients()[i] = static_cast<float>(gradient(i));
+/// A local step of the harness's optimiser at rate 0.01 with the gradient that `gradient(i)` says.
+void local_step(comm::Worker& worker, StrategyHarness& harness, const std::function<double(std::size_t)>& gradient) {
+  for (std::size_t i = 0; i < length; ++i) harness.optimiser->gradients()[i] = static_cast<float>(gradient(i));
   worker.run_kernels([&](backend::Device& device) {
-    seat.optimiser->update(device, {0, length}, {.rate = 0.01f}, seat.parameters);
+    harness.optimiser->update(device, {0, length}, {.rate = 0.01f}, harness.parameters);
   });
 }
 
@@ -32,11 +32,11 @@ TEST_CASE("bmuf_adam filters moments as published", "[strategies]") {
   options.collective = GENERATE("ring", "butterfly");
   const auto parameters =
       after(workers, "bmuf_adam", options,
-            [&](comm::Worker& worker, Seat& seat) {
+            [&](comm::Worker& worker, StrategyHarness& harness) {
               for (int block = 0; block < 4; ++block) {
                 for (int step = 0; step < taus[static_cast<std::size_t>(block)]; ++step)
-                  local_step(worker, seat, [&](std::size_t i) { return some_gradient(i, worker.rank(), block, step); });
-                seat.strategy->synchronise(worker, *seat.replica, 8);
+                  local_step(worker, harness, [&](std::size_t i) { return some_gradient(i, worker.rank(), block, step); });
+                harness.strategy->synchronise(worker, *harness.replica, 8);
               }
             },
             {.name = "adam"});
@@ -83,13 +83,13 @@ TEST_CASE("under bmuf_adam moments of a gradient that never changes stay those o
   if (timed) options.block_momentum_time_constant = 20;
   options.block_learning_rate = GENERATE(1., 0.6);
   after(3, "bmuf_adam", options,
-        [&](comm::Worker& worker, Seat& seat) {
+        [&](comm::Worker& worker, StrategyHarness& harness) {
           for (int block = 0; block < 5; ++block) {
             const int steps = (worker.rank() + block) % 3;  // unequal, and none here and there
             for (int step = 0; step < steps; ++step)
-              local_step(worker, seat, [](std::size_t i) { return 1. + static_cast<double>(i); });
-            seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(4 * steps));
-            const optim::Moments moments = seat.optimiser->moments().value();
+              local_step(worker, harness, [](std::size_t i) { return 1. + static_cast<double>(i); });
+            harness.strategy->synchronise(worker, *harness.replica, static_cast<std::size_t>(4 * steps));
+            const optim::Moments moments = harness.optimiser->moments().value();
             CHECK(*moments.steps > 0);
             for (const std::size_t i : {std::size_t{0}, length - 1}) {
               const double g = 1. + static_cast<double>(i);
@@ -106,27 +106,27 @@ TEST_CASE("bmuf_adam counts as many steps as the starting point has moved update
   options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
   options.block_momentum_time_constant = 20;
   options.block_learning_rate = GENERATE(1., 0.6);
-  const auto parameters = after(2, "bmuf_adam", options,
-                                [&](comm::Worker& worker, Seat& seat) {
-                                  for (std::size_t block = 0; block < 5; ++block) {
-                                    *seat.optimiser->moments()->steps +=
-                                        2;  // two steps, each of which moves all parameters by 1
-                                    move_by(seat, 2);
-                                    seat.strategy->synchronise(worker, *seat.replica, 3 + block);
-                                    CHECK(seat.parameters[0] == Approx(*seat.optimiser->moments()->steps).epsilon(1e-5));
-                                  }
-                                },
-                                {.name = "adamw"});
+  const auto parameters =
+      after(2, "bmuf_adam", options,
+            [&](comm::Worker& worker, StrategyHarness& harness) {
+              for (std::size_t block = 0; block < 5; ++block) {
+                *harness.optimiser->moments()->steps += 2;  // two steps, each of which moves all parameters by 1
+                move_by(harness, 2);
+                harness.strategy->synchronise(worker, *harness.replica, 3 + block);
+                CHECK(harness.parameters[0] == Approx(*harness.optimiser->moments()->steps).epsilon(1e-5));
+              }
+            },
+            {.name = "adamw"});
 }
 
 TEST_CASE("bmuf_adam of one worker without block momentum is its Adam", "[strategies]") {
   const auto train = [&](const std::string& strategy) {
     return after(1, strategy, {},
-                 [&](comm::Worker& worker, Seat& seat) {
+                 [&](comm::Worker& worker, StrategyHarness& harness) {
                    for (int block = 0; block < 3; ++block) {
                      for (int step = 0; step < 2; ++step)
-                       local_step(worker, seat, [&](std::size_t i) { return some_gradient(i, 0, block, step); });
-                     seat.strategy->synchronise(worker, *seat.replica, 8);
+                       local_step(worker, harness, [&](std::size_t i) { return some_gradient(i, 0, block, step); });
+                     harness.strategy->synchronise(worker, *harness.replica, 8);
                    }
                  },
                  {.name = "adam"});

@@ -19,10 +19,10 @@ TEST_CASE("an update of one block adds up to zeta/(1-eta) of itself, in CNTK's f
   options.block_learning_rate = zeta;
   options.collective = collective;
 
-  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
-    move_by(seat, 1);  // G = 1 in the first block, and nothing happens after it
-    for (int block = 0; block < 60; ++block) seat.strategy->synchronise(worker, *seat.replica, 10);
-    seat.strategy->show_model(worker, *seat.replica);
+  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    move_by(harness, 1);  // G = 1 in the first block, and nothing happens after it
+    for (int block = 0; block < 60; ++block) harness.strategy->synchronise(worker, *harness.replica, 10);
+    harness.strategy->show_model(worker, *harness.replica);
   });
 
   const double total = zeta / (1 - eta) * (kind == "nbm_cntk" ? 1 + eta : 1);
@@ -38,10 +38,10 @@ TEST_CASE("a block's first effect is zeta G for cbm, (1+eta) zeta G at nbm's sta
   options.block_learning_rate = 0.5;
   const auto step = [&](const std::string& kind, bool shown) {
     options.bmuf_kind = kind;
-    const auto parameters = after(2, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
-      move_by(seat, 1);
-      seat.strategy->synchronise(worker, *seat.replica, 10);
-      if (shown) seat.strategy->show_model(worker, *seat.replica);
+    const auto parameters = after(2, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+      move_by(harness, 1);
+      harness.strategy->synchronise(worker, *harness.replica, 10);
+      if (shown) harness.strategy->show_model(worker, *harness.replica);
     });
     return parameters[1][0];
   };
@@ -60,9 +60,9 @@ TEST_CASE("in CNTK's form the block learning rate is what the sum of the workers
   options.block_momentum = GENERATE(0., 0.5, 0.8);
   options.block_learning_rate = 0.7;
   options.block_learning_rate_form = "cntk";
-  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
-    move_by(seat, 1);
-    for (int block = 0; block < 80; ++block) seat.strategy->synchronise(worker, *seat.replica, 10);
+  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    move_by(harness, 1);
+    for (int block = 0; block < 80; ++block) harness.strategy->synchronise(worker, *harness.replica, 10);
   });
   CHECK(parameters[0][0] == Approx(0.7 * workers).margin(1e-4));
 }
@@ -79,10 +79,10 @@ TEST_CASE("block momentum as a time constant is e^(-B/T), B being all samples of
   const auto samples = [](int block, int rank) {
     return static_cast<std::size_t>((block == 2 ? 1 : 10) * (rank + block % 2));
   };
-  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+  const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     for (int block = 0; block < 5; ++block) {
-      move_by(seat, static_cast<float>(worker.rank() + 1));
-      seat.strategy->synchronise(worker, *seat.replica, samples(block, worker.rank()));
+      move_by(harness, static_cast<float>(worker.rank() + 1));
+      harness.strategy->synchronise(worker, *harness.replica, samples(block, worker.rank()));
     }
   });
   double w = 0, start = 0, delta = 0;  // of parameter 0
@@ -107,20 +107,20 @@ TEST_CASE("what block momentum holds at the end is what idle blocks would still 
   options.block_momentum = 0.75;
   options.collective = GENERATE("ring", "butterfly");
   const int blocks = 6;
-  after(2, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+  after(2, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     const auto model = [&] {
-      seat.strategy->show_model(worker, *seat.replica);
-      const float shown = seat.parameters[0];
-      seat.strategy->resume_work(worker, *seat.replica);
+      harness.strategy->show_model(worker, *harness.replica);
+      const float shown = harness.parameters[0];
+      harness.strategy->resume_work(worker, *harness.replica);
       return shown;
     };
     for (int block = 0; block < blocks; ++block) {
-      move_by(seat, 1);
-      seat.strategy->synchronise(worker, *seat.replica, 10);
+      move_by(harness, 1);
+      harness.strategy->synchronise(worker, *harness.replica, 10);
     }
-    const auto numbers = seat.strategy->report(worker).numbers;
+    const auto numbers = harness.strategy->report(worker).numbers;
     const float delivered = model();
-    for (int block = 0; block < 60; ++block) seat.strategy->synchronise(worker, *seat.replica, 10);
+    for (int block = 0; block < 60; ++block) harness.strategy->synchronise(worker, *harness.replica, 10);
     const float all = model();
     CHECK(numbers.at(0).first == "pending_updates");
     CHECK(numbers.at(0).second == Approx(blocks * (1 - delivered / all)).epsilon(1e-4));
@@ -160,14 +160,14 @@ TEST_CASE("looking at the model in between changes nothing", "[strategies]") {
   strategies::StrategyOptions options;
   options.bmuf_kind = kind;
   const auto train = [&](bool look) {
-    return after(3, "bmuf", options, [&](comm::Worker& worker, Seat& seat) {
+    return after(3, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
       for (int block = 0; block < 5; ++block) {
         for (std::size_t i = 0; i < length; ++i)
-          seat.parameters[i] += 0.1f * std::sin(static_cast<float>(i + 7 * worker.rank() + block));
-        seat.strategy->synchronise(worker, *seat.replica, 5);
+          harness.parameters[i] += 0.1f * std::sin(static_cast<float>(i + 7 * worker.rank() + block));
+        harness.strategy->synchronise(worker, *harness.replica, 5);
         if (!look) continue;
-        seat.strategy->show_model(worker, *seat.replica);
-        seat.strategy->resume_work(worker, *seat.replica);
+        harness.strategy->show_model(worker, *harness.replica);
+        harness.strategy->resume_work(worker, *harness.replica);
       }
     });
   };
@@ -181,12 +181,12 @@ TEST_CASE("bmuf without block momentum and with block learning rate 1 is model a
   options.bmuf_kind = kind;
   options.block_momentum = 0;
   const auto train = [&](const std::string& strategy) {
-    return after(workers, strategy, options, [&](comm::Worker& worker, Seat& seat) {
+    return after(workers, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
       for (int block = 0; block < 4; ++block) {
         for (std::size_t i = 0; i < length; ++i)
-          seat.parameters[i] +=
+          harness.parameters[i] +=
               std::cos(static_cast<float>(3 * i + static_cast<std::size_t>(worker.rank())) + static_cast<float>(block));
-        seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(worker.rank() + 1));
+        harness.strategy->synchronise(worker, *harness.replica, static_cast<std::size_t>(worker.rank() + 1));
       }
     });
   };
@@ -200,7 +200,7 @@ TEST_CASE("the block filter costs each worker its share of the state", "[strateg
   const int workers = 4;
   sim::run(workers, [&](comm::Worker& worker) {
     const auto before = worker.device().meter().of(backend::KernelKind::streaming).bytes;
-    Seat seat(worker, "bmuf", {});
+    StrategyHarness harness(worker, "bmuf", {});
     const auto copied = worker.device().meter().of(backend::KernelKind::streaming).bytes - before;
     CHECK(copied <= 2 * sizeof(float) * (length / workers + 1));
   });

@@ -14,13 +14,13 @@ TEST_CASE("data-parallel workers all apply the sum of their gradients, in whatev
   strategies::StrategyOptions options;
   options.bucket_bytes = bucket_bytes;
   options.overlap = overlap;
-  const auto parameters = after(workers, "data_parallel", options, [&](comm::Worker& worker, Seat& seat) {
-    seat.replica->step = {.rate = 0.5f, .momentum = 0.5f};
+  const auto parameters = after(workers, "data_parallel", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    harness.replica->step = {.rate = 0.5f, .momentum = 0.5f};
     for (int step = 0; step < 2; ++step) {
-      for (float& g : seat.optimiser->gradients()) g = static_cast<float>(worker.rank() + 1);
+      for (float& g : harness.optimiser->gradients()) g = static_cast<float>(worker.rank() + 1);
       for (const core::Range range : {core::Range{20, length}, core::Range{3, 20}, core::Range{0, 3}})
-        seat.strategy->gradient_ready(worker, *seat.replica, range);
-      seat.strategy->step(worker, *seat.replica);
+        harness.strategy->gradient_ready(worker, *harness.replica, range);
+      harness.strategy->step(worker, *harness.replica);
     }
   });
   const float sum = static_cast<float>(workers * (workers + 1)) / 2;
@@ -32,22 +32,22 @@ TEST_CASE("a buffered gradient is applied one minibatch late, once, with the ste
           "[strategies]") {
   strategies::StrategyOptions options;
   options.buffered = true;
-  const auto parameters = after(2, "data_parallel", options, [&](comm::Worker& worker, Seat& seat) {
+  const auto parameters = after(2, "data_parallel", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     float applied = 0, late = 0;  // the latter travels
-    for (int sweep = 0; sweep < 2; ++sweep) {
+    for (int epoch = 0; epoch < 2; ++epoch) {
       for (const float minibatch : {1.f, 2.f, 4.f}) {
-        for (float& g : seat.optimiser->gradients()) g = minibatch * static_cast<float>(worker.rank() + 1);
-        seat.replica->step = {.rate = minibatch / static_cast<float>(1 << sweep)};
-        seat.strategy->gradient_ready(worker, *seat.replica, {0, length});
-        seat.strategy->step(worker, *seat.replica);
+        for (float& g : harness.optimiser->gradients()) g = minibatch * static_cast<float>(worker.rank() + 1);
+        harness.replica->step = {.rate = minibatch / static_cast<float>(1 << epoch)};
+        harness.strategy->gradient_ready(worker, *harness.replica, {0, length});
+        harness.strategy->step(worker, *harness.replica);
         applied += late;
-        late = seat.replica->step.rate * 3 * minibatch;
-        CHECK(seat.parameters[5] == 5 - applied);
+        late = harness.replica->step.rate * 3 * minibatch;
+        CHECK(harness.parameters[5] == 5 - applied);
       }
-      seat.strategy->show_model(worker, *seat.replica);
+      harness.strategy->show_model(worker, *harness.replica);
       applied += late;
       late = 0;
-      CHECK(seat.parameters[5] == 5 - applied);
+      CHECK(harness.parameters[5] == 5 - applied);
     }
   });
   CHECK(parameters[0][5] == 5 - 3 * (1 + 4 + 16) * 1.5f);
@@ -56,25 +56,25 @@ TEST_CASE("a buffered gradient is applied one minibatch late, once, with the ste
 
 TEST_CASE("a step whose gradient was not announced whole is a broken contract", "[strategies]") {
   CHECK_THROWS_AS(after(2, "data_parallel", {},
-                        [](comm::Worker& worker, Seat& seat) {
-                          seat.strategy->gradient_ready(worker, *seat.replica, {1, length});
-                          seat.strategy->step(worker, *seat.replica);
+                        [](comm::Worker& worker, StrategyHarness& harness) {
+                          harness.strategy->gradient_ready(worker, *harness.replica, {1, length});
+                          harness.strategy->step(worker, *harness.replica);
                         }),
                   std::logic_error);
 }
 
-TEST_CASE("post_local_sgd exchanges gradients until its local sweeps and averages models in them", "[strategies]") {
+TEST_CASE("post_local_sgd exchanges gradients until its local epochs and averages models in them", "[strategies]") {
   strategies::StrategyOptions options;
-  options.local_start_sweep = 3;
-  const auto parameters = after(2, "post_local_sgd", options, [&](comm::Worker& worker, Seat& seat) {
-    CHECK(seat.strategy->exchanges_gradients(2));
-    CHECK_FALSE(seat.strategy->exchanges_gradients(1));
-    for (int sweep = 1; sweep <= 4; ++sweep) {
-      seat.strategy->begin_sweep(worker, *seat.replica, sweep);
-      CHECK(seat.strategy->exchanges_gradients(2) == (sweep < 3));
-      move_by(seat, static_cast<float>(worker.rank()));
-      seat.strategy->synchronise(worker, *seat.replica, 10);
-      CHECK(seat.parameters[0] == (sweep < 3 ? static_cast<float>(sweep * worker.rank()) : sweep == 3 ? 1.5f : 2.f));
+  options.local_start_epoch = 3;
+  const auto parameters = after(2, "post_local_sgd", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    CHECK(harness.strategy->exchanges_gradients(2));
+    CHECK_FALSE(harness.strategy->exchanges_gradients(1));
+    for (int epoch = 1; epoch <= 4; ++epoch) {
+      harness.strategy->begin_epoch(worker, *harness.replica, epoch);
+      CHECK(harness.strategy->exchanges_gradients(2) == (epoch < 3));
+      move_by(harness, static_cast<float>(worker.rank()));
+      harness.strategy->synchronise(worker, *harness.replica, 10);
+      CHECK(harness.parameters[0] == (epoch < 3 ? static_cast<float>(epoch * worker.rank()) : epoch == 3 ? 1.5f : 2.f));
     }
   });
   CHECK(parameters[0] == parameters[1]);

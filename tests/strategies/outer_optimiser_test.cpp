@@ -14,11 +14,11 @@ TEST_CASE("slowmo follows its formulas through changes of the learning rate", "[
   options.slow_momentum = 0.6;
   options.slow_learning_rate = 0.8;
   const std::vector<double> rates{0.4, 0.4, 0.1, 0.1, 0.2};
-  const auto parameters = after(workers, "slowmo", options, [&](comm::Worker& worker, Seat& seat) {
+  const auto parameters = after(workers, "slowmo", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::size_t block = 0; block < rates.size(); ++block) {
-      seat.replica->learning_rate = rates[block];
-      move_by(seat, static_cast<float>(worker.rank() + 1) - static_cast<float>(block) / 2);
-      seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(worker.rank() + 1));
+      harness.replica->learning_rate = rates[block];
+      move_by(harness, static_cast<float>(worker.rank() + 1) - static_cast<float>(block) / 2);
+      harness.strategy->synchronise(worker, *harness.replica, static_cast<std::size_t>(worker.rank() + 1));
     }
   });
   double moved = 0;  // the mean update: ranks weigh rank + 1
@@ -40,12 +40,12 @@ TEST_CASE("slowmo at a constant rate is bmuf with classical block momentum, bit 
   options.block_momentum = options.slow_momentum = 0.7;
   options.block_learning_rate = options.slow_learning_rate = 0.9;
   const auto train = [&](const std::string& strategy) {
-    return after(3, strategy, options, [&](comm::Worker& worker, Seat& seat) {
-      seat.replica->learning_rate = 0.3;
+    return after(3, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
+      harness.replica->learning_rate = 0.3;
       for (int block = 0; block < 4; ++block) {
         for (std::size_t i = 0; i < length; ++i)
-          seat.parameters[i] += std::cos(static_cast<float>(i) + static_cast<float>(worker.rank() + 3 * block));
-        seat.strategy->synchronise(worker, *seat.replica, 5);
+          harness.parameters[i] += std::cos(static_cast<float>(i) + static_cast<float>(worker.rank() + 3 * block));
+        harness.strategy->synchronise(worker, *harness.replica, 5);
       }
     });
   };
@@ -61,14 +61,14 @@ TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local mo
   options.block_learning_rate = options.outer_learning_rate = 0.6;
   options.reset_local_momentum = GENERATE(false, true);
   const auto train = [&](const std::string& strategy) {
-    return after(workers, strategy, options, [&](comm::Worker& worker, Seat& seat) {
-      seat.velocity()[3] = 5;
+    return after(workers, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
+      harness.velocity()[3] = 5;
       for (int block = 0; block < 6; ++block) {
         for (std::size_t i = 0; i < length; ++i)
-          seat.parameters[i] += std::cos(static_cast<float>(i) + static_cast<float>(worker.rank() + 3 * block));
-        seat.strategy->synchronise(worker, *seat.replica, static_cast<std::size_t>(worker.rank() + block % 2));
+          harness.parameters[i] += std::cos(static_cast<float>(i) + static_cast<float>(worker.rank() + 3 * block));
+        harness.strategy->synchronise(worker, *harness.replica, static_cast<std::size_t>(worker.rank() + block % 2));
       }
-      CHECK(seat.velocity()[3] == (strategy == "bmuf" && options.reset_local_momentum ? 0.f : 5.f));
+      CHECK(harness.velocity()[3] == (strategy == "bmuf" && options.reset_local_momentum ? 0.f : 5.f));
     });
   };
   const auto diloco = train("diloco"), bmuf = train("bmuf");

@@ -50,38 +50,38 @@ TEST_CASE("every gradient moves the model once, and all end with the same model"
   run.options.server.prefetch = prefetch;
   run.options.server.push_every = push_every;
   run.options.server.fetch_every = fetch_every;
-  const int sweeps = 2, minibatches = 7;
+  const int epochs = 2, minibatches = 7;
   float sum = 0;  // whole numbers: exact in any order
   for (int worker = 0; worker < run.workers; ++worker)
-    for (int i = 0; i < sweeps * (minibatches + worker); ++i) sum += static_cast<float>(1 << (i % 4 + worker));
-  run.run([&](comm::Worker& worker, Seat& seat) {
-    for (int sweep = 0, i = 0; sweep < sweeps; ++sweep) {
+    for (int i = 0; i < epochs * (minibatches + worker); ++i) sum += static_cast<float>(1 << (i % 4 + worker));
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+    for (int epoch = 0, i = 0; epoch < epochs; ++epoch) {
       for (int minibatch = 0; minibatch < minibatches + worker.rank(); ++minibatch, ++i) {
         compute(worker, static_cast<std::uint64_t>(i), 5);
-        step(worker, seat, static_cast<float>(1 << (i % 4 + worker.rank())));
+        step(worker, harness, static_cast<float>(1 << (i % 4 + worker.rank())));
       }
-      seat.strategy->show_model(worker, *seat.replica);
+      harness.strategy->show_model(worker, *harness.replica);
     }
   });
   for (const auto& parameters : run.parameters)
     for (std::size_t i = 0; i < length; ++i) REQUIRE(parameters[i] == static_cast<float>(i) - sum);
 }
 
-TEST_CASE("a worker sees its own gradients before they are pushed, and each sweep counts minibatches from its beginning",
+TEST_CASE("a worker sees its own gradients before they are pushed, and each epoch counts minibatches from its beginning",
           "[strategies]") {
   ServerRun run;
   run.workers = 1;
   run.options.server.servers = GENERATE(0, 1);
   run.options.server.push_every = 3;
   run.options.server.fetch_every = GENERATE(1u, 2u);
-  run.run([&](comm::Worker& worker, Seat& seat) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     int steps = 0;
-    for (int sweep = 0; sweep < 2; ++sweep) {
+    for (int epoch = 0; epoch < 2; ++epoch) {
       for (int i = 0; i < 5; ++i) {
-        step(worker, seat, 1);
-        CHECK(seat.parameters[0] == static_cast<float>(-++steps));
+        step(worker, harness, 1);
+        CHECK(harness.parameters[0] == static_cast<float>(-++steps));
       }
-      seat.strategy->show_model(worker, *seat.replica);
+      harness.strategy->show_model(worker, *harness.replica);
     }
   });
   const auto kinds = run.orders[0] | std::views::transform(&Event::kind);
@@ -93,10 +93,10 @@ TEST_CASE("parameters that come are those of the version that is told, and stale
   ServerRun run;
   run.options.server.servers = 1;
   run.options.server.transport = GENERATE("messages", "windows");
-  run.run([&](comm::Worker& worker, Seat& seat) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < 20; ++i) {
       compute(worker, i, 2);
-      step(worker, seat, 1);  // the model is then start - version
+      step(worker, harness, 1);  // the model is then start - version
     }
   });
   std::uint64_t version = 0, sum = 0, most = 0;
@@ -130,11 +130,11 @@ TEST_CASE("under bounded staleness nobody who fetches is further ahead of the sl
   run.options.server.staleness_bound = bound;
   run.options.server.prefetch = seed % 2 == 0;
   const std::uint64_t minibatches = 12;
-  run.run([&](comm::Worker& worker, Seat& seat) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < minibatches - static_cast<std::uint64_t>(worker.rank()); ++i) {  // of unequal length
       compute(worker, i, seed);
       if (worker.rank() == 2) compute(worker, i + 100, seed);
-      step(worker, seat, 1);
+      step(worker, harness, 1);
     }
   });
   bool reached = false;
@@ -157,10 +157,10 @@ TEST_CASE("a gradient's rate is divided by its staleness, where that is above on
   ServerRun run;
   run.strategy = "staleness_scaled";
   run.options.server.servers = 1;
-  run.run([&](comm::Worker& worker, Seat& seat) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < 15; ++i) {
       compute(worker, i, 3);
-      step(worker, seat, 1);
+      step(worker, harness, 1);
     }
   });
   double moved = 0, version = 0;
@@ -176,8 +176,8 @@ TEST_CASE("lazy workers push what is significant, and the rest in the end", "[st
     run.strategy = "lazy_sgd";
     run.options.server.lazy_threshold = threshold;
     run.options.server.lazy_minibatches = most;
-    run.run([&](comm::Worker& worker, Seat& seat) {
-      for (std::uint64_t i = 0; i < 24; ++i) step(worker, seat, 1.f / 64);
+    run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+      for (std::uint64_t i = 0; i < 24; ++i) step(worker, harness, 1.f / 64);
     });
     CHECK(run.parameters[0][0] == Approx(-72. / 64));
     return run.numbers.at("pushes") / 3 / 3;  // per shard and worker
@@ -199,10 +199,10 @@ TEST_CASE("an update waits for all but the backup workers, and what comes later 
   run.workers = 4;
   run.options.server.servers = servers;
   run.options.server.backup_workers = backup;
-  run.run([&](comm::Worker& worker, Seat& seat) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < 10; ++i) {
       compute(worker, i, seed);
-      step(worker, seat, 1);
+      step(worker, harness, 1);
     }
   });
   std::uint64_t version = 0;
@@ -241,25 +241,25 @@ TEST_CASE("gradients that are applied together count with all their samples and 
   run.options.server.servers = 1;
   run.options.server.push_every = at_server ? 1 : 3;
   run.options.server.backup_workers = 0;
-  run.run([&](comm::Worker& worker, Seat& seat) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::size_t i = 0; i < (at_server ? 1 : 3); ++i) {
-      set(seat.replica->step, seat.optimiser->gradients(), at_server ? static_cast<std::size_t>(worker.rank()) : i);
-      seat.strategy->step(worker, *seat.replica);
+      set(harness.replica->step, harness.optimiser->gradients(), at_server ? static_cast<std::size_t>(worker.rank()) : i);
+      harness.strategy->step(worker, *harness.replica);
     }
   });
   std::vector<float> expected;
   sim::run(1, [&](comm::Worker& worker) {
-    Seat seat(worker, "sgd", {}, rule);
+    StrategyHarness harness(worker, "sgd", {}, rule);
     std::vector<float> sum(length);
     for (std::size_t part = 0; part < 3; ++part) {
-      set(seat.replica->step, seat.optimiser->gradients(), part);
-      for (std::size_t i = 0; i < length; ++i) sum[i] += seat.optimiser->gradients()[i];
+      set(harness.replica->step, harness.optimiser->gradients(), part);
+      for (std::size_t i = 0; i < length; ++i) sum[i] += harness.optimiser->gradients()[i];
     }
-    std::ranges::copy(sum, seat.optimiser->gradients().begin());
-    seat.replica->step.decay = 0.125f * 7;
-    seat.replica->step.samples = 7;
-    seat.optimiser->update(worker.device(), {0, length}, seat.replica->step, seat.parameters);
-    expected = seat.parameters;
+    std::ranges::copy(sum, harness.optimiser->gradients().begin());
+    harness.replica->step.decay = 0.125f * 7;
+    harness.replica->step.samples = 7;
+    harness.optimiser->update(worker.device(), {0, length}, harness.replica->step, harness.parameters);
+    expected = harness.parameters;
   });
   CHECK(run.parameters[0] == expected);
 }
@@ -271,30 +271,30 @@ TEST_CASE("what a server strategy remembers goes with its state: held versions, 
   run.options.server.servers = GENERATE(0, 1);
   std::vector<std::vector<float>> arrays;
   std::vector<double> numbers;
-  const auto state_of = [](comm::Worker& worker, Seat& seat) {
-    seat.strategy->collect_state(worker, *seat.replica);
-    core::State state;
-    seat.strategy->describe_state(state);
+  const auto state_of = [](comm::Worker& worker, StrategyHarness& harness) {
+    harness.strategy->collect_state(worker, *harness.replica);
+    core::StateView state;
+    harness.strategy->describe_state(state);
     return state;
   };
-  const auto steps = [](comm::Worker& worker, Seat& seat, int count) {
-    for (int i = 0; i < count; ++i) step(worker, seat, 1);
+  const auto steps = [](comm::Worker& worker, StrategyHarness& harness, int count) {
+    for (int i = 0; i < count; ++i) step(worker, harness, 1);
   };
   const auto interrupted_after = [&](int before, int after) {
-    run.run([&](comm::Worker& worker, Seat& seat) {
-      steps(worker, seat, before);
-      const core::State state = state_of(worker, seat);
+    run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+      steps(worker, harness, before);
+      const core::StateView state = state_of(worker, harness);
       for (const auto& array : state.arrays) arrays.emplace_back(array.values.begin(), array.values.end());
       for (const auto& number : state.numbers) numbers.push_back(number.get());
     });
-    run.run([&](comm::Worker& worker, Seat& seat) {
-      const core::State state = state_of(worker, seat);
+    run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+      const core::StateView state = state_of(worker, harness);
       REQUIRE(state.arrays.size() == arrays.size());
       REQUIRE(state.numbers.size() == numbers.size());
       for (std::size_t i = 0; i < arrays.size(); ++i) std::ranges::copy(arrays[i], state.arrays[i].values.begin());
       for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers[i].set(numbers[i]);
-      seat.strategy->spread_state(worker, *seat.replica);
-      steps(worker, seat, after);
+      harness.strategy->spread_state(worker, *harness.replica);
+      steps(worker, harness, after);
     });
   };
   SECTION("the first gradient after a resume is as stale as it would have been") {
@@ -337,15 +337,15 @@ TEST_CASE("worker and centre pull at each other as published", "[strategies]") {
   run.options.server.elastic_rate = given;
   std::array<double, 2> own{};
   double centre = 0;
-  run.run([&](comm::Worker& worker, Seat& seat) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::size_t i = 0; i < 6; ++i) {
       if (worker.rank() == 1) compute(worker, i, 1), compute(worker, i, 2), compute(worker, i, 3);
-      step(worker, seat, static_cast<float>(worker.rank() + 1));
+      step(worker, harness, static_cast<float>(worker.rank() + 1));
     }
-    seat.strategy->show_model(worker, *seat.replica);
-    const float shown = seat.parameters[0];
-    seat.strategy->resume_work(worker, *seat.replica);
-    own[static_cast<std::size_t>(worker.rank())] = seat.parameters[0];
+    harness.strategy->show_model(worker, *harness.replica);
+    const float shown = harness.parameters[0];
+    harness.strategy->resume_work(worker, *harness.replica);
+    own[static_cast<std::size_t>(worker.rank())] = harness.parameters[0];
     if (worker.rank() == 0) centre = shown;
   });
   std::array<double, 2> x{}, fetched{};
@@ -370,18 +370,18 @@ TEST_CASE("worker and centre pull at each other as published", "[strategies]") {
   for (std::size_t k = 0; k < 2; ++k) CHECK(own[k] == Approx(x[k]).epsilon(1e-5));
 }
 
-TEST_CASE("splits are given out once each, and from the first again in the next sweep", "[strategies]") {
+TEST_CASE("splits are given out once each, and from the first again in the next epoch", "[strategies]") {
   ServerRun run;
   run.options.server.servers = GENERATE(0, 1);
   std::map<std::size_t, int> taken;
-  run.run([&](comm::Worker& worker, Seat& seat) {
-    for (int sweep = 0; sweep < 2; ++sweep) {
+  run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+    for (int epoch = 0; epoch < 2; ++epoch) {
       for (std::uint64_t i = 0; i < 5; ++i) {
-        ++taken[seat.strategy->take(worker)];
+        ++taken[harness.strategy->take(worker)];
         compute(worker, i, 4);
-        seat.strategy->synchronise(worker, *seat.replica, 1);
+        harness.strategy->synchronise(worker, *harness.replica, 1);
       }
-      seat.strategy->show_model(worker, *seat.replica);
+      harness.strategy->show_model(worker, *harness.replica);
     }
   });
   CHECK(taken.size() == 15);
@@ -398,7 +398,7 @@ TEST_CASE("what servers do depends neither on host threads, nor on the order of 
   const int servers = GENERATE(0, 1);
   const std::string transport = GENERATE("messages", "windows");
   if (transport == "windows" && lets_wait(name)) return;
-  const auto train = [&](const sim::Options& world, std::int64_t eager_bytes) {
+  const auto train = [&](const sim::SimulationOptions& world, std::int64_t eager_bytes) {
     ServerRun run;
     run.strategy = name;
     run.options.server.transport = transport;
@@ -406,16 +406,16 @@ TEST_CASE("what servers do depends neither on host threads, nor on the order of 
     run.options.server.servers = servers;
     run.world = world;
     run.eager_bytes = eager_bytes;
-    run.run([&](comm::Worker& worker, Seat& seat) {
+    run.run([&](comm::Worker& worker, StrategyHarness& harness) {
       for (std::uint64_t i = 0; i < 8; ++i) {
         compute(worker, i, 9);
-        step(worker, seat, std::sin(static_cast<float>(i) + static_cast<float>(worker.rank())));
+        step(worker, harness, std::sin(static_cast<float>(i) + static_cast<float>(worker.rank())));
       }
     });
     return std::pair(run.parameters, run.orders);
   };
   const auto one = train({}, 64);
-  sim::Options other;
+  sim::SimulationOptions other;
   other.host_threads = 3;
   other.start_order = 7;
   CHECK(train(other, 64) == one);
@@ -440,15 +440,15 @@ TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds
       run.options.server.prefetch = name != "easgd";
       run.options.server.push_every = 2;
     }
-    run.run([&](comm::Worker& worker, Seat& seat) {
-      for (int sweep = 0; sweep < 2; ++sweep) {
-        for (std::size_t i = 0; (i = seat.strategy->take(worker)) < 12;) {
+    run.run([&](comm::Worker& worker, StrategyHarness& harness) {
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        for (std::size_t i = 0; (i = harness.strategy->take(worker)) < 12;) {
           compute(worker, i, seed);
-          step(worker, seat, std::sin(static_cast<float>(i)));
-          seat.strategy->synchronise(worker, *seat.replica, 1);
+          step(worker, harness, std::sin(static_cast<float>(i)));
+          harness.strategy->synchronise(worker, *harness.replica, 1);
         }
-        seat.strategy->show_model(worker, *seat.replica);
-        seat.strategy->resume_work(worker, *seat.replica);
+        harness.strategy->show_model(worker, *harness.replica);
+        harness.strategy->resume_work(worker, *harness.replica);
       }
     });
     return std::pair(run.parameters, run.orders);
@@ -466,7 +466,7 @@ TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence",
     StrategyOptions options;
     options.server = server;
     options.server.rule = rule;
-    sim::run(workers, [&](comm::Worker& worker) { Seat seat(worker, name, options, rule); });
+    sim::run(workers, [&](comm::Worker& worker) { StrategyHarness harness(worker, name, options, rule); });
   };
   CHECK_THROWS_WITH(fails("async_sgd", 2, {}, {.name = "lars"}), contains_text("'lars' looks at whole matrices"));
   CHECK_THROWS_WITH(fails("backup_workers", 2, {.backup_workers = 2}), contains_text("2 backup workers of 2"));

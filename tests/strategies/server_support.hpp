@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "comm/group_worker.hpp"
+#include "comm/wrappers/group_worker.hpp"
 #include "core/philox.hpp"
 #include "temporary_folder.hpp"
 #include "tests/strategies/support.hpp"
@@ -15,7 +15,7 @@ struct ServerRun {
   std::string strategy = "async_sgd";
   int workers = 3;
   StrategyOptions options;
-  sim::Options world;
+  sim::SimulationOptions world;
   std::int64_t eager_bytes = 64;
 
   std::vector<std::vector<float>> parameters;  ///< of each worker, in the end
@@ -24,7 +24,7 @@ struct ServerRun {
 
   ServerRun() { options.server.rule.name = "sgd"; }
 
-  void run(const std::function<void(comm::Worker&, Seat&)>& body) {
+  void run(const std::function<void(comm::Worker&, StrategyHarness&)>& body) {
     const paragrad::test::TemporaryFolder folder;
     options.server.record = folder.file("order.txt");
     const int ranks = workers + options.server.servers;
@@ -33,16 +33,16 @@ struct ServerRun {
     platform.leaf = {{1e-6, 1e9}, 1};
     platform.message.eager_bytes = eager_bytes;
     parameters.assign(static_cast<std::size_t>(workers), {});
-    sim::run(platform, ranks, world, [&](comm::Worker& everyone) {
-      if (everyone.rank() >= workers) return make_strategy(strategy, options)->serve(everyone, workers);
-      comm::GroupWorker worker(everyone, 0, 1, workers);
-      Seat seat(worker, strategy, options, {.name = "sgd"});
+    sim::run(platform, ranks, world, [&](comm::Worker& all_ranks) {
+      if (all_ranks.rank() >= workers) return make_strategy(strategy, options)->serve(all_ranks, workers);
+      comm::GroupWorker worker(all_ranks, 0, 1, workers);
+      StrategyHarness harness(worker, strategy, options, {.name = "sgd"});
       const comm::TaskGuard guard(worker);
-      body(worker, seat);
-      seat.strategy->show_model(worker, *seat.replica);
-      const Remarks remarks = seat.strategy->report(worker);
+      body(worker, harness);
+      harness.strategy->show_model(worker, *harness.replica);
+      const Remarks remarks = harness.strategy->report(worker);
       if (worker.rank() == 0) numbers = {remarks.numbers.begin(), remarks.numbers.end()};
-      parameters[static_cast<std::size_t>(worker.rank())] = seat.parameters;
+      parameters[static_cast<std::size_t>(worker.rank())] = harness.parameters;
     });
     orders = read_orders(options.server.record).servers;
   }
@@ -56,10 +56,10 @@ inline void compute(comm::Worker& worker, std::uint64_t minibatch, std::uint64_t
 }
 
 /// A minibatch whose gradient is `value` everywhere, at rate 1.
-inline void step(comm::Worker& worker, Seat& seat, float value) {
-  for (float& g : seat.optimiser->gradients()) g = value;
-  seat.replica->step = {.rate = 1, .samples = 1};
-  seat.strategy->step(worker, *seat.replica);
+inline void step(comm::Worker& worker, StrategyHarness& harness, float value) {
+  for (float& g : harness.optimiser->gradients()) g = value;
+  harness.replica->step = {.rate = 1, .samples = 1};
+  harness.strategy->step(worker, *harness.replica);
 }
 
 }  // namespace paragrad::strategies::testing

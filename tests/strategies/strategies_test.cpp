@@ -14,9 +14,9 @@ TEST_CASE("averages weigh workers by the samples they processed", "[strategies]"
   strategies::StrategyOptions options;
   options.collective = collective;
   const std::vector<std::size_t> samples{30, 0, 10};
-  const auto parameters = after(3, "model_averaging", options, [&](comm::Worker& worker, Seat& seat) {
-    move_by(seat, static_cast<float>(worker.rank() + 1));
-    seat.strategy->synchronise(worker, *seat.replica, samples[static_cast<std::size_t>(worker.rank())]);
+  const auto parameters = after(3, "model_averaging", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    move_by(harness, static_cast<float>(worker.rank() + 1));
+    harness.strategy->synchronise(worker, *harness.replica, samples[static_cast<std::size_t>(worker.rank())]);
   });
   for (const auto& p : parameters) CHECK(p == parameters[0]);
   for (std::size_t i = 0; i < length; ++i)
@@ -25,22 +25,23 @@ TEST_CASE("averages weigh workers by the samples they processed", "[strategies]"
 
 TEST_CASE("a block in which nobody processed anything changes nothing", "[strategies]") {
   const std::string strategy = GENERATE("model_averaging", "bmuf", "slowmo", "diloco");
-  const auto parameters = after(
-      3, strategy, {}, [&](comm::Worker& worker, Seat& seat) { seat.strategy->synchronise(worker, *seat.replica, 0); });
+  const auto parameters = after(3, strategy, {}, [&](comm::Worker& worker, StrategyHarness& harness) {
+    harness.strategy->synchronise(worker, *harness.replica, 0);
+  });
   for (const auto& p : parameters)
     for (std::size_t i = 0; i < length; ++i) CHECK(p[i] == static_cast<float>(i));
 }
 
 TEST_CASE("a lone worker keeps its model and its momentum", "[strategies]") {
   const std::string strategy = GENERATE("model_averaging", "bmuf", "data_parallel", "sgd");
-  after(1, strategy, {}, [&](comm::Worker& worker, Seat& seat) {
-    move_by(seat, 0.3f);
-    const auto before = seat.parameters;
-    seat.velocity()[0] = 5;
-    seat.strategy->synchronise(worker, *seat.replica, 10);
-    CHECK(seat.parameters == before);
-    CHECK_FALSE(seat.strategy->exchanges_gradients(1));
-    CHECK(seat.velocity()[0] == 5);
+  after(1, strategy, {}, [&](comm::Worker& worker, StrategyHarness& harness) {
+    move_by(harness, 0.3f);
+    const auto before = harness.parameters;
+    harness.velocity()[0] = 5;
+    harness.strategy->synchronise(worker, *harness.replica, 10);
+    CHECK(harness.parameters == before);
+    CHECK_FALSE(harness.strategy->exchanges_gradients(1));
+    CHECK(harness.velocity()[0] == 5);
   });
 }
 
@@ -49,10 +50,10 @@ TEST_CASE("a synchronisation forgets the local momentum unless told not to", "[s
   const bool reset = GENERATE(true, false);
   strategies::StrategyOptions options;
   options.reset_local_momentum = reset;
-  after(2, strategy, options, [&](comm::Worker& worker, Seat& seat) {
-    seat.velocity()[3] = 5;
-    seat.strategy->synchronise(worker, *seat.replica, 10);
-    CHECK(seat.velocity()[3] == (reset ? 0.f : 5.f));
+  after(2, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    harness.velocity()[3] = 5;
+    harness.strategy->synchronise(worker, *harness.replica, 10);
+    CHECK(harness.velocity()[3] == (reset ? 0.f : 5.f));
   });
 }
 
@@ -70,9 +71,9 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies
   options.block_learning_rate = 0;
   CHECK_THROWS_AS(strategies::make_strategy("bmuf", options), core::ConfigError);
   options = {};
-  options.local_start_sweep = 0;
+  options.local_start_epoch = 0;
   CHECK_THROWS_WITH(strategies::make_strategy("post_local_sgd", options),
-                    contains_text("the first local sweep cannot be 0"));
+                    contains_text("the first local epoch cannot be 0"));
   options = {};
   options.block_momentum_time_constant = 100;
   CHECK_NOTHROW(strategies::make_strategy("bmuf", options));
@@ -87,9 +88,10 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies
   CHECK_THROWS_WITH(strategies::make_strategy("slowmo", options), contains_text("slow momentum 1 is outside [0, 1)"));
   options.outer_learning_rate = 0;
   CHECK_THROWS_WITH(strategies::make_strategy("diloco", options), contains_text("outer learning rate 0 must be above 0"));
-  CHECK_THROWS_WITH(after(2, "bmuf_adam", {}, [](comm::Worker&, Seat&) {}),
+  CHECK_THROWS_WITH(after(2, "bmuf_adam", {}, [](comm::Worker&, StrategyHarness&) {}),
                     contains_text("choose --optimiser adam or adamw"));
-  CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, Seat&) {}), contains_text("trains with one worker, not 2"));
+  CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, StrategyHarness&) {}),
+                    contains_text("trains with one worker, not 2"));
 }
 
 TEST_CASE("no strategy relies on buffering or on the order of starting: the same weights and no deadlock", "[strategies]") {
@@ -99,25 +101,26 @@ TEST_CASE("no strategy relies on buffering or on the order of starting: the same
   CAPTURE(name, collective, workers);
   strategies::StrategyOptions options;
   options.collective = collective;
-  const auto train = [&](std::int64_t eager_bytes, const sim::Options& world) {
+  const auto train = [&](std::int64_t eager_bytes, const sim::SimulationOptions& world) {
     sim::Platform platform = sim::free_platform(workers);
     platform.message.eager_bytes = eager_bytes;
     std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));
     sim::run(platform, workers, world, [&](comm::Worker& worker) {
-      Seat seat(worker, name, options);
+      StrategyHarness harness(worker, name, options);
       const core::RandomStream random(3, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
       for (std::uint64_t block = 0; block < 3; ++block) {
-        for (std::size_t i = 0; i < length; ++i) seat.parameters[i] += static_cast<float>(random.normal(block * length + i));
-        seat.strategy->synchronise(worker, *seat.replica, 1 + static_cast<std::uint64_t>(worker.rank()));
+        for (std::size_t i = 0; i < length; ++i)
+          harness.parameters[i] += static_cast<float>(random.normal(block * length + i));
+        harness.strategy->synchronise(worker, *harness.replica, 1 + static_cast<std::uint64_t>(worker.rank()));
       }
-      seat.strategy->show_model(worker, *seat.replica);
-      parameters[static_cast<std::size_t>(worker.rank())] = seat.parameters;
+      harness.strategy->show_model(worker, *harness.replica);
+      parameters[static_cast<std::size_t>(worker.rank())] = harness.parameters;
     });
     return parameters;
   };
   const auto buffered = train(std::numeric_limits<std::int64_t>::max(), {});
   CHECK(train(0, {}) == buffered);
-  sim::Options shuffled;
+  sim::SimulationOptions shuffled;
   shuffled.start_order = 7;
   shuffled.host_threads = 3;
   CHECK(train(0, shuffled) == buffered);

@@ -15,7 +15,7 @@ namespace paragrad::strategies::testing {
 inline constexpr std::size_t length = 37;  // no multiple of any number of workers
 
 /// What one emulated worker needs to take part in a strategy: no model, the tests move the parameters themselves.
-struct Seat {
+struct StrategyHarness {
   std::vector<float> parameters = std::vector<float>(length);
   std::vector<core::Matrix> layout{{0, {length, 1}}};
   std::vector<core::Range> stages{{20, length}, {3, 20}, {0, 3}};
@@ -23,8 +23,8 @@ struct Seat {
   std::unique_ptr<strategies::Strategy> strategy;
   std::unique_ptr<strategies::Replica> replica;
 
-  Seat(comm::Worker& worker, const std::string& name, const strategies::StrategyOptions& options,
-       const optim::OptimiserOptions& rule = {}, float start = 0) {
+  StrategyHarness(comm::Worker& worker, const std::string& name, const strategies::StrategyOptions& options,
+                  const optim::OptimiserOptions& rule = {}, float start = 0) {
     strategy = strategies::make_strategy(name, options);
     optimiser = optim::make_optimiser(rule, worker.device(), layout, strategy->exchanges_gradients(worker.size()));
     std::iota(parameters.begin(), parameters.end(), start);
@@ -33,28 +33,28 @@ struct Seat {
   }
 
   std::span<float> velocity() {
-    core::State state;
+    core::StateView state;
     optimiser->describe_state(state);
     return state.arrays.at(0).values;
   }
 };
 
-/// The parameters of all workers after `body(worker, seat)`.
+/// The parameters of all workers after `body(worker, harness)`.
 inline std::vector<std::vector<float>> after(int workers, const std::string& name,
                                              const strategies::StrategyOptions& options,
-                                             const std::function<void(comm::Worker&, Seat&)>& body,
+                                             const std::function<void(comm::Worker&, StrategyHarness&)>& body,
                                              const optim::OptimiserOptions& rule = {}) {
   std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));
   sim::run(workers, [&](comm::Worker& worker) {
-    Seat seat(worker, name, options, rule);
-    body(worker, seat);
-    parameters[static_cast<std::size_t>(worker.rank())] = seat.parameters;
+    StrategyHarness harness(worker, name, options, rule);
+    body(worker, harness);
+    parameters[static_cast<std::size_t>(worker.rank())] = harness.parameters;
   });
   return parameters;
 }
 
-inline void move_by(Seat& seat, float amount) {
-  for (float& p : seat.parameters) p += amount;
+inline void move_by(StrategyHarness& harness, float amount) {
+  for (float& p : harness.parameters) p += amount;
 }
 
 }  // namespace paragrad::strategies::testing

@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "catch.hpp"
-#include "comm/group_worker.hpp"
-#include "comm/shrinking_worker.hpp"
+#include "comm/wrappers/group_worker.hpp"
+#include "comm/wrappers/shrinking_worker.hpp"
 #include "core/errors.hpp"
 #include "strategies/parameter_server/link.hpp"
 #include "support.hpp"
-#include "train/checkpoint.hpp"
-#include "train/state_store.hpp"
+#include "train/state/checkpoint.hpp"
+#include "train/state/state_store.hpp"
 
 using namespace paragrad;
 
@@ -30,15 +30,16 @@ struct AsyncTask : test::SmallTask {
 
   int servers() const { return options.strategy_options.server.servers; }
 
-  train::Result run(int workers, const sim::Platform& platform, const sim::Options& how = {},
+  train::Result run(int workers, const sim::Platform& platform, const sim::SimulationOptions& how = {},
                     const train::Output& given = {}) const {
     const bool computes = backend::make_device(how.device)->computes();
-    const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
+    const train::TrainingData source =
+        computes ? train::open_training_data(options, workers) : train::imagine_training_data(options, workers);
     const train::Output output = test::resumable(given, options, source);
     train::Result result;
-    sim::run(platform, workers + servers(), how, [&](comm::Worker& everyone) {
-      if (everyone.rank() >= workers) return train::make_strategy(options)->serve(everyone, workers);
-      comm::GroupWorker group(everyone, 0, 1, workers);
+    sim::run(platform, workers + servers(), how, [&](comm::Worker& all_ranks) {
+      if (all_ranks.rank() >= workers) return train::make_strategy(options)->serve(all_ranks, workers);
+      comm::GroupWorker group(all_ranks, 0, 1, workers);
       comm::ShrinkingWorker worker(group);
       try {
         const train::Result mine = train::train(worker, options, source, output);
@@ -90,13 +91,13 @@ TEST_CASE("one asynchronous worker with momentum is sgd up to rounding", "[train
   CHECK(served.valid.loss == Approx(task.run(1).valid.loss).epsilon(1e-4));
 }
 
-TEST_CASE("asynchronous workers process each sample once a sweep and learn the task", "[train]") {
+TEST_CASE("asynchronous workers process each sample once an epoch and learn the task", "[train]") {
   AsyncTask task;
   task.options.strategy =
       GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
   task.options.strategy_options.server.servers = GENERATE(0, 1);
   task.options.strategy_options.server.queue = GENERATE(false, true);
-  task.options.sweeps = 3;
+  task.options.epochs = 3;
   const train::Result result = task.run(3);
   CHECK(result.samples == 3 * 613);
   CHECK(result.valid.loss < 0.8 * std::log(6));  // that of a model that knows nothing
@@ -197,14 +198,14 @@ TEST_CASE("windows are refused, or not chosen, in a run that is not computed", "
   CHECK(chosen_s == task.run(3, AsyncTask::cluster(4), {.device = "meta"}).training_s);
 }
 
-TEST_CASE("an asynchronous run that dies is taken up at the end of its last sweep", "[train]") {
+TEST_CASE("an asynchronous run that dies is taken up at the end of its last epoch", "[train]") {
   AsyncTask task;
   task.options.strategy = GENERATE("async_sgd", "lazy_sgd", "easgd", "backup_workers");
   task.options.optimiser.name = GENERATE("momentum", "adagrad");
   task.options.strategy_options.server.servers = GENERATE(0, 1);
-  task.options.sweeps = 4;
+  task.options.epochs = 4;
   task.options.schedule.name = "exponential";
-  // Without noise the speeds of a sweep do not depend on what was before it.
+  // Without noise the speeds of an epoch do not depend on what was before it.
   sim::Platform platform = AsyncTask::cluster(4);
   platform.noise = {};
   const train::Result whole = task.run(3, platform);
@@ -239,7 +240,7 @@ TEST_CASE("a worker that dies is left out, and the others train to the end", "[t
   server.servers = task.options.strategy == "backup_workers" ? GENERATE(0, 1) : GENERATE(1, 2);
   server.queue = GENERATE(true, false);
   server.worker_timeout_s = 0.05;
-  task.options.sweeps = 3;
+  task.options.epochs = 3;
   const train::Result whole = task.run(4, AsyncTask::cluster(6));
   for (const double share : {0.1, 0.35, 0.5, 0.62, 0.85}) {
     sim::Platform platform = AsyncTask::cluster(6);
@@ -258,7 +259,7 @@ TEST_CASE("several workers may die, and then nobody but worker 0 is left", "[tra
   AsyncTask task;
   task.options.strategy_options.server.servers = 2;
   task.options.strategy_options.server.worker_timeout_s = 0.05;
-  task.options.sweeps = 3;
+  task.options.epochs = 3;
   const double whole_s = task.run(3, AsyncTask::cluster(5)).training_s;
   sim::Platform platform = AsyncTask::cluster(5);
   platform.faults = {death(1, 0.3 * whole_s), death(2, GENERATE(0.3, 0.4, 0.7) * whole_s)};

@@ -1,4 +1,4 @@
-// Samples that the network sees with their neighbours, and splits of whole utterances.
+// DeviceLoader that the network sees with their neighbours, and splits of whole utterances.
 #include <algorithm>
 #include <vector>
 

@@ -17,7 +17,7 @@ struct SpokenTask : SmallTask {
     options.schedule.initial_rate = 0.01;
     options.minibatch = 4;
     options.blocks = 2;
-    options.sweeps = 1;
+    options.epochs = 1;
   }
   std::size_t tokens(data::Subset subset) const {
     const auto dataset = data::Dataset::open(options.data);
@@ -38,7 +38,7 @@ TEST_CASE("a recurrent model learns by ctc what is said, scored per token", "[tr
   SpokenTask task;
   task.options.strategy = "sgd";
   const train::Result first = task.simulate(1);
-  task.options.sweeps = 30;
+  task.options.epochs = 30;
   const train::Result trained = task.simulate(1);
   CHECK(first.samples == task.tokens(data::Subset::train));
   CHECK(trained.samples == 30 * first.samples);
@@ -51,7 +51,7 @@ TEST_CASE("workers share minibatches under ctc without a change of the result, a
   SpokenTask task;
   task.options.strategy = "data_parallel";
   task.options.splits = 3;
-  task.options.sweeps = 3;
+  task.options.epochs = 3;
   const train::Result one = task.simulate(1), three = task.simulate(3);
   CHECK(one.samples == three.samples);
   CHECK(three.valid.loss == Approx(one.valid.loss).epsilon(1e-3));

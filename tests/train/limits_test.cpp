@@ -71,7 +71,7 @@ TEST_CASE("limits that a worker or a server would see a part of are refused in o
   LimitedTask task("norm");
   std::string words;
   SECTION("norms of a replica that several hold") {
-    task.options.model_parallel = 2;
+    task.options.tensor_parallel = 2;
     words = "clipped by norm";
   }
   SECTION("norms at two servers") {

@@ -54,12 +54,12 @@ TEST_CASE("sizes rise by the root of two from half to twice the present size", "
   CHECK(train::sizes_to_try({}, 1, 1) == std::vector<std::size_t>{1, 2});
 }
 
-TEST_CASE("sizes are tuned before every so many sweeps, never before the first", "[train]") {
+TEST_CASE("sizes are tuned before every so many epochs, never before the first", "[train]") {
   const MinibatchSearchOptions options{.enabled = true, .frequency = 3};
-  std::vector<int> sweeps;
-  for (int sweep = 1; sweep <= 10; ++sweep)
-    if (train::search_before(options, sweep)) sweeps.push_back(sweep);
-  CHECK(sweeps == std::vector<int>{4, 7, 10});
+  std::vector<int> epochs;
+  for (int epoch = 1; epoch <= 10; ++epoch)
+    if (train::search_before(options, epoch)) epochs.push_back(epoch);
+  CHECK(epochs == std::vector<int>{4, 7, 10});
   CHECK_FALSE(train::search_before({.enabled = false}, 4));
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("a search that keeps the size leaves no trace in the weights", "[train
   task.options.strategy = GENERATE("data_parallel", "bmuf", "model_averaging");
   task.options.strategy_options.compression.name = GENERATE("none", "bits:1");
   task.options.strategy_options.buffered = GENERATE(false, true);
-  task.options.sweeps = 3;
+  task.options.epochs = 3;
   task.options.momentum_time_constant = 150;  // as a momentum per minibatch is understood where sizes are tuned
   const std::string plain = task.simulate(3).parameters_sha256;
   task.options.minibatch_search = {.enabled = true, .largest = task.options.minibatch, .samples = 200};
@@ -84,7 +84,7 @@ TEST_CASE("sizes that let the training explode are not chosen", "[train]") {
   test::SmallTask task;
   task.options.strategy = "data_parallel";
   task.options.model = "8-12-6:relu";
-  task.options.sweeps = 4;
+  task.options.epochs = 4;
   task.options.rate_per = "sample";
   task.options.schedule.initial_rate = 0.02;
   task.options.momentum = 0;
@@ -97,20 +97,20 @@ TEST_CASE("sizes that let the training explode are not chosen", "[train]") {
 TEST_CASE("the time of sizes that are only tried is in that of the phases", "[train]") {
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
-  task.options.sweeps = 3;
+  task.options.epochs = 3;
   task.options.minibatch_search = {.enabled = true, .largest = 64, .margin_percent = 0, .samples = 613};
   const train::Result result = task.simulate(3, test::slow_cluster(3));
-  const train::PhaseTimes& times = result.times;
+  const train::TimeBreakdown& times = result.times;
   CHECK(times.optimise_s + times.aggregate_s + times.validate_s + times.data_s == Approx(result.training_s).epsilon(0.05));
 }
 
-TEST_CASE("a period in samples decides how many blocks a sweep has", "[train]") {
+TEST_CASE("a period in samples decides how many blocks an epoch has", "[train]") {
   test::SmallTask task(600);
   const auto blocks = [&](std::size_t period, int workers) {
     task.options.sync_period = period;
-    return train::open_source(task.options, workers).partition->blocks();
+    return train::open_training_data(task.options, workers).partition->blocks();
   };
-  const std::size_t samples = train::open_source(task.options, 1).partition->samples();
+  const std::size_t samples = train::open_training_data(task.options, 1).partition->samples();
   CHECK(blocks(0, 2) == task.options.blocks);
   CHECK(blocks(50, 2) == (samples + 50) / 100);
   CHECK(blocks(50, 4) == (samples + 100) / 200);

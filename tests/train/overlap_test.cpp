@@ -37,7 +37,7 @@ TEST_CASE("buckets reduced beside the backward pass and after it end in the same
   const auto weights = [&](bool overlap) {
     BucketTask task(bucket_bytes, overlap, 60);
     task.options.minibatch = 5;  // of 6 workers one gets nothing
-    task.options.sweeps = 1;
+    task.options.epochs = 1;
     task.options.strategy_options.collective = collective;
     return task.simulate(workers).parameters_sha256;
   };
@@ -72,7 +72,7 @@ TEST_CASE("overlap hides the shorter of a bucket's reduction and the computing b
   const auto result = [&](bool overlap) {
     BucketTask task(200, overlap, 640);
     task.options.model = "8-12-6:sigmoid";
-    task.options.sweeps = 1;
+    task.options.epochs = 1;
     return task.simulate(2, platform);
   };
   constexpr double minibatches = 40;
@@ -92,7 +92,7 @@ TEST_CASE("double buffering hides the shorter of an exchange and the minibatch t
   const auto result = [&](bool buffered) {
     BucketTask task(0, true, 640);
     task.options.model = "8-12-6:sigmoid";
-    task.options.sweeps = 1;
+    task.options.epochs = 1;
     task.options.strategy_options.buffered = buffered;
     return task.simulate(2, hand_sized(flops_per_s, bandwidth));
   };
@@ -101,7 +101,7 @@ TEST_CASE("double buffering hides the shorter of an exchange and the minibatch t
   const double update_s = 4 * parameters / flops_per_s;  // of momentum
   const double computing_s = at_once.times.optimise_s / minibatches;
   const double exchange_s = at_once.times.aggregate_s / minibatches - update_s;
-  // The first travels beside the second minibatch alone, the last of the sweep beside the update before it.
+  // The first travels beside the second minibatch alone, the last of the epoch beside the update before it.
   const double hidden_s = std::min(exchange_s, computing_s) +
                           (minibatches - 2) * std::min(exchange_s, computing_s + update_s) + std::min(exchange_s, update_s);
   CHECK(at_once.training_s - late.training_s == Approx(hidden_s).epsilon(1e-6).margin(minibatches * 3e-12));
@@ -131,7 +131,7 @@ TEST_CASE("overlap is never slower, whatever platform, collective and buckets", 
   CHECK(time(true) <= time(false));
 }
 
-TEST_CASE("virtual times with overlap repeat and do not depend on host threads", "[train]") {
+TEST_CASE("simulated times with overlap repeat and do not depend on host threads", "[train]") {
   BucketTask task(100, true);
   const sim::Platform platform = hand_sized(1e9, 1e8);
   const auto run = [&](int threads) { return task.simulate(2, platform, {threads, "cpu", "fifo"}); };
@@ -146,5 +146,5 @@ TEST_CASE("a loss that is no number ends a training whose gradients are under wa
   BucketTask task(1, true);
   task.options.model = "8-12-9-6:relu";
   task.options.schedule.initial_rate = 1e30;
-  CHECK_THROWS_WITH(task.simulate(3), contains_text("on worker") && contains_text("sweep 1"));
+  CHECK_THROWS_WITH(task.simulate(3), contains_text("on worker") && contains_text("epoch 1"));
 }

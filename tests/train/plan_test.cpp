@@ -54,7 +54,7 @@ TEST_CASE("of a block no more minibatches are planned than a run may take, and f
   CHECK(planned(9) == 4);
 }
 
-TEST_CASE("each sweep takes every block once, in an order of its own", "[train]") {
+TEST_CASE("each epoch takes every block once, in an order of its own", "[train]") {
   const auto first = train::block_order(1, 1, 50), second = train::block_order(1, 2, 50);
   CHECK(first != second);
   CHECK(first == train::block_order(1, 1, 50));

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 #include "comm/real_worker.hpp"
-#include "comm/solo.hpp"
+#include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
 #include "support.hpp"
 
@@ -17,7 +17,7 @@ struct Scored {
 };
 
 /// What the evaluator calls loss and error, from posteriors and labels.
-Scored score(const train::Source& source, std::span<const float> posteriors, data::Subset subset) {
+Scored score(const train::TrainingData& source, std::span<const float> posteriors, data::Subset subset) {
   const std::size_t rows = source.info.samples[static_cast<std::size_t>(subset)], classes = source.info.classes;
   Scored sums;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -40,7 +40,7 @@ TEST_CASE("posteriors in the order of the file give the evaluator's loss and err
   const std::string chunks = GENERATE("whole", "4-6+3", "1-6+1/4");
   task.options.model = model;
   task.options.chunks = chunks;
-  const train::Source source = train::open_evaluation(task.options);
+  const train::TrainingData source = train::open_evaluation_data(task.options);
   std::vector<float> parameters(source.network->parameter_count());
   nn::initialise(source.network->layers, 7, parameters);
   const auto device = backend::make_device("cpu");
@@ -83,7 +83,7 @@ namespace {
 std::vector<float> posteriors_by(test::SmallTask& task, const std::string& chunks, const char* device_name) {
   task.options.model = "8-2xblstm5p3+peepholes-6";
   task.options.chunks = chunks;
-  const train::Source source = train::open_evaluation(task.options);
+  const train::TrainingData source = train::open_evaluation_data(task.options);
   std::vector<float> parameters(source.network->parameter_count());
   nn::initialise(source.network->layers, 7, parameters);
   const auto device = backend::make_device(device_name);

@@ -5,12 +5,12 @@
 #include <fstream>
 
 #include "catch.hpp"
-#include "comm/group_worker.hpp"
+#include "comm/wrappers/group_worker.hpp"
 #include "core/errors.hpp"
 #include "core/json.hpp"
 #include "support.hpp"
-#include "train/checkpoint.hpp"
-#include "train/state_store.hpp"
+#include "train/state/checkpoint.hpp"
+#include "train/state/state_store.hpp"
 
 using namespace paragrad;
 
@@ -22,23 +22,24 @@ struct PretrainedTask : test::SmallTask {
   PretrainedTask() {
     options.model = "8-12-10-6:sigmoid";
     options.strategy = "data_parallel";
-    options.sweeps = 1;
-    options.pretraining.sweeps = 2;
+    options.epochs = 1;
+    options.pretraining.epochs = 2;
     options.pretraining.rates = {0.01, 0.1};
     options.pretraining.minibatch = 20;
     options.pretraining.visible_units = "gaussian";
   }
 
   /// Servers behind the workers too.
-  train::Result run(int workers, const sim::Platform& platform, const sim::Options& how = {},
+  train::Result run(int workers, const sim::Platform& platform, const sim::SimulationOptions& how = {},
                     const train::Output& given = {}) const {
     const bool computes = backend::make_device(how.device)->computes();
-    const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
+    const train::TrainingData source =
+        computes ? train::open_training_data(options, workers) : train::imagine_training_data(options, workers);
     const train::Output output = test::resumable(given, options, source);
     train::Result result;
-    sim::run(platform, workers + options.strategy_options.server.servers, how, [&](comm::Worker& everyone) {
-      if (everyone.rank() >= workers) return train::serve(everyone, workers, options, output);
-      comm::GroupWorker worker(everyone, 0, 1, workers);
+    sim::run(platform, workers + options.strategy_options.server.servers, how, [&](comm::Worker& all_ranks) {
+      if (all_ranks.rank() >= workers) return train::serve(all_ranks, workers, options, output);
+      comm::GroupWorker worker(all_ranks, 0, 1, workers);
       const train::Result mine = train::train(worker, options, source, output);
       if (worker.rank() == 0) result = mine;
     });
@@ -64,7 +65,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_CASE("a pretrained network begins with its machines and an output layer that knows nothing", "[train]") {
   PretrainedTask task;
-  task.options.sweeps = 0;
+  task.options.epochs = 0;
   const auto network = task.outcome(1, "pretrained");
   const nn::Network layers(nn::make_layers(task.options.model));
   std::vector<float> untrained(layers.parameter_count());
@@ -78,30 +79,30 @@ TEST_CASE("pretraining alone and then training is the same as both at once", "[t
   PretrainedTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   const auto at_once = task.outcome(3, "at-once");
-  task.options.sweeps = 0;
+  task.options.epochs = 0;
   task.outcome(3, "alone");
-  task.options.sweeps = 1;
-  task.options.pretraining.sweeps = 0;
+  task.options.epochs = 1;
+  task.options.pretraining.epochs = 0;
   task.options.init = task.file("alone/checkpoint.h5");
   CHECK(task.outcome(3, "afterwards") == at_once);
 }
 
 TEST_CASE("machines are trained by their own numbers, not by the network's", "[train]") {
   PretrainedTask task;
-  task.options.sweeps = 0;
+  task.options.epochs = 0;
   const auto machines = task.outcome(1, "plain");
   SECTION("momentum") { task.options.momentum_time_constant = 100; }
   SECTION("unit gain") { task.options.unit_gain = true; }
   SECTION("L2") { task.options.l2 = 0.1; }
   SECTION("unit of the rate") { task.options.rate_per = "sample"; }
   SECTION("limits") { task.options.optimiser.clip_per_sample = 1e-3; }
-  SECTION("late parallel start") { task.options.parallel_start_sweep = 5; }
+  SECTION("late parallel start") { task.options.parallel_start_epoch = 5; }
   CHECK(task.outcome(1, "other") == machines);
 }
 
 TEST_CASE("data-parallel machines learn what one worker's do, up to rounding", "[train]") {
   PretrainedTask task;
-  task.options.sweeps = 0;
+  task.options.epochs = 0;
   task.options.pretraining.activations = GENERATE("sampled", "mean");
   task.options.pretraining.machine.cd_steps = GENERATE(1, 2);
   const auto alone = task.outcome(1, "alone");
@@ -109,9 +110,9 @@ TEST_CASE("data-parallel machines learn what one worker's do, up to rounding", "
   CHECK(distance(task.outcome(3, "three"), alone) < 1e-4);
 }
 
-TEST_CASE("every layer's sweeps are on record, and machines learn", "[train]") {
+TEST_CASE("every layer's epochs are on record, and machines learn", "[train]") {
   PretrainedTask task;
-  task.options.pretraining.sweeps = 5;
+  task.options.pretraining.epochs = 5;
   task.options.pretraining.machine.persistent = GENERATE(false, true);
   metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
   const train::Result result = task.simulate(2, test::slow_cluster(2), {}, {.folder = &folder});
@@ -120,7 +121,7 @@ TEST_CASE("every layer's sweeps are on record, and machines learn", "[train]") {
   for (std::size_t i = 0; i < 10; ++i) {
     CHECK(records[i]["phase"] == "pretrain");
     CHECK(records[i]["layer"] == i / 5 + 1);
-    CHECK(records[i]["sweep"] == i % 5 + 1);
+    CHECK(records[i]["epoch"] == i % 5 + 1);
     CHECK(std::isfinite(double{records[i]["free_energy_gap"]}));
   }
   for (const std::size_t layer : {0u, 5u}) {
@@ -134,9 +135,9 @@ TEST_CASE("every layer's sweeps are on record, and machines learn", "[train]") {
   CHECK(result.pretraining_s == Approx(double{records[4]["time_s"]} + double{records[9]["time_s"]}).epsilon(1e-3));
 }
 
-TEST_CASE("a machine that does not move scores the same after every sweep, though those below it draw states", "[train]") {
+TEST_CASE("a machine that does not move scores the same after every epoch, though those below it draw states", "[train]") {
   PretrainedTask task;
-  task.options.pretraining.sweeps = 3;
+  task.options.pretraining.epochs = 3;
   task.options.pretraining.rates = {0.01, 1e-30};  // the upper layer's is lost to rounding
   metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
   task.simulate(2, sim::free_platform(2), {}, {.folder = &folder});
@@ -148,7 +149,7 @@ TEST_CASE("a machine that does not move scores the same after every sweep, thoug
   }
 }
 
-TEST_CASE("a run that dies while its layers are trained is taken up again to the same bits", "[train]") {
+TEST_CASE("a run that dies while its layers are trained resumes to the same bits", "[train]") {
   PretrainedTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   task.options.pretraining.machine.persistent = GENERATE(false, true);
@@ -230,12 +231,12 @@ TEST_CASE("pretraining that makes no sense is refused", "[train]") {
     task.options.model = "8-6";
     refused("no hidden layer");
   }
-  SECTION("split replicas") {
-    task.options.model_parallel = 2;
-    refused("without --model-parallel");
+  SECTION("tensor parallelism") {
+    task.options.tensor_parallel = 2;
+    refused("without --tensor-parallel");
   }
   SECTION("nothing to do") {
-    task.options.sweeps = pretraining.sweeps = 0;
+    task.options.epochs = pretraining.epochs = 0;
     refused("nothing is trained");
   }
   SECTION("a rate that is too high") {

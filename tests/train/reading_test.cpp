@@ -1,4 +1,4 @@
-// Reading splits from the platform's file system, in virtual time.
+// Reading splits from the platform's file system, in simulated time.
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "support.hpp"
@@ -19,7 +19,7 @@ sim::Platform storage_cluster(int workers) {
   return platform;
 }
 
-/// One sweep over splits of equal size.
+/// One epoch over splits of equal size.
 train::Result run(int workers, const std::string& io, const std::string& model, std::size_t valid = 0) {
   test::SmallTask task(100);
   task.options.data.clear();
@@ -28,7 +28,7 @@ train::Result run(int workers, const std::string& io, const std::string& model, 
   task.options.strategy = "model_averaging";
   task.options.minibatch = minibatch;
   task.options.blocks = blocks;
-  task.options.sweeps = 1;
+  task.options.epochs = 1;
   task.options.io = io;
   task.options.sample_bytes = sample_bytes;
   return task.simulate(workers, storage_cluster(workers), {.device = "meta"});
@@ -74,7 +74,7 @@ TEST_CASE("frames of context are read with each chunk", "[train]") {
     task.options.chunks = chunks;
     task.options.io = "blocking";
     task.options.sample_bytes = sample_bytes;
-    task.options.sweeps = 1;
+    task.options.epochs = 1;
     return task.simulate(1, storage_cluster(1), {.device = "meta"}).times.data_s;
   };
   CHECK(read_s("10") == Approx(600.0 * sample_bytes / client).epsilon(1e-4));
@@ -94,7 +94,7 @@ TEST_CASE("a frame is read once, with however many others it is seen", "[train]"
   CHECK(read_s("1+1", "24-12-6") == Approx(read_s("0+0", "8-12-6")));
 }
 
-TEST_CASE("reading takes the same virtual time whether anything is computed or not, and changes no result", "[train]") {
+TEST_CASE("reading takes the same simulated time whether anything is computed or not, and changes no result", "[train]") {
   const std::string io = GENERATE("blocking", "prefetch");
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");

@@ -16,7 +16,7 @@ struct RecurrentTask : SmallTask {
     options.chunks = chunks;
     options.minibatch = 4;
     options.blocks = 2;
-    options.sweeps = 3;
+    options.epochs = 3;
     options.schedule.initial_rate = 0.3;
   }
 };
@@ -27,9 +27,9 @@ TEST_CASE("recurrent models learn from sequences, and scores are per frame", "[t
   const std::string chunks = GENERATE("whole", "3-8+3");
   RecurrentTask task(chunks);
   task.options.strategy = "sgd";
-  task.options.sweeps = 1;
+  task.options.epochs = 1;
   const train::Result first = task.simulate(1);
-  task.options.sweeps = 20;
+  task.options.epochs = 20;
   const train::Result trained = task.simulate(1);
   CHECK(first.samples == 613);
   CHECK(trained.samples == 20 * 613);
@@ -55,9 +55,9 @@ TEST_CASE("workers share minibatches of sequences without a change of the result
 TEST_CASE("workers are dealt whole chunks of sequences, which together are those of one worker", "[train]") {
   RecurrentTask task("3-8+3/2");
   task.options.strategy = "data_parallel";
-  task.options.sweeps = 1;
+  task.options.epochs = 1;
   task.options.minibatch = 5;
-  const train::Source source = train::open_source(task.options, 3);
+  const train::TrainingData source = train::open_training_data(task.options, 3);
   const auto& sequences = *source.sequences_of(data::Subset::train);
   std::vector<int> seen(source.info.samples[0]);
   data::Prefetcher prefetcher;
@@ -112,11 +112,11 @@ TEST_CASE("a timing run of chunks counts as many as there are, and whole sequenc
 TEST_CASE("what recurrent models cannot do is refused in one sentence", "[train]") {
   RecurrentTask task("whole");
   SECTION("two workers for one replica") {
-    task.options.model_parallel = 2;
+    task.options.tensor_parallel = 2;
     CHECK_THROWS_AS(task.simulate(2), core::ConfigError);
   }
   SECTION("pretraining") {
-    task.options.pretraining.sweeps = 1;
+    task.options.pretraining.epochs = 1;
     CHECK_THROWS_AS(task.simulate(1), core::ConfigError);
   }
   SECTION("no way to cut") {

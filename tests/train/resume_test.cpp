@@ -5,8 +5,8 @@
 #include "core/errors.hpp"
 #include "data/hdf5_file.hpp"
 #include "support.hpp"
-#include "train/saved_state.hpp"
-#include "train/state_store.hpp"
+#include "train/state/saved_state.hpp"
+#include "train/state/state_store.hpp"
 
 using namespace paragrad;
 
@@ -27,7 +27,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.strategy << " " << c.compression << " " << c.optimiser;
 }
 
-void configure(train::Options& options, const Case& c) {
+void configure(train::TrainingOptions& options, const Case& c) {
   options.strategy = c.strategy;
   options.strategy_options.compression.name = c.compression;
   options.strategy_options.buffered = c.buffered;
@@ -35,7 +35,7 @@ void configure(train::Options& options, const Case& c) {
   options.balance = c.balance;
   options.minibatch_search = {.enabled = c.search, .largest = 64, .samples = 200};
   options.optimiser.name = c.optimiser;
-  options.sweeps = 3;
+  options.epochs = 3;
 }
 
 bool is_time(const std::string& name) { return name.ends_with("_s"); }
@@ -66,7 +66,7 @@ bool dies(const test::SmallTask& task, double at_s, const train::Output& output)
 
 }  // namespace
 
-TEST_CASE("a training that dies on the way is taken up again to the same bits, whenever and however often", "[train]") {
+TEST_CASE("a training that dies on the way resumes to the same bits, whenever and however often", "[train]") {
   const Case c = GENERATE(
       Case{"data_parallel", "bits:1"}, Case{"data_parallel", "bits:4", true},
       Case{"data_parallel", "none", true, "nesterov"}, Case{"bmuf"}, Case{"bmuf", "none", false, "nesterov", false},
@@ -77,7 +77,7 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   CAPTURE(c);
   test::SmallTask task;
   configure(task.options, c);
-  // One schedule gives up sweeps and begins anew, the other keeps all.
+  // One schedule gives up epochs and begins anew, the other keeps all.
   const optim::ScheduleOptions newbob{"newbob", 0.2, 0.5, 1, 0.2, true}, exponential{"exponential", 0.2, 0.5};
   const auto [schedule, validations, every] = GENERATE_COPY(table<optim::ScheduleOptions, int, std::size_t>(
       {{newbob, 1, 1}, {newbob, 2, 3}, {exponential, 1, 3}, {exponential, 2, 1}}));
@@ -108,7 +108,7 @@ TEST_CASE("a training that dies on the way is taken up again to the same bits, w
   CHECK(resumed.valid.loss == whole.valid.loss);
   CHECK(resumed.valid.error == whole.valid.error);
   CHECK(resumed.test.loss == whole.test.loss);
-  CHECK(resumed.sweeps == whole.sweeps);
+  CHECK(resumed.epochs == whole.epochs);
   CHECK(resumed.strategy == whole.strategy);
   CHECK(resumed.training_s == Approx(whole.training_s).epsilon(0.1));
   CHECK(resumed.times.optimise_s == Approx(whole.times.optimise_s).epsilon(0.1));
@@ -128,7 +128,7 @@ TEST_CASE("a saved state that was damaged, or is of another format, is refused",
   std::vector<float> values(1000, 1.5f);
   double number = 2.5;
   const train::StateOwner owner{"run", "0-1-0", 0, 2};
-  core::State state;
+  core::StateView state;
   state.add("array", values);
   state.add("number", number);
   train::SavedState(state, *device).write(path, owner);
@@ -163,7 +163,7 @@ TEST_CASE("a saved state that was damaged, or is of another format, is refused",
 TEST_CASE("a saved state does not go where an array has another length", "[train]") {
   const auto device = backend::make_device("cpu");
   std::vector<float> values(10), longer(11);
-  core::State state, other;
+  core::StateView state, other;
   state.add("array", values);
   other.add("array", longer);
   CHECK_THROWS_AS(train::SavedState(state, *device).restore(other, *device), core::ConfigError);

@@ -10,8 +10,8 @@ using train::StepSizes;
 
 namespace {
 
-train::Options options_of(double rate, std::size_t minibatch) {
-  train::Options options;
+train::TrainingOptions options_of(double rate, std::size_t minibatch) {
+  train::TrainingOptions options;
   options.schedule.initial_rate = rate;
   options.minibatch = minibatch;
   options.momentum = 0;
@@ -32,7 +32,7 @@ double displacement(const StepSizes& sizes, double rate, std::size_t samples) {
 }  // namespace
 
 TEST_CASE("a rate per minibatch is that of its samples together", "[train]") {
-  train::Options per_sample = options_of(0.002, 50), per_minibatch = options_of(0.1, 50);
+  train::TrainingOptions per_sample = options_of(0.002, 50), per_minibatch = options_of(0.1, 50);
   per_sample.rate_per = "sample";
   for (const std::size_t samples : {50u, 20u, 1u})
     CHECK(StepSizes(per_sample).of(0.002, samples).rate == Approx(StepSizes(per_minibatch).of(0.1, samples).rate));
@@ -43,14 +43,14 @@ TEST_CASE("a minibatch of a whole block divides the rate by its samples", "[trai
 }
 
 TEST_CASE("momentum as a time constant is e^(-n/T) for n samples", "[train]") {
-  train::Options options = options_of(0.1, 100);
+  train::TrainingOptions options = options_of(0.1, 100);
   options.momentum_time_constant = 500;
   CHECK(StepSizes(options).of(0.1, 100).momentum == Approx(std::exp(-0.2)));
   CHECK(StepSizes(options).of(0.1, 25).momentum == Approx(std::exp(-0.05)));
 }
 
 TEST_CASE("with a time constant all that a sample moves is the same in minibatches of every size", "[train]") {
-  train::Options options = options_of(0.1, 64);
+  train::TrainingOptions options = options_of(0.1, 64);
   options.momentum_time_constant = 600;
   options.unit_gain = GENERATE(true, false);
   const StepSizes sizes(options);
@@ -60,7 +60,7 @@ TEST_CASE("with a time constant all that a sample moves is the same in minibatch
 }
 
 TEST_CASE("a step on a part of a minibatch is as long as one on all of it where samples agree", "[train]") {
-  train::Options options = options_of(0.1, 60);
+  train::TrainingOptions options = options_of(0.1, 60);
   options.l2 = 0.01;
   const StepSizes sizes(options);
   const optim::Step whole = sizes.of(0.1, 60), part = sizes.of_part(0.1, 15, 60);
@@ -72,7 +72,7 @@ TEST_CASE("a step on a part of a minibatch is as long as one on all of it where 
 }
 
 TEST_CASE("samples that are sequences count with all their rows", "[train]") {
-  train::Options sequences = options_of(0.1, 16), rows = options_of(0.1, 64);
+  train::TrainingOptions sequences = options_of(0.1, 16), rows = options_of(0.1, 64);
   sequences.l2 = rows.l2 = 0.01;
   sequences.momentum_time_constant = rows.momentum_time_constant = 300;
   const optim::Step of_sequences = StepSizes(sequences, 4).of(0.1, 10), of_rows = StepSizes(rows).of(0.1, 40);
@@ -83,7 +83,7 @@ TEST_CASE("samples that are sequences count with all their rows", "[train]") {
 }
 
 TEST_CASE("momentum means nothing to rules without one, and does not shorten their steps", "[train]") {
-  train::Options options = options_of(0.1, 50);
+  train::TrainingOptions options = options_of(0.1, 50);
   options.momentum = 0.9;
   options.unit_gain = true;
   options.optimiser.name = GENERATE("sgd", "adam");
@@ -94,7 +94,7 @@ TEST_CASE("momentum means nothing to rules without one, and does not shorten the
 }
 
 TEST_CASE("momentum outside [0, 1) and a negative time constant are refused", "[train]") {
-  train::Options options = options_of(0.1, 64);
+  train::TrainingOptions options = options_of(0.1, 64);
   for (const double momentum : {-0.1, 1., 2., std::nan("")}) {
     options.momentum = momentum;
     CHECK_THROWS_AS(StepSizes(options), core::ConfigError);

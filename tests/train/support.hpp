@@ -13,7 +13,7 @@
 
 namespace paragrad::test {
 
-/// What a run wrote down of each sweep.
+/// What a run wrote down of each epoch.
 inline std::vector<core::Json> records_of(const metrics::RunFolder& folder) {
   std::ifstream lines(folder.file("metrics.jsonl"));
   std::vector<core::Json> records;
@@ -22,7 +22,8 @@ inline std::vector<core::Json> records_of(const metrics::RunFolder& folder) {
 }
 
 /// With a folder for state: what a run of these options needs to keep it, and to resume from what is there.
-inline train::Output resumable(train::Output output, const train::Options& options, const train::Source& source) {
+inline train::Output resumable(train::Output output, const train::TrainingOptions& options,
+                               const train::TrainingData& source) {
   if (output.state_folder.empty()) return output;
   output.run = train::identify_run("", source);
   output.resume_phase = train::saved_phase(output.state_folder, options, output.run);
@@ -55,16 +56,17 @@ class SmallTask {
     options.model = "8-12-6:sigmoid";
     options.minibatch = 16;
     options.blocks = 4;
-    options.sweeps = 2;
+    options.epochs = 2;
     options.schedule.initial_rate = 0.2;
   }
   std::string file(const std::string& name) const { return folder_.file(name); }
 
   /// Trains with emulated workers; worker 0's result.
-  train::Result simulate(int workers, const sim::Platform& platform, const sim::Options& how = {},
+  train::Result simulate(int workers, const sim::Platform& platform, const sim::SimulationOptions& how = {},
                          const train::Output& given = {}) const {
     const bool computes = backend::make_device(how.device)->computes();
-    const train::Source source = computes ? train::open_source(options, workers) : train::imagine_source(options, workers);
+    const train::TrainingData source =
+        computes ? train::open_training_data(options, workers) : train::imagine_training_data(options, workers);
     const train::Output output = resumable(given, options, source);
     train::Result result;
     sim::run(platform, workers, how, [&](comm::Worker& worker) {
@@ -75,7 +77,7 @@ class SmallTask {
   }
   train::Result simulate(int workers) const { return simulate(workers, sim::free_platform(workers)); }
 
-  train::Options options;
+  train::TrainingOptions options;
 
  private:
   TemporaryFolder folder_;

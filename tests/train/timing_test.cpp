@@ -22,7 +22,7 @@ sim::Platform cluster_of_pairs(int workers) {
 
 }  // namespace
 
-TEST_CASE("a timing run takes exactly the virtual time of the run that computes", "[train]") {
+TEST_CASE("a timing run takes exactly the simulated time of the run that computes", "[train]") {
   const std::string strategy = GENERATE("sgd", "data_parallel", "model_averaging", "bmuf");
   const int workers = GENERATE(1, 2, 4);
   const bool imaginary = GENERATE(false, true);
@@ -49,7 +49,7 @@ TEST_CASE("a timing run with a warm start, another minibatch or optimiser takes 
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   task.options.optimiser.name = GENERATE("sgd", "nesterov");
-  task.options.parallel_start_sweep = GENERATE(1, 2);
+  task.options.parallel_start_epoch = GENERATE(1, 2);
   task.options.minibatch = GENERATE(0u, 7u);
   task.options.l2 = 1e-4;
   const train::Result computed = task.simulate(3, cluster_of_pairs(3));
@@ -72,13 +72,13 @@ TEST_CASE("a timing run has no scores, no weights and no checkpoint", "[train]")
   CHECK_FALSE(std::filesystem::exists(folder.file("checkpoint.h5")));
 }
 
-TEST_CASE("a part of a sweep takes its part of the time", "[train]") {
+TEST_CASE("a part of an epoch takes its part of the time", "[train]") {
   test::SmallTask task;
   task.options.data.clear();
   task.options.imaginary_samples = {64 * 40, 0, 0};
   task.options.strategy = GENERATE("data_parallel", "model_averaging");
   task.options.minibatch = 8;
-  task.options.sweeps = 1;
+  task.options.epochs = 1;
   const auto optimised_s = [&](std::size_t blocks, std::size_t steps) {
     task.options.max_blocks = blocks;
     task.options.max_steps = steps;
@@ -102,7 +102,7 @@ TEST_CASE("a data set of a billion samples costs nothing to imagine", "[train]")
   task.options.blocks = 1000;
   task.options.max_blocks = 1;
   task.options.max_steps = 2;
-  task.options.sweeps = 1;
+  task.options.epochs = 1;
   task.options.strategy = "bmuf";
   task.options.minibatch = 4096;
   const train::Result result = task.simulate(8, cluster_of_pairs(8), {.device = "meta"});

@@ -4,11 +4,11 @@
 #include "backend/kernels.hpp"
 #include "catch.hpp"
 #include "comm/real_worker.hpp"
-#include "comm/solo.hpp"
+#include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
 #include "data/hdf5_file.hpp"
 #include "support.hpp"
-#include "train/checkpoint.hpp"
+#include "train/state/checkpoint.hpp"
 
 using namespace paragrad;
 
@@ -34,7 +34,7 @@ TEST_CASE("every strategy with one worker ends in the weights of sgd", "[train]"
 
 TEST_CASE("a worker without peers and an emulated one train alike", "[train]") {
   test::SmallTask task;
-  const train::Source source = train::open_source(task.options, 1);
+  const train::TrainingData source = train::open_training_data(task.options, 1);
   const auto device = backend::make_device("cpu");
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
@@ -79,7 +79,7 @@ TEST_CASE("data-parallel LARS is LARS of one worker, up to the order of addition
   CHECK(many.valid.loss == Approx(one.valid.loss).epsilon(1e-4));
 }
 
-TEST_CASE("result and virtual times do not depend on host threads and repeat exactly", "[train]") {
+TEST_CASE("result and simulated times do not depend on host threads and repeat exactly", "[train]") {
   const std::string strategy = GENERATE("data_parallel", "model_averaging", "bmuf");
   const std::string collective = GENERATE("ring", "tree", "parameter_server");
   test::SmallTask task;
@@ -99,7 +99,7 @@ TEST_CASE("result and virtual times do not depend on host threads and repeat exa
 
 TEST_CASE("training learns", "[train]") {
   test::SmallTask task(3000);
-  task.options.sweeps = 6;
+  task.options.epochs = 6;
   const std::string strategy =
       GENERATE("sgd", "data_parallel", "model_averaging", "bmuf", "slowmo", "diloco", "post_local_sgd");
   task.options.strategy = strategy;
@@ -108,21 +108,21 @@ TEST_CASE("training learns", "[train]") {
   CHECK(result.samples == 6 * 3000);
 }
 
-TEST_CASE("a training with a target ends with the sweep that meets it, as one of so many sweeps would", "[train]") {
+TEST_CASE("a training with a target ends with the epoch that meets it, as one of so many epochs would", "[train]") {
   test::SmallTask task(1000);
-  task.options.sweeps = 20;
+  task.options.epochs = 20;
   task.options.strategy = GENERATE("sgd", "bmuf");
   const int workers = task.options.strategy == "sgd" ? 1 : 2;
   task.options.target_error = 0.5;  // chance: 0.83
   task.options.schedule.initial_rate = 0.02;
   const train::Result met = task.simulate(workers);
-  REQUIRE(met.sweeps > 1);
-  REQUIRE(met.sweeps < 20);
+  REQUIRE(met.epochs > 1);
+  REQUIRE(met.epochs < 20);
   CHECK(met.valid.error <= 0.5);
   task.options.target_error = 0;
-  task.options.sweeps = met.sweeps - 1;
+  task.options.epochs = met.epochs - 1;
   CHECK(task.simulate(workers).valid.error > 0.5);
-  task.options.sweeps = met.sweeps;
+  task.options.epochs = met.epochs;
   const train::Result all = task.simulate(workers);
   CHECK(all.parameters_sha256 == met.parameters_sha256);
   CHECK(all.training_s == met.training_s);
@@ -138,19 +138,19 @@ TEST_CASE("full gradient descent does not depend on the size of the pieces a min
   CHECK(task.simulate(4).valid.loss == Approx(one.valid.loss).epsilon(1e-5));
 }
 
-TEST_CASE("post_local_sgd has the weights of data_parallel before its local sweeps, and others after them", "[train]") {
+TEST_CASE("post_local_sgd has the weights of data_parallel before its local epochs, and others after them", "[train]") {
   test::SmallTask task;
   const int workers = GENERATE(2, 3);
   task.options.strategy = "data_parallel";
   const std::string reference = task.simulate(workers).parameters_sha256;
   task.options.strategy = "post_local_sgd";
-  task.options.strategy_options.local_start_sweep = 3;  // after the last
+  task.options.strategy_options.local_start_epoch = 3;  // after the last
   CHECK(task.simulate(workers).parameters_sha256 == reference);
-  task.options.strategy_options.local_start_sweep = 2;
+  task.options.strategy_options.local_start_epoch = 2;
   CHECK(task.simulate(workers).parameters_sha256 != reference);
 }
 
-TEST_CASE("local sweeps with one minibatch per block are data_parallel up to rounding", "[train]") {
+TEST_CASE("local epochs with one minibatch per block are data_parallel up to rounding", "[train]") {
   test::SmallTask task;
   task.options.blocks = 39;  // of 15 or 16 samples
   task.options.optimiser.name = "sgd";
@@ -159,7 +159,7 @@ TEST_CASE("local sweeps with one minibatch per block are data_parallel up to rou
   task.options.strategy = "data_parallel";
   const train::Result together = task.simulate(workers);
   task.options.strategy = "post_local_sgd";
-  task.options.strategy_options.local_start_sweep = GENERATE(1, 2);
+  task.options.strategy_options.local_start_epoch = GENERATE(1, 2);
   const train::Result apart = task.simulate(workers);
   CHECK(apart.samples == together.samples);
   CHECK(apart.train.loss == Approx(together.train.loss).epsilon(1e-5));
@@ -174,13 +174,13 @@ TEST_CASE("a learning rate per sample is one per minibatch divided by its size",
   CHECK(task.simulate(1).parameters_sha256 == reference);
 }
 
-TEST_CASE("a loss that is no number stops the training and names sweep and worker", "[train]") {
+TEST_CASE("a loss that is no number stops the training and names epoch and worker", "[train]") {
   test::SmallTask task;
   const std::string strategy = GENERATE("sgd", "data_parallel", "bmuf");
   task.options.strategy = strategy;
   task.options.model = "8-12-6:relu";
   task.options.schedule.initial_rate = 1e30;
-  CHECK_THROWS_WITH(task.simulate(strategy == "sgd" ? 1 : 2), contains_text("on worker") && contains_text("sweep 1"));
+  CHECK_THROWS_WITH(task.simulate(strategy == "sgd" ? 1 : 2), contains_text("on worker") && contains_text("epoch 1"));
 }
 
 TEST_CASE("training goes on from a checkpoint, and refuses that of another model", "[train]") {
@@ -189,7 +189,7 @@ TEST_CASE("training goes on from a checkpoint, and refuses that of another model
   const train::Result first = task.simulate(1, sim::free_platform(1), {}, {&folder, nullptr});
   const train::Checkpoint checkpoint = train::read_checkpoint(folder.file("checkpoint.h5"));
   CHECK(train::parameters_sha256(checkpoint.parameters) == first.parameters_sha256);
-  CHECK(checkpoint.sweep == 2);
+  CHECK(checkpoint.epoch == 2);
 
   task.options.init = folder.file("checkpoint.h5");
   task.options.strategy = "bmuf";
@@ -198,10 +198,10 @@ TEST_CASE("training goes on from a checkpoint, and refuses that of another model
   CHECK_THROWS_WITH(task.simulate(1), contains_text("holds the model '8-12-6:sigmoid', not '8-13-6:sigmoid'"));
 }
 
-TEST_CASE("sweeps before the parallel start are the training of one worker", "[train]") {
+TEST_CASE("epochs before the parallel start are the training of one worker", "[train]") {
   test::SmallTask task;
   task.options.splits = 2;
-  task.options.parallel_start_sweep = task.options.sweeps + 1;
+  task.options.parallel_start_epoch = task.options.epochs + 1;
   task.options.optimiser.name = GENERATE("momentum", "nesterov");
   const std::string one = task.simulate(1).parameters_sha256;
   task.options.strategy = GENERATE("model_averaging", "bmuf");
@@ -216,7 +216,7 @@ TEST_CASE("data-parallel workers that start late go on as the lone worker does, 
   if (task.options.optimiser.name != "momentum") task.options.schedule.initial_rate = 0.01;
   const train::Result one = task.simulate(1);
   task.options.strategy = "data_parallel";
-  task.options.parallel_start_sweep = 2;
+  task.options.parallel_start_epoch = 2;
   const train::Result late = task.simulate(3);
   CHECK(late.train.loss == Approx(one.train.loss).epsilon(1e-5));
   CHECK(late.samples == one.samples);
@@ -229,8 +229,8 @@ TEST_CASE("all data-parallel workers end with the same model", "[train]") {
   task.options.strategy_options.buffered = GENERATE(false, true);
   task.options.optimiser.name = GENERATE("momentum", "adam");
   task.options.schedule.initial_rate = 0.01;
-  task.options.parallel_start_sweep = GENERATE(1, 2);
-  const train::Source source = train::open_source(task.options, 3);
+  task.options.parallel_start_epoch = GENERATE(1, 2);
+  const train::TrainingData source = train::open_training_data(task.options, 3);
   const train::Output with_models{.last_phase = false};
   std::vector<std::vector<float>> models(3);
   sim::run(sim::free_platform(3), 3, {}, [&](comm::Worker& worker) {
@@ -241,10 +241,10 @@ TEST_CASE("all data-parallel workers end with the same model", "[train]") {
   CHECK(models[2] == models[0]);
 }
 
-TEST_CASE("newbob with restore ends with the model of its best sweep, in the checkpoint too", "[train]") {
+TEST_CASE("newbob with restore ends with the model of its best epoch, in the checkpoint too", "[train]") {
   test::SmallTask task;
   task.options.schedule = {"newbob", 3.0, 0.5, 1, 0.005, true};
-  task.options.sweeps = 8;
+  task.options.epochs = 8;
   task.options.strategy = "bmuf";
   metrics::RunFolder folder(task.file("newbob"), metrics::RunFolder::Existing::refuse);
   const train::Result result = task.simulate(2, sim::free_platform(2), {}, {&folder, nullptr});
@@ -264,7 +264,7 @@ TEST_CASE("newbob with restore ends with the model of its best sweep, in the che
 
 TEST_CASE("after newbob has gone back, all workers go on from that model, and the local rule begins anew", "[train]") {
   test::SmallTask task;
-  task.options.blocks = 1;  // whose order is that of every sweep
+  task.options.blocks = 1;  // whose order is that of every epoch
   task.options.strategy = GENERATE("sgd", "data_parallel");
   const int workers = task.options.strategy == "sgd" ? 1 : 3;
   task.options.splits = 1;
@@ -273,13 +273,13 @@ TEST_CASE("after newbob has gone back, all workers go on from that model, and th
   metrics::RunFolder first(task.file("first"), metrics::RunFolder::Existing::refuse);
   metrics::RunFolder all(task.file("all"), metrics::RunFolder::Existing::refuse);
   task.options.schedule = {"newbob", rate, 0.02, 1, 0.005, true};
-  task.options.sweeps = 3;  // the second does harm
+  task.options.epochs = 3;  // the second does harm
   const train::Result back = task.simulate(workers, sim::free_platform(workers), {}, {.folder = &all});
   const auto records = test::records_of(all);
   REQUIRE(records.size() == 3);
   REQUIRE(records[1]["valid_loss"] > records[0]["valid_loss"]);
   REQUIRE(records[2]["valid_loss"] < records[0]["valid_loss"]);
-  task.options.sweeps = 1;
+  task.options.epochs = 1;
   task.simulate(workers, sim::free_platform(workers), {}, {.folder = &first});
   task.options.init = first.file("checkpoint.h5");
   task.options.schedule = {.initial_rate = rate * 0.02};

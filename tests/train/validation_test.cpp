@@ -1,14 +1,14 @@
-// Validations within a sweep, and the model that is best on the validation set.
+// Validations within an epoch, and the model that is best on the validation set.
 #include <algorithm>
 #include <fstream>
 
 #include "catch.hpp"
 #include "comm/real_worker.hpp"
-#include "comm/solo.hpp"
+#include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/json.hpp"
 #include "support.hpp"
-#include "train/checkpoint.hpp"
+#include "train/state/checkpoint.hpp"
 
 using namespace paragrad;
 
@@ -24,7 +24,7 @@ struct WatchedTask : test::SmallTask {
 
 }  // namespace
 
-TEST_CASE("validations within a sweep change nothing of the training", "[train]") {
+TEST_CASE("validations within an epoch change nothing of the training", "[train]") {
   const std::string strategy = GENERATE("data_parallel", "model_averaging", "bmuf", "bmuf_adam", "slowmo", "diloco");
   const std::string kind = GENERATE("nbm", "cbm");
   CAPTURE(strategy, kind);
@@ -40,7 +40,7 @@ TEST_CASE("validations within a sweep change nothing of the training", "[train]"
   const auto records = test::records_of(task.folder);
   REQUIRE(records.size() == 6);  // after 2, 4 and all of 5 blocks, twice
   for (std::size_t i = 0; i < records.size(); ++i) {
-    CHECK(records[i]["sweep"] == 1 + i / 3);
+    CHECK(records[i]["epoch"] == 1 + i / 3);
     CHECK(records[i].contains("blocks") == (i % 3 < 2));
     if (i % 3 < 2) CHECK(records[i]["blocks"] == 2 + 2 * (i % 3));
     if (i > 0) CHECK(records[i]["samples"] > records[i - 1]["samples"]);
@@ -49,10 +49,10 @@ TEST_CASE("validations within a sweep change nothing of the training", "[train]"
   CHECK(records[5]["samples"] == once.samples);
 }
 
-TEST_CASE("what a validation within a sweep sees is what a training that ends there ends with", "[train]") {
+TEST_CASE("what a validation within an epoch sees is what a training that ends there ends with", "[train]") {
   WatchedTask task;
   task.options.strategy = "bmuf";
-  task.options.sweeps = 1;
+  task.options.epochs = 1;
   task.options.validations = 5;
   task.watch(3);
   const auto records = test::records_of(task.folder);
@@ -70,7 +70,7 @@ TEST_CASE("a training may end with the model that was best on the validation set
   WatchedTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf", "async_sgd");
   const bool meets = task.options.strategy != "async_sgd";
-  task.options.sweeps = 3;
+  task.options.epochs = 3;
   task.options.validations = meets ? 3 : 1;
   task.options.schedule = {
       .name = "table", .initial_rate = 0.2, .rates = {0.2, 0.1, meets ? 20. : 200.}};  // the end does harm
@@ -87,8 +87,8 @@ TEST_CASE("a training may end with the model that was best on the validation set
   const auto device = backend::make_device("cpu");
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
-  const auto score =
-      train::evaluate(worker, task.options, written.parameters, train::open_evaluation(task.options), data::Subset::test);
+  const auto score = train::evaluate(worker, task.options, written.parameters, train::open_evaluation_data(task.options),
+                                     data::Subset::test);
   CHECK(score.error == best.test.error);
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("validations that cannot be are refused in one sentence", "[train]") {
   SECTION("workers that do not meet") {
     task.options.strategy = "async_sgd";
     task.options.validations = 2;
-    CHECK_THROWS_WITH(task.simulate(3), contains_text("meet at the end of a sweep only"));
+    CHECK_THROWS_WITH(task.simulate(3), contains_text("meet at the end of an epoch only"));
   }
   SECTION("nothing to go by") {
     data::GenerateOptions generate;

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "backend/backend_info.hpp"
-#include "backend/cpu/adam.hpp"
+#include "backend/cpu/adam_update.hpp"
 #include "backend/cpu/affine.hpp"
 #include "backend/cpu/blas.hpp"
 #include "backend/cpu/ctc.hpp"

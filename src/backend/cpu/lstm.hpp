@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/cpu/product.hpp"
-#include "backend/lstm.hpp"
+#include "backend/lstm_arguments.hpp"
 #include "core/arena.hpp"
 
 namespace paragrad::backend::cpu {

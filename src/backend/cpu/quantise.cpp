@@ -14,14 +14,14 @@ constexpr std::size_t bytes_in_cache = 4'000'000;    // what is larger is gone b
 
 /// Where a column stands in a packed matrix.
 template <class Byte>
-struct ColumnPlace {
+struct ColumnSlot {
   Byte* header;       // the column's
   Byte* codes;        // all columns'
   std::size_t begin;  // of this column's codes, in bits
 };
 
 template <class Byte, class Coder>
-ColumnPlace<Byte> place_of(Byte* packed, std::size_t rows, std::size_t columns, std::size_t j) {
+ColumnSlot<Byte> place_of(Byte* packed, std::size_t rows, std::size_t columns, std::size_t j) {
   return {packed + j * Coder::header, packed + columns * Coder::header, j * rows * Coder::bits};
 }
 
@@ -33,7 +33,7 @@ template <class Coder>
 using GroupBuffer = std::array<std::byte, 4 * Coder::bits>;
 
 template <class Coder, bool remembers>
-void quantise_column(const Column<remembers>& column, bool threshold_at_mean, const ColumnPlace<std::byte>& place) {
+void quantise_column(const Column<remembers>& column, bool threshold_at_mean, const ColumnSlot<std::byte>& place) {
   const Coder coder(column, threshold_at_mean, place.header);
   const bool next_is_near = column.rows <= rows_in_nearest_cache;  // the column to be read from memory next
   over_groups(0, column.rows, [&](std::size_t r, std::size_t count) {
@@ -55,7 +55,7 @@ void quantise_column(const Column<remembers>& column, bool threshold_at_mean, co
 enum class Store { plain, past_cache, sum };
 
 template <class Coder, Store how>
-void dequantise_column(std::size_t rows, const ColumnPlace<const std::byte>& place, float* x) {
+void dequantise_column(std::size_t rows, const ColumnSlot<const std::byte>& place, float* x) {
   const Coder coder(place.header);
   over_groups(0, rows, [&](std::size_t r, std::size_t count) {
     const std::size_t bit = place.begin + r * Coder::bits;

@@ -59,11 +59,11 @@ void with_random_words(const core::RandomStream& random, std::span<const std::ui
                        const float* x, float* y, const F& f) {
   const Philox philox(random);
   for (const std::uint32_t row : rows) {
-    for (std::size_t begin = 0; begin < units; begin += Place::units)
-      for (std::size_t l = 0; l < Place::counters; l += lanes) {
-        const auto words = philox.words(row, Place::of(begin).counter + static_cast<std::uint32_t>(l));
-        for (std::size_t w = 0; w < Place::words; ++w) {
-          const std::size_t unit = begin + w * Place::counters + l;
+    for (std::size_t begin = 0; begin < units; begin += CounterSlot::units)
+      for (std::size_t l = 0; l < CounterSlot::counters; l += lanes) {
+        const auto words = philox.words(row, CounterSlot::of(begin).counter + static_cast<std::uint32_t>(l));
+        for (std::size_t w = 0; w < CounterSlot::words; ++w) {
+          const std::size_t unit = begin + w * CounterSlot::counters + l;
           if (unit >= units) break;
           transform(
               std::min(lanes, units - unit), y + unit, [&](Vector value) { return f(words[w], value); }, x + unit);

@@ -4,7 +4,7 @@
 
 #include "backend/backend_info.hpp"
 #include "backend/cuda/runtime.hpp"
-#include "backend/grid/grid_device.hpp"
+#include "backend/gpu_kernels/gpu_device.hpp"
 
 namespace paragrad::backend {
 
@@ -14,7 +14,7 @@ namespace {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads) run_kernel(const Kernel kernel) {
   __shared__ typename Kernel::Shared shared;
-  kernel(grid::Block{blockIdx.x, gridDim.x, Kernel::threads}, shared);
+  kernel(gpu_kernels::Block{blockIdx.x, gridDim.x, Kernel::threads}, shared);
 }
 
 struct Compiled {
@@ -32,7 +32,7 @@ std::string cuda_description() {
 }
 
 std::unique_ptr<Device> make_cuda(std::string_view precision) {
-  return std::make_unique<grid::GridDevice<cuda::CudaRuntime<cuda::Compiled>>>(precision);
+  return std::make_unique<gpu_kernels::GpuDevice<cuda::CudaRuntime<cuda::Compiled>>>(precision);
 }
 
 }  // namespace paragrad::backend

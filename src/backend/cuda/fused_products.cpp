@@ -56,12 +56,12 @@ void make(Layout& layout, std::size_t rows, std::size_t columns, std::size_t dis
 }
 
 /// Stored [rows][columns], which is a matrix of `columns` rows to cuBLASLt.
-void make(Layout& layout, const grid::Multiplication::Input& input, std::size_t rows, std::size_t columns) {
+void make(Layout& layout, const gpu_kernels::Multiplication::Input& input, std::size_t rows, std::size_t columns) {
   const bool transposed = input.transpose == Transpose::yes;
   make(layout, transposed ? rows : columns, transposed ? columns : rows, input.row);
 }
 
-cublasOperation_t operation_of(const grid::Multiplication::Input& input) {
+cublasOperation_t operation_of(const gpu_kernels::Multiplication::Input& input) {
   return input.transpose == Transpose::no ? CUBLAS_OP_N : CUBLAS_OP_T;
 }
 
@@ -75,7 +75,7 @@ struct FusedProducts::Shape {
   bool keeps;
   std::array<std::uint32_t, 4> alignments;  // of A, B, C and the bias
 
-  explicit Shape(const grid::Multiplication& p)
+  explicit Shape(const gpu_kernels::Multiplication& p)
       : m(p.m),
         n(p.n),
         k(p.k),
@@ -95,7 +95,8 @@ struct FusedProducts::Shape {
 /// its rows, as it wants it.
 class FusedProducts::Plan {
  public:
-  Plan(cublasLtHandle_t handle, cublasComputeType_t type, const grid::Multiplication& p, std::size_t workspace_bytes) {
+  Plan(cublasLtHandle_t handle, cublasComputeType_t type, const gpu_kernels::Multiplication& p,
+       std::size_t workspace_bytes) {
     const CublasLt& lt = cublas_lt();
     check(lt.make_operation(operation_.place(), type, CUDA_R_32F), doing);
     set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(p.b));
@@ -122,7 +123,7 @@ class FusedProducts::Plan {
     algorithm_ = best.algo;
   }
 
-  void run(cublasLtHandle_t handle, const grid::Multiplication& p, std::span<std::byte> workspace,
+  void run(cublasLtHandle_t handle, const gpu_kernels::Multiplication& p, std::span<std::byte> workspace,
            cudaStream_t stream) const {
     const float one = 1;
     set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
@@ -146,7 +147,7 @@ FusedProducts::~FusedProducts() {
   if (handle_ != nullptr) static_cast<void>(cublas_lt().destroy(handle_));
 }
 
-const FusedProducts::Plan& FusedProducts::plan_of(const grid::Multiplication& product, std::size_t workspace_bytes) {
+const FusedProducts::Plan& FusedProducts::plan_of(const gpu_kernels::Multiplication& product, std::size_t workspace_bytes) {
   const Shape shape(product);
   const auto known = plans_.find(shape);
   if (known != plans_.end()) return known->second;
@@ -155,7 +156,8 @@ const FusedProducts::Plan& FusedProducts::plan_of(const grid::Multiplication& pr
       .first->second;
 }
 
-void FusedProducts::multiply(const grid::Multiplication& product, std::span<std::byte> workspace, cudaStream_t stream) {
+void FusedProducts::multiply(const gpu_kernels::Multiplication& product, std::span<std::byte> workspace,
+                             cudaStream_t stream) {
   plan_of(product, workspace.size()).run(handle_, product, workspace, stream);
 }
 

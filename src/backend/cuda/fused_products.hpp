@@ -5,7 +5,7 @@
 #include <span>
 
 #include "backend/cuda/cublas_lt.hpp"
-#include "backend/grid/multiplication.hpp"
+#include "backend/gpu_kernels/multiplication.hpp"
 
 namespace paragrad::backend::cuda {
 
@@ -18,13 +18,13 @@ class FusedProducts {
   FusedProducts(const FusedProducts&) = delete;
   FusedProducts& operator=(const FusedProducts&) = delete;
 
-  void multiply(const grid::Multiplication& product, std::span<std::byte> workspace, cudaStream_t stream);
+  void multiply(const gpu_kernels::Multiplication& product, std::span<std::byte> workspace, cudaStream_t stream);
 
  private:
   class Plan;
   struct Shape;
 
-  const Plan& plan_of(const grid::Multiplication& product, std::size_t workspace_bytes);
+  const Plan& plan_of(const gpu_kernels::Multiplication& product, std::size_t workspace_bytes);
 
   cublasComputeType_t compute_type_;
   cublasLtHandle_t handle_ = nullptr;

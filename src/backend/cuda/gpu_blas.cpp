@@ -43,7 +43,7 @@ GpuBlas::~GpuBlas() {
 }
 
 // cuBLAS's matrices are column-major: what is C = A·B in rows is Cᵀ = Bᵀ·Aᵀ to it, without any of them being moved.
-void GpuBlas::multiply(const grid::Multiplication& p) {
+void GpuBlas::multiply(const gpu_kernels::Multiplication& p) {
   if (p.m == 0 || p.n == 0) return;
   if (p.bias != nullptr) {
     if (!fused_) fused_.emplace(compute_type_);

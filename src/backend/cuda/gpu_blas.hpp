@@ -5,7 +5,7 @@
 
 #include "backend/cuda/cuda_check.hpp"
 #include "backend/cuda/fused_products.hpp"
-#include "backend/grid/multiplication.hpp"
+#include "backend/gpu_kernels/multiplication.hpp"
 #include "core/arena.hpp"
 
 namespace paragrad::backend::cuda {
@@ -26,7 +26,7 @@ class GpuBlas {
   GpuBlas(const GpuBlas&) = delete;
   GpuBlas& operator=(const GpuBlas&) = delete;
 
-  void multiply(const grid::Multiplication& product);
+  void multiply(const gpu_kernels::Multiplication& product);
 
  private:
   cudaStream_t stream_;

@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "backend/cuda/cuda_conveyor.hpp"
+#include "backend/cuda/cuda_copy_stream.hpp"
+#include "backend/cuda/cuda_executor.hpp"
 #include "backend/cuda/gpu.hpp"
 #include "backend/cuda/nccl_allreduce.hpp"
 #include "backend/cuda/pinned_ring.hpp"
-#include "backend/cuda/player.hpp"
-#include "backend/grid/grid.hpp"
-#include "backend/grid/tape.hpp"
+#include "backend/gpu_kernels/command_graph.hpp"
+#include "backend/gpu_kernels/grid.hpp"
 
 namespace paragrad::backend::cuda {
 
@@ -22,7 +22,7 @@ class CudaRuntime {
   explicit CudaRuntime(std::string_view precision)
       : name_(precision.empty() ? "cuda" : "cuda:" + std::string(precision)),
         gpu_(choose_gpu()),
-        player_(gpu_, this, parse_precision(precision)),
+        executor_(gpu_, this, parse_precision(precision)),
         uploads_(gpu_) {}
 
   std::string_view name() const { return name_; }
@@ -32,7 +32,7 @@ class CudaRuntime {
   bool is_cuda() const { return true; }
   std::string hardware() const { return describe_gpu(gpu_); }
 
-  bool is_apart(const void* address) const {
+  bool is_isolated(const void* address) const {
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, address), "asking whose memory it is");
     return attributes.type == cudaMemoryTypeDevice;
@@ -40,49 +40,49 @@ class CudaRuntime {
 
   template <class Kernel>
   void run(const Kernel& kernel) {
-    tape_.add(grid::Launch::of(kernel, Entry::template of<Kernel>()));
+    queue_.add(gpu_kernels::Launch::of(kernel, Entry::template of<Kernel>()));
   }
-  void multiply(const grid::Multiplication& product) { tape_.add(product); }
+  void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
 
   template <class Branch>
   void side_by_side(std::size_t count, const Branch& branch) {
-    tape_.side_by_side(count, branch);
+    queue_.side_by_side(count, branch);
   }
 
   void submit() {
     use_gpu(gpu_);
-    tape_.play();
+    queue_.submit();
   }
 
   void transfer(std::size_t bytes, const std::byte* from, std::byte* to) {
     submit();
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, player_.stream()), "a transfer");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, executor_.stream()), "a transfer");
     finish();
   }
 
   void upload(std::size_t bytes, const std::byte* from, std::byte* to) {
     submit();
-    uploads_.upload(bytes, from, to, player_.stream());
+    uploads_.upload(bytes, from, to, executor_.stream());
   }
 
-  std::unique_ptr<Conveyor> make_conveyor(Device& device) {
-    return std::make_unique<CudaConveyor>(gpu_, player_.stream(), device);
+  std::unique_ptr<CopyStream> make_copy_stream(Device& device) {
+    return std::make_unique<CudaCopyStream>(gpu_, executor_.stream(), device);
   }
 
   std::unique_ptr<DeviceAllreduce> make_allreduce(Device& device) {
-    return make_nccl_allreduce(gpu_, player_.stream(), device);
+    return make_nccl_allreduce(gpu_, executor_.stream(), device);
   }
 
   void finish() {
     submit();
-    check(cudaStreamSynchronize(player_.stream()), "what was called before");
+    check(cudaStreamSynchronize(executor_.stream()), "what was called before");
   }
 
  private:
   std::string name_;
   int gpu_;
-  CudaPlayer player_;
-  grid::Tape tape_{player_};
+  CudaExecutor executor_;
+  gpu_kernels::CommandQueue queue_{executor_};
   PinnedRing uploads_;
 };
 

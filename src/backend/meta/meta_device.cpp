@@ -13,7 +13,7 @@ class MetaDevice final : public Device {
   std::string_view name() const override { return "meta"; }
   bool computes() const override { return false; }
   bool is_host() const override { return false; }
-  bool is_apart(const void* address) const override { return is_meta_memory(address); }
+  bool is_isolated(const void* address) const override { return is_meta_memory(address); }
   core::Arena allocate(std::size_t count) const override {
     if (count == 0) return {};
     return {reinterpret_cast<float*>(meta_memory), count, [](float*, std::size_t) {}};

@@ -12,7 +12,7 @@
 
 #include "backend/kernels.hpp"
 #include "backend/reference/loops.hpp"
-#include "core/anywhere.hpp"
+#include "core/host_device.hpp"
 
 /// Connectionist temporal classification (backend/kernels.hpp) as plain loops, in logarithms, over full tables.
 namespace paragrad::backend::reference {
@@ -68,7 +68,7 @@ inline bool may_skip(std::span<const std::size_t> states, std::size_t s) {
 inline constexpr double log_zero = -std::numeric_limits<double>::infinity();
 
 /// log(e^a + e^b)
-PARAGRAD_ANYWHERE inline double log_sum(double a, double b) {
+PARAGRAD_HOST_DEVICE inline double log_sum(double a, double b) {
   if (a < b) std::swap(a, b);
   return b == log_zero ? a : a + std::log1p(std::exp(b - a));
 }

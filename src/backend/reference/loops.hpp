@@ -10,7 +10,7 @@
 
 #include "backend/formulas.hpp"
 #include "backend/kernels.hpp"
-#include "core/anywhere.hpp"
+#include "core/host_device.hpp"
 
 /// The kernels of backend/kernels.hpp as plain loops, over any real type: float is the oracle of the other devices, double
 /// lets tests hold the gradients against differences.
@@ -226,7 +226,7 @@ double softplus_sum(std::size_t count, const Real* x) {
 
 /// What is left of a column of length `before`, and of length `after` without the columns before it, is divided by this.
 /// Infinite where too little is left; NaN stays NaN.
-PARAGRAD_ANYWHERE inline double length_to_divide_by(double before, double after) {
+PARAGRAD_HOST_DEVICE inline double length_to_divide_by(double before, double after) {
   const double least = std::max(1e-5 * before, static_cast<double>(std::numeric_limits<float>::min()));
   return after <= least ? std::numeric_limits<double>::infinity() : after;
 }
@@ -234,8 +234,8 @@ PARAGRAD_ANYWHERE inline double length_to_divide_by(double before, double after)
 /// On columns of which one begins `distance` numbers behind the other. product(a, b), subtract(factor, from, to) and
 /// scale(factor, to) work on all numbers of a column, given its first.
 template <class Real, class Product, class Subtract, class Scale>
-PARAGRAD_ANYWHERE void orthonormalise_columns(std::size_t distance, std::size_t rank, Real* columns, const Product& product,
-                                              const Subtract& subtract, const Scale& scale) {
+PARAGRAD_HOST_DEVICE void orthonormalise_columns(std::size_t distance, std::size_t rank, Real* columns,
+                                                 const Product& product, const Subtract& subtract, const Scale& scale) {
   for (std::size_t j = 0; j < rank; ++j) {
     Real* column = columns + j * distance;
     const double before = std::sqrt(product(column, column));

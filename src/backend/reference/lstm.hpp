@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "backend/lstm.hpp"
+#include "backend/lstm_arguments.hpp"
 #include "backend/reference/loops.hpp"
 
 /// The kernels of long short-term memory, frame by frame and cell by cell, over any real type.

@@ -15,8 +15,8 @@ void with_random_words(const core::RandomStream& random, std::span<const std::ui
                        const float* x, float* y, const F& f) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t unit = 0; unit < units; ++unit) {
-      const Place place = Place::of(unit);
-      const std::uint32_t word = random.words(Place::index(rows[i], place.counter))[place.word];
+      const CounterSlot place = CounterSlot::of(unit);
+      const std::uint32_t word = random.words(CounterSlot::index(rows[i], place.counter))[place.word];
       y[i * units + unit] = f(word, x[i * units + unit]);
     }
 }

@@ -48,8 +48,12 @@ class AutoAllreduce : public Allreduce {
   core::Range owned(Communicator& comm, std::size_t length) const override {
     return chosen(comm, length).owned(comm, length);
   }
-  void reduce(Communicator& comm, std::span<float> data) const override { chosen(comm, data.size()).reduce(comm, data); }
-  void gather(Communicator& comm, std::span<float> data) const override { chosen(comm, data.size()).gather(comm, data); }
+  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+    chosen(comm, data.size()).reduce_scatter(comm, data);
+  }
+  void all_gather(Communicator& comm, std::span<float> data) const override {
+    chosen(comm, data.size()).all_gather(comm, data);
+  }
 
   std::string explain(const Communicator& comm, std::size_t length) const override {
     const Choice choice = choose(comm, length);

@@ -18,7 +18,7 @@ class BinomialAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
 
-  void reduce(Communicator& comm, std::span<float> data) const override {
+  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
     if (data.empty()) return;
     const Tree tree = binomial_tree(comm.rank(), comm.size());
     const auto incoming = comm.scratch(tree.children.empty() ? 0 : data.size());
@@ -29,7 +29,7 @@ class BinomialAllreduce : public Allreduce {
     if (tree.parent != no_worker) comm.send(tree.parent, allreduce_tag, std::span<const float>(data));
   }
 
-  void gather(Communicator& comm, std::span<float> data) const override {
+  void all_gather(Communicator& comm, std::span<float> data) const override {
     if (data.empty()) return;
     const Tree tree = binomial_tree(comm.rank(), comm.size());
     if (tree.parent != no_worker) comm.receive(tree.parent, allreduce_tag, data);

@@ -4,7 +4,7 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/collectives/hierarchy.hpp"
-#include "comm/group_communicator.hpp"
+#include "comm/wrappers/group_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -59,16 +59,16 @@ class HierarchicalAllreduce : public Allreduce {
     return {mine.begin + part.begin, mine.begin + part.end};
   }
 
-  void reduce(Communicator& comm, std::span<float> data) const override {
+  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
     Groups groups(comm);
-    inner_->reduce(groups.node, data);
-    outer_->reduce(groups.across, inner_->owned(groups.node, data.size()).of(data));
+    inner_->reduce_scatter(groups.node, data);
+    outer_->reduce_scatter(groups.across, inner_->owned(groups.node, data.size()).of(data));
   }
 
-  void gather(Communicator& comm, std::span<float> data) const override {
+  void all_gather(Communicator& comm, std::span<float> data) const override {
     Groups groups(comm);
-    outer_->gather(groups.across, inner_->owned(groups.node, data.size()).of(data));
-    inner_->gather(groups.node, data);
+    outer_->all_gather(groups.across, inner_->owned(groups.node, data.size()).of(data));
+    inner_->all_gather(groups.node, data);
   }
 
   std::string explain(const Communicator& comm, std::size_t) const override {

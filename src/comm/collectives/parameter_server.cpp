@@ -16,11 +16,11 @@ class ParameterServerAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
 
-  void reduce(Communicator& comm, std::span<float> data) const override {
+  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
     add_up(comm, star(comm.rank(), comm.size()), data);
   }
 
-  void gather(Communicator& comm, std::span<float> data) const override {
+  void all_gather(Communicator& comm, std::span<float> data) const override {
     spread_down(comm, star(comm.rank(), comm.size()), data);
   }
 };

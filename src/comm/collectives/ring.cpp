@@ -20,7 +20,7 @@ class RingAllreduce : public Allreduce {
     return core::part_of(length, comm.size(), comm.rank());
   }
 
-  void reduce(Communicator& comm, std::span<float> data) const override {
+  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Ring ring(comm, data);
     const std::size_t largest = (data.size() + ring.size - 1) / ring.size;
     const std::size_t segments = segment_count(largest);
@@ -33,7 +33,7 @@ class RingAllreduce : public Allreduce {
     });
   }
 
-  void gather(Communicator& comm, std::span<float> data) const override {
+  void all_gather(Communicator& comm, std::span<float> data) const override {
     const Ring ring(comm, data);
     for (std::size_t step = 0; step + 1 < ring.size; ++step) {
       exchange_in_place(comm, {ring.right, ring.stripe(step), ring.left, ring.stripe(1 + step)});

@@ -15,11 +15,11 @@ class TreeAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
 
-  void reduce(Communicator& comm, std::span<float> data) const override {
+  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
     add_up(comm, binomial_tree(comm.rank(), comm.size()), data);
   }
 
-  void gather(Communicator& comm, std::span<float> data) const override {
+  void all_gather(Communicator& comm, std::span<float> data) const override {
     spread_down(comm, binomial_tree(comm.rank(), comm.size()), data);
   }
 };

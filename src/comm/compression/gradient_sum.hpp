@@ -10,7 +10,7 @@
 #include "comm/communicator.hpp"
 #include "core/layout.hpp"
 #include "core/range.hpp"
-#include "core/state.hpp"
+#include "core/state_view.hpp"
 
 namespace paragrad::comm {
 
@@ -38,7 +38,7 @@ class GradientSum {
   virtual void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) = 0;
 
   /// What is kept for the next minibatch.
-  virtual void describe_state(core::State&) {}
+  virtual void describe_state(core::StateView&) {}
 };
 
 struct CompressionOptions {

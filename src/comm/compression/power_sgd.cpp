@@ -55,7 +55,7 @@ class PowerSgd : public GradientSum {
     comm.run_kernels([&](backend::Device& device) { restore(device, plan, gradient); });
   }
 
-  void describe_state(core::State& state) override {
+  void describe_state(core::StateView& state) override {
     state.add("residual", residual_.span());
     state.add("guess", guess_.span());
   }

@@ -50,7 +50,7 @@ void Striped::start(Communicator& comm, std::span<const core::Matrix> layout, st
   received_ = device.allocate(floats_of(most_received));
 }
 
-void Striped::describe_state(core::State& state) {
+void Striped::describe_state(core::StateView& state) {
   state.add("residual", residual_.span());
   state.add("sum_residual", sum_residual_.span());
 }

@@ -24,7 +24,7 @@ class Striped : public GradientSum {
   Grain grain() const override { return codec_->grain(); }
   void start(Communicator& comm, std::span<const core::Matrix> layout, std::span<const core::Range> buckets) override;
   void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) override;
-  void describe_state(core::State& state) override;
+  void describe_state(core::StateView& state) override;
 
  private:
   /// How a bucket is cut.

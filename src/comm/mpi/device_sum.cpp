@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "comm/allreduce.hpp"
-#include "comm/mpi/patience.hpp"
+#include "comm/mpi/backoff.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
@@ -24,7 +24,7 @@ DeviceSum::DeviceSum(Communicator& comm, Limits limits) : comm_(comm), limits_(s
 
 void DeviceSum::operator()(std::span<float> data) {
   backend::Device& device = comm_.device();
-  const bool is_there = device.is_apart(data.data());
+  const bool is_there = device.is_isolated(data.data());
   const std::span<float> there = is_there ? data : comm_.scratch(data.size());
   if (!is_there) device.transfer(std::span<const float>(data), there);
   library_->start(there);
@@ -35,20 +35,20 @@ void DeviceSum::operator()(std::span<float> data) {
 // No message tells of it, and no peer can be told from another.
 void DeviceSum::wait() const {
   constexpr double look_every_s = 0.1;
-  const Patience patience;
+  const Backoff backoff;
   double look_at_s = look_every_s;
   while (!library_->is_done()) {
     const auto give_up = [&](const std::string& why) {
       throw Failure(core::format("worker {}: a sum over the devices of all workers: {}", comm_.rank(), why));
     };
-    const double waited_s = patience.waited_s();
-    if (limits_.abandonment->declared()) give_up("given up" + limits_.abandonment->reason());
+    const double waited_s = backoff.waited_s();
+    if (limits_.cancellation->requested()) give_up("given up" + limits_.cancellation->reason());
     if (waited_s > look_at_s) {
       look_at_s = waited_s + look_every_s;
       if (limits_.peers->somebody_is_gone()) give_up("a worker's process has ended");
     }
     if (waited_s > limits_.stall_s) give_up(core::format("waited for {:.0f} s", waited_s));
-    patience.pause();
+    backoff.pause();
   }
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "comm/communicator.hpp"
-#include "comm/mpi/abandonment.hpp"
+#include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/peers.hpp"
 
 namespace paragrad::comm {
@@ -15,7 +15,7 @@ class DeviceSum {
   /// When a rank gives up.
   struct Limits {
     double stall_s;
-    std::shared_ptr<const Abandonment> abandonment;
+    std::shared_ptr<const Cancellation> cancellation;
     std::shared_ptr<Peers> peers;
   };
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "comm/mpi/abandonment.hpp"
+#include "comm/mpi/backoff.hpp"
+#include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/device_sum.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/mpi/mpi_window.hpp"
-#include "comm/mpi/patience.hpp"
 #include "comm/mpi/peers.hpp"
 #include "comm/mpi/staging.hpp"
 #include "core/format.hpp"
@@ -64,7 +64,7 @@ bool is_out_of_reach(const backend::Device& device, const void* address) {
 #ifdef MPIX_GPU_SUPPORT_CUDA  // MPICH from 4.0 on can be asked
   if (device.is_cuda() && MPIX_Query_cuda_support() == 1) return false;
 #endif
-  return device.is_apart(address);
+  return device.is_isolated(address);
 }
 
 /// A transfer under way; what is kept beside MPI's handle is for error messages.
@@ -99,7 +99,7 @@ struct MpiCommunicator::State {
   std::vector<Transfer> transfers;
   std::vector<std::uint32_t> free_slots;
   std::shared_ptr<Peers> peers;
-  std::shared_ptr<Abandonment> abandonment = std::make_shared<Abandonment>();
+  std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
   Staging staging;
   std::optional<DeviceSum> device_sum;  // from its first use on
 
@@ -199,12 +199,12 @@ struct MpiCommunicator::State {
     for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
     if (done) return true;
     constexpr double look_every_s = 0.1;
-    const Patience patience;
+    const Backoff backoff;
     double look_at_s = look_every_s;
     for (poll(); !done; poll()) {
-      if (abandonment->declared())
-        throw Failure(core::format("worker {} gives up its {}{}", rank, transfer.text(), abandonment->reason()));
-      const double waited_s = patience.waited_s();
+      if (cancellation->requested())
+        throw Failure(core::format("worker {} gives up its {}{}", rank, transfer.text(), cancellation->reason()));
+      const double waited_s = backoff.waited_s();
       if (waited_s >= limit_s) return false;
       if (!has_limit && waited_s > look_at_s && transfer.peer != any_source) {
         look_at_s = waited_s + look_every_s;
@@ -216,7 +216,7 @@ struct MpiCommunicator::State {
       if (waited_s > stall_s) {
         throw Failure(core::format("worker {} has waited {:.0f} s for {}", rank, waited_s, transfer.text()));
       }
-      patience.pause();
+      backoff.pause();
     }
     return true;
   }
@@ -262,7 +262,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& d
   state_->start = main.state_->start;
 }
 
-MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& device, Seat)
+MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel)
     : Communicator(device), state_(std::make_unique<State>()) {
   const State& theirs = *other.state_;
   state_->comm = theirs.comm;
@@ -271,7 +271,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& 
   state_->size = theirs.size;
   state_->stall_s = theirs.stall_s;
   state_->start = theirs.start;
-  state_->abandonment = theirs.abandonment;
+  state_->cancellation = theirs.cancellation;
   state_->peers = theirs.peers;
   set_workers_per_node(other.workers_per_node());
 }
@@ -327,8 +327,8 @@ void MpiCommunicator::take_for_gone(int peer) { state_->peers->take_for_gone(pee
 
 void MpiCommunicator::end_left_out() {
   constexpr double grace_s = 2;
-  const Patience patience;
-  while (state_->peers->somebody_lives_on() && patience.waited_s() < grace_s) patience.pause();
+  const Backoff backoff;
+  while (state_->peers->somebody_lives_on() && backoff.waited_s() < grace_s) backoff.pause();
   state_->peers->kill_left_out();
 }
 
@@ -336,8 +336,8 @@ bool MpiCommunicator::somebody_is_gone() { return state_->peers->somebody_is_gon
 
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::size_t counters) {
   expect_reachable_windows(device());
-  const MpiWindow::Place place{state_->comm,    state_->rank,        state_->size,
-                               state_->stall_s, state_->abandonment, state_->peers};
+  const MpiWindow::Context place{state_->comm,    state_->rank,         state_->size,
+                                 state_->stall_s, state_->cancellation, state_->peers};
   return std::make_unique<MpiWindow>(place, floats, counters);
 }
 
@@ -347,7 +347,7 @@ bool MpiCommunicator::allows_threads() const {
   return provided == MPI_THREAD_MULTIPLE;
 }
 
-void MpiCommunicator::abandon(const std::string& reason) { state_->abandonment->declare(reason); }
+void MpiCommunicator::abandon(const std::string& reason) { state_->cancellation->request(reason); }
 
 void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
   device().add(from, to);
@@ -357,7 +357,7 @@ void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
 void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
   if (library == Library::transport) return mpi_allreduce(data);
   if (!state_->device_sum)
-    state_->device_sum.emplace(*this, DeviceSum::Limits{state_->stall_s, state_->abandonment, state_->peers});
+    state_->device_sum.emplace(*this, DeviceSum::Limits{state_->stall_s, state_->cancellation, state_->peers});
   (*state_->device_sum)(data);
 }
 

@@ -27,8 +27,8 @@ class MpiCommunicator : public Communicator {
 
   /// Another thread's seat at the channel of `other`, which has to outlive it; not collective. The two are told apart by
   /// their tags alone, and abandoned together.
-  enum class Seat { same_channel };
-  MpiCommunicator(const MpiCommunicator& other, backend::Device& device, Seat);
+  struct SameChannel {};
+  MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel);
   ~MpiCommunicator() override;
 
   int rank() const override;

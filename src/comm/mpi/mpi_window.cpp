@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "comm/communicator.hpp"
+#include "comm/mpi/backoff.hpp"
 #include "comm/mpi/mpi_call.hpp"
-#include "comm/mpi/patience.hpp"
 #include "comm/tags.hpp"
 #include "core/format.hpp"
 
@@ -21,7 +21,7 @@ constexpr std::size_t most_accumulated = 4096;
 // See the header: windows that lie one after the other.
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Calls transfer(elements here, their count, place there) for parts of at most `most` elements.
+/// Calls transfer(elements here, their count, context there) for parts of at most `most` elements.
 template <class Float, class Transfer>
 void in_parts(std::span<Float> here, std::size_t there, std::size_t most, const Transfer& transfer) {
   for (std::size_t done = 0; done < here.size(); done += most) {
@@ -49,19 +49,19 @@ class Hints {
 
 }  // namespace
 
-MpiWindow::MpiWindow(const Place& place, std::size_t floats, std::size_t counters)
-    : place_(place),
+MpiWindow::MpiWindow(const Context& context, std::size_t floats, std::size_t counters)
+    : context_(context),
       exceptions_at_start_(std::uncaught_exceptions()),
       count_(floats),
-      lengths_(2 * static_cast<std::size_t>(place.size)),
-      at_target_(static_cast<std::size_t>(place.size)) {
+      lengths_(2 * static_cast<std::size_t>(context.size)),
+      at_target_(static_cast<std::size_t>(context.size)) {
   const std::array<std::uint64_t, 2> mine{floats, counters};
-  const int self = place_.rank;
-  check(MPI_Allgather(mine.data(), 2, MPI_UINT64_T, lengths_.data(), 2, MPI_UINT64_T, place_.comm), "opening a window",
+  const int self = context_.rank;
+  check(MPI_Allgather(mine.data(), 2, MPI_UINT64_T, lengths_.data(), 2, MPI_UINT64_T, context_.comm), "opening a window",
         self);
   const Hints hints;
   const auto allocate = [&](std::size_t bytes, std::size_t unit, void* memory, MPI_Win& window) {
-    check(MPI_Win_allocate(static_cast<MPI_Aint>(whole_lines(bytes)), static_cast<int>(unit), hints.get(), place_.comm,
+    check(MPI_Win_allocate(static_cast<MPI_Aint>(whole_lines(bytes)), static_cast<int>(unit), hints.get(), context_.comm,
                            memory, &window),
           "opening a window", self);
     check(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN), "opening a window", self);
@@ -75,20 +75,20 @@ MpiWindow::MpiWindow(const Place& place, std::size_t floats, std::size_t counter
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, counter_window_), "opening a window", self);
   std::fill_n(values, counters, 0);
   check(MPI_Win_sync(counter_window_), "opening a window", self);
-  check(MPI_Barrier(place_.comm), "opening a window", self);
+  check(MPI_Barrier(context_.comm), "opening a window", self);
 }
 
 // Collective: while an exception unwinds the other workers do not take part, and who is gone does not either.
 MpiWindow::~MpiWindow() {
-  if (std::uncaught_exceptions() > exceptions_at_start_ || place_.abandonment->declared()) return;
-  if (place_.peers->somebody_is_gone()) return;
+  if (std::uncaught_exceptions() > exceptions_at_start_ || context_.cancellation->requested()) return;
+  if (context_.peers->somebody_is_gone()) return;
   MPI_Win_unlock_all(counter_window_);
   MPI_Win_free(&counter_window_);
   MPI_Win_free(&float_window_);
 }
 
 void MpiWindow::check(int code, const char* doing, int target) const {
-  if (code != MPI_SUCCESS) throw_mpi_failure(place_.rank, core::format("{} (of worker {})", doing, target), code);
+  if (code != MPI_SUCCESS) throw_mpi_failure(context_.rank, core::format("{} (of worker {})", doing, target), code);
 }
 
 void MpiWindow::check_range(int target, std::size_t at, std::size_t floats) const {
@@ -97,9 +97,9 @@ void MpiWindow::check_range(int target, std::size_t at, std::size_t floats) cons
 }
 
 void MpiWindow::lock(int target, Lock kind) {
-  if (place_.peers->is_gone(target))
+  if (context_.peers->is_gone(target))
     throw PeerGone(target,
-                   core::format("worker {}: lock of a window: the process of worker {} has ended", place_.rank, target));
+                   core::format("worker {}: lock of a window: the process of worker {} has ended", context_.rank, target));
   at_target_.at(static_cast<std::size_t>(target)).lock();
   const int type = kind == Lock::exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
   check(MPI_Win_lock(type, target, 0, float_window_), "lock of a window", target);
@@ -145,26 +145,27 @@ std::uint64_t MpiWindow::fetch_add(int target, std::size_t counter, std::uint64_
 /// MPICH gets on with what others ask of this rank when it looks for messages; a flush alone rarely does that.
 void MpiWindow::make_progress() const {
   int found = 0;
-  check(MPI_Iprobe(MPI_ANY_SOURCE, no_message_tag, place_.comm, &found, MPI_STATUS_IGNORE), "progress of a window",
-        place_.rank);
+  check(MPI_Iprobe(MPI_ANY_SOURCE, no_message_tag, context_.comm, &found, MPI_STATUS_IGNORE), "progress of a window",
+        context_.rank);
 }
 
 /// Adds nothing to the counter again and again, which reads it atomically.
 std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, std::uint64_t at_least, double limit_s) {
   constexpr int polls_without_pause = 2000;
-  const Patience patience;
+  const Backoff backoff;
   for (int polls = 0;; ++polls) {
-    const std::uint64_t value = fetch_add(place_.rank, counter, 0);
+    const std::uint64_t value = fetch_add(context_.rank, counter, 0);
     if (value >= at_least) return value;
     make_progress();
-    const double waited_s = patience.waited_s();
+    const double waited_s = backoff.waited_s();
     if (waited_s >= limit_s) return std::nullopt;
-    if (place_.abandonment->declared())
-      throw Failure(core::format("worker {} gives up its wait for a counter{}", place_.rank, place_.abandonment->reason()));
-    if (waited_s > place_.stall_s)
-      throw Failure(core::format("worker {} has waited {:.0f} s for counter {} of its window to become {}", place_.rank,
+    if (context_.cancellation->requested())
+      throw Failure(
+          core::format("worker {} gives up its wait for a counter{}", context_.rank, context_.cancellation->reason()));
+    if (waited_s > context_.stall_s)
+      throw Failure(core::format("worker {} has waited {:.0f} s for counter {} of its window to become {}", context_.rank,
                                  waited_s, counter, at_least));
-    if (polls > polls_without_pause) patience.pause();
+    if (polls > polls_without_pause) backoff.pause();
   }
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/mpi/abandonment.hpp"
+#include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/peers.hpp"
 #include "comm/window.hpp"
 
@@ -21,16 +21,16 @@ namespace paragrad::comm {
 /// overlap by some bytes where sizes are not multiples of their alignment, so all sizes are rounded up here.
 class MpiWindow : public Window {
  public:
-  struct Place {
+  struct Context {
     MPI_Comm comm;
     int rank;
     int size;
     double stall_s;  ///< a counter that is waited for longer is a Failure
-    std::shared_ptr<const Abandonment> abandonment;
+    std::shared_ptr<const Cancellation> cancellation;
     std::shared_ptr<Peers> peers;
   };
 
-  MpiWindow(const Place& place, std::size_t floats, std::size_t counters);
+  MpiWindow(const Context& context, std::size_t floats, std::size_t counters);
   ~MpiWindow() override;
 
   std::span<float> memory() override { return {floats_, count_}; }
@@ -47,7 +47,7 @@ class MpiWindow : public Window {
   void make_progress() const;
   void check_range(int target, std::size_t at, std::size_t floats) const;
 
-  Place place_;
+  Context context_;
   int exceptions_at_start_;
   MPI_Win float_window_ = MPI_WIN_NULL;
   MPI_Win counter_window_ = MPI_WIN_NULL;

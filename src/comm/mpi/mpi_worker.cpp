@@ -23,7 +23,7 @@ class MpiWorker::Lane {
   Lane(const MpiCommunicator& channel, std::string_view device_name, OnError on_error = nullptr)
       : on_error_(std::move(on_error)),
         device_(backend::make_device(device_name)),
-        communicator_(channel, *device_, MpiCommunicator::Seat::same_channel),
+        communicator_(channel, *device_, MpiCommunicator::SameChannel{}),
         thread_([this] { work(); }) {}
 
   ~Lane() {

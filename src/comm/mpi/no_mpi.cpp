@@ -31,7 +31,9 @@ void MpiSession::abort(int) { refuse(); }
 struct MpiCommunicator::State {};
 MpiCommunicator::MpiCommunicator(backend::Device& device, double) : Communicator(device) { refuse(); }
 MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device) : Communicator(device) { refuse(); }
-MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device, Seat) : Communicator(device) { refuse(); }
+MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device, SameChannel) : Communicator(device) {
+  refuse();
+}
 MpiCommunicator::~MpiCommunicator() = default;
 int MpiCommunicator::rank() const { refuse(); }
 int MpiCommunicator::size() const { refuse(); }

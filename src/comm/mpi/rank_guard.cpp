@@ -172,12 +172,12 @@ RankGuard::~RankGuard() { munmap(shared_, sizeof(Shared)); }
 void RankGuard::set_death(Death death) { shared_->death = death; }
 
 void take_leave_of_launcher() {
-  constexpr int patience_ms = 2000;
+  constexpr int timeout_ms = 2000;
   if (!tell_launcher("cmd=finalize\n")) return;
   const int launcher = std::atoi(std::getenv("PMI_FD"));
   pollfd answer{launcher, POLLIN, 0};
   char text[64];
-  if (poll(&answer, 1, patience_ms) > 0 && read(launcher, text, sizeof text) < 0) return;
+  if (poll(&answer, 1, timeout_ms) > 0 && read(launcher, text, sizeof text) < 0) return;
 }
 
 }  // namespace paragrad::comm

@@ -6,7 +6,7 @@ namespace paragrad::nn::zoo {
 /// One tower and no local response normalisation, as TensorFlow's tf_cnn_benchmarks builds it: images of 227 × 227.
 /// Krizhevsky, Sutskever and Hinton, NIPS 2012; Krizhevsky, arXiv 1404.5997.
 Layers make_alexnet() {
-  const Window halve = square(3, 2, Padding::valid);
+  const Filter halve = square(3, 2, Padding::valid);
   const Shape image{3, 227, 227};
   Sketch net(image, Normalise::bias);
   Shape x = net.convolution("conv1", image, 64, square(11, 4, Padding::valid));

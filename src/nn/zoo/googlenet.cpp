@@ -26,7 +26,7 @@ Shape inception(Sketch& net, const std::string& name, Shape from, const Inceptio
 
 /// Table 1 of Szegedy et al., CVPR 2015, without the two auxiliary heads and local response normalisation.
 Layers make_googlenet() {
-  const Window halve = square(3, 2);
+  const Filter halve = square(3, 2);
   const Shape image{3, 224, 224};
   Sketch net(image, Normalise::bias);
   Shape x = net.convolution("conv1_7x7_s2", image, 64, square(7, 2));

@@ -4,16 +4,16 @@
 namespace paragrad::nn::zoo {
 namespace {
 
-constexpr Window one = square(1);
-constexpr Window three = square(3);
-constexpr Window halve = square(3, 2, Padding::valid);
-constexpr Window row{1, 7}, column{7, 1};
+constexpr Filter one = square(1);
+constexpr Filter three = square(3);
+constexpr Filter halve = square(3, 2, Padding::valid);
+constexpr Filter row{1, 7}, column{7, 1};
 
 /// Convolutions one after the other: names, channels and windows.
 struct Step {
   const char* name;
   std::size_t channels;
-  Window window;
+  Filter window;
 };
 
 Shape chain(Sketch& net, const std::string& module, Shape x, std::initializer_list<Step> steps) {

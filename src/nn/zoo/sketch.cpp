@@ -5,11 +5,11 @@ namespace {
 
 using Matrices = std::vector<core::MatrixShape>;
 
-std::size_t steps(std::size_t length, std::size_t window, const Window& w) {
+std::size_t steps(std::size_t length, std::size_t window, const Filter& w) {
   return w.padding == Padding::same ? (length + w.stride - 1) / w.stride : (length - window) / w.stride + 1;
 }
 
-Shape through(Shape from, std::size_t channels, const Window& window) {
+Shape through(Shape from, std::size_t channels, const Filter& window) {
   return {channels, steps(from.height, window.height, window), steps(from.width, window.width, window)};
 }
 
@@ -18,7 +18,7 @@ Shape through(Shape from, std::size_t channels, const Window& window) {
 // Accesses per output activation. Bias and ReLU in one pass: read, write; back: the ReLU reads two and writes one, the
 // bias gradient reads one. Batch normalisation reads twice (moments, then scaling) and writes; back it reads input and
 // gradient twice and writes; a ReLU of its own.
-Shape Sketch::convolution(const std::string& name, Shape from, std::size_t channels, Window window) {
+Shape Sketch::convolution(const std::string& name, Shape from, std::size_t channels, Filter window) {
   const Shape to = through(from, channels, window);
   const std::size_t inner = from.channels * window.height * window.width;
   const bool bias = normalise_ == Normalise::bias;
@@ -32,7 +32,7 @@ Shape Sketch::convolution(const std::string& name, Shape from, std::size_t chann
   return to;
 }
 
-Shape Sketch::pool(const std::string& name, Shape from, Window window) {
+Shape Sketch::pool(const std::string& name, Shape from, Filter window) {
   const Shape to = through(from, from.channels, window);
   const std::size_t accesses = from.size() + to.size();
   rows_.push_back({name, {}, 0, 0, 0, from.size(), to.size(), accesses, accesses});

@@ -20,14 +20,14 @@ struct Shape {
 /// same: the output has a stride-th of the positions, rounded up; valid: only where the kernel fits.
 enum class Padding { same, valid };
 
-struct Window {
+struct Filter {
   std::size_t height;
   std::size_t width;
   std::size_t stride = 1;
   Padding padding = Padding::same;
 };
 
-constexpr Window square(std::size_t side, std::size_t stride = 1, Padding padding = Padding::same) {
+constexpr Filter square(std::size_t side, std::size_t stride = 1, Padding padding = Padding::same) {
   return {side, side, stride, padding};
 }
 
@@ -40,8 +40,8 @@ class Sketch {
   Sketch(Shape input, Normalise normalise) : input_(input.size()), normalise_(normalise) {}
 
   /// With bias or batch normalisation, and a ReLU.
-  Shape convolution(const std::string& name, Shape from, std::size_t channels, Window window);
-  Shape pool(const std::string& name, Shape from, Window window);
+  Shape convolution(const std::string& name, Shape from, std::size_t channels, Filter window);
+  Shape pool(const std::string& name, Shape from, Filter window);
   Shape global_pool(Shape from) { return pool("pool", from, {from.height, from.width, 1, Padding::valid}); }
   Shape concatenate(const std::string& name, const std::vector<Shape>& parts);  ///< along the channels
   Shape add(const std::string& name, Shape to);                                 ///< a shortcut, then a ReLU

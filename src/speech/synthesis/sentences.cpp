@@ -8,7 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "speech/synthesis/draws.hpp"
+#include "speech/synthesis/random_streams.hpp"
 
 namespace paragrad::speech {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/format.hpp"
 #include "speech/deltas.hpp"
 #include "speech/normalise.hpp"
-#include "speech/synthesis/draws.hpp"
+#include "speech/synthesis/random_streams.hpp"
 
 namespace paragrad::speech {
 namespace {

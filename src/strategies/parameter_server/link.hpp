@@ -40,7 +40,7 @@ class Link {
   /// The parameters, when the servers give them. versions: of those that the worker holds; then of those that came.
   virtual void fetch(comm::Communicator& comm, Versions& versions, std::span<float> parameters) = 0;
 
-  /// Number of the next split of the sweep; `done`: so many of this worker's are.
+  /// Number of the next split of the epoch; `done`: so many of this worker's are.
   virtual std::uint64_t take(comm::Communicator& comm, std::uint64_t done) = 0;
 
   /// The parameters after the last gradient of all workers; waits until each has called it. Returns the workers that were

@@ -44,7 +44,7 @@ class LocalLink : public Link {
     comm.run_kernels([&](backend::Device& device) { device.copy(from, to); });
   }
   static void copy_state(comm::Communicator& comm, Shard& from, Shard& to) {
-    core::State source, target;
+    core::StateView source, target;
     from.describe_state(source);
     to.describe_state(target);
     for (std::size_t i = 0; i < source.arrays.size(); ++i) copy(comm, source.arrays[i].values, target.arrays[i].values);

@@ -147,7 +147,7 @@ std::uint64_t MessageLink::take(comm::Communicator& comm, std::uint64_t done) {
 }
 
 void MessageLink::get_state(comm::Communicator& comm, std::size_t index, Shard& copy) {
-  core::State state;
+  core::StateView state;
   copy.describe_state(state);
   post(comm, index, request(Request::Kind::get_state));
   for (const auto& array : state.arrays) comm.receive(server(index), parameter_tag, array.values);
@@ -156,7 +156,7 @@ void MessageLink::get_state(comm::Communicator& comm, std::size_t index, Shard& 
 }
 
 void MessageLink::set_state(comm::Communicator& comm, std::size_t index, Shard& copy) {
-  core::State state;
+  core::StateView state;
   copy.describe_state(state);
   post(comm, index, request(Request::Kind::set_state));
   for (const auto& array : state.arrays) comm.send(server(index), content_tag, array.values);

@@ -34,7 +34,7 @@ class MessageLink : public Link {
   int worker() const { return worker_; }
   int server(std::size_t shard) const { return first_server_ + static_cast<int>(shard); }
   const std::vector<core::Range>& shards() const { return shards_; }
-  double patience_s() const { return timeout_s_; }
+  double timeout_s() const { return timeout_s_; }
   static constexpr double look_every_s() { return 1; }  ///< whether a server that is waited for is still there
   Request request(Request::Kind kind, std::uint64_t number = 0) const {
     return {.kind = kind, .worker = worker_, .number = number};

@@ -26,7 +26,7 @@ struct Request {
     push,       ///< a gradient; not answered
     fetch,      ///< answered with the parameters
     take,       ///< of server 0: answered with the number of the next split
-    meet,       ///< the end of a sweep; answered with the parameters when all have come
+    meet,       ///< the end of an epoch; answered with the parameters when all have come
     sum,        ///< of server 0: values; answered with their sums when all have come
     get_state,  ///< answered with all that the shard remembers
     set_state,  ///< that comes back; answered when it is in place

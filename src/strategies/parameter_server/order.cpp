@@ -29,7 +29,7 @@ const char* doing(Event::Kind kind) {
     case Event::Kind::take:
       return "took a split";
     case Event::Kind::meet:
-      return "came to the end of a sweep";
+      return "came to the end of an epoch";
     case Event::Kind::lose:
       break;
   }

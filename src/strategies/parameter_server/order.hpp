@@ -13,8 +13,8 @@ struct Event {
   enum class Kind : std::int32_t {
     push = 'p',   ///< took a gradient into its shard; version: that the worker had fetched before it computed it
     fetch = 'f',  ///< sent its parameters; version: theirs
-    take = 't',   ///< gave out the next split; version: its number in the sweep
-    meet = 'm',   ///< noted that the worker has come to the end of the sweep
+    take = 't',   ///< gave out the next split; version: its number in the epoch
+    meet = 'm',   ///< noted that the worker has come to the end of the epoch
     lose = 'x'    ///< left the worker out
   };
   Kind kind = Kind::push;
@@ -50,7 +50,7 @@ Orders read_orders(const std::string& path);
 void check_same_shape(const std::string& path, const RunShape& recorded, const RunShape& now);
 
 /// The order of one server: takes it down and, where one is given, sees to it that it is kept, as far as it matters:
-/// whatever changes something (gradients, ends of sweeps) comes one after the other as it did, what is fetched between the
+/// whatever changes something (gradients, ends of epochs) comes one after the other as it did, what is fetched between the
 /// same two changes as before, and splits are given out as they were.
 class Order {
  public:

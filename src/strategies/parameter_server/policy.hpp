@@ -29,11 +29,11 @@ class Policy {
     return true;
   }
 
-  /// The worker sends nothing more in this sweep, as it has come to its end or is gone for ever.
+  /// The worker sends nothing more in this epoch, as it has come to its end or is gone for ever.
   virtual void leave(comm::Communicator&, Shard&, int /*worker*/, bool /*for_ever*/) {}
 
-  /// All that are left have met; a sweep begins.
-  virtual void begin_sweep() {}
+  /// All that are left have met; an epoch begins.
+  virtual void begin_epoch() {}
 };
 
 }  // namespace paragrad::strategies

@@ -6,7 +6,7 @@ namespace paragrad::strategies {
 
 void Server::start(backend::Device& device, std::vector<core::Matrix> layout, std::size_t parameters) {
   shard_ = std::make_unique<Shard>(device, rule_, std::move(layout), parameters, memory_);
-  begin_sweep();
+  begin_epoch();
 }
 
 // A prescribed order is one in which the policy had answered.
@@ -30,21 +30,21 @@ std::uint64_t Server::fetch(int worker) {
 
 std::uint64_t Server::take(int worker, std::uint64_t done) {
   order_.note({Event::Kind::take, worker, next_split_});
-  ++seat(worker).taken;
-  seat(worker).done = done;
+  ++progress(worker).taken;
+  progress(worker).done = done;
   return next_split_++;
 }
 
 bool Server::meet(comm::Communicator& comm, int worker) {
   order_.note({Event::Kind::meet, worker, shard_->version()});
-  seat(worker).met = true;
+  progress(worker).met = true;
   policy_->leave(comm, *shard_, worker, false);
   return all_met();
 }
 
 bool Server::lose(comm::Communicator& comm, int worker) {
   order_.note({Event::Kind::lose, worker, shard_->version()});
-  Seat& gone = seat(worker);
+  WorkerProgress& gone = progress(worker);
   gone.lost = true;
   ++statistics_.workers_lost;
   statistics_.splits_lost += gone.taken - gone.done;
@@ -53,15 +53,16 @@ bool Server::lose(comm::Communicator& comm, int worker) {
 }
 
 bool Server::all_met() {
-  if (!std::ranges::all_of(seats_, [](const Seat& seat) { return seat.met || seat.lost; })) return false;
-  begin_sweep();
+  if (!std::ranges::all_of(progress_, [](const WorkerProgress& progress) { return progress.met || progress.lost; }))
+    return false;
+  begin_epoch();
   return true;
 }
 
-void Server::begin_sweep() {
+void Server::begin_epoch() {
   next_split_ = 0;
-  for (Seat& seat : seats_) seat = {.lost = seat.lost};
-  policy_->begin_sweep();
+  for (WorkerProgress& progress : progress_) progress = {.lost = progress.lost};
+  policy_->begin_epoch();
 }
 
 std::vector<Event> Server::events() const {
@@ -86,8 +87,8 @@ std::vector<Event> Server::events() const {
 
 std::vector<std::int32_t> Server::all_lost() const {
   std::vector<std::int32_t> all;
-  for (std::size_t i = 0; i < seats_.size(); ++i)
-    if (seats_[i].lost) all.push_back(static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < progress_.size(); ++i)
+    if (progress_[i].lost) all.push_back(static_cast<std::int32_t>(i));
   return all;
 }
 

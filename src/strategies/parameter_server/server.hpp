@@ -12,17 +12,17 @@
 namespace paragrad::strategies {
 
 /// What a server does for the workers, whoever brings it their requests: keeps a shard, gives out splits, knows who has come
-/// to the end of the sweep, and takes down in which order it did all this.
+/// to the end of the epoch, and takes down in which order it did all this.
 class Server {
  public:
   /// given: the order to be kept; null: as requests come.
   Server(int workers, std::unique_ptr<Policy> policy, const optim::OptimiserOptions& rule, const std::vector<Event>* given)
-      : policy_(std::move(policy)), rule_(rule), order_(given), seats_(static_cast<std::size_t>(workers)) {}
+      : policy_(std::move(policy)), rule_(rule), order_(given), progress_(static_cast<std::size_t>(workers)) {}
 
   /// From the next start on the shard's parameters lie there. As long as they, or nothing: in memory of its own.
   void keep_parameters_in(std::span<float> memory) { memory_ = memory; }
 
-  /// A new shard, whose parameters are still to be filled in; the sweep begins.
+  /// A new shard, whose parameters are still to be filled in; the epoch begins.
   void start(backend::Device& device, std::vector<core::Matrix> layout, std::size_t parameters);
   Shard& shard() { return *shard_; }
 
@@ -36,15 +36,15 @@ class Server {
   std::uint64_t fetch(int worker);                        ///< version of what may now be read
   std::uint64_t take(int worker, std::uint64_t done);     ///< number of the split
 
-  /// True: all have come, and a sweep begins.
+  /// True: all have come, and an epoch begins.
   bool meet(comm::Communicator& comm, int worker);
 
   /// Goes on without it. Returns whether all others have met.
   bool lose(comm::Communicator& comm, int worker);
-  bool lost(int worker) const { return seat(worker).lost; }
-  bool met(int worker) const { return seat(worker).met; }
+  bool lost(int worker) const { return progress(worker).lost; }
+  bool met(int worker) const { return progress(worker).met; }
   std::vector<std::int32_t> all_lost() const;
-  int workers() const { return static_cast<int>(seats_.size()); }
+  int workers() const { return static_cast<int>(progress_.size()); }
 
   std::uint64_t done() const { return order_.size(); }
   bool keeps_order() const { return order_.prescribed(); }
@@ -57,16 +57,16 @@ class Server {
   std::vector<Event> events() const;
 
  private:
-  struct Seat {
+  struct WorkerProgress {
     bool met = false;
     bool lost = false;
-    std::uint64_t taken = 0;  // splits, in the sweep
+    std::uint64_t taken = 0;  // splits, in the epoch
     std::uint64_t done = 0;
   };
-  Seat& seat(int worker) { return seats_[static_cast<std::size_t>(worker)]; }
-  const Seat& seat(int worker) const { return seats_[static_cast<std::size_t>(worker)]; }
+  WorkerProgress& progress(int worker) { return progress_[static_cast<std::size_t>(worker)]; }
+  const WorkerProgress& progress(int worker) const { return progress_[static_cast<std::size_t>(worker)]; }
   bool all_met();
-  void begin_sweep();
+  void begin_epoch();
 
   std::unique_ptr<Policy> policy_;
   optim::OptimiserOptions rule_;
@@ -74,7 +74,7 @@ class Server {
   std::span<float> memory_;
   std::unique_ptr<Shard> shard_;
   std::vector<UnseenFetch> unseen_;
-  std::vector<Seat> seats_;
+  std::vector<WorkerProgress> progress_;
   std::uint64_t next_split_ = 0;
   Statistics statistics_;
 };

@@ -5,7 +5,7 @@
 
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
-#include "comm/window_check.hpp"
+#include "comm/window_self_test.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "strategies/parameter_server/local_link.hpp"
@@ -55,8 +55,8 @@ void ServerStrategy::start(comm::Worker& worker, Replica& replica) {
   if (link_ == nullptr) connect(worker, replica);
   if (worker.rank() == 0)
     talk(worker, [&](comm::Communicator& comm) { link_->start(comm, replica.layout, replica.parameters); });
-  comm::barrier(worker.comm());                                    // nobody asks a server before its shard is there
-  if (worker.rank() != 0) worker.everyone().set_expendable(true);  // worker 0 leads
+  comm::barrier(worker.comm());                                     // nobody asks a server before its shard is there
+  if (worker.rank() != 0) worker.all_ranks().set_expendable(true);  // worker 0 leads
   versions_.assign(shards_.size(), 0);
   done_ = 0;
 }
@@ -69,7 +69,7 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
                      "another --optimiser",
                      optim::describe(options_.rule), count));
   const bool shared = options_.servers == 0, alone = shared && worker.size() == 1;
-  if (shared && !alone && !worker.everyone().serves_beside())
+  if (shared && !alone && !worker.all_ranks().serves_beside())
     throw core::ConfigError(
         "this MPI lets only one thread of a rank communicate, so that a worker's rank cannot serve as well: give ranks of "
         "their own to servers (--servers)");
@@ -81,48 +81,48 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
     return;
   }
   const int first = shared ? 0 : worker.size();
-  if (choose_windows(worker.everyone())) {
-    if (!shared && mine == 0) tell_sizes(worker.everyone().comm(), first);
-    open_window(worker.everyone(), worker.size(), server_ ? shards_[mine].size() : 0);
+  if (choose_windows(worker.all_ranks())) {
+    if (!shared && mine == 0) tell_sizes(worker.all_ranks().comm(), first);
+    open_window(worker.all_ranks(), worker.size(), server_ ? shards_[mine].size() : 0);
     link_ = std::make_unique<WindowLink>(worker.rank(), worker.size(), first, shards_, options_.worker_timeout_s, *window_);
   } else {
     link_ = std::make_unique<MessageLink>(worker.rank(), first, shards_, options_.worker_timeout_s);
   }
   if (server_ == nullptr) return;
   make_service(mine, shards_[mine].size());
-  worker.everyone().serve([this](comm::Communicator& comm) { service_->run(comm); });
+  worker.all_ranks().serve([this](comm::Communicator& comm) { service_->run(comm); });
 }
 
-void ServerStrategy::serve(comm::Worker& everyone, int workers) {
+void ServerStrategy::serve(comm::Worker& all_ranks, int workers) {
   check(workers);
-  const auto mine = static_cast<std::size_t>(everyone.rank() - workers);
+  const auto mine = static_cast<std::size_t>(all_ranks.rank() - workers);
   server_ = make_server(workers, mine);
   std::uint64_t parameters = 0;
-  if (choose_windows(everyone)) {
-    everyone.comm().receive(0, content_tag, writable_bytes_of(parameters));
-    open_window(everyone, workers, parameters);
+  if (choose_windows(all_ranks)) {
+    all_ranks.comm().receive(0, content_tag, writable_bytes_of(parameters));
+    open_window(all_ranks, workers, parameters);
   }
   make_service(mine, parameters);
-  const comm::TaskGuard guard(everyone);
-  everyone.set_expendable(true);
-  everyone.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers' channel is that of tasks
-  everyone.join();
+  const comm::TaskGuard guard(all_ranks);
+  all_ranks.set_expendable(true);
+  all_ranks.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers' channel is that of tasks
+  all_ranks.join();
   close_window(server_->all_lost().empty());
-  if (!server_->all_lost().empty()) everyone.tell_loss();
+  if (!server_->all_lost().empty()) all_ranks.tell_loss();
 }
 
 // The same on all ranks. An order that is kept was recorded over either, and is kept over messages.
-bool ServerStrategy::choose_windows(comm::Worker& everyone) {
+bool ServerStrategy::choose_windows(comm::Worker& all_ranks) {
   if (options_.transport == "messages" || options_.replay) return false;
   comm::WindowVerdict verdict;
   if (holds_fetches())
     verdict.text = "the servers of this strategy let fetches wait, which one-sided windows cannot";
-  else if (!everyone.device().computes())
+  else if (!all_ranks.device().computes())
     verdict.text = "a run without arithmetic has nothing in its windows";
-  else if (!everyone.device().is_host())
+  else if (!all_ranks.device().is_host())
     verdict.text = "one-sided windows need memory that the host can reach";
   else
-    verdict = comm::check_windows(everyone);
+    verdict = comm::self_test_windows(all_ranks);
   const bool wanted = options_.transport == "windows";
   if (wanted && !verdict.usable)
     throw core::ConfigError(core::format("{}: choose --server-transport messages", verdict.text));
@@ -139,10 +139,10 @@ void ServerStrategy::tell_sizes(comm::Communicator& comm, int first_server) cons
   }
 }
 
-void ServerStrategy::open_window(comm::Worker& everyone, int workers, std::size_t parameters) {
+void ServerStrategy::open_window(comm::Worker& all_ranks, int workers, std::size_t parameters) {
   const WindowLayout layout(parameters, workers);
-  window_ = everyone.comm().open_window(server_ ? layout.floats() : 0,
-                                        WindowLayout::counters(static_cast<std::size_t>(workers), shards(workers)));
+  window_ = all_ranks.comm().open_window(server_ ? layout.floats() : 0,
+                                         WindowLayout::counters(static_cast<std::size_t>(workers), shards(workers)));
   if (server_ != nullptr) server_->keep_parameters_in(window_->memory().subspan(layout.parameters_at(), parameters));
 }
 
@@ -164,7 +164,7 @@ void ServerStrategy::make_service(std::size_t index, std::size_t parameters) {
 
 // Tasks talk to servers alone.
 void ServerStrategy::launch(comm::Worker& worker, const comm::Worker::Task& talk) {
-  worker.everyone().launch([talk](comm::Communicator& comm) {
+  worker.all_ranks().launch([talk](comm::Communicator& comm) {
     try {
       talk(comm);
     } catch (const comm::PeerGone& gone) {
@@ -215,7 +215,7 @@ Remarks ServerStrategy::report(comm::Worker& worker) {
     if (worker.rank() == 0) statistics = link_->report(comm, orders.servers);
     link_->leave(comm);
   });
-  if (service_ != nullptr) worker.everyone().join_service();
+  if (service_ != nullptr) worker.all_ranks().join_service();
   close_window(lost_ == 0);
   if (worker.rank() != 0) return {};
   if (!options_.record.empty()) write_orders(options_.record, orders);
@@ -224,9 +224,9 @@ Remarks ServerStrategy::report(comm::Worker& worker) {
   return remarks;
 }
 
-void ServerStrategy::describe_state(core::State& state) {
+void ServerStrategy::describe_state(core::StateView& state) {
   for (const auto& [index, copy] : copies_) {
-    core::State part;
+    core::StateView part;
     copy->describe_state(part);
     const std::string prefix = core::format("shard{}/", index);
     for (auto& array : part.arrays) state.arrays.push_back({prefix + array.name, array.values});

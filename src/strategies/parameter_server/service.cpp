@@ -15,7 +15,7 @@ constexpr double look_every_s = 1;  // whether a peer that is waited for is stil
 }  // namespace
 
 Service::Service(Server& server, double timeout_s)
-    : server_(server), timeout_s_(timeout_s), seats_(static_cast<std::size_t>(server.workers())) {}
+    : server_(server), timeout_s_(timeout_s), clients_(static_cast<std::size_t>(server.workers())) {}
 
 void Service::run(comm::Communicator& comm) {
   while (!over()) {
@@ -31,7 +31,7 @@ void Service::run(comm::Communicator& comm) {
 
 bool Service::over() const {
   for (int worker = 0; worker < server_.workers(); ++worker)
-    if (!seats_[static_cast<std::size_t>(worker)].gone && !server_.lost(worker)) return false;
+    if (!clients_[static_cast<std::size_t>(worker)].gone && !server_.lost(worker)) return false;
   return true;
 }
 
@@ -61,7 +61,7 @@ void Service::take_in(comm::Communicator& comm, const Request& request) {
   if (request.kind == Kind::ping) return ping(comm, request.worker);
   quiet_since_s_ = comm.now_s();
   if (request.kind == Kind::fetch || request.kind == Kind::take || request.kind == Kind::meet || request.kind == Kind::sum)
-    seat(request.worker).waiting = true;
+    client(request.worker).waiting = true;
   waiting_.push_back(request);
 }
 
@@ -69,14 +69,14 @@ void Service::take_in(comm::Communicator& comm, const Request& request) {
 bool Service::somebody_is_missed() const {
   if (server_.keeps_order()) return false;
   const std::vector<int> silent = those_who_do_not_wait();
-  return !silent.empty() && silent.size() + server_.all_lost().size() < seats_.size();
+  return !silent.empty() && silent.size() + server_.all_lost().size() < clients_.size();
 }
 
 std::vector<int> Service::those_who_do_not_wait() const {
   std::vector<int> all;
   for (int worker = 0; worker < server_.workers(); ++worker) {
-    const Seat& seat = seats_[static_cast<std::size_t>(worker)];
-    if (!seat.waiting && !seat.gone && !server_.lost(worker)) all.push_back(worker);
+    const Client& client = clients_[static_cast<std::size_t>(worker)];
+    if (!client.waiting && !client.gone && !server_.lost(worker)) all.push_back(worker);
   }
   return all;
 }
@@ -158,7 +158,7 @@ void Service::do_serve(comm::Communicator& comm, const Request& request) {
     case Request::Kind::report:
       return report(comm, request.worker);
     case Request::Kind::leave:
-      seat(request.worker).gone = true;
+      client(request.worker).gone = true;
       return;
     case Request::Kind::ping:
       break;  // answered before
@@ -235,7 +235,7 @@ void Service::sum(comm::Communicator& comm, const Request& request) {
 
 void Service::answer_sums(comm::Communicator& comm) {
   const std::vector<std::int32_t> lost = server_.all_lost();
-  if (to_sum_.empty() || to_sum_.size() + lost.size() < seats_.size()) return;
+  if (to_sum_.empty() || to_sum_.size() + lost.size() < clients_.size()) return;
   const auto all = std::exchange(to_sum_, {});
   std::vector<double> sums(all.begin()->second.size());
   for (const auto& [worker, values] : all)
@@ -248,7 +248,7 @@ void Service::answer_sums(comm::Communicator& comm) {
 }
 
 void Service::get_state(comm::Communicator& comm, int worker) {
-  core::State state;
+  core::StateView state;
   server_.shard().describe_state(state);
   for (const auto& array : state.arrays) comm.send(worker, parameter_tag, array.values);
   std::vector<double> numbers;
@@ -257,7 +257,7 @@ void Service::get_state(comm::Communicator& comm, int worker) {
 }
 
 void Service::set_state(comm::Communicator& comm, int worker) {
-  core::State state;
+  core::StateView state;
   server_.shard().describe_state(state);
   for (const auto& array : state.arrays) comm.receive(worker, content_tag, array.values);
   const auto numbers = receive_list<double>(comm, worker, content_tag);
@@ -279,7 +279,7 @@ void Service::ping(comm::Communicator& comm, int worker) {
 }
 
 void Service::reply(comm::Communicator& comm, int worker, std::uint64_t number) {
-  seat(worker).waiting = false;
+  client(worker).waiting = false;
   quiet_since_s_ = comm.now_s();  // it has to be given time, too
   const Reply reply{.number = number, .lost = server_.all_lost().size()};
   send(comm, worker, reply_tag, bytes_of(reply));

@@ -13,7 +13,7 @@ namespace paragrad::strategies {
 /// A server's requests, as messages: a loop that receives them from any worker and has them done, each when its turn comes.
 /// A request that has to wait keeps nobody else waiting; the gradient that belongs to it stays at its worker meanwhile.
 ///
-/// Where some workers wait (for a slower one, or at the end of the sweep) and for timeout_s no request comes, those that do
+/// Where some workers wait (for a slower one, or at the end of the epoch) and for timeout_s no request comes, those that do
 /// not wait are left out, and those known to be gone at once; so is a worker that does not take or bring what it announced.
 /// Worker 0 leads and cannot be left out: then the service fails. An order that is to be kept knows of no time: there nobody
 /// is left out.
@@ -34,7 +34,7 @@ class Service {
   Server& server() { return server_; }
 
  private:
-  struct Seat {
+  struct Client {
     bool waiting = false;  // for a reply
     bool gone = false;     // has taken its leave
   };
@@ -65,13 +65,13 @@ class Service {
   bool finish(comm::Communicator& comm, comm::Request transfer, int worker) const;
   void reply(comm::Communicator& comm, int worker, std::uint64_t number);
   void reply_with_parameters(comm::Communicator& comm, int worker, std::uint64_t version);
-  Seat& seat(int worker) { return seats_[static_cast<std::size_t>(worker)]; }
+  Client& client(int worker) { return clients_[static_cast<std::size_t>(worker)]; }
 
   Server& server_;
   double timeout_s_;
-  std::vector<Seat> seats_;
+  std::vector<Client> clients_;
   std::deque<Request> waiting_;                         // in the order of arrival
-  std::vector<std::int32_t> came_;                      // workers that wait for the others at the end of the sweep
+  std::vector<std::int32_t> came_;                      // workers that wait for the others at the end of the epoch
   std::map<std::int32_t, std::vector<double>> to_sum_;  // of workers that wait for the sums
   Request incoming_;
   double quiet_since_s_ = 0;

@@ -29,7 +29,7 @@ void Shard::apply(comm::Communicator& comm, const optim::Step& step) {
   updates_ += 1;
 }
 
-void Shard::describe_state(core::State& state) {
+void Shard::describe_state(core::StateView& state) {
   state.add("parameters", parameters_);
   rule_->describe_state(state);
   state.add("updates", updates_);

@@ -31,14 +31,14 @@ class Shard {
   /// gradient() becomes what `other` was, and the other way round; both are as long.
   void swap_gradient(core::Arena& other) { rule_->swap_gradients(other); }
 
-  void describe_state(core::State& state);
+  void describe_state(core::StateView& state);
 
  private:
   std::vector<core::Matrix> layout_;
   core::Arena own_;
   std::span<float> parameters_;
   std::unique_ptr<optim::LocalOptimiser> rule_;
-  double updates_ = 0;  // a number that a State can hold
+  double updates_ = 0;  // a number that a StateView can hold
 };
 
 }  // namespace paragrad::strategies

@@ -67,7 +67,7 @@ void WindowLink::announce(std::size_t shard, const Request& request, std::span<c
 void WindowLink::wait_until_taken_in(comm::Communicator& comm) {
   for (std::size_t i = 0; i < shards().size(); ++i) {
     const std::size_t counter = layout(i).taken_in_by(i);
-    for (double left_s = patience_s(); !window_.await_counter_for(counter, posted_[i], look_every_s());) {
+    for (double left_s = timeout_s(); !window_.await_counter_for(counter, posted_[i], look_every_s());) {
       left_s -= look_every_s();
       if (left_s <= 0 || comm.is_gone(server(i))) give_up(i);
     }

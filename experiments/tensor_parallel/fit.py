@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""The fitted constant of each of the two accounts of published.csv's row of 8 machines and the small net: what a machine computes
+(wire.toml), or what a message costs its sender (messages.toml).
+
+Prints them; they stand in those files. Usage: python3 experiments/tensor_parallel/fit.py [PROGRAM]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "harness"))
+
+from config import ROOT  # noqa: E402
+from fitting import bisect, simulate  # noqa: E402
+from loading import load  # noqa: E402
+from published import read_rows  # noqa: E402
+
+
+def main() -> None:
+    program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "paragrad")
+    experiment = load("tensor_parallel", "full")
+    published = read_rows(HERE / "published.csv", "run", "speed_up")
+
+    def share_of_time(account: str, **changes: float) -> float:
+        """Time of 8 machines as a share of one machine's; it rises with either constant."""
+        times = []
+        for workers in (8, 1):
+            options = dict(experiment.run(f"{account}-small-128-{workers}").options)
+            platform = ROOT / options.pop("platform")
+            times.append(simulate(program, options, platform, **changes)["training_s"])
+        return times[0] / times[1]
+
+    target = 1 / published["wire-small-128-8"]
+    efficiency = bisect(lambda share: share_of_time("wire", gemm_efficiency=share), target, 0.05, 1)
+    print(f"wire.toml      gemm_efficiency  {efficiency:.4f}")
+    cost = bisect(lambda us: share_of_time("messages", send_overhead=us), target, 5, 2000)
+    print(f"messages.toml  send_overhead    {cost:.1f} us")
+
+
+if __name__ == "__main__":
+    main()

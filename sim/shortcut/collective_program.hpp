@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace paragrad::sim::shortcut {
+
+/// What a worker does in a collective, as far as the clock and others are concerned.
+struct Operation {
+  enum class Kind : std::uint32_t { send, receive, wait, add };
+
+  Kind kind() const { return static_cast<Kind>(word & 3); }
+  std::uint32_t tag() const { return word >> 2 & 3; }  ///< how far from the first reserved one
+  int peer() const { return static_cast<int>(word >> 4); }
+
+  std::uint32_t word = 0;   ///< kind, tag and peer, as a distance from this worker modulo the number of workers
+  std::uint32_t value = 0;  ///< bytes to send; which request to wait for, 1 = the last one; floats to add
+
+  bool operator==(const Operation&) const = default;
+};
+
+/// The operations of some workers. Control flow of a collective depends on (rank, size, length) alone, so they can be had
+/// beforehand. They are cut into pieces; those that several workers, or one worker time and again, have alike are kept once.
+class CollectivePrograms {
+ public:
+  /// A piece and how often it is done, one time after the other.
+  struct Run {
+    std::uint64_t first = 0;  ///< of its operations
+    std::uint32_t length = 0;
+    std::uint32_t times = 0;
+  };
+
+  /// Reads the operations of one worker, one after the other. Valid until something is added.
+  class Cursor {
+   public:
+    bool at_end() const { return operation_ == end_; }
+    const Operation& operator*() const { return *operation_; }
+    void advance() {
+      if (++operation_ == end_) turn();
+    }
+
+    const Run& run() const { return *run_; }
+    std::span<const Operation> piece() const { return {end_ - run_->length, end_}; }
+    std::uint32_t position() const { return static_cast<std::uint32_t>(operation_ - (end_ - run_->length)); }
+    std::uint32_t times_left() const { return times_left_; }  ///< of the piece, with the one under way
+    void leave_out(std::uint32_t times) { times_left_ -= times; }
+
+   private:
+    friend class CollectivePrograms;
+    void enter();
+    void turn();
+
+    const Operation* operations_ = nullptr;
+    const Operation* operation_ = nullptr;
+    const Operation* end_ = nullptr;
+    const Run* run_ = nullptr;
+    const Run* last_run_ = nullptr;
+    std::uint32_t times_left_ = 0;
+  };
+
+  void add(Operation operation) {
+    current_.push_back(operation);
+    if (current_.size() == piece_operations) end_piece();
+  }
+  void add_repeated(std::span<const Operation> piece, std::uint32_t times);
+  void end_worker();  ///< what follows is the next worker's
+
+  /// Of the worker that was added as the number'th.
+  Cursor start(std::size_t number) const;
+
+ private:
+  static constexpr std::size_t piece_operations = 20;  // what algorithms do for a message, a few times
+
+  struct Piece {
+    std::uint64_t first;
+    std::uint32_t length;
+  };
+
+  void end_piece();
+  std::uint32_t find_or_keep();
+
+  std::vector<Operation> current_;  // piece
+  std::vector<Operation> operations_;
+  std::vector<Piece> pieces_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_;  // hash of a piece; looked up only
+  std::vector<Run> runs_;
+  std::vector<std::size_t> workers_{0};  // where the runs of a worker begin, and the end of the last one's
+};
+
+/// Writes down what a worker does instead of doing it. Only named sources, the tags of collectives, messages below 4 GB;
+/// otherwise possible() is false afterwards.
+class Recorder : public comm::Communicator {
+ public:
+  Recorder(comm::Communicator& worker, CollectivePrograms& programs);
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
+  comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
+  comm::Received wait(comm::Request request) override;
+  std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
+  double now_s() override;
+  void add(std::span<const float> from, std::span<float> to) override;
+  void library_allreduce(comm::Library, std::span<float>) override;
+  std::size_t leave_out(std::size_t turns) override;
+
+  bool possible() const { return possible_; }
+  std::uint64_t messages() const { return messages_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// How long ago the oldest request was made that the worker waits for, in requests.
+  std::uint32_t oldest_request() const { return oldest_request_; }
+
+ private:
+  void note(Operation::Kind kind, int peer, int tag, std::uint64_t value);
+
+  CollectivePrograms& programs_;
+  int rank_;
+  int size_;
+  bool possible_ = true;
+  std::vector<Operation> turn_, last_turn_;  // between calls of leave_out
+  std::uint64_t requests_ = 0;
+  std::uint32_t oldest_request_ = 1;
+  std::uint64_t messages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace paragrad::sim::shortcut

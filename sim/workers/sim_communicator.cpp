@@ -1,0 +1,150 @@
+#include "sim/workers/sim_communicator.hpp"
+
+#include <cmath>
+
+#include "comm/allreduce.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::sim {
+namespace {
+
+// Handing a task to another thread takes some microseconds, as long as streaming through this much memory.
+constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
+
+Time scaled(Time time, double scale) { return scale == 1 ? time : std::llround(static_cast<double>(time) * scale); }
+
+}  // namespace
+
+comm::Request SimCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
+  stop_if_dead();
+  return world_.transport.start_send(rank_, to, first_tag_ + tag, data);
+}
+
+comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
+  stop_if_dead();
+  return world_.transport.start_receive(rank_, from, first_tag_ + tag, data);
+}
+
+comm::Received SimCommunicator::wait(comm::Request request) {
+  const comm::Received received = world_.transport.wait(request);
+  stop_if_dead();
+  return received;
+}
+
+std::optional<comm::Received> SimCommunicator::wait_for(comm::Request request, double limit_s) {
+  const auto received = world_.transport.wait_for(request, limit_s);
+  stop_if_dead();
+  return received;
+}
+
+bool SimCommunicator::is_gone(int peer) {
+  return !world_.platform.faults.empty() && Pace(world_.platform, peer, 0).death() <= world_.engine.own_time();
+}
+
+// A program that reads the clock until some time has passed must come to an end: who reads it again and again pays for it.
+double SimCommunicator::now_s() {
+  constexpr int free_readings = 1000;
+  constexpr Time reading = 1'000'000;
+  const Time now = world_.engine.own_time();
+  readings_ = now == last_reading_ ? readings_ + 1 : 0;
+  if (readings_ > free_readings) world_.engine.pass(reading);
+  last_reading_ = world_.engine.own_time();
+  return to_seconds(last_reading_);
+}
+
+void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
+  const backend::WorkMeter before = device().meter();
+  device().add(from, to);
+  device().finish();
+  if (world_.platform.host.reduces) {
+    constexpr int passes = 3;  // reads both, writes one
+    world_.engine.settle();
+    world_.engine.pass_until(world_.network->pass_host_memory(rank_, passes * static_cast<std::int64_t>(to.size_bytes())));
+  } else {
+    const DeviceQueues::Hold hold(world_.device_queues, rank_);
+    spend(pace_.of_reduction(world_.engine.own_time(), time_since(before)));
+  }
+  stop_if_dead();
+}
+
+void SimCommunicator::library_allreduce(comm::Library library, std::span<float>) {
+  const bool is_native = library == comm::Library::transport;
+  throw core::ConfigError(core::format("the collective '{}' is {} and does not exist among emulated workers: choose another",
+                                       is_native ? "native" : "nccl", is_native ? "MPI's own" : "between GPUs of ranks"));
+}
+
+std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {
+  if (device().computes()) comm::expect_reachable_windows(device());
+  stop_if_dead();
+  world_.rendezvous.disable();
+  auto window = world_.windows.open(rank_, first_tag_ / tags_per_channel, device(), floats, counters);
+  comm::barrier(*this);
+  return window;
+}
+
+bool SimCommunicator::shortcut(const comm::Collective& collective, std::span<float> data) {
+  return first_tag_ == 0 && world_.rendezvous.join(*this, collective, data);
+}
+
+void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {
+  if (!device().computes()) return run_here([&](backend::Device&) { task(); }, scale);
+  const auto whole_task = [&] {
+    task();
+    device().finish();
+  };
+  stop_if_dead();
+  {
+    const DeviceQueues::Hold hold(world_.device_queues, rank_);
+    const backend::WorkMeter before = device().meter();
+    const Time start = world_.engine.own_time();
+    const std::uint64_t number = computations_++;
+    world_.engine.compute(pace_.of_computation(start, scaled(world_.roofline.duration(expected), scale), number), whole_task,
+                          [&] { return pace_.of_computation(start, time_since(before, scale), number); });
+  }
+  stop_if_dead();
+}
+
+void SimCommunicator::run_kernels(const std::function<void(backend::Device&)>& kernels) {
+  const backend::WorkMeter before = world_.meta->meter();
+  kernels(*world_.meta);
+  backend::WorkMeter cost = world_.meta->meter();
+  cost -= before;
+  if (cost.of(backend::KernelKind::streaming).bytes < worth_a_thread_bytes && cost.of(backend::KernelKind::gemm).calls == 0)
+    run_here(kernels);
+  else
+    compute(cost, [&] { kernels(device()); });
+}
+
+void SimCommunicator::run_here(const std::function<void(backend::Device&)>& kernels, double scale) {
+  {
+    const DeviceQueues::Hold hold(world_.device_queues, rank_);
+    const backend::WorkMeter before = device().meter();
+    kernels(device());
+    device().finish();
+    spend(pace_.of_computation(world_.engine.own_time(), time_since(before, scale), computations_++));
+  }
+  stop_if_dead();
+}
+
+void SimCommunicator::stop_if_dead() {
+  if (world_.engine.own_time() < pace_.death()) return;
+  world_.engine.settle();
+  while (true) world_.engine.block({});
+}
+
+/// A device that is shared must be given back at the right time; else nobody else is concerned.
+void SimCommunicator::spend(Time time) {
+  if (world_.device_queues.needed())
+    world_.engine.sleep(time);
+  else
+    world_.engine.pass(time);
+}
+
+Time SimCommunicator::time_since(const backend::WorkMeter& before, double scale) {
+  backend::WorkMeter work = device().meter();
+  work -= before;
+  return scaled(world_.roofline.duration(work), scale);
+}
+
+}  // namespace paragrad::sim

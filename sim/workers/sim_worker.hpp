@@ -1,0 +1,83 @@
+#pragma once
+
+#include <stdexcept>
+#include <utility>
+
+#include "comm/worker.hpp"
+#include "sim/workers/sim_communicator.hpp"
+#include "sim/workers/task_fiber.hpp"
+
+namespace paragrad::sim {
+
+/// An emulated worker.
+class SimWorker : public comm::Worker {
+ public:
+  explicit SimWorker(SimCommunicator& communicator)
+      : Worker(communicator),
+        communicator_(communicator),
+        tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of"),
+        service_(communicator.world(), communicator.rank(), communicator.device().name(), "the service of"),
+        reader_(communicator.world(), communicator.rank(), communicator.device().name(), "the data of") {}
+
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
+    if (computing_) return task();
+    const auto alone = [&] {
+      const Inside inside(computing_);
+      task();
+    };
+    communicator_.compute(expected, alone, communicator_.world().compute_scale);
+  }
+
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+    if (computing_) return kernels(device());
+    communicator_.run_kernels(kernels);
+  }
+
+  void launch(Task task) override {
+    if (computing_) throw std::logic_error("a task was launched from within a computation");
+    communicator_.world().rendezvous.disable();
+    tasks_.launch(std::move(task));
+  }
+  void join() override { tasks_.join(); }
+  void serve(Task task) override {
+    if (computing_) throw std::logic_error("a service was begun from within a computation");
+    if (service_.occupied()) throw std::logic_error("a worker has one service at a time");
+    communicator_.world().rendezvous.disable();
+    service_.launch(std::move(task));
+  }
+  void join_service() override { service_.join(); }
+  bool serves_beside() const override { return true; }
+  void abandon_tasks() noexcept override {
+    tasks_.abandon();
+    service_.abandon();
+    reader_.abandon();
+  }
+
+  void start_read(std::uint64_t bytes) override {
+    reader_.launch([&world = communicator_.world(), rank = rank(), bytes](comm::Communicator&) {
+      world.storage.read(rank, static_cast<std::int64_t>(bytes));
+    });
+  }
+  void finish_read() override { reader_.join(); }
+
+  void finish() {  ///< the last call
+    tasks_.finish();
+    service_.finish();
+    reader_.finish();
+  }
+
+ private:
+  struct Inside {
+    explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Inside() { flag_ = false; }
+    bool& flag_;
+  };
+
+  SimCommunicator& communicator_;
+  TaskFiber tasks_;
+  TaskFiber service_;
+  TaskFiber reader_;
+  bool computing_ = false;
+};
+
+}  // namespace paragrad::sim

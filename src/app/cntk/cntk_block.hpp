@@ -1,0 +1,94 @@
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/cntk/brainscript.hpp"
+
+namespace paragrad::app {
+
+/// CNTK's SGD block and the blocks in it.
+enum class CntkSection { sgd, auto_adjust, parallel, data_parallel, bmuf, model_averaging, asgd };
+enum class CntkTreatment { whole, number, yes_no, joined, fixed, of_search, unneeded, remark };
+
+/// A line of app/cntk/cntk_keys.def, which says what the treatments are.
+struct CntkKey {
+  CntkSection section;
+  const char* name;
+  CntkTreatment treatment;
+  const char* argument;
+  const char* reason;
+};
+
+std::span<const CntkKey> cntk_keys();
+
+struct CntkRemark {
+  int line = 0;
+  std::string text;
+  bool lost = false;  ///< an unknown key, or something that Paragrad cannot express
+};
+
+/// The entries of an SGD block, by section and key, their variables replaced. What is unknown is remarked upon.
+/// Everything that reads a value throws ConfigError, with file and line, where it is of another kind.
+class CntkBlock {
+ public:
+  using Entry = BrainScript::Entry;
+
+  /// Finds the block: the first one of that name at any depth or, without one, the whole file if it has such keys.
+  /// Throws ConfigError if there is none.
+  explicit CntkBlock(const BrainScript& script);
+
+  /// Reads the block `name` of section `outer`, if it is there.
+  void read(CntkSection outer, const char* name, CntkSection inner);
+
+  int line() const { return line_; }
+  const Entry* find(CntkSection section, const char* name) const;  ///< null: not there, or its variable is not in the file
+  bool given(CntkSection section, const char* name) const { return named_.contains({section, name}); }
+  std::optional<Entry> outside(const char* name) const;  ///< the value of that name in the innermost block around
+
+  double number(const Entry& entry) const;
+  double whole(const Entry& entry) const;
+  bool yes_no(const Entry& entry) const;
+  /// 0.1*2:0.05 is 0.1 for two epochs, then 0.05. What only repeats the last value is left out.
+  std::vector<double> list(const Entry& entry) const;
+  bool is_yes(CntkSection section, const char* name, bool by_default) const;
+  /// Null where none of them is there; throws where several are.
+  const Entry* only_one_of(CntkSection section, std::initializer_list<const char*> names) const;
+
+  core::ConfigError error(const Entry& entry, std::string_view message) const { return script_.error(entry.line, message); }
+  void note(int line, std::string text) { remarks_.push_back({line, std::move(text), false}); }
+  void lose(int line, std::string text) { remarks_.push_back({line, std::move(text), true}); }
+  std::vector<CntkRemark> remarks() const;  ///< by lines
+
+ private:
+  using Entries = BrainScript::Entries;
+  using Path = std::vector<Entries>;  // the blocks around an SGD block, from the outermost inwards; the block is the last
+  using Name = std::pair<CntkSection, std::string>;  // in the table's spelling
+
+  void find_block();
+  void look_for_sgd(Path& path, std::vector<Path>& found, std::vector<int>& lines) const;
+  void collect(CntkSection section, const Entries& entries);
+  void keep(const CntkKey& key, const Entry& entry);
+  void inherit();
+  std::optional<std::string> resolved(const std::string& text) const;
+
+  const BrainScript& script_;
+  int line_ = 1;
+  Path path_;
+  std::map<Name, Entry> entries_;
+  std::set<Name> named_;  // also those whose value is not in the file
+  std::vector<CntkRemark> remarks_;
+};
+
+/// "a : b" by ':', without blanks around the parts.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// Also infinity as CNTK writes it; nothing for what is no number.
+std::optional<double> to_number(std::string_view text);
+
+}  // namespace paragrad::app

@@ -1,0 +1,69 @@
+#include <fstream>
+#include <optional>
+
+#include "app/cntk/cntk_import.hpp"
+#include "app/command.hpp"
+#include "app/number_options.hpp"
+#include "core/errors.hpp"
+#include "core/file_replacement.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+constexpr const char* description =
+    "Turns the SGD block of a CNTK configuration file (BrainScript, NDL) into a file for --config.\n"
+    "The file may hold the content of such a block alone. What is unknown or cannot be expressed is named on stderr and in "
+    "comments; what only concerns files and messages is left out. Model and data are not part of it: give --model and "
+    "--data "
+    "beside --config.";
+
+struct Arguments {
+  std::string file;
+  std::string out;
+  int workers = 0;
+  bool strict = false;
+};
+
+/// The program's answer to --strict: one sentence with all that got lost.
+void refuse_losses(const CntkImport& import) {
+  std::vector<std::string> lost;
+  for (const auto& remark : import.remarks)
+    if (remark.lost) lost.push_back(core::format("line {}: {}", remark.line, remark.text));
+  if (!lost.empty())
+    throw core::ConfigError(core::format("'{}' would lose something (--strict): {}", import.file, fmt::join(lost, "; ")));
+}
+
+void add_options(CLI::App& parser, Arguments& arguments) {
+  parser.add_option("file", arguments.file, "CNTK configuration file")->required();
+  parser.add_option("--out", arguments.out, "file to write; without it the configuration is printed");
+  add_number(parser, "--workers", arguments.workers, {.least = 0, .most = 100000000},
+             "that are going to train (0: not known): what CNTK counts over all of them is divided by their number");
+  parser.add_flag("--strict", arguments.strict, "an unknown key, or one that cannot be expressed, is an error");
+}
+
+int run(const Arguments& arguments) {
+  const CntkImport import = import_cntk(BrainScript::read(arguments.file), arguments.workers);
+  if (arguments.strict) refuse_losses(import);
+  if (arguments.out.empty())
+    fmt::print("{}", import.toml());
+  else
+    core::replace_file(arguments.out, [&](std::ostream& out) { out << import.toml(); });
+  for (const auto& remark : import.remarks) print_error(core::format("{}:{}: {}", arguments.file, remark.line, remark.text));
+  return success;
+}
+
+}  // namespace
+
+Command import_cntk_command() {
+  auto arguments = std::make_shared<Arguments>();
+  auto parser = make_parser("import-cntk", description);
+  add_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad import-cntk speech.cntk --workers 4 --out speech.toml\n"
+               "paragrad simulate --config speech.toml --workers 4 --platform sim/platforms/k40m-fdr.toml \\\n"
+               "    --data frames.h5 --model 40-64-120:relu --out runs/speech");
+  return {parser, [arguments] { return run(*arguments); }};
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,76 @@
+#include "app/program_parser.hpp"
+
+#include "app/environment.hpp"
+#include "core/build_info.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+struct Entry {
+  std::string name;
+  Command (*make)();
+  const char* purpose;
+};
+
+const Entry commands[] = {
+#define COMMAND(name, function, purpose) {#name, function, purpose},
+#include "app/commands.def"
+#undef COMMAND
+};
+
+std::string exit_codes() {
+  std::string text = "Exit codes:\n";
+#define EXIT_CODE(name, number, meaning) text += core::format("  {}  {}\n", number, meaning);
+#include "app/exit_codes.def"
+#undef EXIT_CODE
+  return text;
+}
+
+constexpr const char* environment_variables =
+    "Environment:\n"
+    "  NO_COLOR     if set, the line that tells how far a run is does not appear\n"
+    "  TERM=dumb    the same; it never does where the output is no terminal\n";
+
+std::string version() {
+  const core::Json program = environment().at("program");
+  const auto text = [&](const char* key) { return program.at(key).get<std::string>(); };
+  return core::format(
+      "{} {} (commit {}{})\n"
+      "compiler  {}, {}: {}\n"
+      "MPI       {}\n"
+      "BLAS      {}\n"
+      "CUDA      {}\n"
+      "HDF5      {}",
+      program_name, text("version"), text("commit").substr(0, 12), text("dirty_sha256").empty() ? "" : " with changes",
+      text("compiler"), text("build_type"), text("flags"), text("mpi"), text("blas"), text("cuda"), text("hdf5"));
+}
+
+}  // namespace
+
+Command make_command(std::string_view name) {
+  std::vector<std::string> known;
+  for (const Entry& entry : commands) {
+    if (entry.name == name) return entry.make();
+    known.push_back(entry.name);
+  }
+  throw core::unknown_name("command", name, known);
+}
+
+std::shared_ptr<CLI::App> make_program() {
+  auto program = make_parser(program_name, "Distributed training of neural networks, real or emulated.");
+  program->set_version_flag("--version", version, "what this program was built from, and by");
+  for (const Entry& entry : commands) program->add_subcommand(entry.make().parser)->group(entry.purpose);
+  program->footer(
+      core::format("'{0} COMMAND --help' lists the options of a command, with examples; '{0} manual' says all.\n\n{1}\n{2}",
+                   program_name, exit_codes(), environment_variables));
+  return program;
+}
+
+std::string summary_of(const CLI::App& parser) {
+  const std::string description = parser.get_description();
+  return description.substr(0, description.find('\n'));
+}
+
+}  // namespace paragrad::app

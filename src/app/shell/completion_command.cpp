@@ -1,0 +1,45 @@
+#include "app/program_parser.hpp"
+#include "app/shell/completion.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+struct Shell {
+  const char* name;
+  std::string (*script)(const CLI::App&);
+};
+
+constexpr Shell shells[] = {{"bash", bash_completion}, {"zsh", zsh_completion}};
+
+std::vector<std::string> shell_names() {
+  std::vector<std::string> names;
+  for (const Shell& shell : shells) names.push_back(shell.name);
+  return names;
+}
+
+int print_script(const std::string& name) {
+  for (const Shell& shell : shells)
+    if (shell.name == name) {
+      fmt::print("{}", shell.script(*make_program()));
+      return success;
+    }
+  throw core::unknown_name("shell", name, shell_names());
+}
+
+}  // namespace
+
+Command completion_command() {
+  auto parser = make_parser("completion",
+                            "Prints a script that completes commands in a shell.\n"
+                            "Loaded from .bashrc or .zshrc: source <(paragrad completion bash)");
+  auto shell = std::make_shared<std::string>();
+  parser->add_option("shell", *shell, "that is to load it")->required()->check(known_names(shell_names()));
+  set_examples(*parser,
+               "paragrad completion bash > paragrad.bash\n"
+               "paragrad completion zsh > _paragrad");
+  return {parser, [shell] { return print_script(*shell); }};
+}
+
+}  // namespace paragrad::app

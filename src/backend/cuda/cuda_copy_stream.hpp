@@ -1,0 +1,27 @@
+#pragma once
+
+#include "backend/cuda/handles.hpp"
+#include "backend/cuda/pinned_ring.hpp"
+#include "backend/kernels.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// Copies on a stream of their own, past pinned memory.
+class CudaCopyStream final : public CopyStream {
+ public:
+  /// kernels: the stream of the device that follow() follows; both must live as long.
+  CudaCopyStream(int gpu, cudaStream_t kernels, Device& device);
+  void follow() override;
+
+ private:
+  void do_bring(std::size_t bytes, const std::byte* from, std::byte* to) override;
+
+  int gpu_;
+  cudaStream_t kernels_;
+  Device& device_;
+  Stream stream_ = make_stream();
+  Event before_ = make_event();  // what was called before follow()
+  PinnedRing copies_;
+};
+
+}  // namespace paragrad::backend::cuda

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/cuda/gpu_blas.hpp"
+#include "backend/cuda/handles.hpp"
+#include "backend/gpu_kernels/command_graph.hpp"
+
+namespace paragrad::backend::cuda {
+
+/// Calls on one stream of a GPU, one by one or as a CUDA graph, in which branches go side by side. With CUDA's variable
+/// CUDA_LAUNCH_BLOCKING=1 all go one by one, so that a kernel that fails while it runs is named.
+class CudaExecutor final : public gpu_kernels::Executor {
+ public:
+  CudaExecutor(int gpu, const void* device, Precision precision) : gpu_(gpu), device_(device), precision_(precision) {}
+
+  cudaStream_t stream() const { return stream_.get(); }
+  void execute(const gpu_kernels::Call& call) override;
+  std::unique_ptr<gpu_kernels::CommandGraph> record(std::span<const gpu_kernels::Call> calls) override;
+
+ private:
+  void count(gpu_kernels::Mark mark) { branch_ = mark == gpu_kernels::Mark::next ? branch_ + 1 : 0; }
+  void multiply(const gpu_kernels::Multiplication& product);
+  cudaGraphNode_t add(cudaGraph_t graph, std::span<const cudaGraphNode_t> before,
+                      const gpu_kernels::Multiplication& product);
+
+  int gpu_;
+  const void* device_;  // whose memory products take
+  Precision precision_;
+  bool is_blocking_ = launches_block();
+  Stream stream_ = make_stream();
+  std::size_t branch_ = 0;                      // that the next call belongs to
+  std::vector<std::unique_ptr<GpuBlas>> blas_;  // of each branch that has had a product: it has memory of its own
+};
+
+}  // namespace paragrad::backend::cuda

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "backend/formulas.hpp"
+#include "backend/gpu_kernels/grid.hpp"
+#include "backend/gpu_kernels/reductions.hpp"
+#include "backend/reference/loops.hpp"
+
+/// Losses of a minibatch, a block for each row, and their sum. A label that names no class, which elsewhere is a broken
+/// contract, makes the loss NaN: a GPU has nobody to tell.
+namespace paragrad::backend::gpu_kernels {
+
+/// What a row has lost, until all are added up.
+struct RowLoss {
+  double loss;
+  std::int64_t errors;
+
+  PARAGRAD_HOST_DEVICE RowLoss operator+(const RowLoss& other) const { return {loss + other.loss, errors + other.errors}; }
+};
+
+/// An output and its place.
+struct Output {
+  float value;
+  std::uint32_t place;
+};
+
+/// The larger of two outputs, the first of equal ones; NaN is larger than anything.
+struct FirstLargest {
+  PARAGRAD_HOST_DEVICE Output operator()(const Output& a, const Output& b) const {
+    const bool broken_a = std::isnan(a.value), broken_b = std::isnan(b.value);
+    if (broken_a != broken_b) return broken_a ? a : b;
+    if (broken_a || a.value == b.value) return a.place < b.place ? a : b;
+    return a.value > b.value ? a : b;
+  }
+};
+
+/// The first largest of row[0 … count), known to all threads.
+PARAGRAD_HOST_DEVICE inline Output largest_of(const Block& block, std::size_t count, const float* row, Output* values) {
+  const Output none{-std::numeric_limits<float>::infinity(), 0xFFFFFFFF};
+  const auto output = [&](std::size_t j) { return Output{row[j], static_cast<std::uint32_t>(j)}; };
+  return reduce(block, count, none, values, output, FirstLargest{});
+}
+
+/// What a row's label says.
+struct Target {
+  bool scored;  ///< there is one
+  bool named;   ///< and it names a class
+  std::size_t label;
+
+  PARAGRAD_HOST_DEVICE static Target of(std::int32_t said, std::size_t classes) {
+    const bool named = said >= 0 && static_cast<std::size_t>(said) < classes;
+    return {said != reference::no_label, named, named ? static_cast<std::size_t>(said) : 0};
+  }
+  PARAGRAD_HOST_DEVICE float wanted(std::size_t output) const { return output == label ? 1.f : 0.f; }
+
+  PARAGRAD_HOST_DEVICE RowLoss loss(double found, bool wrong) const {
+    if (!scored) return {};
+    return {named ? found : std::numeric_limits<double>::quiet_NaN(), wrong ? 1 : 0};
+  }
+};
+
+/// Of logits[batch][classes] their gradient, and rows[batch].
+struct SoftmaxCrossEntropy {
+  static constexpr const char* name = "softmax_cross_entropy";
+  static constexpr std::uint32_t threads = 256;
+  union Shared {  // one after the other
+    Output outputs[threads];
+    float sums[threads];
+  };
+
+  std::size_t batch, classes;
+  const std::int32_t* labels;
+  float* logits;
+  RowLoss* rows;
+
+  std::size_t blocks() const { return batch; }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    float* const row = logits + block.index * classes;
+    const Target target = Target::of(labels[block.index], classes);
+    const Output largest = largest_of(block, classes, row, shared.outputs);
+    const float of_label = row[target.label] - largest.value;
+    const auto power = [&](std::size_t j) { return row[j] = std::exp(row[j] - largest.value); };
+    block.each([](std::uint32_t) {});  // all have read the label's output
+    const float sum = reduce(block, classes, 0.f, shared.sums, power, Sum{});
+    block.each_of(classes, [&](std::size_t j) { row[j] = target.scored ? row[j] / sum - target.wanted(j) : 0.f; });
+    block.each([&](std::uint32_t thread) {
+      if (thread != 0) return;
+      const double loss = std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
+      rows[block.index] = target.loss(loss, largest.place != target.label || std::isnan(sum));
+    });
+  }
+};
+
+/// Of y[batch][classes] the gradient of ½ Σ (y - onehot)², and rows[batch].
+struct SquaredError {
+  static constexpr const char* name = "squared_error";
+  static constexpr std::uint32_t threads = 256;
+  union Shared {
+    Output outputs[threads];
+    double sums[threads];
+  };
+
+  std::size_t batch, classes;
+  const std::int32_t* labels;
+  float* y;
+  RowLoss* rows;
+
+  std::size_t blocks() const { return batch; }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    float* const row = y + block.index * classes;
+    const Target target = Target::of(labels[block.index], classes);
+    const Output largest = largest_of(block, classes, row, shared.outputs);
+    const auto half_square = [&](std::size_t j) {
+      row[j] = target.scored ? row[j] - target.wanted(j) : 0.f;
+      return 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
+    };
+    const double sum = reduce(block, classes, 0.0, shared.sums, half_square, Sum{});
+    block.each([&](std::uint32_t thread) {
+      if (thread == 0) rows[block.index] = target.loss(sum, largest.place != target.label || std::isnan(largest.value));
+    });
+  }
+};
+
+/// *into += Σ rows[0 … count), in an order that depends on count alone.
+struct AddRowLosses {
+  static constexpr const char* name = "sum of losses";
+  static constexpr std::uint32_t threads = 256;
+  struct Shared {
+    RowLoss sums[threads];
+  };
+
+  std::size_t count;
+  const RowLoss* rows;
+  LossSum* into;
+
+  std::size_t blocks() const { return 1; }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const RowLoss sum = reduce(
+        block, count, RowLoss{}, shared.sums, [&](std::size_t i) { return rows[i]; }, Sum{});
+    block.each([&](std::uint32_t thread) {
+      if (thread != 0) return;
+      into->loss += sum.loss;
+      into->errors += sum.errors;
+    });
+  }
+};
+
+}  // namespace paragrad::backend::gpu_kernels

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/kernels.hpp"
+
+namespace paragrad::backend::gpu_kernels {
+
+/// C[m][n] = A·B + keep·C of row-major matrices whose rows begin `row` elements apart; A is [m][k], or [k][m] when
+/// transposed, B [k][n], or [n][k]. keep = 0: C is not looked at. With a bias[n]: C = f(A·B + keep·C + bias).
+struct Multiplication {
+  struct Input {
+    const float* data;
+    std::size_t row;
+    Transpose transpose = Transpose::no;
+
+    bool operator==(const Input&) const = default;
+  };
+
+  std::size_t m, n, k;
+  Input a, b;
+  float keep;
+  float* c;
+  std::size_t c_row;
+  const float* bias = nullptr;
+  Activation f = Activation::identity;
+
+  /// Whether that may be left to a product, by what cuBLASLt knows: functions, and biases at multiples of 16 bytes.
+  static bool can_end_with(const float* bias, Activation f) {
+    return (f == Activation::identity || f == Activation::relu) && reinterpret_cast<std::uintptr_t>(bias) % 16 == 0;
+  }
+
+  bool operator==(const Multiplication&) const = default;
+};
+
+}  // namespace paragrad::backend::gpu_kernels

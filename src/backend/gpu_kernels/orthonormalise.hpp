@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/gpu_kernels/grid.hpp"
+#include "backend/gpu_kernels/reductions.hpp"
+#include "backend/reference/loops.hpp"
+
+namespace paragrad::backend::gpu_kernels {
+
+/// One block: each column waits for those before it, and the matrices of low rank are small.
+struct Orthonormalise {
+  static constexpr const char* name = "orthonormalise";
+  static constexpr std::uint32_t threads = 512;
+  struct Shared {
+    double sums[threads];
+  };
+
+  std::size_t rows, rank;
+  float* matrix;  ///< [rows][rank]
+
+  std::size_t blocks() const { return 1; }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const auto product = [&](const float* a, const float* b) {
+      const auto term = [&](std::size_t r) { return static_cast<double>(a[r * rank]) * static_cast<double>(b[r * rank]); };
+      return reduce(block, rows, 0.0, shared.sums, term, Sum{});
+    };
+    const auto subtract = [&](float factor, const float* from, float* to) {
+      block.each_of(rows, [&](std::size_t r) { to[r * rank] -= factor * from[r * rank]; });
+    };
+    const auto scale = [&](float factor, float* to) { block.each_of(rows, [&](std::size_t r) { to[r * rank] *= factor; }); };
+    reference::orthonormalise_columns(1, rank, matrix, product, subtract, scale);
+  }
+};
+
+/// The columns of matrix [rows][rank], in place.
+template <class Run>
+void orthonormalise(const Run& run, std::size_t rows, std::size_t rank, float* matrix) {
+  run(Orthonormalise{rows, rank, matrix});
+}
+
+}  // namespace paragrad::backend::gpu_kernels

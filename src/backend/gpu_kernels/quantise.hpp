@@ -1,0 +1,209 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/code_formulas.hpp"
+#include "backend/gpu_kernels/grid.hpp"
+#include "backend/gpu_kernels/reductions.hpp"
+#include "backend/gpu_kernels/scratch.hpp"
+#include "backend/quantiser.hpp"
+#include "backend/reference/loops.hpp"
+
+/// The codes of backend/quantiser.hpp: one kernel finds the headers, a second one packs. Packed memory is aligned to 4
+/// bytes.
+namespace paragrad::backend::gpu_kernels {
+
+/// A packed matrix.
+template <class Word>
+struct PackedOf {
+  Quantiser quantiser;
+  std::size_t rows, columns;
+  Word* words;
+
+  PARAGRAD_HOST_DEVICE std::size_t bits() const { return bits_of(quantiser.code); }
+  PARAGRAD_HOST_DEVICE bool has_headers() const { return header_bytes(quantiser.code) > 0; }
+  PARAGRAD_HOST_DEVICE std::size_t elements() const { return rows * columns; }
+  PARAGRAD_HOST_DEVICE Word* codes() const { return words + (has_headers() ? columns : 0); }
+  PARAGRAD_HOST_DEVICE std::size_t code_words() const { return (elements() * bits() + 31) / 32; }
+};
+
+/// What is to be quantised, u = x + residual, [columns][rows]. No residual: null.
+struct Unsent {
+  const float* x;
+  float* residual;
+
+  PARAGRAD_HOST_DEVICE float at(std::size_t i) const { return residual == nullptr ? x[i] : x[i] + residual[i]; }
+};
+
+/// The elements on both sides of a threshold.
+struct Sides {
+  double below, above;
+  std::size_t count_above;
+
+  PARAGRAD_HOST_DEVICE Sides operator+(const Sides& other) const {
+    return {below + other.below, above + other.above, count_above + other.count_above};
+  }
+};
+
+/// The headers, and of bits1 the thresholds where they are means. One block per column.
+struct FindHeaders {
+  static constexpr const char* name = "quantise: headers";
+  static constexpr std::uint32_t threads = 256;
+  union Shared {  // a column needs one of them, or one after the other
+    double sums[threads];
+    Sides sides[threads];
+    std::uint32_t sizes[threads];
+  };
+
+  PackedOf<std::uint32_t> packed;
+  Unsent u;
+  float* thresholds;  ///< [columns], or null
+
+  std::size_t blocks() const { return std::clamp<std::size_t>(packed.columns, 1, 4096); }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    for (std::size_t column = block.index; column < packed.columns; column += block.blocks) {
+      const Scale scale = scale_of(block, shared, column);
+      block.each([&](std::uint32_t thread) {
+        if (thread != 0) return;
+        packed.words[column] = scale.header;
+        if (thresholds != nullptr) thresholds[column] = scale.threshold;
+      });
+    }
+  }
+
+ private:
+  PARAGRAD_HOST_DEVICE Scale scale_of(const Block& block, Shared& shared, std::size_t column) const {
+    const Code code = packed.quantiser.code;
+    const std::size_t rows = packed.rows, first = column * rows;
+    const auto value = [&](std::size_t row) { return static_cast<double>(u.at(first + row)); };
+    if (code == Code::bits1) {
+      float threshold = 0;
+      if (packed.quantiser.threshold_at_mean)
+        threshold = mean_of_sum(reduce(block, rows, 0.0, shared.sums, value, Sum{}), rows);
+      return two_levels(block, shared, first, threshold);
+    }
+    if (code == Code::bits16) {
+      const auto size = [&](std::size_t row) { return size_bits(u.at(first + row)); };
+      return {0, header_of_largest(reduce(block, rows, std::uint32_t{0}, shared.sizes, size, Largest{}))};
+    }
+    const auto square = [&](std::size_t row) {
+      const double number = value(row);
+      return number * number;
+    };
+    return {0, header_of_squares(code, reduce(block, rows, 0.0, shared.sums, square, Sum{}), rows)};
+  }
+
+  PARAGRAD_HOST_DEVICE Scale two_levels(const Block& block, Shared& shared, std::size_t first, float threshold) const {
+    const auto side = [&](std::size_t row) {
+      const float value = u.at(first + row);
+      return value >= threshold ? Sides{0, value, 1} : Sides{value, 0, 0};
+    };
+    const Sides sides = reduce(block, packed.rows, Sides{}, shared.sides, side, Sum{});
+    const float level_0 = mean_of_sum(sides.below, packed.rows - sides.count_above);
+    return {threshold, header_of_levels(level_0, mean_of_sum(sides.above, sides.count_above))};
+  }
+};
+
+/// The codes, and what they leave in the residual. A block makes as many words at a time as it has threads: its threads
+/// take elements that lie side by side, leave their codes to the block, and put together a word each.
+struct PackCodes {
+  static constexpr const char* name = "quantise: codes";
+  static constexpr std::uint32_t threads = 256;
+  struct Shared {
+    std::uint16_t codes[32 * threads];
+  };
+
+  PackedOf<std::uint32_t> packed;
+  Unsent u;
+  const float* thresholds;
+
+  std::size_t blocks() const { return std::min<std::size_t>(blocks_for(packed.code_words(), threads), 4096); }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const std::size_t per_word = 32 / packed.bits(), words = packed.code_words();
+    for (std::size_t first = std::size_t{block.index} * threads; first < words;
+         first += std::size_t{block.blocks} * threads) {
+      block.each_of(threads * per_word, [&](std::size_t i) {
+        const std::size_t element = first * per_word + i;
+        shared.codes[i] = element < packed.elements() ? code_of(element) : std::uint16_t{0};
+      });
+      block.each([&](std::uint32_t thread) {
+        if (first + thread < words)
+          packed.codes()[first + thread] = word_of(shared.codes + thread * per_word, per_word, thread);
+      });
+    }
+  }
+
+ private:
+  PARAGRAD_HOST_DEVICE std::uint16_t code_of(std::size_t element) const {
+    const Code code = packed.quantiser.code;
+    Scale scale;
+    if (packed.has_headers()) {
+      const std::size_t column = element / packed.rows;
+      scale.header = packed.words[column];
+      if (thresholds != nullptr) scale.threshold = thresholds[column];
+    }
+    const float value = u.at(element);
+    const std::uint32_t coded = encode(code, scale, value);
+    if (u.residual != nullptr) u.residual[element] = value - decode(code, scale.header, coded);
+    return static_cast<std::uint16_t>(coded);
+  }
+
+  /// Every thread begins with another code, so that they do not all wait for the same bank of the shared memory.
+  PARAGRAD_HOST_DEVICE std::uint32_t word_of(const std::uint16_t* codes, std::size_t per_word, std::uint32_t thread) const {
+    std::uint32_t word = 0;
+    for (std::size_t k = 0; k < per_word; ++k) {
+      const std::size_t place = (thread + k) % per_word;
+      word |= std::uint32_t{codes[place]} << (place * packed.bits());
+    }
+    return word;
+  }
+};
+
+/// x[i] = keep·x[i] + decoded
+struct Dequantise {
+  static constexpr const char* name = "dequantise";
+  PackedOf<const std::uint32_t> packed;
+  float keep;
+  float* x;
+
+  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
+    const std::size_t bits = packed.bits();
+    const std::uint32_t header = packed.has_headers() ? packed.words[i / packed.rows] : 0;
+    const std::uint32_t coded = packed.codes()[i * bits / 32] >> (i * bits % 32) & ((1u << bits) - 1);
+    x[i] = reference::accumulate(decode(packed.quantiser.code, header, coded), keep, x[i]);
+  }
+};
+
+inline float* quantise_notes(Scratch& scratch, const Quantiser& quantiser, std::size_t columns) {
+  const bool needed = quantiser.code == Code::bits1 && quantiser.threshold_at_mean;
+  return needed ? scratch.take<float>(columns) : nullptr;
+}
+
+/// Bytes, possibly 0.
+inline std::size_t quantise_scratch(const Quantiser& quantiser, std::size_t columns) {
+  Scratch scratch;
+  quantise_notes(scratch, quantiser, columns);
+  return scratch.bytes();
+}
+
+/// Device::quantise; no residual: null. scratch: quantise_scratch() bytes.
+template <class Run>
+void quantise(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x,
+              float* residual, std::byte* packed, std::byte* scratch) {
+  Scratch memory(scratch);
+  float* const thresholds = quantise_notes(memory, quantiser, columns);
+  const PackedOf<std::uint32_t> to{quantiser, rows, columns, reinterpret_cast<std::uint32_t*>(packed)};
+  if (to.has_headers()) run(FindHeaders{to, {x, residual}, thresholds});
+  run(PackCodes{to, {x, residual}, thresholds});
+}
+
+template <class Run>
+void dequantise(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed,
+                float keep, float* x) {
+  const PackedOf<const std::uint32_t> from{quantiser, rows, columns, reinterpret_cast<const std::uint32_t*>(packed)};
+  run(Stream<Dequantise>{rows * columns, {from, keep, x}});
+}
+
+}  // namespace paragrad::backend::gpu_kernels

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/gpu_kernels/grid.hpp"
+
+/// What the threads of a block find out together. All threads must come here, as to Block::each.
+namespace paragrad::backend::gpu_kernels {
+
+struct Sum {
+  template <class T>
+  PARAGRAD_HOST_DEVICE T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+struct Largest {
+  template <class T>
+  PARAGRAD_HOST_DEVICE T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+
+struct Smallest {
+  template <class T>
+  PARAGRAD_HOST_DEVICE T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+
+/// The combination of term(i) for all i below count, known to all threads; `neutral` is what changes nothing. The order
+/// depends on `count` and on the number of threads alone. `values` has a place for each thread.
+template <class T, class Term, class Combine>
+PARAGRAD_HOST_DEVICE T reduce(const Block& block, std::size_t count, T neutral, T* values, const Term& term,
+                              const Combine& two) {
+  block.each([&](std::uint32_t thread) {
+    T value = neutral;
+    for (std::size_t i = thread; i < count; i += block.threads) value = two(value, term(i));
+    values[thread] = value;
+  });
+  block.combine(values, two);
+  const T result = values[0];
+  block.each([](std::uint32_t) {});  // until all have read it, nobody may write there
+  return result;
+}
+
+/// The `part`th of the stretches, `parts` of them and of one length, that make up the numbers below count.
+struct Stretch {
+  std::size_t begin, end;
+
+  PARAGRAD_HOST_DEVICE static Stretch of(std::size_t count, std::size_t part, std::size_t parts) {
+    const std::size_t length = (count + parts - 1) / parts, begin = std::min(part * length, count);
+    return {begin, std::min(begin + length, count)};
+  }
+};
+
+/// values[i] = the sum of those before it, of one per thread; T{} is zero. Returns the sum of all (G. E. Blelloch, "Prefix
+/// sums and their applications", CMU-CS-90-190, 1990).
+template <class T>
+PARAGRAD_HOST_DEVICE T scan(const Block& block, T* values) {
+  const std::uint32_t last = block.threads - 1;
+  for (std::uint32_t half = 1; half < block.threads; half *= 2)
+    block.each([&](std::uint32_t thread) {
+      if ((thread + 1) % (2 * half) == 0) values[thread] = values[thread - half] + values[thread];
+    });
+  const T all = values[last];
+  block.each([](std::uint32_t) {});  // all have read it
+  block.each([&](std::uint32_t thread) {
+    if (thread == last) values[last] = T{};
+  });
+  for (std::uint32_t half = block.threads / 2; half > 0; half /= 2)
+    block.each([&](std::uint32_t thread) {
+      if ((thread + 1) % (2 * half) != 0) return;
+      const T left = values[thread - half];
+      values[thread - half] = values[thread];
+      values[thread] = values[thread] + left;
+    });
+  return all;
+}
+
+/// The same of an array of any length, by one block. `sums` has a place for each thread.
+template <class T>
+PARAGRAD_HOST_DEVICE void scan_array(const Block& block, std::size_t count, T* values, T* sums) {
+  block.each([&](std::uint32_t thread) {
+    const Stretch mine = Stretch::of(count, thread, block.threads);
+    T sum{};
+    for (std::size_t i = mine.begin; i < mine.end; ++i) sum = sum + values[i];
+    sums[thread] = sum;
+  });
+  scan(block, sums);
+  block.each([&](std::uint32_t thread) {
+    const Stretch mine = Stretch::of(count, thread, block.threads);
+    T before = sums[thread];
+    for (std::size_t i = mine.begin; i < mine.end; ++i) {
+      const T value = values[i];
+      values[i] = before;
+      before = before + value;
+    }
+  });
+}
+
+}  // namespace paragrad::backend::gpu_kernels

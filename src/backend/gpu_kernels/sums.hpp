@@ -1,0 +1,141 @@
+#pragma once
+
+#include "backend/formulas.hpp"
+#include "backend/gpu_kernels/grid.hpp"
+#include "backend/gpu_kernels/reductions.hpp"
+
+/// Sums in double whose order depends on the length alone: each thread adds up every so many elements, a block its threads,
+/// and one block in the end the others' sums.
+namespace paragrad::backend::gpu_kernels {
+
+inline constexpr std::size_t most_partial_sums = 256;
+
+/// partial[block] = the block's part of Σ term(i).
+template <class Term>
+struct PartialSums {
+  static constexpr const char* name = Term::name;
+  static constexpr std::uint32_t threads = 256;
+  struct Shared {
+    double sums[threads];
+  };
+
+  std::size_t count;
+  Term term;
+  double* partial;
+
+  std::size_t blocks() const { return std::min(blocks_for(count, 8 * threads), most_partial_sums); }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    block.each([&](std::uint32_t thread) {
+      double sum = 0;
+      const std::size_t step = static_cast<std::size_t>(block.blocks) * threads;
+      for (std::size_t i = static_cast<std::size_t>(block.index) * threads + thread; i < count; i += step) sum += term(i);
+      shared.sums[thread] = sum;
+    });
+    block.combine(shared.sums, Sum{});
+    block.each([&](std::uint32_t thread) {
+      if (thread == 0) partial[block.index] = shared.sums[0];
+    });
+  }
+};
+
+/// *into += weight·Σ partial[0 … count).
+struct AddPartialSums {
+  static constexpr const char* name = "sum of partial sums";
+  static constexpr std::uint32_t threads = 256;
+  struct Shared {
+    double sums[threads];
+  };
+
+  std::size_t count;
+  double weight;
+  const double* partial;
+  double* into;
+
+  std::size_t blocks() const { return 1; }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const double sum = reduce(
+        block, count, 0.0, shared.sums, [&](std::size_t i) { return partial[i]; }, Sum{});
+    block.each([&](std::uint32_t thread) {
+      if (thread == 0) *into += weight * sum;
+    });
+  }
+};
+
+struct Product {
+  static constexpr const char* name = "dot";
+  const float *a, *b;
+  PARAGRAD_HOST_DEVICE double operator()(std::size_t i) const {
+    return static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  }
+};
+
+struct SquaredDifference {
+  static constexpr const char* name = "squared_distance";
+  const float *a, *b;
+  PARAGRAD_HOST_DEVICE double operator()(std::size_t i) const {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    return difference * difference;
+  }
+};
+
+struct Softplus {
+  static constexpr const char* name = "softplus_sum";
+  const float* x;
+  PARAGRAD_HOST_DEVICE double operator()(std::size_t i) const { return formulas::softplus(static_cast<double>(x[i])); }
+};
+
+/// *into += weight·Σ term(i). partial: memory for most_partial_sums.
+template <class Run, class Term>
+void add_sum(const Run& run, double weight, std::size_t count, const Term& term, double* partial, double* into) {
+  const PartialSums<Term> sums{count, term, partial};
+  run(sums);
+  run(AddPartialSums{sums.blocks(), weight, partial, into});
+}
+
+/// partial[chunk][column] = Σ dz[row][column] over a chunk's rows.
+struct PartialColumnSums {
+  static constexpr const char* name = "bias_gradient";
+  static constexpr std::size_t rows_per_chunk = 32;
+  std::size_t rows, columns;
+  const float* dz;
+  float* partial;
+
+  std::size_t chunks() const { return blocks_for(rows, rows_per_chunk); }
+  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
+    const std::size_t chunk = i / columns, column = i % columns, begin = chunk * rows_per_chunk;
+    const std::size_t end = begin + rows_per_chunk < rows ? begin + rows_per_chunk : rows;
+    float sum = 0;
+    for (std::size_t row = begin; row < end; ++row) sum += dz[row * columns + column];
+    partial[i] = sum;
+  }
+};
+
+/// into[column] = keep·into + Σ partial[chunk][column].
+struct AddColumnSums {
+  static constexpr const char* name = "bias_gradient";
+  std::size_t chunks, columns;
+  const float* partial;
+  float keep;
+  float* into;
+  PARAGRAD_HOST_DEVICE void operator()(std::size_t column) const {
+    float sum = 0;
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) sum += partial[chunk * columns + column];
+    into[column] = formulas::accumulate(sum, keep, into[column]);
+  }
+};
+
+/// Elements of the memory that add_column_sums is handed.
+inline std::size_t column_sums_scratch(std::size_t rows, std::size_t columns) {
+  return PartialColumnSums{rows, columns, nullptr, nullptr}.chunks() * columns;
+}
+
+/// into[columns] = keep·into + Σ over the rows of dz[rows][columns].
+template <class Run>
+void add_column_sums(const Run& run, std::size_t rows, std::size_t columns, const float* dz, float keep, float* partial,
+                     float* into) {
+  const PartialColumnSums sums{rows, columns, dz, partial};
+  run(Stream<PartialColumnSums>{sums.chunks() * columns, sums});
+  run(Stream<AddColumnSums>{columns, {sums.chunks(), columns, partial, keep, into}});
+}
+
+}  // namespace paragrad::backend::gpu_kernels

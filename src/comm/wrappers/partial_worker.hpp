@@ -1,0 +1,40 @@
+#pragma once
+
+#include <utility>
+
+#include "comm/worker.hpp"
+
+namespace paragrad::comm {
+
+/// A worker among some of the peers of another, which does its work: computes, launches, reads. Launched tasks and services
+/// are those of the other worker, so they come in one order; each talks to the same peers as this worker does.
+class PartialWorker : public Worker {
+ public:
+  /// peers: this worker's communicator, over that of `all`.
+  PartialWorker(Communicator& peers, Worker& all) : Worker(peers), all_(all) {}
+
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
+    all_.compute(expected, task);
+  }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
+  void launch(Task task) override { all_.launch(among_peers(std::move(task))); }
+  void join() override { all_.join(); }
+  void serve(Task task) override { all_.serve(among_peers(std::move(task))); }
+  void join_service() override { all_.join_service(); }
+  bool serves_beside() const override { return all_.serves_beside(); }
+  bool attempt(Task task, double limit_s) override { return all_.attempt(among_peers(std::move(task)), limit_s); }
+  void set_expendable(bool expendable) override { all_.set_expendable(expendable); }
+  void abandon_tasks() noexcept override { all_.abandon_tasks(); }
+  void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
+  void finish_read() override { all_.finish_read(); }
+  Worker& all_ranks() override { return all_.all_ranks(); }
+  core::ActivityRecorder* recorder() override { return all_.recorder(); }
+
+ private:
+  /// The task, which then gets a communicator over the one it is called with.
+  virtual Task among_peers(Task task) const = 0;
+
+  Worker& all_;
+};
+
+}  // namespace paragrad::comm

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "comm/worker.hpp"
+#include "core/activity.hpp"
+
+namespace paragrad::comm {
+
+/// Another communicator, which tells a recorder when it waits and adds.
+class RecordingCommunicator : public Communicator {
+ public:
+  RecordingCommunicator(Communicator& inner, core::ActivityRecorder& recorder)
+      : Communicator(inner.device()), inner_(inner), recorder_(recorder) {
+    set_workers_per_node(inner.workers_per_node());
+  }
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  Request start_send(int to, int tag, std::span<const std::byte> data) override { return inner_.start_send(to, tag, data); }
+  Request start_receive(int from, int tag, std::span<std::byte> data) override {
+    return inner_.start_receive(from, tag, data);
+  }
+  Received wait(Request request) override {
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
+    return inner_.wait(request);
+  }
+  std::optional<Received> wait_for(Request request, double limit_s) override {
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
+    return inner_.wait_for(request, limit_s);
+  }
+  bool is_gone(int peer) override { return inner_.is_gone(peer); }
+  void take_for_gone(int peer) override { inner_.take_for_gone(peer); }
+  double now_s() override { return inner_.now_s(); }
+  double observed_s() override { return inner_.observed_s(); }
+  void add(std::span<const float> from, std::span<float> to) override {
+    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
+    inner_.add(from, to);
+  }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
+    inner_.run_kernels(kernels);
+  }
+  void library_allreduce(Library library, std::span<float> data) override {
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
+    inner_.library_allreduce(library, data);
+  }
+  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
+    return inner_.open_window(floats, counters);
+  }
+  std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
+
+ private:
+  Communicator& inner_;
+  core::ActivityRecorder& recorder_;
+};
+
+/// For a base that needs it before the members are there.
+struct HoldsRecordingCommunicator {
+  RecordingCommunicator recording;
+};
+
+/// Another worker, whose doings are recorded: its own, and apart those of its communication tasks. One recorder is used by
+/// one thread at a time. What runs is the same and takes the same simulated time.
+class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
+ public:
+  RecordingWorker(Worker& inner, core::ActivityRecorder& own, core::ActivityRecorder& of_tasks)
+      : HoldsRecordingCommunicator{{inner.comm(), own}}, Worker(recording), inner_(inner), own_(own), of_tasks_(of_tasks) {}
+
+  void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
+    record_unless_computing([&] { inner_.compute(expected, task); });
+  }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+    record_unless_computing([&] { inner_.run_kernels(kernels); });
+  }
+  void launch(Task task) override {
+    inner_.launch([this, task = std::move(task)](Communicator& comm) {
+      if (!task_comm_) task_comm_.emplace(comm, of_tasks_);
+      const core::ActivitySpan span(of_tasks_, core::Activity::task, comm);
+      task(*task_comm_);
+    });
+  }
+  void join() override {
+    const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
+    inner_.join();
+  }
+  /// Runs unrecorded: a service waits nearly always.
+  void serve(Task task) override { inner_.serve(std::move(task)); }
+  void join_service() override {
+    const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
+    inner_.join_service();
+  }
+  bool serves_beside() const override { return inner_.serves_beside(); }
+  void tell_loss() override { inner_.tell_loss(); }
+  void set_expendable(bool expendable) override { inner_.set_expendable(expendable); }
+  bool attempt(Task task, double limit_s) override { return inner_.attempt(std::move(task), limit_s); }
+  void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
+  void start_read(std::uint64_t bytes) override { inner_.start_read(bytes); }
+  void finish_read() override { inner_.finish_read(); }
+  core::ActivityRecorder* recorder() override { return &own_; }
+
+ private:
+  template <class Action>
+  void record_unless_computing(const Action& action) {
+    if (computing_) return action();
+    const core::ActivitySpan span(own_, core::Activity::compute, inner_.comm());
+    const Inside inside(computing_);
+    action();
+  }
+  struct Inside {
+    explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Inside() { flag_ = false; }
+    bool& flag_;
+  };
+
+  Worker& inner_;
+  core::ActivityRecorder& own_;
+  core::ActivityRecorder& of_tasks_;
+  std::optional<RecordingCommunicator> task_comm_;  // used by tasks alone; all get the same communicator
+  bool computing_ = false;                          // what is computed within a computation is part of it
+};
+
+}  // namespace paragrad::comm

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "comm/wrappers/partial_worker.hpp"
+
+namespace paragrad::comm {
+
+/// Another communicator without some of its workers: those behind them move up.
+class ShrinkingCommunicator : public Communicator {
+ public:
+  explicit ShrinkingCommunicator(Communicator& all, std::vector<int> gone = {})
+      : Communicator(all.device()), all_(all), gone_(std::move(gone)) {
+    set_workers_per_node(gone_.empty() ? all.workers_per_node() : 0);
+  }
+
+  /// rank: in the other communicator.
+  void leave_out(int rank) {
+    if (std::ranges::find(gone_, rank) != gone_.end()) return;
+    gone_.insert(std::ranges::upper_bound(gone_, rank), rank);
+    set_workers_per_node(0);
+  }
+  const std::vector<int>& gone() const { return gone_; }
+
+  int rank() const override { return to_here(all_.rank()); }
+  int size() const override { return all_.size() - static_cast<int>(gone_.size()); }
+  Request start_send(int to, int tag, std::span<const std::byte> data) override {
+    return all_.start_send(to_all(to), tag, data);
+  }
+  Request start_receive(int from, int tag, std::span<std::byte> data) override {
+    return all_.start_receive(from == any_source ? any_source : to_all(from), tag, data);
+  }
+  Received wait(Request request) override { return here(all_.wait(request)); }
+  std::optional<Received> wait_for(Request request, double limit_s) override {
+    const auto received = all_.wait_for(request, limit_s);
+    if (!received) return std::nullopt;
+    return here(*received);
+  }
+  bool is_gone(int peer) override { return all_.is_gone(to_all(peer)); }
+  void take_for_gone(int peer) override { all_.take_for_gone(to_all(peer)); }
+  double now_s() override { return all_.now_s(); }
+  double observed_s() override { return all_.observed_s(); }
+  void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
+  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
+  void library_allreduce(Library library, std::span<float> data) override {
+    if (!gone_.empty()) throw Failure("a library's own routine cannot do without the workers that are gone");
+    all_.library_allreduce(library, data);
+  }
+  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
+    if (!gone_.empty()) throw Failure("windows cannot do without the workers that are gone");
+    return all_.open_window(floats, counters);
+  }
+  std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
+
+ private:
+  int to_all(int rank) const {
+    for (const int gone : gone_) rank += gone <= rank ? 1 : 0;
+    return rank;
+  }
+  int to_here(int rank) const { return rank - static_cast<int>(std::ranges::lower_bound(gone_, rank) - gone_.begin()); }
+  Received here(const Received& received) const {
+    return {received.source == any_source ? any_source : to_here(received.source), received.bytes};
+  }
+
+  Communicator& all_;
+  std::vector<int> gone_;  // rising
+};
+
+/// For a base that needs it before the members are there.
+struct HoldsShrinkingCommunicator {
+  ShrinkingCommunicator shrinking;
+};
+
+/// A worker that can go on without some of its peers.
+class ShrinkingWorker : private HoldsShrinkingCommunicator, public PartialWorker {
+ public:
+  explicit ShrinkingWorker(Worker& all)
+      : HoldsShrinkingCommunicator{ShrinkingCommunicator(all.comm())}, PartialWorker(shrinking, all) {}
+
+  void leave_out(int rank) override {
+    shrinking.leave_out(rank);
+    all_ranks().tell_loss();
+  }
+
+  /// All so far, rising.
+  const std::vector<int>& left_out() const { return shrinking.gone(); }
+
+ private:
+  Task among_peers(Task task) const override {
+    return [gone = shrinking.gone(), task = std::move(task)](Communicator& comm) {
+      ShrinkingCommunicator left(comm, gone);
+      task(left);
+    };
+  }
+};
+
+}  // namespace paragrad::comm

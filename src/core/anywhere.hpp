@@ -1,8 +1,0 @@
-#pragma once
-
-/// Before a function that processors and GPUs both compute, from the same text.
-#ifdef __CUDACC__
-#define PARAGRAD_ANYWHERE __host__ __device__
-#else
-#define PARAGRAD_ANYWHERE
-#endif

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "optim/local_optimiser.hpp"
+
+namespace paragrad::optim {
+
+/// What a rule is made from; see make_optimiser.
+struct OptimiserContext {
+  const OptimiserOptions& options;
+  backend::Device& device;
+  std::span<const core::Matrix> layout;
+  std::size_t parameters;
+  bool bare_gradient;
+};
+
+// make_<name>, each in <name>.cpp
+#define OPTIMISER(known, options_used, description) \
+  std::unique_ptr<LocalOptimiser> make_##known(const OptimiserContext& from);
+#include "optim/catalogue.def"
+#undef OPTIMISER
+
+}  // namespace paragrad::optim

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <utility>
+
+#include "optim/local_optimiser.hpp"
+
+namespace paragrad::optim {
+
+/// Gradient and velocity in two arenas, for either kind of momentum.
+class SeparateMomentum : public LocalOptimiser {
+ public:
+  SeparateMomentum(backend::Device& device, std::size_t parameters, bool nesterov)
+      : gradients_(device.allocate(parameters)), velocity_(device.allocate(parameters)), nesterov_(nesterov) {}
+
+  std::span<float> gradients() override { return gradients_.span(); }
+  float keep(const Step&) const override { return 0; }
+  bool descends() const override { return false; }
+  void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
+  void describe_state(core::StateView& state) override { state.add("velocity", velocity_.span()); }
+  void forget(backend::Device& device) override { device.fill(0, velocity_.span()); }
+
+  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {
+    device.momentum_update(step.rate, step.momentum, nesterov_, step.decay, range.of(gradients()),
+                           range.of(velocity_.span()), range.of(parameters));
+  }
+
+ private:
+  core::Arena gradients_;
+  core::Arena velocity_;
+  bool nesterov_;
+};
+
+}  // namespace paragrad::optim

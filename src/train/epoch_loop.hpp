@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+
+#include "train/block_trainer.hpp"
+#include "train/input/sample_stream.hpp"
+
+namespace paragrad::train {
+
+/// Takes the blocks of an epoch in their order; the samples of the next are loaded while one is trained.
+class EpochLoop {
+ public:
+  /// times: where waiting for data is added.
+  EpochLoop(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, BlockTrainer& blocks,
+            TimeBreakdown& times);
+
+  /// What part of an epoch.
+  struct Extent {
+    std::size_t first_block = 0;
+    std::size_t samples = 0;  ///< of all workers, about; 0: to the end
+  };
+  struct Progress {
+    std::size_t done = 0;     ///< blocks of the epoch
+    std::size_t blocks = 0;   ///< that the epoch has
+    std::size_t samples = 0;  ///< of the block just done, of all workers
+  };
+
+  /// Adds to `sums`; calls after_block after each block.
+  void run(const EpochSetting& setting, const Extent& extent, Sums& sums,
+           const std::function<void(const Progress&)>& after_block);
+
+  double data_wait_s() const { return samples_.waited_s(); }
+
+ private:
+  std::vector<std::uint32_t> order(int epoch) const;
+  std::size_t samples_of(std::size_t block) const { return source_.partition->block_range(block).size(); }
+  void take_splits(const EpochSetting& setting, Sums& sums, const std::function<void(const Progress&)>& after_block);
+  void await_data();
+
+  comm::Worker& worker_;
+  const TrainingOptions& options_;
+  const TrainingData& source_;
+  BlockTrainer& blocks_;
+  TimeBreakdown& times_;
+  SampleStream samples_;
+  NextBatch next_;
+};
+
+}  // namespace paragrad::train

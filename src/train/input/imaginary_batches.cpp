@@ -1,0 +1,26 @@
+#include "train/input/imaginary_batches.hpp"
+
+namespace paragrad::train {
+
+ImaginaryBatches::ImaginaryBatches(const backend::Device& device, std::size_t dim, std::size_t largest,
+                                   std::optional<data::Sequence> all_alike)
+    : dim_(dim), sequence_(all_alike) {
+  const std::size_t rows = largest * (sequence_ ? sequence_->frames() : 1);
+  features_ = device.allocate(dim * rows);
+  labels_ = backend::DeviceArray<std::int32_t>(device, rows);
+  rows_ = backend::DeviceArray<std::uint32_t>(device, rows);
+}
+
+data::Batch ImaginaryBatches::next(std::size_t samples) {
+  const std::size_t size = samples * (sequence_ ? sequence_->frames() : 1);
+  data::Batch batch{.features = features_.span().first(size * dim_),
+                    .labels = labels_.span().first(size),
+                    .rows = rows_.span().first(size)};
+  if (!sequence_ || samples == 0) return batch;
+  active_.assign(sequence_->frames(), static_cast<std::uint32_t>(samples));
+  batch.active = active_;
+  batch.frames_with_loss = samples * sequence_->scored();
+  return batch;
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,171 @@
+#include "train/input/training_data.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "nn/tensor_parallel.hpp"
+#include "train/pretraining.hpp"
+
+namespace paragrad::train {
+namespace {
+
+std::shared_ptr<const nn::Network> network_of(const TrainingOptions& options) {
+  return std::make_shared<const nn::Network>(nn::make_layers(options.model));
+}
+
+std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options) {
+  std::optional<data::Context> context;
+  if (!options.context.empty()) context = data::parse_context(options.context);
+  return data::Dataset::open(options.data, context);
+}
+
+void check_computable(const TrainingOptions& options, const nn::Layers& layers) {
+  for (const auto& layer : layers)
+    if (!layer->computable())
+      throw core::ConfigError(core::format(
+          "model '{}' is a table of layers that cannot be computed: time it with paragrad simulate --device meta",
+          options.model));
+}
+
+bool is_ctc(const TrainingOptions& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
+
+data::Tokens tokens_of(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
+
+/// How many outputs a model must have, and what they are.
+struct Outputs {
+  std::size_t count;
+  std::string what;
+};
+
+Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& info) {
+  if (!is_ctc(options)) return {info.classes, core::format("{} classes", info.classes)};
+  const std::size_t tokens = tokens_of(info).count();
+  return {tokens + 1, core::format("{} tokens, which with the blank need {} outputs", tokens, tokens + 1)};
+}
+
+void check_fit(const TrainingOptions& options, const TrainingData& source) {
+  if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
+    throw core::ConfigError(
+        "the loss 'ctc' is of whole sequences: give a model with layers like blstm128, and leave out --chunks");
+  const std::size_t inputs = source.network->layers.front()->inputs(), outputs = source.network->layers.back()->outputs();
+  const Outputs wanted = wanted_outputs(options, source.info);
+  if (inputs != source.info.dim || outputs != wanted.count)
+    throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {}",
+                                         options.model, inputs, outputs, source.info.path, source.info.dim, wanted.what));
+}
+
+/// What can be known to be wrong with a split before anybody trains.
+void check_split(const TrainingOptions& options, const std::shared_ptr<const nn::Network>& network) {
+  if (options.tensor_parallel > 1) nn::TensorParallelNetwork(network, static_cast<std::size_t>(options.tensor_parallel), 0);
+}
+
+/// With a period: as many blocks as make the splits nearly as long.
+std::size_t blocks_of(const TrainingOptions& options, std::size_t samples, int workers) {
+  if (options.sync_period == 0) return options.blocks;
+  const std::size_t together = options.sync_period * static_cast<std::size_t>(workers);
+  return std::max<std::size_t>(1, (samples + together / 2) / together);
+}
+
+std::size_t splits_per_block(const TrainingOptions& options, int workers) {
+  return options.splits == 0 ? static_cast<std::size_t>(workers) : options.splits;
+}
+
+data::DatasetInfo imaginary_info(const TrainingOptions& options, const nn::Layers& layers) {
+  if (options.imaginary_samples[0] == 0)
+    throw core::ConfigError("a timing run needs the size of a data set: give --train-samples, or --data with a file");
+  data::DatasetInfo info;
+  info.name = "imaginary";
+  info.dim = layers.front()->inputs();
+  info.classes = layers.back()->outputs();
+  info.samples = options.imaginary_samples;
+  return info;
+}
+
+/// What a recurrent model trains on; nothing for others. And what is said there, if the loss asks for it.
+void cut_sequences(const TrainingOptions& options, TrainingData& source) {
+  if (!source.network->is_recurrent()) return;
+  const data::Chunking chunking = data::parse_chunking(options.chunks);
+  for (std::size_t i = 0; i < source.sequences.size(); ++i)
+    source.sequences[i] =
+        source.dataset ? std::make_shared<const data::Sequences>(*source.dataset, static_cast<data::Subset>(i), chunking)
+                       : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
+  if (!is_ctc(options)) return;
+  const data::Tokens tokens = tokens_of(source.info);
+  for (std::size_t i = 0; i < source.targets.size(); ++i)
+    source.targets[i] = std::make_shared<const data::Targets>(*source.dataset, static_cast<data::Subset>(i), tokens);
+}
+
+/// The partition N×M of the training set with the run's seed: as it is stored in the file, or would be. For recurrent models
+/// utterances are kept whole, and cut afterwards.
+data::Partition partition_of(const TrainingData& source, std::size_t splits, std::size_t blocks, std::uint64_t seed) {
+  auto stored = data::Partition::find(*source.dataset, splits, blocks, seed);
+  if (!source.has_sequences())
+    return stored ? std::move(*stored) : data::Partition::random(source.samples(data::Subset::train), splits, blocks, seed);
+  if (!stored || !stored->has_whole_utterances())
+    stored = data::Partition::of_utterances(source.dataset->offsets(data::Subset::train), splits, blocks, seed);
+  return stored->of_pieces(source.sequences_of(data::Subset::train)->begins());
+}
+
+}  // namespace
+
+std::size_t TrainingData::most_rows_per_sample() const {
+  std::size_t most = 1;
+  for (const auto& one : sequences)
+    if (one != nullptr) most = std::max(most, one->longest());
+  return most;
+}
+
+double TrainingData::scored_per_sample() const {
+  if (targets[0] != nullptr) return targets[0]->mean();
+  return has_sequences() ? sequences[0]->mean_scored() : 1;
+}
+
+TrainingData open_evaluation_data(const TrainingOptions& options) {
+  TrainingData source;
+  source.network = network_of(options);
+  check_computable(options, source.network->layers);
+  source.dataset = open_dataset(options);
+  source.info = source.dataset->info();
+  check_fit(options, source);
+  cut_sequences(options, source);
+  source.prefetcher = std::make_shared<data::Prefetcher>();
+  return source;
+}
+
+TrainingData open_training_data(const TrainingOptions& options, int workers) {
+  const int own = replicas(options, workers);
+  TrainingData source = open_evaluation_data(options);
+  check_split(options, source.network);
+  check_pretraining(options, *source.network);
+  check_pretraining_data(options, *source.dataset);
+  const std::size_t splits = splits_per_block(options, own);
+  const std::size_t blocks = blocks_of(options, source.samples(data::Subset::train), own);
+  source.partition = std::make_shared<const data::Partition>(partition_of(source, splits, blocks, options.seed));
+  return source;
+}
+
+TrainingData imagine_training_data(const TrainingOptions& options, int workers) {
+  const int own = replicas(options, workers);
+  if (is_ctc(options))
+    throw core::ConfigError(
+        "the loss 'ctc' is of whole sequences, of whose lengths a timing run knows nothing: time cross_entropy on chunks");
+  TrainingData source;
+  source.network = network_of(options);
+  check_split(options, source.network);
+  check_pretraining(options, *source.network);
+  const auto dataset = options.data.empty() ? nullptr : open_dataset(options);
+  source.info = dataset ? dataset->info() : imaginary_info(options, source.network->layers);
+  check_fit(options, source);
+  cut_sequences(options, source);
+  const std::size_t samples = source.samples(data::Subset::train), splits = splits_per_block(options, own);
+  const std::size_t blocks = blocks_of(options, samples, own);
+  std::optional<data::Partition> stored;
+  if (dataset && !source.has_sequences()) stored = data::Partition::find(*dataset, splits, blocks, options.seed);
+  source.partition = std::make_shared<const data::Partition>(
+      stored ? stored->without_rows() : data::Partition::of_sizes(samples, splits, blocks, options.seed));
+  return source;
+}
+
+}  // namespace paragrad::train

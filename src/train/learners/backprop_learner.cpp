@@ -1,0 +1,95 @@
+#include "train/learners/backprop_learner.hpp"
+
+#include <algorithm>
+
+namespace paragrad::train {
+
+std::size_t BackpropLearner::piece(std::size_t minibatch) {
+  constexpr std::size_t largest = 1024;
+  return std::clamp<std::size_t>(minibatch, 1, largest);
+}
+
+std::vector<Learner::Stage> BackpropLearner::stages(std::size_t elements) const {
+  std::vector<Stage> result;
+  for (std::size_t end = layer_count(), begin = end; begin > 0;) {
+    --begin;
+    const core::Range done{range_of(begin).begin, range_of(end - 1).end};
+    if (begin > 0 && done.size() < elements) continue;
+    result.push_back({{begin, end}, done});
+    end = begin;
+  }
+  return result;
+}
+
+std::size_t BackpropLearner::gradient(const Stage& stage, std::size_t samples, const NextBatch& next,
+                                      const optim::Step& step, backend::LossSum* into) {
+  const float keep = optimiser().keep(step);
+  std::size_t scored = 0;
+  if (stage.layers.end == layer_count()) {
+    if (samples == 0) run_kernels([&](backend::Device& device) { device.scale(keep, optimiser().gradients()); });
+    scored = pass_until_last_loss(samples, next, keep, into);
+  }
+  const nn::GradientSink sink = sink_of_last_piece(samples, keep);
+  for (std::size_t layer = stage.layers.end; samples > 0 && layer-- > stage.layers.begin;)
+    do_backward(layer, last_piece_, sink, [](core::Range) {});
+  return scored;
+}
+
+std::size_t BackpropLearner::descend(std::size_t samples, const NextBatch& next, const optim::Step& step,
+                                     backend::LossSum* into) {
+  if (samples == 0) return 0;
+  const float keep = optimiser().keep(step);
+  const std::size_t scored = pass_until_last_loss(samples, next, keep, into);
+  nn::GradientSink sink = sink_of_last_piece(samples, keep);
+  if (optimiser().descends()) {
+    sink.descent = {step.rate, step.decay, parameters()};
+    backward(sink, [](core::Range) {});
+  } else if (optimiser().needs_all()) {
+    backward(sink, [](core::Range) {});
+    optimiser().update(device(), {0, parameters().size()}, step, parameters());
+  } else {
+    backward(sink, [&](core::Range range) { optimiser().update(device(), range, step, parameters()); });
+  }
+  device().submit();
+  return scored;
+}
+
+std::size_t BackpropLearner::pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep,
+                                                  backend::LossSum* into) {
+  std::size_t scored = 0;
+  nn::GradientSink sink{optimiser().gradients(), keep};
+  for (std::size_t done = 0; done < samples;) {
+    if (done > 0) {
+      backward(sink, [](core::Range) {});
+      sink.keep = 1;
+    }
+    last_piece_ = next(std::min(samples - done, largest_batch()));
+    done += last_piece_.units();
+    do_pass(last_piece_, into);
+    scored += last_piece_.scored();
+  }
+  return scored;
+}
+
+nn::GradientSink BackpropLearner::sink_of_last_piece(std::size_t samples, float keep) {
+  const bool only_piece = samples == last_piece_.units();
+  return {optimiser().gradients(), only_piece ? keep : 1.f};
+}
+
+void BackpropLearner::backward(nn::GradientSink sink, const nn::GradientReady& ready) {
+  for (std::size_t layer = layer_count(); layer-- > 0;) do_backward(layer, last_piece_, sink, ready);
+}
+
+std::size_t BackpropLearner::evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) {
+  std::size_t scored = 0;
+  for (std::size_t done = 0; done < samples;) {
+    const data::Batch batch = next(std::min(samples - done, largest_batch()));
+    done += batch.units();
+    do_score(batch, into);
+    device().submit();
+    scored += batch.scored();
+  }
+  return scored;
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "nn/layer.hpp"
+#include "train/learners/learner.hpp"
+
+namespace paragrad::train {
+
+/// A chain of layers whose gradient comes from a pass forward and one back. A minibatch larger than the buffers is processed
+/// in pieces whose gradients add up, all but the last piece in the first stage.
+class BackpropLearner : public Learner {
+ public:
+  std::vector<Stage> stages(std::size_t elements) const override;
+  std::size_t gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step,
+                       backend::LossSum* into) override;
+  std::size_t descend(std::size_t samples, const NextBatch& next, const optim::Step& step, backend::LossSum* into) override;
+  std::size_t evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) override;
+
+ protected:
+  using Learner::Learner;
+
+  /// Of samples that the buffers hold at once.
+  static std::size_t piece(std::size_t minibatch);
+
+  /// All of a minibatch up to the loss of its last piece; and what of it is left, layer by layer from the last.
+  std::size_t pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep, backend::LossSum* into);
+  nn::GradientSink sink_of_last_piece(std::size_t samples, float keep);
+  void backward(nn::GradientSink sink, const nn::GradientReady& ready);
+
+ private:
+  virtual std::size_t layer_count() const = 0;
+  virtual core::Range range_of(std::size_t layer) const = 0;  ///< of the parameters
+
+  /// Forward pass and loss, whose gradient then lies where the backward pass begins.
+  virtual void do_pass(const data::Batch& batch, backend::LossSum* into) = 0;
+
+  /// What the samples say of the parameters.
+  virtual void do_score(const data::Batch& batch, backend::LossSum* into) { do_pass(batch, into); }
+
+  /// Every layer once, from the last to the first. See nn::Model.
+  virtual void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
+                           const nn::GradientReady& ready) = 0;
+
+  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) { kernels(device()); }
+
+  data::Batch last_piece_;  // of the minibatch in hand
+};
+
+}  // namespace paragrad::train

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backend/device_array.hpp"
+#include "comm/worker.hpp"
+#include "train/input/imaginary_batches.hpp"
+#include "train/learners/learner.hpp"
+
+namespace paragrad::train {
+
+/// What a learner's work costs on `device`, found out on one that only counts. The simulator needs to know beforehand how
+/// long a worker will be busy.
+class LearnerCost {
+ public:
+  LearnerCost(const backend::Device& device, const MakeLearner& make, std::size_t minibatch, bool bare_gradient);
+
+  /// Of each stage of a gradient.
+  std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);
+  backend::WorkMeter descend(std::size_t samples);
+  backend::WorkMeter evaluate(std::size_t samples);
+
+ private:
+  backend::WorkMeter count(const std::function<void()>& work);
+
+  std::unique_ptr<backend::Device> meta_;
+  std::unique_ptr<Learner> learner_;
+  ImaginaryBatches batches_;
+  NextBatch next_;
+  backend::DeviceArray<backend::LossSum> loss_;
+};
+
+/// Runs a task of the learner's, whose work is `expected` at least, as a computation of the worker's; as it is, where the
+/// learner sees to that itself.
+inline void compute(comm::Worker& worker, const Learner& learner, const backend::WorkMeter& expected,
+                    const std::function<void()>& task) {
+  if (learner.talks()) return task();
+  worker.compute(expected, task);
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backend/device_array.hpp"
+
+namespace paragrad::train {
+
+/// Losses of minibatches, kept by the device that found them until the host looks at them all at once: it does not wait for
+/// each.
+class LossLedger {
+ public:
+  explicit LossLedger(backend::Device& device) : device_(device), losses_(device, capacity) {}
+
+  /// Where the next minibatch's loss is to be added up, zeros; memory of the device.
+  backend::LossSum* next_slot() { return losses_.data() + entries_.size(); }
+
+  /// It is there, or will be. scored: rows that have a loss; minibatch: its number.
+  void enter(std::size_t scored, std::size_t minibatch) { entries_.push_back({scored, minibatch}); }
+  bool full() const { return entries_.size() == capacity; }
+
+  /// Waits for them and calls use(loss, scored, minibatch) for each, in their order. The ledger is empty then.
+  template <class Use>
+  void settle(const Use& use) {
+    const std::vector<Entry> entries = std::exchange(entries_, {});
+    std::vector<backend::LossSum> found(entries.size());
+    const std::span<backend::LossSum> places = losses_.span().first(entries.size());
+    device_.transfer(std::span<const backend::LossSum>(places), std::span(found));
+    device_.transfer(std::span<const backend::LossSum>(std::vector<backend::LossSum>(entries.size())), places);
+    for (std::size_t i = 0; i < entries.size(); ++i) use(found[i], entries[i].scored, entries[i].minibatch);
+  }
+
+ private:
+  static constexpr std::size_t capacity = 256;
+  struct Entry {
+    std::size_t scored = 0;
+    std::size_t minibatch = 0;
+  };
+
+  backend::Device& device_;
+  backend::DeviceArray<backend::LossSum> losses_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace paragrad::train

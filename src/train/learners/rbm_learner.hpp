@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+
+#include "nn/model.hpp"
+#include "rbm/deep_belief_net.hpp"
+#include "rbm/rbm.hpp"
+#include "train/learners/backprop_learner.hpp"
+#include "train/training_options.hpp"
+
+namespace paragrad::train {
+
+/// The machine of a network's hidden layer, counted from 0, and what has become of the layers below it.
+struct Machine {
+  std::shared_ptr<const nn::Network> network;
+  std::size_t index;
+  std::size_t count;  ///< of all machines
+  rbm::Shape shape;
+  std::vector<core::Matrix> layout;
+  std::vector<float> below;  ///< parameters of the layers below; empty on a device that does not compute
+};
+
+/// A machine that learns what those below it make of the samples. Its loss is the reconstruction error; samples in error
+/// there are none.
+class RbmLearner : public BackpropLearner {
+ public:
+  /// rank: of the worker, by which its persistent chains differ from those of others.
+  RbmLearner(backend::Device& device, std::shared_ptr<const Machine> machine, const TrainingOptions& options, int rank,
+             std::size_t minibatch, bool bare_gradient);
+
+  std::size_t inputs() const override { return machine_->network->layers.front()->inputs(); }
+  std::size_t largest_batch() const override { return rbm_.max_batch(); }
+
+  /// The network's layers up to this one.
+  std::vector<float> snapshot() override;
+
+  void begin_epoch(int epoch) override { draws_.epoch = static_cast<std::uint32_t>(epoch); }
+  void describe_state(core::StateView& state) override;
+  bool has_free_energy() const override { return true; }
+  core::Json record(const Score& train, const Score& valid) const override;
+  std::string describe(const Score& train, const Score& valid) const override;
+
+ private:
+  void do_initialise(std::uint64_t seed, std::span<float> model) const override;
+  std::size_t layer_count() const override { return 1; }
+  core::Range range_of(std::size_t) const override { return {0, machine_->shape.parameter_count()}; }
+  void do_pass(const data::Batch& batch, backend::LossSum* into) override;
+  void do_score(const data::Batch& batch, backend::LossSum* into) override;
+  void do_backward(std::size_t, const data::Batch&, nn::GradientSink sink, const nn::GradientReady& ready) override {
+    rbm_.gradient(sink, ready);
+  }
+
+  std::shared_ptr<const Machine> machine_;
+  double weight_deviation_;
+  rbm::LayersBelow layers_below_;
+  core::Arena below_;
+  rbm::Rbm rbm_;
+  rbm::Draws draws_;
+};
+
+/// options must outlive what is returned.
+MakeLearner rbm_learners(std::shared_ptr<const Machine> machine, const TrainingOptions& options, int rank);
+
+}  // namespace paragrad::train

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/state_view.hpp"
+#include "train/learners/learner.hpp"
+
+namespace paragrad::train {
+
+/// The best model so far, by whatever it is chosen. Worker 0 keeps the parameters for all, every worker the score.
+struct BestModel {
+  Score score{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  std::vector<float> parameters;
+
+  void describe_state(core::StateView& state) {
+    state.add("loss", score.loss);
+    state.add("error", score.error);
+    state.add("parameters", parameters);
+  }
+};
+
+}  // namespace paragrad::train

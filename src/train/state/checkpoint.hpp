@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace paragrad::train {
+
+/// A trained model on disk: HDF5 with /parameters and what they mean.
+struct Checkpoint {
+  std::string model;           ///< as given to --model
+  std::string content_sha256;  ///< of the data set it was trained on
+  std::uint64_t epoch = 0;     ///< completed
+  std::vector<float> parameters;
+};
+
+/// SHA-256 of the bytes of the parameters (float32, little-endian): the name of a training's result.
+std::string parameters_sha256(std::span<const float> parameters);
+
+/// Writes beside and renames: on a full disk the previous checkpoint survives. Throws ConfigError.
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+
+/// Throws ConfigError: missing, foreign or damaged file (the stored checksum is checked).
+Checkpoint read_checkpoint(const std::string& path);
+
+}  // namespace paragrad::train

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/kernels.hpp"
+#include "core/state_view.hpp"
+
+namespace paragrad::train {
+
+/// Which part of which run's state a file holds.
+struct StateOwner {
+  std::string run;  ///< RunIdentity::sha256()
+  std::string set;
+  int worker = 0;
+  int workers = 1;
+
+  bool operator==(const StateOwner&) const = default;
+};
+
+/// A copy, in host memory, of what parts of a training remember: to try something and come back, or on its way to a file.
+class SavedState {
+ public:
+  SavedState() = default;
+
+  /// On a device that does not compute arrays have no content, and only numbers are copied.
+  SavedState(const core::StateView& state, backend::Device& device);
+
+  /// Puts all of it back. Throws ConfigError that names what is missing or has another length.
+  void restore(const core::StateView& state, backend::Device& device) const;
+
+  bool has(const std::string& name) const { return arrays_.contains(name); }
+  std::size_t length(const std::string& name) const { return arrays_.at(name).size(); }
+  double number(const std::string& name) const;  ///< Throws ConfigError if there is none.
+
+  /// HDF5, written next to its final name and renamed. Throws ConfigError.
+  void write(const std::string& path, const StateOwner& owner) const;
+
+  /// Throws ConfigError: a missing, foreign or damaged file (its checksum is verified), or the state of another owner.
+  static SavedState read(const std::string& path, const StateOwner& owner);
+
+ private:
+  std::string checksum(const StateOwner& owner) const;
+
+  std::map<std::string, std::vector<float>> arrays_;
+  std::map<std::string, double> numbers_;
+};
+
+}  // namespace paragrad::train

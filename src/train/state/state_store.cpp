@@ -1,0 +1,156 @@
+#include "train/state/state_store.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+
+#include "comm/allreduce.hpp"
+#include "core/errors.hpp"
+#include "core/file_replacement.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+#include "core/text_file.hpp"
+
+namespace paragrad::train {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int pointer_version = 2;
+
+std::string pointer_of(const std::string& folder) { return folder + "/latest.json"; }
+
+/// What latest.json holds.
+struct Pointer {
+  std::string set;
+  int phase = 0;
+  int workers = 0;
+  RunIdentity run;
+  metrics::RunFolder::Mark records;
+};
+
+std::string write_pointer(const Pointer& pointer) {
+  const core::Json json = {{"version", pointer_version},
+                           {"set", pointer.set},
+                           {"phase", pointer.phase},
+                           {"workers", pointer.workers},
+                           {"run",
+                            {{"options_sha256", pointer.run.options_sha256},
+                             {"data_sha256", pointer.run.data_sha256},
+                             {"partition_sha256", pointer.run.partition_sha256},
+                             {"data_bytes", pointer.run.data_bytes},
+                             {"data_modified_ns", pointer.run.data_modified_ns}}},
+                           {"records", {{"count", pointer.records.records}, {"sha256", pointer.records.sha256}}}};
+  return json.dump() + "\n";
+}
+
+/// The name of a set is that of a folder below, and begins with its phase. Throws core::Json's exceptions.
+Pointer parse_pointer(const std::string& text) {
+  const core::Json json = core::Json::parse(text);
+  if (json.is_object() && json.value("version", core::Json(1)) == 1)
+    throw core::ConfigError("was saved by an older version of this program; start the run anew");
+  const core::Json &run = json.at("run"), &records = json.at("records");
+  Pointer pointer{json.at("set"),
+                  json.at("phase"),
+                  json.at("workers"),
+                  {run.at("options_sha256"), run.at("data_sha256"), run.at("partition_sha256"), run.at("data_bytes"),
+                   run.at("data_modified_ns")},
+                  {records.at("count"), records.at("sha256")}};
+  const bool plain = pointer.set.find_first_not_of("0123456789-") == std::string::npos;
+  // Read and written again it must be the same, which a negative or too large number, a fraction and half a file are not.
+  if (json.at("version") != pointer_version || !plain || !pointer.set.starts_with(core::format("{}-", pointer.phase)) ||
+      pointer.phase < 0 || pointer.workers < 1 || write_pointer(pointer) != text)
+    throw std::runtime_error("not a pointer that this program wrote");
+  return pointer;
+}
+
+Pointer read_pointer(const std::string& folder) {
+  const std::string text = core::read_text(pointer_of(folder));
+  try {
+    return parse_pointer(text);
+  } catch (const core::ConfigError& error) {
+    throw core::ConfigError(core::format("cannot resume: '{}' {}", pointer_of(folder), error.what()));
+  } catch (const std::exception&) {
+    throw core::ConfigError(
+        core::format("cannot resume: '{}' is damaged; restore it, or start the run anew", pointer_of(folder)));
+  }
+}
+
+/// What each worker does with files; a mistake of one is everybody's.
+void together(comm::Communicator& comm, const std::function<void()>& action) {
+  std::string mistake;
+  try {
+    action();
+  } catch (const core::ConfigError& error) {
+    mistake = error.what();
+  } catch (const fs::filesystem_error& error) {
+    mistake = core::format("cannot write '{}': {}", error.path1().string(), error.code().message());
+  }
+  if (const std::string first = comm::first_error(comm, mistake); !first.empty()) throw core::ConfigError(first);
+}
+
+}  // namespace
+
+std::optional<int> StateStore::saved_phase(const std::string& folder) {
+  if (folder.empty() || !fs::exists(pointer_of(folder))) return std::nullopt;
+  return read_pointer(folder).phase;
+}
+
+RunIdentity StateStore::saved_run(const std::string& folder) { return read_pointer(folder).run; }
+
+std::string StateStore::file_of(const std::string& name) const {
+  return core::format("{}/{}/worker-{:05}.h5", folder_, name, worker_.rank());
+}
+
+void StateStore::save(const SavedState& state, const std::string& name, int phase) {
+  together(worker_.comm(), [&] {
+    fs::create_directories(fs::path(folder_) / name);
+    state.write(file_of(name), owner_in(name));
+  });
+  together(worker_.comm(), [&] {
+    if (worker_.rank() == 0) point_to(name, phase);
+  });
+}
+
+// Records first: what the pointer names must be there. Sets that are not the latest any more, and those that never were, can
+// go.
+void StateStore::point_to(const std::string& name, int phase) const {
+  const auto mark = records_ != nullptr ? records_->sync() : metrics::RunFolder::Mark{};
+  const std::string pointer = write_pointer({name, phase, worker_.size(), run_, mark});
+  core::replace_file(pointer_of(folder_), [&](std::ostream& out) { out << pointer; });
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (std::error_code ignored; entry.is_directory() && entry.path().filename() != name)
+      fs::remove_all(entry.path(), ignored);  // what cannot be removed now may be later
+}
+
+// Worker 0 reads latest.json for all: on a network's file system others may still see the one before. Nothing is changed
+// before all of it was found to be good.
+SavedState StateStore::load() {
+  Pointer pointer;
+  together(worker_.comm(), [&] {
+    if (worker_.rank() != 0) return;
+    pointer = read_pointer(folder_);
+    if (pointer.workers != worker_.size())
+      throw core::ConfigError(core::format(
+          "cannot resume: '{}' was left by {} workers and cannot be taken up by {}, for each has a part of the state",
+          folder_, pointer.workers, worker_.size()));
+  });
+  const std::string set = comm::first_text(worker_.comm(), pointer.set);
+  SavedState state;
+  together(worker_.comm(), [&] { state = SavedState::read(file_of(set), owner_in(set)); });
+  together(worker_.comm(), [&] {
+    if (records_ != nullptr) records_->keep_records(pointer.records);
+  });
+  return state;
+}
+
+// latest.json goes first: what is left of the rest, should that fail, is then nobody's state.
+void StateStore::remove(const std::string& folder) {
+  if (folder.empty() || !fs::exists(folder)) return;
+  std::error_code error;
+  fs::remove(pointer_of(folder), error);
+  if (error) throw core::ConfigError(core::format("cannot remove '{}': {}", pointer_of(folder), error.message()));
+  core::sync_folder(folder);
+  fs::remove_all(folder, error);
+}
+
+}  // namespace paragrad::train

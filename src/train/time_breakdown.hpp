@@ -1,0 +1,44 @@
+#pragma once
+
+#include "comm/worker.hpp"
+#include "core/state_view.hpp"
+
+namespace paragrad::train {
+
+/// Seconds of one worker (wall-clock or simulated) by what it did, as in Table 4 of the BMUF slides.
+struct TimeBreakdown {
+  double optimise_s = 0;   ///< minibatches
+  double aggregate_s = 0;  ///< agreeing with the others, waiting for them included
+  double validate_s = 0;
+  double data_s = 0;  ///< waiting for samples, between the blocks
+
+  void describe_state(core::StateView& state) {
+    state.add("optimise_s", optimise_s);
+    state.add("aggregate_s", aggregate_s);
+    state.add("validate_s", validate_s);
+    state.add("data_s", data_s);
+  }
+};
+
+/// The time until the end of the scope: added to a sum, and told to the worker's recorder where it has one.
+class ScopedTimer {
+ public:
+  ScopedTimer(comm::Worker& worker, core::Activity activity, double& sum_s)
+      : worker_(worker), sum_s_(sum_s), begin_s_(worker.comm().now_s()) {
+    if (worker_.recorder() != nullptr) worker_.recorder()->begin(activity, begin_s_);
+  }
+  ~ScopedTimer() {
+    const double end_s = worker_.comm().now_s();
+    sum_s_ += end_s - begin_s_;
+    if (worker_.recorder() != nullptr) worker_.recorder()->end(end_s);
+  }
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
+
+ private:
+  comm::Worker& worker_;
+  double& sum_s_;
+  double begin_s_;
+};
+
+}  // namespace paragrad::train

@@ -1,0 +1,28 @@
+#include "train/training_options.hpp"
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::train {
+
+int replicas(const TrainingOptions& options, int workers) {
+  if (options.tensor_parallel < 1 || workers % options.tensor_parallel != 0)
+    throw core::ConfigError(core::format("--tensor-parallel {}: {} workers cannot be put into groups of so many",
+                                         options.tensor_parallel, workers));
+  return workers / options.tensor_parallel;
+}
+
+std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options) {
+  strategies::StrategyOptions strategy = options.strategy_options;
+  strategy.server.rule = options.optimiser;
+  return strategies::make_strategy(options.strategy, strategy);
+}
+
+Io parse_io(std::string_view name) {
+  if (name == "none") return Io::none;
+  if (name == "blocking") return Io::blocking;
+  if (name == "prefetch") return Io::prefetch;
+  throw core::unknown_name("way of reading (--io)", name, {"none", "blocking", "prefetch"});
+}
+
+}  // namespace paragrad::train

@@ -1,0 +1,47 @@
+# The device cuda on fake GPUs on the host: the same programs, but for that. Needs CUDA's headers alone.
+find_package(CUDAToolkit QUIET)
+if(NOT CUDAToolkit_FOUND)
+  message(STATUS "CUDA toolkit not found: there are no fake GPUs for tests")
+  return()
+endif()
+
+file(GLOB fake_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fake_cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/backend/cuda/*.cpp)
+list(FILTER fake_sources EXCLUDE REGEX "/cuda/(cuda_stub|cublas|nccl|shared_library)\\.cpp$")
+list(FILTER fake_sources EXCLUDE REGEX "${PARAGRAD_NOT_OF_NCCL}")
+add_library(paragrad_fake_cuda OBJECT ${fake_sources})
+target_include_directories(paragrad_fake_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
+target_link_libraries(paragrad_fake_cuda PUBLIC paragrad_backend)
+
+# `program` once more, with fake GPUs. What is defined here is not taken from the library of the backend.
+function(paragrad_fake_gpu program)
+  get_target_property(libraries ${program} LINK_LIBRARIES)
+  add_executable(${program}_fake_gpu $<TARGET_OBJECTS:${program}>)
+  target_link_libraries(${program}_fake_gpu PRIVATE paragrad_fake_cuda ${libraries})
+  set_target_properties(${program}_fake_gpu PROPERTIES OUTPUT_NAME ${program}
+                        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_gpu)
+endfunction()
+
+paragrad_test(gpu paragrad_fake_cuda)
+# What the others claim of a GPU.
+set(orders late early any)
+if(PARAGRAD_SANITIZE)  # which takes its time
+  set(orders any)
+endif()
+foreach(module backend train)
+  paragrad_fake_gpu(test_${module})
+  add_dependencies(unit-tests test_${module}_fake_gpu)
+  foreach(order ${orders})
+    add_test(NAME fake_gpu_${module}_${order} COMMAND test_${module}_fake_gpu [gpu])
+    set_tests_properties(fake_gpu_${module}_${order} PROPERTIES LABELS unit TIMEOUT 300
+                         ENVIRONMENT PARAGRAD_FAKE_GPU=order=${order})
+  endforeach()
+endforeach()
+foreach(program paragrad bench_training)
+  paragrad_fake_gpu(${program})
+endforeach()
+find_package(Python3 3.11 COMPONENTS Interpreter)
+if(Python3_FOUND AND NOT PARAGRAD_SANITIZE)
+  add_test(NAME app_fake_gpu COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/fake_gpu_test.py)
+  set_tests_properties(app_fake_gpu PROPERTIES TIMEOUT 300 COST 300 LABELS app ENVIRONMENT
+    "PARAGRAD=$<TARGET_FILE:paragrad_fake_gpu>;PARAGRAD_MPIEXEC=$<$<BOOL:${PARAGRAD_RANKS}>:${MPIEXEC_EXECUTABLE}>")
+endif()

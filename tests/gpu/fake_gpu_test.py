@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""The program, and gpu-check, on fake GPUs on the host (fake_cuda/gpu.hpp). What they compute does not depend on when a GPU
+does it, is the same in both worlds, and close to the CPU's."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "app"))
+
+import check
+from apart_test import ASYNCHRONOUS, RECURRENT, SERVER, TRAININGS
+from paragrad_cli import PLATFORM, PROGRAM, CliTest, run, weights
+
+
+def gpus(settings: str) -> dict[str, str]:
+    return {"env": os.environ | {"PARAGRAD_FAKE_GPU": settings}}
+
+
+class FakeGpu(CliTest):
+    def test_trainings_do_not_depend_on_when_the_gpu_computes(self):
+        for strategy, variants in TRAININGS.items():
+            for more in variants:
+                with self.subTest(strategy=strategy, more=more):
+                    options = ["--strategy", strategy, *more, "--device", "cuda"]
+                    workers = 1 if strategy == "sgd" else 4
+                    found = {weights(self.simulate(workers, *options, **gpus(f"order={order}"))) for order in ("late", "any")}
+                    self.assertEqual(len(found), 1)
+
+    def test_ranks_end_in_the_weights_of_the_simulator(self):
+        for strategy, more in (("data_parallel", ["--overlap", "true", "--bucket-bytes", "300"]), ("bmuf", []),
+                               ("data_parallel", ["--gradient-bits", "1"]), ("model_averaging", ["--collective", "hierarchical"])):
+            with self.subTest(strategy=strategy, more=more):
+                options = ["--strategy", strategy, *more, "--device", "cuda"]
+                expected = weights(self.simulate(3, *options, **gpus("order=late")))
+                self.assertEqual(weights(run("train", *self.task, *options, ranks=3, **gpus("gpus=2 order=any"))), expected)
+
+    def test_nccl_adds_what_the_ranks_have(self):
+        for strategy, more in (("data_parallel", ["--overlap", "true", "--bucket-bytes", "300"]), ("bmuf", [])):
+            with self.subTest(strategy=strategy):
+                options = [*self.task, "--strategy", strategy, *more, "--device", "cuda"]
+                # The fake NCCL adds in the order of ranks, as a parameter server does.
+                found = {weights(run("train", *options, "--collective", collective, ranks=3, **gpus("gpus=3 order=any")))
+                         for collective in ("nccl", "parameter_server")}
+                self.assertEqual(len(found), 1)
+
+    def test_nccl_is_refused_where_it_cannot_be(self):
+        nccl = ["--strategy", "bmuf", "--collective", "nccl"]
+        for found, part in (
+            (run("train", *self.task, *nccl, "--device", "cuda", ranks=2, **gpus("gpus=1")), "give each rank a GPU of its own"),
+            (run("train", *self.task, *nccl, ranks=2), "the device is 'cpu'"),
+            (self.simulate(2, *nccl, "--device", "cuda"), "does not exist among emulated workers"),
+        ):
+            self.assertEqual(found.returncode, 2, found.stderr)
+            self.assertIn(part, found.stderr)
+
+    def test_asynchronous_runs_do_not_depend_on_when_the_gpu_computes(self):
+        for strategy in ASYNCHRONOUS:
+            with self.subTest(strategy=strategy):
+                options = ["--strategy", strategy, *(SERVER if strategy != "easgd" else SERVER[2:]), "--device", "cuda"]
+                found = {weights(self.simulate(3, *options, **gpus(f"order={order}"))) for order in ("late", "any")}
+                self.assertEqual(len(found), 1)
+
+    def test_an_asynchronous_run_of_ranks_is_replayed_on_a_gpu(self):
+        out = str(self.folder / "async")
+        options = [*self.task, "--strategy", "async_sgd", *SERVER, "--device", "cuda"]
+        ran = weights(run("train", *options, "--out", out, ranks=3, **gpus("gpus=2 order=any")))
+        manifest = json.loads((Path(out) / "manifest.json").read_text())
+        self.assertIn("a fake GPU on the host", manifest["host"]["device"])
+        again = run("simulate", "--workers", 2, "--platform", PLATFORM, *options, "--replay", f"{out}/order.txt", **gpus("order=late"))
+        self.assertEqual(weights(again), ran)
+
+    def test_recurrent_models_do_not_depend_on_when_the_gpu_computes(self):
+        for name, model in RECURRENT.items():
+            with self.subTest(model=name):
+                options = ["simulate", "--workers", 2, "--platform", PLATFORM, "--data", self.data, *model, "--learning-rate", "0.1",
+                           "--epochs", "2", "--blocks", "2", "--minibatch", "4", "--quiet", "--strategy", "bmuf", "--device", "cuda"]
+                found = {weights(run(*options, **gpus(f"order={order}"))) for order in ("late", "any")}
+                self.assertEqual(len(found), 1)
+
+    def test_as_many_emulated_workers_fit_as_the_refusal_says(self):
+        options = ["--strategy", "model_averaging", "--device", "cuda"]
+        refused = self.simulate(8, *options, **gpus("megabytes=200"))
+        self.assert_refused(refused, "more are wanted", "emulated workers fit")
+        fit = int(re.search(r"at most (\d+) emulated workers fit", refused.stderr).group(1))
+        self.assertGreater(fit, 1)
+        weights(self.simulate(fit, *options, **gpus("megabytes=200")))
+        self.assert_refused(self.simulate(fit + 1, *options, **gpus("megabytes=200")), f"at most {fit} emulated workers fit")
+
+
+class GpuCheck(CliTest):
+    """Its tests: figures of a fake GPU would be none."""
+
+    def setUp(self):
+        self.machine = check.Machine(Path(PROGRAM).parent)
+
+    def test_its_trainings_pass(self):
+        for test in check.trainings(self.machine, self.folder):
+            self.assertTrue(test["passed"], test)
+
+    def test_parts_that_were_not_asked_for_stay_in_the_report(self):
+        report = self.folder / "gpu-report.json"
+        report.write_text('{"figures": ["of yesterday"]}')
+        done = subprocess.run([sys.executable, check.__file__, "--programs", Path(PROGRAM).parent, "--report", report, "--parts", "kernels"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        found = json.loads(report.read_text())
+        self.assertTrue(all(test["passed"] for test in found["kernels"]))
+        self.assertEqual(found["figures"], ["of yesterday"])
+
+    def test_it_finds_what_the_loop_waits_for(self):
+        found = check.loop(self.machine, self.folder, "cuda", "1x64", 20, 8192, 128, 4)
+        self.assertEqual(len(found), 3, found)
+        for figure in found:
+            self.assertGreater(figure["value"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+// DeviceLoader that reach a device split by split, while it computes on the split before.
+#include "train/input/device_loader.hpp"
+
+#include "catch.hpp"
+#include "data/generate.hpp"
+#include "temporary_folder.hpp"
+#include "tests/backend/gpu.hpp"
+#include "train/input/training_data.hpp"
+
+using namespace paragrad;
+
+namespace {
+
+constexpr std::size_t split_count = 5;
+
+train::TrainingData open(const test::TemporaryFolder& folder, const std::string& context, const std::string& chunks) {
+  data::GenerateOptions task;
+  task.out = folder.file("task.h5");
+  task.samples = 413;
+  task.valid = task.test = 20;
+  task.dim = 4;
+  task.classes = 3;
+  task.sequence_length = 20;
+  data::generate(task);
+  train::TrainingOptions options;
+  options.data = task.out;
+  options.context = context;
+  if (!chunks.empty()) options.chunks = chunks;
+  options.model = chunks.empty() ? (context == "2+1" ? "16-3" : "4-3") : "4-lstm2-3";
+  options.blocks = split_count;
+  options.strategy = "bmuf";
+  return train::open_training_data(options, 1);
+}
+
+/// All that a source's samples are, minibatch by minibatch, through the device's memory. What is looked at is a copy that
+/// the device was told to make before the next split came.
+std::vector<float> seen(const train::TrainingData& source, const std::string& name, std::size_t minibatch) {
+  const auto device = backend::make_device(name);
+  std::vector<core::Arena> copies;
+  {
+    train::DeviceLoader samples(*device, source, data::Subset::train);
+    const auto split = [&](std::size_t block) {
+      const auto rows = source.partition->split(block, 0);
+      return std::vector<std::uint32_t>(rows.begin(), rows.end());
+    };
+    samples.prefetch(split(0));
+    for (std::size_t block = 0; block < split_count; ++block) {
+      samples.advance();
+      if (block + 1 < split_count) samples.prefetch(split(block + 1));
+      for (auto batch = samples.next(minibatch); batch.size() > 0; batch = samples.next(minibatch)) {
+        copies.push_back(device->allocate(batch.features.size()));
+        device->copy(batch.features, copies.back().span());
+      }
+    }
+    device->finish();
+  }
+  std::vector<float> all;
+  for (const core::Arena& copy : copies) {
+    std::vector<float> batch(copy.size());
+    device->transfer(std::span<const float>(copy.span()), std::span(batch));
+    all.insert(all.end(), batch.begin(), batch.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a device with isolated memory sees the samples that the host sees, split by split", "[train]") {
+  const test::TemporaryFolder folder;
+  const auto [context, chunks] = GENERATE(std::pair("", ""), std::pair("2+1", ""), std::pair("", "3-8+3"));
+  const std::size_t minibatch = GENERATE(1u, 7u, 1000u);
+  const train::TrainingData source = open(folder, context, chunks);
+  const auto expected = seen(source, "cpu", minibatch);
+  CHECK(expected.size() >= 413 * source.info.dim);
+  CHECK(seen(source, "isolated", minibatch) == expected);
+}
+
+TEST_CASE("a GPU sees the samples that the host sees, split by split", "[gpu]") {
+  const test::TemporaryFolder folder;
+  const auto [context, chunks] = GENERATE(std::pair("", ""), std::pair("2+1", ""), std::pair("", "3-8+3"));
+  const train::TrainingData source = open(folder, context, chunks);
+  if (!backend::testing::gpu_or_nothing("cuda")) return;
+  CHECK(seen(source, "cuda", 7) == seen(source, "cpu", 7));
+}
