@@ -19,8 +19,9 @@ int align(const AlignArguments& arguments, const CLI::App& parser) {
   require_recurrent(use, scorer.model());
   use.check();
   if (scorer.words().has_variants())
-    throw core::ConfigError(core::format(
-        "'{}' has several classes for a state, of which an alignment of states chooses none", scorer.dataset().info().path));
+    throw core::ConfigError(
+        core::format("'{}' has several classes for the same state, between which an alignment cannot choose",
+                     scorer.dataset().info().path));
   data::Labels labels;
   std::size_t changed = 0, frames = 0;
   for (std::size_t i = 0; i < labels.size(); ++i)
@@ -35,7 +36,7 @@ int align(const AlignArguments& arguments, const CLI::App& parser) {
       labels[i].insert(labels[i].end(), path.begin(), path.end());
     }
   const auto info = data::relabel(scorer.dataset(), labels, arguments.out, "realigned");
-  fmt::print("{}: {:.2f} % of {} frames have another label\n", core::printable(arguments.out),
+  fmt::print("{}: {:.2f} % of {} frames have a different label\n", core::printable(arguments.out),
              100 * static_cast<double>(changed) / static_cast<double>(frames), frames);
   fmt::print("content sha256 {}\n", info.content_sha256);
   return success;
@@ -45,10 +46,9 @@ int align(const AlignArguments& arguments, const CLI::App& parser) {
 
 Command align_command() {
   auto arguments = std::make_shared<AlignArguments>();
-  auto parser =
-      make_parser("align",
-                  "Labels the frames of words anew by a checkpoint's posteriors.\n"
-                  "A label is where the best path through the states of its utterance's words (Viterbi) comes by.");
+  auto parser = make_parser("align",
+                            "Relabel the frames of words by forced alignment with a checkpoint's network.\n"
+                            "The new labels are the states on the best path (Viterbi) through the words of each utterance.");
   add_scoring_options(*parser, arguments->scoring);
   parser->add_option("--out", arguments->out, "data file to write")->required();
   set_examples(

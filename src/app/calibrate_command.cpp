@@ -44,11 +44,11 @@ std::vector<std::string> remarks(const comm::Worker& worker, const std::string& 
                        text("host", known["host"].contains("device") ? "device" : "processor")),
           core::format("Program: commit {}, {}, {}.", text("program", "commit").substr(0, 12), text("program", "compiler"),
                        text("program", "blas")),
-          worker.size() == 1 ? "[peer] was not measured (a lone worker): it is a copy in memory."
-                             : "Overheads of the processors are part of the latencies."};
+          worker.size() == 1 ? "[peer] was not measured (only one worker): its values are those of a copy in memory."
+                             : "The latencies include processor overheads."};
 }
 
-/// The file to be written, found out to be possible before anything is measured.
+/// The file to write, opened before anything is measured to make sure that it can be written.
 class PlatformFile {
  public:
   explicit PlatformFile(const CalibrateArguments& arguments) : file_(allowed(arguments)) {}
@@ -61,7 +61,7 @@ class PlatformFile {
  private:
   static const std::string& allowed(const CalibrateArguments& arguments) {
     if (!arguments.overwrite && std::filesystem::exists(arguments.out))
-      throw core::ConfigError(core::format("'{}' exists already; choose another --out or add --overwrite", arguments.out));
+      throw core::ConfigError(core::format("'{}' already exists: choose another --out or add --overwrite", arguments.out));
     return arguments.out;
   }
 
@@ -79,7 +79,7 @@ void print_points(const char* level, const calibration::Level& measured, const c
   }
 }
 
-/// What the file gives back when the same messages are sent in the simulator.
+/// Measured times next to those of the simulator for the same messages on the written platform.
 void print_comparison(const calibration::Calibration& measured, const calibration::Calibration& simulated,
                       const std::string& collective) {
   if (measured.peer) print_points("one node", *measured.peer, *simulated.peer);
@@ -112,7 +112,7 @@ calibration::CalibrationOptions options_of(const CalibrateArguments& arguments) 
   return options;
 }
 
-/// file: worker 0 has one.
+/// file: only on worker 0.
 void calibrate(comm::Worker& worker, const CalibrateArguments& arguments, const calibration::CalibrationOptions& options,
                std::optional<PlatformFile>& file) {
   const auto say = [&](const std::string& text) {
@@ -149,27 +149,28 @@ int calibrate_as_rank(const CalibrateArguments& arguments) {
 }
 
 constexpr const char* description =
-    "Measures this machine and writes a platform file.\n"
-    "Alone: how long the kernels of the device take. Under mpiexec: with all ranks busy at the same time, and messages and "
-    "allreduces between them; the same messages are then sent in the simulator, and both times are printed. Start as many "
-    "ranks per node as will train there. A quiet machine takes about a minute.";
+    "Measure this machine and write a platform file.\n"
+    "A single process times the kernels of the device. Under mpiexec, all ranks time them at once, and then messages and "
+    "allreduces between them; the same messages are sent in the simulator, and both times are printed. Start as many ranks "
+    "per node as will train there. On an otherwise idle machine this takes about a minute.";
 
 void add_options(CLI::App& parser, CalibrateArguments& arguments) {
   parser.add_option("--out", arguments.out, "platform file to write");
   add_device_option(parser, arguments.device);
-  parser.add_option("--largest-message", arguments.largest_message, "longest message to send");
-  add_number(parser, "--passes", arguments.passes, {.least = 1, .most = 1000}, "over all sizes; of each the fastest counts");
-  parser.add_flag("--overwrite", arguments.overwrite, "replace the file");
-  parser.add_flag("--quiet", arguments.quiet, "print the comparison only");
+  parser.add_option("--largest-message", arguments.largest_message, "size of the longest message to measure");
+  add_number(parser, "--passes", arguments.passes, {.least = 1, .most = 1000},
+             "number of passes over all sizes; the fastest time of each size counts");
+  parser.add_flag("--overwrite", arguments.overwrite, "replace an existing --out file");
+  parser.add_flag("--quiet", arguments.quiet, "print only the comparison of measured and simulated times");
 }
 
 int run(const CalibrateArguments& arguments, const CLI::App& parser) {
   if (arguments.device == "meta")
-    throw core::ConfigError("the device 'meta' computes nothing that could be measured: choose cpu or reference");
+    throw core::ConfigError("the device 'meta' computes nothing to measure: choose cpu or reference");
   const bool alone = !comm::under_mpiexec();
-  if (alone) largest_message(arguments.largest_message);  // a mistake of its own comes first
+  if (alone) largest_message(arguments.largest_message);  // report errors in the value first
   OptionUse use(parser);
-  use.require(!alone, {"largest-message"}, "is for messages between ranks: start them with mpiexec");
+  use.require(!alone, {"largest-message"}, "is for messages between ranks: start several with mpiexec");
   use.check();
   return !alone ? calibrate_as_rank(arguments) : calibrate_alone(arguments);
 }

@@ -39,9 +39,9 @@ struct CollectiveArguments {
   std::vector<std::size_t> floats() const;
 };
 
-/// One worker's view of a measurement; clocks of different workers agree in the simulator only.
+/// One worker's part of a measurement; only in the simulator do the workers share a clock.
 struct Share {
-  std::vector<double> begin_s, end_s;  // of every repetition
+  std::vector<double> begin_s, end_s;  // of each repetition
   std::uint64_t messages = 0;          // sent in one repetition
   std::uint64_t bytes = 0;
   std::uint64_t added_bytes = 0;
@@ -54,7 +54,7 @@ struct Measurement {
 
   int workers;
   std::size_t bytes;
-  std::vector<double> times_s;         // of every repetition, until the last worker has ended
+  std::vector<double> times_s;         // of each repetition, until the last worker has finished
   std::uint64_t messages = 0;          // sent by all workers
   std::uint64_t busiest_messages = 0;  // sent by the worker that sends most of them
   std::uint64_t busiest_bytes = 0;
@@ -68,7 +68,7 @@ struct Measurement {
     std::sort(sorted.begin(), sorted.end());
     return sorted[sorted.size() / 2];
   }
-  /// What every worker's link must carry at least, per second (the "bus bandwidth" of NCCL's tests).
+  /// Minimum bandwidth that every worker's link must provide (the "bus bandwidth" of NCCL's tests).
   double bus_bytes_per_s() const {
     return least_s() > 0 ? 2. * (workers - 1) / workers * static_cast<double>(bytes) / least_s() : 0;
   }
@@ -78,7 +78,7 @@ std::size_t floats_of(const std::string& text) {
   const double bytes = core::parse_quantity(text, core::Unit::bytes);
   const auto floats = static_cast<std::size_t>(std::max(bytes, 0.) / sizeof(float));
   if (bytes > 1e15 || static_cast<double>(floats) * sizeof(float) != bytes)
-    throw core::ConfigError(core::format("--bytes: '{}' is no whole number of float32 values (4 bytes each)", text));
+    throw core::ConfigError(core::format("--bytes: '{}' is not a whole number of float32 values (4 bytes each)", text));
   return floats;
 }
 
@@ -98,7 +98,7 @@ Share take_part(comm::Communicator& plain, const comm::Allreduce& allreduce, std
     const std::uint64_t messages = comm.messages(), bytes = comm.bytes(), added_bytes = comm.added_bytes();
     const double begin_s = comm.now_s();
     allreduce(comm, arena.span());
-    if (i < 0) continue;  // pages and connections are made on first use
+    if (i < 0) continue;  // first use allocates pages and connections
     share.begin_s.push_back(begin_s);
     share.end_s.push_back(comm.now_s());
     share.messages = comm.messages() - messages;
@@ -115,7 +115,7 @@ void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes
   measurement.busiest_additions = std::max(measurement.busiest_additions, added_bytes);
 }
 
-/// What comm/collectives/cost.hpp says of this platform; nothing where it knows the collective or the platform too little.
+/// Time of the closed form in comm/collectives/cost.hpp on this platform; nothing if it does not cover the two.
 std::optional<double> closed_form_s(const std::string& collective, const sim::Platform& platform, int workers,
                                     std::size_t bytes, int workers_per_node) {
   if (collective.starts_with("auto")) return std::nullopt;
@@ -156,7 +156,7 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
   return result;
 }
 
-/// Under MPI: the longest time that any worker spends after a common barrier.
+/// Under MPI: the longest time spent by any worker after a common barrier.
 Measurement measure(comm::Communicator& comm, const CollectiveArguments& arguments, std::size_t floats) {
   const auto allreduce = comm::make_allreduce(arguments.collective);
   const Share mine = take_part(comm, *allreduce, floats, 2, arguments.repeat);
@@ -194,7 +194,7 @@ core::Json record_of(const Measurement& m) {
           {"explanation", m.explanation}};
 }
 
-/// The table on stdout and the run folder; worker 0 has one.
+/// The table on stdout and the run folder; only on worker 0.
 class Output {
  public:
   Output(const CollectiveArguments& arguments, const std::string& config, const std::string& world)
@@ -226,7 +226,7 @@ class Output {
     if (folder_) folder_->record(records_.back());
   }
 
-  /// A single measurement's values stand under "result" as a training's do, several in a list there.
+  /// Writes a single measurement's values under "result", as for a training, and several as a list there.
   void finish() {
     if (!folder_) return;
     manifest_["finished"] = {{"peak_memory_bytes", peak_memory_bytes()}};
@@ -244,7 +244,7 @@ class Output {
 int run_emulated(CollectiveArguments& arguments, const std::string& config) {
   if (arguments.platform.empty() || arguments.workers.empty())
     throw core::ConfigError(
-        "paragrad collective needs --workers and --platform for emulated workers, or to be started by mpiexec");
+        "paragrad collective needs --workers and --platform to emulate workers, or mpiexec to start real ones");
   const auto floats = arguments.floats();
   const sim::Platform platform = sim::read_platform(arguments.platform);
   Output output(arguments, config, "simulation");
@@ -277,23 +277,29 @@ int run_real(CollectiveArguments& arguments, const std::string& config) {
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
   add_collective_option(parser, arguments.collective);
-  add_words(parser, "--bytes", arguments.bytes, "length of the array, or several: 1kB,1MB,100MB");
+  add_words(parser, "--bytes", arguments.bytes, "array sizes, separated by commas, such as 1kB,1MB,100MB");
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
-             "that hierarchical and auto take together (0: as found)");
+             "collectives hierarchical and auto: workers per node (0: as detected)");
   add_number(parser, "--repeat", arguments.repeat, {.least = 0, .most = 1000000},
-             "times each (0: once emulated, 20 times under mpiexec)");
+             "repetitions of each measurement (0: 1 when emulated, 20 under mpiexec)");
   add_device_option(parser, arguments.device)
-      ->description("of the workers (default: cpu under mpiexec; meta, sizes without content, emulated)");
+      ->description("device of the workers (default: cpu under mpiexec; meta, which has sizes only, when emulated)");
   add_numbers(parser, "--workers", arguments.workers, {.least = 1, .most = 10000000},
-              "emulated workers, or several numbers: 2,8,64")
+              "numbers of emulated workers, separated by commas, such as 2,8,64")
       ->group("Simulation");
-  parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
+  parser
+      .add_option("--platform", arguments.platform,
+                  "platform file of the simulated cluster, such as sim/platforms/k40m-fdr.toml")
       ->group("Simulation");
   add_network_option(parser, arguments.network)->group("Simulation");
-  parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
+  parser
+      .add_flag("--oversubscribe", arguments.oversubscribe,
+                "allow more workers than the platform has devices, and share the devices")
       ->group("Simulation");
-  parser.add_option("--out", arguments.out, "folder for configuration, manifest and metrics")->group("Run");
-  parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
+  parser.add_option("--out", arguments.out, "run folder for configuration, manifest and metrics")->group("Run");
+  parser.add_flag("--overwrite", arguments.overwrite, "replace an existing run in the --out folder")
+      ->configurable(false)
+      ->group("Run");
 }
 
 int run(CollectiveArguments& arguments, const CLI::App& parser) {
@@ -305,8 +311,9 @@ int run(CollectiveArguments& arguments, const CLI::App& parser) {
   comm::make_allreduce(arguments.collective);
   OptionUse use(parser);
   use.choose({{"collective", "collectives", arguments.collective, entries_of(comm::allreduce_catalogue())}});
-  use.require(!real, {"network", "oversubscribe"}, "is for emulated workers, and under mpiexec the ranks are the workers");
-  use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in --out: give it too");
+  use.require(!real, {"network", "oversubscribe"},
+              "applies to emulated workers only, and under mpiexec the ranks are the workers: leave it out");
+  use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in the --out folder: give --out too");
   use.check();
   const std::string config = use.config();
   return real ? run_real(arguments, config) : run_emulated(arguments, config);
@@ -316,7 +323,7 @@ int run(CollectiveArguments& arguments, const CLI::App& parser) {
 
 Command collective_command() {
   auto arguments = std::make_shared<CollectiveArguments>();
-  auto parser = make_parser("collective", "Times an allreduce among emulated workers, or under mpiexec among real ones.");
+  auto parser = make_parser("collective", "Time an allreduce among emulated workers or, under mpiexec, among real ones.");
   add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"

@@ -26,10 +26,10 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-/// What stands before a parser's own name on the command line.
+/// The text before a parser's own name on the command line.
 std::string prefix_of(const CLI::App& parser) { return parser.get_name() == program_name ? "" : program_name; }
 
-/// CLI11 would only say that a command is missing.
+/// Names the unknown command; CLI11 would only report that a command is missing.
 void check_subcommand(const CLI::App& parser, std::span<char*> arguments) {
   if (arguments.empty() || arguments[0][0] == '-' || parser.get_require_subcommand_min() == 0) return;
   std::vector<std::string> known;
@@ -38,7 +38,7 @@ void check_subcommand(const CLI::App& parser, std::span<char*> arguments) {
     throw core::unknown_name(parser.get_name() + " command", arguments[0], known);
 }
 
-/// What nobody expects, with the option that may have been meant.
+/// An error for an unexpected word, with the option that may have been meant.
 std::string unexpected(const CLI::App& parser) {
   const std::vector<std::string> words = parser.remaining(true);
   const std::string word = words.empty() ? "" : words.front(), name = word.substr(0, word.find('='));
@@ -60,7 +60,7 @@ std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string
 }
 
 void accept_config_file(CLI::App& parser) {
-  parser.set_config("--config", "", "read options from a TOML file; the command line wins")->type_name("TEXT");
+  parser.set_config("--config", "", "TOML file to read options from; the command line takes precedence")->type_name("TEXT");
   parser.config_formatter(std::make_shared<ConfigFile>(parser));
 }
 
@@ -75,7 +75,7 @@ CLI::Validator known_names(const std::vector<std::string>& names) {
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
   check_that_numbers_have_limits(parser);
   check_subcommand(parser, arguments);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // the order that CLI11 expects
   try {
     parser.parse(reversed);
   } catch (const CLI::CallForHelp&) {
@@ -84,8 +84,7 @@ std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
   } catch (const CLI::Success& version) {
     return parser.exit(version);
   } catch (const CLI::FileError&) {
-    throw core::ConfigError(
-        core::format("cannot read the file '{}' of --config", parser.get_config_ptr()->as<std::string>()));
+    throw core::ConfigError(core::format("cannot read the --config file '{}'", parser.get_config_ptr()->as<std::string>()));
   } catch (const CLI::ParseError& error) {
     const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     const std::string prefix = prefix_of(parser);

@@ -19,7 +19,7 @@ enum ExitCode : int {
 #undef EXIT_CODE
 };
 
-/// A command of the program: its options, and what it does once they are read. That returns the exit code.
+/// A command of the program: its options, and the function to run once they are read, which returns the exit code.
 struct Command {
   std::shared_ptr<CLI::App> parser;
   std::function<int()> run;
@@ -29,28 +29,28 @@ struct Command {
 #include "app/commands.def"
 #undef COMMAND
 
-/// An option parser in the house's manner: flat keys, the same on the command line and in the file given by --config;
-/// unknown keys are errors; --help shows the defaults. The first line of the description stands in lists of commands.
+/// An option parser with this program's conventions: flat keys, the same on the command line and in the --config file;
+/// unknown keys are errors; --help shows the defaults. Lists of commands show the first line of the description.
 std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string& description);
 
 /// Adds --config FILE to a parser.
 void accept_config_file(CLI::App& parser);
 
-/// Shows commands of a shell below the options, as they would be typed. The tests run them, in the order of commands.def.
+/// Shows shell commands below the options as examples. The tests run them, in the order of commands.def.
 void set_examples(CLI::App& parser, const std::string& commands);
 
-/// Shows the names that an option knows, to whoever reads --help and to shells. It refuses nothing: who takes the name does,
-/// and may take more (a parameter behind it).
+/// Lists an option's known names in --help and shell completions. It rejects nothing: the code that uses the name does, and
+/// may accept more (a parameter after the name).
 CLI::Validator known_names(const std::vector<std::string>& names);
 
-/// Parses arguments[0…]. Returns nothing, or the exit code if the program is to end now (help was asked for).
-/// Throws core::ConfigError for what the user got wrong.
+/// Parses `arguments`. Returns nothing, or the exit code if the program should end now (help was requested).
+/// Throws core::ConfigError for user errors.
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments);
 
-/// What a path is refused for, by the system: its name is too long, it may not be read, …
+/// Why the system refuses a path: its name is too long, permission is denied, …
 std::string complaint(const std::filesystem::filesystem_error& error);
 
-/// One line on stderr, whatever the files and arguments hold that it quotes.
+/// Prints one line on stderr, whatever characters the quoted files and arguments contain.
 void print_error(std::string_view message);
 
 }  // namespace paragrad::app

@@ -15,7 +15,7 @@ double number(const core::Json& json, const char* key) { return json.at(key).is_
 
 FinishedRun read_run(const std::string& folder) {
   std::ifstream file(folder + "/manifest.json");
-  if (!file) throw core::ConfigError(core::format("'{}' is no run folder: it has no manifest.json", folder));
+  if (!file) throw core::ConfigError(core::format("'{}' is not a run folder: it has no manifest.json", folder));
   FinishedRun run{folder, core::Json::parse(file)};
   if (!run.manifest.contains("result")) throw core::ConfigError(core::format("the run '{}' has not finished", folder));
   return run;
@@ -44,7 +44,7 @@ ComparedRun row_of(const FinishedRun& finished) {
   return row;
 }
 
-/// The single worker against which speed-ups are taken: the first run with one worker on the same clock.
+/// The baseline of speed-ups: the first run with one worker on the same clock.
 const ComparedRun* baseline(const std::vector<ComparedRun>& runs, const std::string& clock) {
   for (const ComparedRun& run : runs)
     if (run.workers == 1 && run.clock == clock) return &run;
@@ -78,9 +78,9 @@ int compare(const CompareArguments& arguments) {
 
 Command compare_command() {
   auto arguments = std::make_shared<CompareArguments>();
-  auto parser = make_parser("compare", "Prints finished runs side by side, and predicted times over measured ones.");
-  parser->add_option("runs", arguments->folders, "run folders")->required();
-  parser->add_option("--format", arguments->format, "of the table; csv and json hold all digits")
+  auto parser = make_parser("compare", "Print finished runs side by side, and the ratios of predicted to measured times.");
+  parser->add_option("runs", arguments->folders, "folders of finished runs")->required();
+  parser->add_option("--format", arguments->format, "format of the table; csv and json keep full precision")
       ->check(known_names(comparison_formats()));
   set_examples(*parser,
                "paragrad compare runs/one runs/eight\n"

@@ -17,7 +17,7 @@ using Runs = std::vector<ComparedRun>;
 const Cells titles{"run",  "method",   "NxM",       "epochs",   "valid %",  "test %", "clock",
                    "time", "optimise", "aggregate", "validate", "speed-up", "weights"};
 
-/// A line for people, as many cells as there are titles.
+/// A human-readable row, with one cell per title.
 Cells cells_of(const ComparedRun& run) {
   const auto rounded = [](double value) { return std::isnan(value) ? "-" : core::format("{:.2f}", value); };
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
@@ -36,7 +36,7 @@ Cells cells_of(const ComparedRun& run) {
           run.hash.empty() ? "-" : core::printable(run.hash.substr(0, 12))};
 }
 
-/// A record for programs: all digits, seconds, null for what is not known.
+/// A machine-readable record: full precision, seconds, null for unknown values.
 core::Json record_of(const ComparedRun& run) {
   const auto number = [](double value) { return std::isnan(value) ? core::Json(nullptr) : core::Json(value); };
   return {{"run", run.folder},
@@ -67,10 +67,10 @@ std::string as_text(const Runs& runs) {
   for (const ComparedRun& run : runs) width = std::max(width, core::printable(run.folder).size());
   std::string text = text_line(titles, width);
   for (const ComparedRun& run : runs) text += text_line(cells_of(run), width);
-  return text + "speed-up: samples per second against the first run with one worker on the same clock\n";
+  return text + "speed-up: samples per second relative to the first run with one worker on the same clock\n";
 }
 
-/// A backslash takes the meaning from what would be a link, code, emphasis, HTML, or the end of a cell.
+/// Escapes characters that would start a link, code, emphasis or HTML, or end a cell.
 std::string markdown_line(const Cells& cells) {
   constexpr std::string_view special = "\\`*[]<>|&";
   std::string line = "|";
@@ -97,7 +97,7 @@ std::string as_json(const Runs& runs) {
   return core::text_of(records, 1) + "\n";
 }
 
-/// RFC 4180, with line feeds alone.
+/// RFC 4180, but with line feeds only.
 std::string csv_cell(const core::Json& value) {
   if (value.is_null()) return "";
   if (!value.is_string()) return value.dump();

@@ -6,7 +6,7 @@
 
 namespace paragrad::app {
 
-/// What `compare` shows of a finished run; NAN, or "" for the hash, where the run was only timed.
+/// The row that `compare` prints for a finished run; NAN, or "" for the hash, if the run was only timed.
 struct ComparedRun {
   std::string folder;
   std::string method;
@@ -15,12 +15,12 @@ struct ComparedRun {
   double valid_error = NAN, test_error = NAN;  // from 0 to 1
   double training_s = NAN, optimise_s = NAN, aggregate_s = NAN, validate_s = NAN;
   double samples_per_s = NAN;
-  double speed_up = NAN;  // in samples per second, against the first run with one worker on the same clock
+  double speed_up = NAN;  // ratio of samples per second to the first run with one worker on the same clock
   std::string clock;
   std::string hash;
 };
 
-/// "text", "csv", "json", "markdown". CSV and JSON hold all digits; text and Markdown are rounded and have units.
+/// "text", "csv", "json", "markdown". CSV and JSON keep full precision; text and Markdown are rounded, with units.
 std::vector<std::string> comparison_formats();
 
 /// Throws core::ConfigError for an unknown format.

@@ -20,7 +20,7 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(line_blanks) - begin + 1);
 }
 
-/// Insertions, deletions and replacements that make one of the other (Levenshtein).
+/// Levenshtein distance: insertions, deletions and replacements that turn one string into the other.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -32,7 +32,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// A line, and where it stands.
+/// A line and its position.
 struct Line {
   std::string file;
   int number;
@@ -43,7 +43,7 @@ struct Line {
   }
 };
 
-/// Where a character first stands outside of quotes.
+/// Position of the first occurrence of a character outside quotes.
 std::size_t find_unquoted(const std::string& text, char wanted) {
   char quote = '\0';
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -58,7 +58,7 @@ std::size_t find_unquoted(const std::string& text, char wanted) {
 
 std::string without_remark(const std::string& text) { return trimmed(text.substr(0, find_unquoted(text, '#'))); }
 
-/// The values after the '=' of a line without its remark: one, or those of a list.
+/// The values after the '=' of a line without its comment: one, or the elements of a list.
 class Values {
  public:
   Values(const Line& line, std::string text) : line_(line), text_(std::move(text)) {}
@@ -91,7 +91,7 @@ class Values {
     for (const char quote : {'"', '\''})
       if (take(quote)) {
         const auto end = text_.find(quote, at_);
-        if (end == std::string::npos) throw line_.error(core::format("a string begins with {} and does not end", quote));
+        if (end == std::string::npos) throw line_.error(core::format("a string that begins with {} does not end", quote));
         const std::string inside = text_.substr(at_, end - at_);
         at_ = end + 1;
         return inside;
@@ -126,10 +126,10 @@ CLI::Option& option_of(CLI::App& parser, const Line& line, const std::string& ke
 void give(CLI::Option& option, const Line& line, const std::string& key, const std::vector<std::string>& values) {
   try {
     const bool flag = option.get_expected_min() == 0;
-    if (flag && values.size() != 1) throw line.error(core::format("'{}' is true or false", key));
+    if (flag && values.size() != 1) throw line.error(core::format("'{}' must be true or false", key));
     if (values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
       throw line.error(core::format("'{}' takes one value, not a list", key));
-    // Options of several values take them as they are typed.
+    // Options with several values take them as typed on the command line.
     const std::string value = core::format("{}", fmt::join(values, ","));
     option.add_result(flag ? option.get_flag_value(key, value) : value);
     option.run_callback();

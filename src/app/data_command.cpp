@@ -26,27 +26,27 @@ void print_written(const data::DatasetInfo& info, const std::string& path) {
 }
 
 void add_import_idx(CLI::App& data) {
-  CLI::App* command = data.add_subcommand("import-idx", "MNIST-like IDX files (also .gz) to a data file");
+  CLI::App* command = data.add_subcommand("import-idx", "convert MNIST-like IDX files (also .gz) into a data file");
   auto options = std::make_shared<data::ImportIdxOptions>();
-  command->add_option("--from", options->folder, "folder with the four files under their usual names");
-  command->add_option("--train-images", options->train_images, "file, instead of --from");
-  command->add_option("--train-labels", options->train_labels, "file, instead of --from");
-  command->add_option("--test-images", options->test_images, "file, instead of --from");
-  command->add_option("--test-labels", options->test_labels, "file, instead of --from");
+  command->add_option("--from", options->folder, "folder with the four files, under their usual names");
+  command->add_option("--train-images", options->train_images, "file of training images, instead of the one in --from");
+  command->add_option("--train-labels", options->train_labels, "file of training labels, instead of the one in --from");
+  command->add_option("--test-images", options->test_images, "file of test images, instead of the one in --from");
+  command->add_option("--test-labels", options->test_labels, "file of test labels, instead of the one in --from");
   command->add_option("--out", options->out, "data file to write")->required();
-  command->add_option("--name", options->name, "of the data set")->required();
-  command->add_option("--source", options->source, "where the files come from, for the record");
-  command->add_option("--licence", options->licence, "for the record");
+  command->add_option("--name", options->name, "name of the data set")->required();
+  command->add_option("--source", options->source, "origin of the files, recorded in the data file");
+  command->add_option("--licence", options->licence, "licence of the data, recorded in the data file");
   add_number(*command, "--valid", options->valid, any_count, "training samples to set aside for validation");
-  add_number(*command, "--seed", options->seed, any_seed, "of the draw of the validation set");
+  add_number(*command, "--seed", options->seed, any_seed, "random seed for drawing the validation set");
   add_number(*command, "--classes", options->classes, any_count, "number of classes (0: largest training label + 1)");
   set_examples(*command, "paragrad data import-idx --from mnist --name mnist --valid 10 --out mnist.h5");
   command->callback([command, options] {
     OptionUse use(*command);
     const bool all_named = !options->train_images.empty() && !options->train_labels.empty() &&
                            !options->test_images.empty() && !options->test_labels.empty();
-    use.require(!all_named, {"from"}, "is for files that are not named: leave it out, as all four are");
-    use.require(options->valid > 0, {"seed"}, "is of the draw of the validation set: give --valid too");
+    use.require(!all_named, {"from"}, "has no effect when all four files are named: leave it out");
+    use.require(options->valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
     use.check();
     print_written(data::import_idx(*options), options->out);
   });
@@ -67,45 +67,51 @@ struct ImportKaldiArguments {
 void import_kaldi(ImportKaldiArguments& arguments, const CLI::App& parser) {
   auto& options = arguments.options;
   OptionUse use(parser);
-  use.require(!options.features[1].empty(), {"valid-alignments"}, "is of the set of --valid-features: give that too");
-  use.require(!options.features[2].empty(), {"test-alignments"}, "is of the set of --test-features: give that too");
-  use.require(options.valid > 0, {"seed"}, "is of the draw of the validation set: give --valid too");
+  use.require(!options.features[1].empty(), {"valid-alignments"}, "belongs to --valid-features: give that too");
+  use.require(!options.features[2].empty(), {"test-alignments"}, "belongs to --test-features: give that too");
+  use.require(options.valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
   use.check();
   options.context = data::parse_context(arguments.context);
   options.frame_shift_s = parse_frame_shift(arguments.frame_shift);
   const auto imported = speech::import_kaldi(options);
   print_written(imported.info, options.out);
   if (options.skip_missing)
-    fmt::print("skipped {} utterances without alignment and {} whose alignment has another length\n",
+    fmt::print("skipped {} utterances without alignment and {} whose alignment has a different length\n",
                imported.without_alignment, imported.other_length);
 }
 
 void add_import_kaldi(CLI::App& data) {
-  CLI::App* command = data.add_subcommand("import-kaldi", "Kaldi's features and alignments (ark, scp) to a data file");
+  CLI::App* command =
+      data.add_subcommand("import-kaldi", "convert Kaldi features and alignments (ark, scp) into a data file");
   auto arguments = std::make_shared<ImportKaldiArguments>();
   auto& options = arguments->options;
-  command->add_option("--features", options.features[0], "table of the training set: FILE.scp, or an archive")->required();
-  command->add_option("--alignments", options.alignments[0], "table: the class of each frame, int32 (of ali-to-pdf)")
+  command->add_option("--features", options.features[0], "table of training features: FILE.scp, or an archive")->required();
+  command->add_option("--alignments", options.alignments[0], "table of the int32 class of each frame (from ali-to-pdf)")
       ->required();
-  command->add_option("--valid-features", options.features[1], "of the validation set");
-  command->add_option("--valid-alignments", options.alignments[1], "where they are not in --alignments");
-  command->add_option("--test-features", options.features[2], "of the test set");
-  command->add_option("--test-alignments", options.alignments[2], "where they are not in --alignments");
-  command->add_option("--utt2spk", options.utt2spk, "file: who speaks which utterance");
+  command->add_option("--valid-features", options.features[1], "table of validation features");
+  command->add_option("--valid-alignments", options.alignments[1],
+                      "table of validation alignments, if they are not in --alignments");
+  command->add_option("--test-features", options.features[2], "table of test features");
+  command->add_option("--test-alignments", options.alignments[2],
+                      "table of test alignments, if they are not in --alignments");
+  command->add_option("--utt2spk", options.utt2spk, "file with the speaker of each utterance");
   command->add_option(
       "--cmvn", options.cmvn,
-      "normalise by utterance, speaker, global (the training set), none, or a file of statistics or transforms");
-  command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
-  command->add_option("--frame-shift", arguments->frame_shift, "from frame to frame");
-  command->add_flag("--skip-missing", options.skip_missing, "leave out utterances without alignment, or of another length");
+      "normalisation of mean and variance: utterance, speaker, global (training set), none, or a file of statistics or "
+      "transforms");
+  command->add_option("--context", arguments->context,
+                      "frames of context left and right of each frame that the network sees, such as 5+5");
+  command->add_option("--frame-shift", arguments->frame_shift, "time from one frame to the next");
+  command->add_flag("--skip-missing", options.skip_missing,
+                    "skip utterances without alignment, or whose alignment has a different length");
   command->add_option("--out", options.out, "data file to write")->required();
-  command->add_option("--name", options.name, "of the data set")->required();
-  command->add_option("--source", options.source, "where the files come from, for the record");
-  command->add_option("--licence", options.licence, "for the record");
+  command->add_option("--name", options.name, "name of the data set")->required();
+  command->add_option("--source", options.source, "origin of the files, recorded in the data file");
+  command->add_option("--licence", options.licence, "licence of the data, recorded in the data file");
   add_number(*command, "--valid", options.valid, any_count, "training utterances to set aside for validation");
-  add_number(*command, "--seed", options.seed, any_seed, "of the draw of the validation set");
+  add_number(*command, "--seed", options.seed, any_seed, "random seed for drawing the validation set");
   add_number(*command, "--classes", options.classes, any_count, "number of classes (0: largest training label + 1)");
-  command->add_option("--class-names", options.class_names, "file: a name for each class, one a line");
+  command->add_option("--class-names", options.class_names, "file of class names, one per line");
   set_examples(*command,
                "paragrad data import-kaldi --features feats.scp --alignments ali.ark --cmvn utterance --context 5+5 \\\n"
                "    --valid 2 --name speech --out speech.h5");
@@ -119,19 +125,22 @@ struct ImportFsddArguments {
 };
 
 void add_import_fsdd(CLI::App& data) {
-  CLI::App* command =
-      data.add_subcommand("import-fsdd", "recordings of spoken digits (FSDD) to a data file, as a flat start");
+  CLI::App* command = data.add_subcommand(
+      "import-fsdd", "convert recordings of spoken digits (FSDD) into a data file, with flat-start labels");
   auto arguments = std::make_shared<ImportFsddArguments>();
   auto& options = arguments->options;
-  command->add_option("--recordings", options.recordings, "folder of files like 7_jackson_32.wav")->required();
+  command->add_option("--recordings", options.recordings, "folder of files such as 7_jackson_32.wav")->required();
   command->add_option("--out", options.out, "data file to write")->required();
-  add_number(*command, "--states", options.states, {.least = 1, .most = 1000}, "of each digit");
-  add_number(*command, "--test", options.test, any_count, "recordings with an index below are the test set");
-  add_number(*command, "--valid", options.valid, any_count, "so many indices behind them the validation set");
-  add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "mel filters");
-  add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4}, "derivatives of them, added");
-  command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
-  command->add_option("--frame-shift", arguments->frame_shift, "from frame to frame");
+  add_number(*command, "--states", options.states, {.least = 1, .most = 1000}, "number of states of each digit");
+  add_number(*command, "--test", options.test, any_count, "recordings with an index below this form the test set");
+  add_number(*command, "--valid", options.valid, any_count,
+             "number of further indices whose recordings form the validation set");
+  add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "number of mel filters");
+  add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4},
+             "orders of time derivatives of the mel features to append");
+  command->add_option("--context", arguments->context,
+                      "frames of context left and right of each frame that the network sees, such as 5+5");
+  command->add_option("--frame-shift", arguments->frame_shift, "time from one frame to the next");
   set_examples(*command, "paragrad data import-fsdd --recordings recordings --context 0+0 --out digits.h5");
   command->callback([arguments] {
     arguments->options.context = data::parse_context(arguments->context);
@@ -141,21 +150,22 @@ void add_import_fsdd(CLI::App& data) {
 }
 
 void add_generate(CLI::App& data) {
-  CLI::App* command = data.add_subcommand("generate", "a frame classification task from a hidden Markov model, of any size");
+  CLI::App* command =
+      data.add_subcommand("generate", "generate a frame classification task of any size from a hidden Markov model");
   auto options = std::make_shared<data::GenerateOptions>();
   command->add_option("--out", options->out, "data file to write")->required();
-  command->add_option("--name", options->name, "of the data set");
-  add_number(*command, "--samples", options->samples, one_or_more, "training frames");
-  add_number(*command, "--valid", options->valid, any_count, "validation frames");
-  add_number(*command, "--test", options->test, any_count, "test frames");
-  add_number(*command, "--dim", options->dim, one_or_more, "features of a frame");
-  add_number(*command, "--classes", options->classes, any_count, "states of the teacher");
-  add_number(*command, "--mixtures", options->mixtures, one_or_more, "Gaussians of each state");
-  add_number(*command, "--mean-duration", options->mean_duration, {.least = 1}, "frames until a state is left, on average");
+  command->add_option("--name", options->name, "name of the data set");
+  add_number(*command, "--samples", options->samples, one_or_more, "number of training frames");
+  add_number(*command, "--valid", options->valid, any_count, "number of validation frames");
+  add_number(*command, "--test", options->test, any_count, "number of test frames");
+  add_number(*command, "--dim", options->dim, one_or_more, "number of features per frame");
+  add_number(*command, "--classes", options->classes, any_count, "number of classes, the states of the model");
+  add_number(*command, "--mixtures", options->mixtures, one_or_more, "number of Gaussians per state");
+  add_number(*command, "--mean-duration", options->mean_duration, {.least = 1}, "average duration of a state, in frames");
   add_number(*command, "--separation", options->separation, zero_or_more,
-             "distance of the Gaussians' means in standard deviations");
-  add_number(*command, "--sequence-length", options->sequence_length, one_or_more, "frames of a sequence, on average");
-  add_number(*command, "--seed", options->seed, any_seed, "of everything");
+             "distance between the means of the Gaussians, in standard deviations");
+  add_number(*command, "--sequence-length", options->sequence_length, one_or_more, "average number of frames per sequence");
+  add_number(*command, "--seed", options->seed, any_seed, "random seed");
   set_examples(*command, "paragrad data generate --out frames.h5 --samples 20000 --valid 2000 --test 2000");
   command->callback([options] { print_written(data::generate(*options), options->out); });
 }
@@ -174,7 +184,7 @@ void generate_speech(GenerateSpeechArguments& arguments, const CLI::App& parser)
   options.test_s = seconds(arguments.test);
   OptionUse use(parser);
   use.require(options.valid_s > 0 || options.test_s > 0, {"unseen-text"},
-              "is for validation and test: give --valid or --test");
+              "is for the validation and test sets: give --valid or --test");
   use.check();
   options.context = data::parse_context(arguments.context);
   const auto generated = speech::generate_speech(options);
@@ -184,24 +194,28 @@ void generate_speech(GenerateSpeechArguments& arguments, const CLI::App& parser)
 
 void add_generate_speech(CLI::App& data) {
   CLI::App* command =
-      data.add_subcommand("generate-speech", "speech of synthetic voices, with the state of a phone for each frame");
+      data.add_subcommand("generate-speech", "generate speech with synthetic voices, labelled with a phone state per frame");
   auto arguments = std::make_shared<GenerateSpeechArguments>();
   auto& options = arguments->options;
-  command->add_option("--text", options.text, "file: what is said for training, a sentence to a line")->required();
-  command->add_option("--unseen-text", options.unseen_text, "file: what is said for validation and test");
+  command->add_option("--text", options.text, "file of sentences to speak for training, one per line")->required();
+  command->add_option("--unseen-text", options.unseen_text,
+                      "file of sentences to speak for validation and test, one per line");
   command->add_option("--out", options.out, "data file to write")->required();
-  command->add_option("--name", options.name, "of the data set");
-  command->add_option("--train", arguments->train, "how long the training set is, as 1h");
-  command->add_option("--valid", arguments->valid, "how long the validation set is");
-  command->add_option("--test", arguments->test, "how long the test set is");
-  add_words(*command, "--voices", options.voices, "of flite, as slt,rms,awb (default: all)");
-  add_number(*command, "--classes", options.classes, any_count, "at most so many; what has few frames is tied");
-  add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "mel filters");
-  add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4}, "derivatives of them, added");
-  command->add_option("--context", arguments->context, "frames left and right that the network sees with each, as 5+5");
+  command->add_option("--name", options.name, "name of the data set");
+  command->add_option("--train", arguments->train, "duration of the training set, such as 1h");
+  command->add_option("--valid", arguments->valid, "duration of the validation set, such as 6min");
+  command->add_option("--test", arguments->test, "duration of the test set, such as 6min");
+  add_words(*command, "--voices", options.voices, "voices of flite to use, such as slt,rms,awb (default: all)");
+  add_number(*command, "--classes", options.classes, any_count,
+             "maximum number of classes; states with few frames are tied");
+  add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "number of mel filters");
+  add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4},
+             "orders of time derivatives of the mel features to append");
+  command->add_option("--context", arguments->context,
+                      "frames of context left and right of each frame that the network sees, such as 5+5");
   add_number(*command, "--jobs", options.jobs, {.least = 1, .most = 10000},
-             "processes that speak; the data are the same for any number");
-  add_number(*command, "--seed", options.seed, any_seed, "of everything");
+             "number of processes that synthesise speech; does not affect the data");
+  add_number(*command, "--seed", options.seed, any_seed, "random seed");
   set_examples(
       *command,
       "paragrad data generate-speech --text text --unseen-text other-text --train 20s --valid 2s --test 2s --out voices.h5");
@@ -221,7 +235,7 @@ void store_partition(const PartitionArguments& options) {
   const auto dataset = data::Dataset::open(options.file);
   const auto& info = dataset->info();
   if ((options.blocks > 0) == !options.split_duration.empty())
-    throw core::ConfigError("a partition needs either --blocks or --split-duration");
+    throw core::ConfigError("a partition needs either --blocks or --split-duration: give one of them");
   const std::size_t blocks =
       options.blocks > 0
           ? options.blocks
@@ -243,15 +257,16 @@ void store_partition(const PartitionArguments& options) {
 }
 
 void add_partition(CLI::App& data) {
-  CLI::App* command = data.add_subcommand("partition", "store a random partition N x M in a data file");
+  CLI::App* command = data.add_subcommand("partition", "store a random N x M partition in a data file");
   auto options = std::make_shared<PartitionArguments>();
   command->add_option("file", options->file, "data file")->required();
   add_number(*command, "--workers", options->workers, {.least = 1, .most = 10000000}, "N: splits per block")->required();
-  add_number(*command, "--blocks", options->blocks, {.least = 0, .most = 100000000}, "M: blocks");
+  add_number(*command, "--blocks", options->blocks, {.least = 0, .most = 100000000}, "M: number of blocks");
   command->add_option("--split-duration", options->split_duration,
-                      "instead of --blocks: how long a split lasts, as 22.5min; the data file must know its frame shift");
-  command->add_flag("--utterances", options->utterances, "whole utterances in each split, not samples one by one");
-  add_number(*command, "--seed", options->seed, any_seed, "of the random order");
+                      "duration of a split, such as 22.5min, instead of --blocks; needs a data file with a frame shift");
+  command->add_flag("--utterances", options->utterances,
+                    "keep utterances whole within splits, instead of drawing single samples");
+  add_number(*command, "--seed", options->seed, any_seed, "random seed of the order");
   set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");
   command->callback([options] { store_partition(*options); });
 }
@@ -265,7 +280,7 @@ void add_info(CLI::App& data) {
 }
 
 void add_verify(CLI::App& data) {
-  CLI::App* command = data.add_subcommand("verify", "check every promise of the format, the checksum too");
+  CLI::App* command = data.add_subcommand("verify", "check that a data file conforms to the format, including its checksum");
   auto file = std::make_shared<std::string>();
   command->add_option("file", *file, "data file")->required();
   set_examples(*command, "paragrad data verify frames.h5");
@@ -273,14 +288,14 @@ void add_verify(CLI::App& data) {
     const auto findings = data::verify(*file);
     for (std::size_t i = 0; i + 1 < findings.size(); ++i) print_error(findings[i]);
     if (!findings.empty()) throw core::ConfigError(findings.back());
-    fmt::print("{}: every promise of the format holds\n", core::printable(*file));
+    fmt::print("{}: conforms to the format\n", core::printable(*file));
   });
 }
 
 }  // namespace
 
 Command data_command() {
-  auto parser = make_parser("data", "Makes, describes and checks data files (format: data/README.md).");
+  auto parser = make_parser("data", "Make, describe and check data files (format: data/README.md).");
   parser->require_subcommand(1);
   add_import_idx(*parser);
   add_import_kaldi(*parser);
@@ -290,7 +305,7 @@ Command data_command() {
   add_partition(*parser);
   add_info(*parser);
   add_verify(*parser);
-  parser->footer("'paragrad data COMMAND --help' lists the options of one, with an example.");
+  parser->footer("'paragrad data COMMAND --help' lists the options of a command, with an example.");
   return {parser, [] { return success; }};
 }
 

@@ -32,29 +32,29 @@ struct DecodeArguments {
   std::string grammar = "one";
   double insertion_score = 0;
   std::string silence;  // "": none
-  std::string result;   // "": to no file
+  std::string result;   // "": no file
   bool show_errors = false;
 };
 
 void add_options(CLI::App& parser, DecodeArguments& arguments) {
   add_scoring_options(parser, arguments.scoring);
   add_subset_option(parser, arguments.subset);
-  parser.add_option("--grammar", arguments.grammar, "one word to an utterance, or a loop of words")
+  parser.add_option("--grammar", arguments.grammar, "grammar: one word per utterance, or a loop of any number of words")
       ->check(known_names(grammars));
   add_number(parser, "--insertion-score", arguments.insertion_score, any_number,
-             "added to the score for each word; below zero: fewer words");
-  parser.add_option("--silence", arguments.silence, "a word (as pau) that is found like others, but not counted");
-  parser.add_option("--result", arguments.result, "file for the numbers, as JSON");
-  parser.add_flag("--show-errors", arguments.show_errors, "a line for each utterance in error");
+             "score added for each word; negative values give fewer words");
+  parser.add_option("--silence", arguments.silence, "word for silence, such as pau, which is recognised but not counted");
+  parser.add_option("--result", arguments.result, "file to write the result to, as JSON");
+  parser.add_flag("--show-errors", arguments.show_errors, "print a line for each utterance with errors");
 }
 
-/// What is said without the silence in it.
+/// The words without silence.
 std::vector<std::size_t> spoken(std::vector<std::size_t> words, std::optional<std::size_t> silence) {
   if (silence) std::erase(words, *silence);
   return words;
 }
 
-/// Of all utterances of a subset.
+/// Totals over all utterances of a subset.
 struct Found {
   speech::WordErrors words;
   std::size_t frame_errors = 0;
@@ -95,20 +95,20 @@ core::Json record_of(const Found& found, const std::string& subset) {
 
 int decode(const DecodeArguments& arguments, const CLI::App& parser) {
   const std::string& subset = arguments.subset;
-  // Before anything is read.
+  // Checked before anything is read.
   parse_subset(subset);
   is_loop(arguments.grammar);
   const Scorer scorer(arguments.scoring);
   OptionUse use(parser);
   require_recurrent(use, scorer.model());
-  use.require(is_loop(arguments.grammar), {"insertion-score"}, "is for a loop of words: give --grammar loop too");
+  use.require(is_loop(arguments.grammar), {"insertion-score"}, "applies to a loop of words only: give --grammar loop too");
   use.check();
   const Found found = find_words(scorer, arguments);
   const speech::WordErrors& words = found.words;
   const auto& info = scorer.dataset().info();
   if (found.frames == 0)
-    throw core::ConfigError(core::format("'{}' has no utterances in its subset '{}'", info.path, subset));
-  if (words.words == 0) throw core::ConfigError(core::format("'{}' has only silence in its subset '{}'", info.path, subset));
+    throw core::ConfigError(core::format("'{}' has no utterances in the subset '{}'", info.path, subset));
+  if (words.words == 0) throw core::ConfigError(core::format("'{}' has only silence in the subset '{}'", info.path, subset));
   fmt::print(
       "{} of {} after epoch {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
       "%\n",
@@ -125,8 +125,8 @@ int decode(const DecodeArguments& arguments, const CLI::App& parser) {
 Command decode_command() {
   auto arguments = std::make_shared<DecodeArguments>();
   auto parser = make_parser("decode",
-                            "Finds words by a checkpoint's posteriors, and counts the errors.\n"
-                            "They are those on the best path (Viterbi).");
+                            "Recognise words with a checkpoint's network and count the errors.\n"
+                            "The recognised words are those on the best path (Viterbi).");
   add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad decode runs/digits/checkpoint.h5 --data digits.h5\n"

@@ -20,17 +20,17 @@ std::size_t samples_of_worker(const train::TrainingOptions& options, int workers
 DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::TrainingOptions& options,
                        int workers) {
   if (samples_per_s == 0) return {};
-  if (options.minibatch == 0) throw core::ConfigError("--device-rate needs --minibatch: the rate of a device depends on it");
+  if (options.minibatch == 0)
+    throw core::ConfigError("--device-rate needs --minibatch, on which the rate of a device depends");
   if (options.tensor_parallel > 1)
     throw core::ConfigError(
-        "--device-rate is that of a device which trains a whole replica: time --tensor-parallel by the roofline");
+        "--device-rate assumes that each device trains a whole replica: leave it out with --tensor-parallel");
   const std::size_t samples = samples_of_worker(options, workers);
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));
   const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
   if (network->is_recurrent())
-    throw core::ConfigError(
-        "--device-rate is that of a device whose samples stand alone: time recurrent models by the roofline");
+    throw core::ConfigError("--device-rate assumes independent samples: leave it out with recurrent models");
   train::LearnerCost cost(*device, train::network_learners(network, options), samples, false);
   const double roofline_s = sim::compute_time_s(platform, cost.descend(samples));
   const auto count = static_cast<double>(samples);

@@ -5,17 +5,18 @@
 
 namespace paragrad::app {
 
-/// How fast one device trains, where that was measured and is not left to the platform's roofline.
+/// The training rate of one device, if given by the user instead of predicted from the platform's roofline.
 struct DeviceRate {
-  double samples_per_s = 0;           ///< given; 0: not
-  double roofline_samples_per_s = 0;  ///< what the platform's device would do, on a minibatch of one worker
+  double samples_per_s = 0;           ///< as given; 0: not given
+  double roofline_samples_per_s = 0;  ///< predicted for the platform's device, on one worker's minibatch
   double compute_scale = 1;           ///< for sim::SimulationOptions
 
   bool given() const { return samples_per_s > 0; }
 };
 
-/// Scales all that a learner computes so that one device alone trains `samples_per_s` at the minibatch that a worker has in
-/// this run; the shares of layers, forward and backward stay those of the roofline. Throws ConfigError without a minibatch.
+/// Scales a learner's computing times so that a single device trains `samples_per_s` at the minibatch that a worker has in
+/// this run; the shares of layers, forward and backward pass stay as in the roofline. Throws ConfigError without a
+/// minibatch.
 DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, const train::TrainingOptions& options,
                        int workers);
 

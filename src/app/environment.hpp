@@ -7,8 +7,8 @@
 
 namespace paragrad::app {
 
-/// What every manifest says of the program (version, commit, compiler, libraries) and of the host it runs on: an object with
-/// the keys "program" and "host". device: what computes; where that is no processor of the host's, it is said which.
+/// Describes the program (version, commit, compiler, libraries) and its host for a manifest: an object with the keys
+/// "program" and "host". device: the compute device; if it is not a processor of the host, the host's entry names it.
 core::Json environment(std::string_view device = {});
 
 /// Peak resident memory of this process so far.

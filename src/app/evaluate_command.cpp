@@ -24,9 +24,10 @@ void add_options(CLI::App& parser, EvaluateArguments& arguments) {
   parser.add_option("--data", options.data, "data file")->required();
   add_subset_option(parser, arguments.subset);
   add_loss_option(parser, options.loss);
-  parser.add_option("--context", options.context, "the network's, as 5+5, instead of the data file's");
+  parser.add_option("--context", options.context,
+                    "frames of context left and right that the network expects, such as 5+5 (default: as in the data file)");
   parser.add_option("--chunks", options.chunks,
-                    "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
+                    "recurrent models: process whole sequences, or chunks such as 21-64+21 or, with overlap, 21-64+21/32");
   add_device_option(parser, arguments.device);
 }
 
@@ -52,7 +53,7 @@ int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
 Command evaluate_command() {
   auto arguments = std::make_shared<EvaluateArguments>();
   arguments->options.minibatch = 256;
-  auto parser = make_parser("evaluate", "Scores a checkpoint on one subset of a data file.");
+  auto parser = make_parser("evaluate", "Score a checkpoint on one subset of a data file.");
   add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"

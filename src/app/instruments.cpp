@@ -16,10 +16,10 @@ namespace paragrad::app {
 namespace {
 
 constexpr int timeline_tag = 902;
-constexpr std::size_t most_spans = 6'000'000;  // of all workers together: some 600 MB of JSON
+constexpr std::size_t most_spans = 6'000'000;  // over all workers: about 600 MB of JSON
 
 std::size_t spans_per_row(const InstrumentArguments& arguments, int workers) {
-  constexpr std::size_t rows = 3;  // of a worker: itself, its tasks, its messages
+  constexpr std::size_t rows = 3;  // per worker: its own activity, its tasks, its messages
   return std::min(arguments.timeline_events,
                   std::max<std::size_t>(2, most_spans / rows / static_cast<std::size_t>(workers)));
 }
@@ -50,16 +50,16 @@ void align(std::vector<Event>& events, const comm::ClockAlignment& clocks) {
 }  // namespace
 
 void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments) {
-  constexpr const char* group = "Instruments";
+  constexpr const char* group = "Profiling";
   parser
       .add_flag("--timeline", arguments.timeline,
-                "write timeline.json into the run folder: what every worker does when, for ui.perfetto.dev")
+                "write timeline.json, a trace of every worker's activity for ui.perfetto.dev, into the run folder")
       ->group(group);
   add_number(parser, "--timeline-events", arguments.timeline_events, {.least = 2, .most = most_spans},
-             "kept of a worker, of its communication tasks and of its messages: the first and the last")
+             "maximum events kept for each worker, for its communication tasks and for its messages (first and last)")
       ->group(group);
   add_number(parser, "--sync-stats", arguments.sync_stats, any_count,
-             "after every so many synchronisations, print how the workers spent their time (0: never)")
+             "synchronisations between two lines on how the workers spent their time (0: no lines)")
       ->group(group);
 }
 
@@ -116,7 +116,7 @@ void Instruments::run(comm::Worker& worker, const std::function<void(comm::Worke
   body(watched);
 }
 
-// Worker 0 gets the timelines of the others, in its own time.
+// Worker 0 collects the timelines of the others, converted to its own clock.
 void Instruments::gather(comm::Communicator& comm, const comm::ClockAlignment& clocks) {
   if (comm.rank() != 0) {
     metrics::WorkerTimeline mine = logs_[0]->take();
@@ -152,7 +152,7 @@ std::function<void(const sim::Transfer&)> Instruments::on_transfer() {
 void Instruments::write(const metrics::RunFolder& folder, const char* clock) {
   if (!arguments_.timeline) return;
   timeline_.clock = clock;
-  // Only now has the last message arrived.
+  // Taken only now: the last message has arrived.
   for (std::size_t i = 0; i < logs_.size(); ++i) timeline_.workers[i] = logs_[i]->take();
   core::replace_file(folder.file("timeline.json"), [&](std::ostream& out) { metrics::write_trace(timeline_, out); });
 }

@@ -14,30 +14,29 @@
 
 namespace paragrad::app {
 
-/// What is to be watched of a training, apart from its result.
+/// What to record about a training, besides its result.
 struct InstrumentArguments {
   bool timeline = false;
   std::size_t timeline_events = 20000;
-  std::size_t sync_stats = 0;  ///< synchronisations between two lines; 0: none
+  std::size_t sync_stats = 0;  ///< synchronisations between two lines; 0: no lines
 };
 
 void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments);
 
-/// The instruments of one process: of all emulated workers, or of one rank. Where nothing is to be watched the workers run
-/// as they are.
+/// The instruments of one process: all emulated workers, or one rank. If nothing is to be recorded, workers run unwrapped.
 class Instruments {
  public:
-  /// workers: of the run. here: of them, in this process: all, or one. Lines of statistics go to `say`.
+  /// workers: in the run. here: those in this process, all or one. `say` prints lines of statistics.
   Instruments(const InstrumentArguments& arguments, int workers, int here, SyncStats::Say say);
   ~Instruments();
 
-  /// Runs body(worker), watched. Collective where ranks have a timeline.
+  /// Runs body(worker) and records it. Collective if ranks record a timeline.
   void watch(comm::Worker& worker, const std::function<void(comm::Worker&)>& body);
 
-  /// Whom a simulation is to tell of its messages; nobody without a timeline.
+  /// Callback for a simulation's messages; null without a timeline.
   std::function<void(const sim::Transfer&)> on_transfer();
 
-  /// The process of worker 0, after all: writes timeline.json, if there is to be one. clock: "simulated" or "wall".
+  /// In worker 0's process, at the end: writes timeline.json if requested. clock: "simulated" or "wall".
   void write(const metrics::RunFolder& folder, const char* clock);
 
  private:
@@ -48,7 +47,7 @@ class Instruments {
   void gather(comm::Communicator& comm, const comm::ClockAlignment& clocks);
 
   InstrumentArguments arguments_;
-  std::vector<std::unique_ptr<Logs>> logs_;  // of the workers here
+  std::vector<std::unique_ptr<Logs>> logs_;  // of the workers in this process
   metrics::Timeline timeline_;
   SyncStats stats_;
 };

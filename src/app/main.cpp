@@ -33,7 +33,8 @@ int run(std::span<char*> arguments) {
 
 int main(int argc, char** argv) {
   app::report_mapping_faults();
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails (EFBIG), which is reported as any other
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG and is reported like any other error
   try {
     return run({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {
@@ -45,7 +46,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     app::print_error(core::out_of_memory());
     return app::user_error;
-  } catch (const comm::Failure& error) {  // an emulated one; under MPI the rank has handled its own
+  } catch (const comm::Failure& error) {  // an emulated failure; under MPI, the rank has handled its own
     app::print_error(error.what());
     return app::peer_failure;
   } catch (const std::exception& error) {

@@ -14,19 +14,19 @@
 namespace paragrad::app {
 namespace {
 
-// Of the process, as handlers of signals are.
+// Process-wide, because signal handlers are.
 struct sigaction action_before;
 std::atomic<const std::function<void(const char*)>*> end_of_rank = nullptr;
 std::atomic_flag one_speaks = ATOMIC_FLAG_INIT;
 
 void pass_on(int signal, const siginfo_t& info) {
   ::sigaction(signal, &action_before, nullptr);
-  if (info.si_code <= 0) ::raise(signal);  // sent by a process; the others happen again
+  if (info.si_code <= 0) ::raise(signal);  // sent by a process; real faults recur by themselves
 }
 
 void give_up(int) { ::_exit(user_error); }
 
-/// Runs in the midst of a read of memory, in code that holds no lock of a library.
+/// Runs in the middle of a memory read, in code that holds no library lock.
 void on_bus_error(int signal, siginfo_t* info, void*) {
   constexpr std::string_view prefix = "paragrad: ";
   constexpr unsigned timeout_s = 10;
@@ -36,10 +36,10 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
       info->si_code == BUS_ADRERR ? core::describe_mapping_fault(info->si_addr, std::span(text).subspan(prefix.size(), 2900))
                                   : std::string_view();
   if (sentence.empty()) return pass_on(signal, *info);
-  while (one_speaks.test_and_set()) ::pause();  // other threads read the same file
+  while (one_speaks.test_and_set()) ::pause();  // other threads may read the same file
   text[prefix.size() + sentence.size()] = '\0';
   if (const auto* end = end_of_rank.load()) {
-    std::signal(SIGALRM, give_up);  // should MPI not come back
+    std::signal(SIGALRM, give_up);  // in case MPI does not return
     ::alarm(timeout_s);
     (*end)(text);
   }

@@ -4,15 +4,15 @@
 
 namespace paragrad::app {
 
-/// From now on a mapped file that is cut short, or whose disk fails, ends the process with one sentence and user_error where
-/// it would be a crash (SIGBUS). Other faults go where they went before.
+/// From now on, a mapped file that is truncated, or whose disk fails, ends the process with a one-sentence message and
+/// user_error instead of a crash (SIGBUS). Other faults are handled as before.
 ///
-/// A handler, not an exception: the read that fails is an instruction in the middle of a computation, on any thread or
-/// fiber. Nothing is unwound; what the run has saved is complete, as after a kill.
+/// This is a signal handler, not an exception: the failing read is an instruction in the middle of a computation, on any
+/// thread or fiber. Nothing is unwound; what the run has saved is complete, as after a kill.
 void report_mapping_faults();
 
-/// While it lives, such a fault prints and ends by `end(sentence)`, which must not return: in a rank of an MPI program, that
-/// takes the others along. One at a time.
+/// While this object exists, such a fault ends by calling `end(sentence)`, which prints and must not return: in an MPI
+/// program it also ends the other ranks. Only one may exist at a time.
 class MappingFaultEnd {
  public:
   explicit MappingFaultEnd(std::function<void(const char* sentence)> end);

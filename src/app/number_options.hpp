@@ -13,7 +13,8 @@
 
 namespace paragrad::app {
 
-/// The numbers that an option takes: from `least` to `most`, or without one of the two. Never NaN or an infinity.
+/// The range of an option's number: from `least` to `most`, each of which may be excluded. NaN and infinity are never
+/// allowed.
 template <class T>
 struct Limits {
   T least = std::numeric_limits<T>::lowest();
@@ -26,7 +27,7 @@ struct Limits {
   }
 };
 
-inline constexpr std::size_t most_things = 1'000'000'000'000'000;  ///< of one kind
+inline constexpr std::size_t most_things = 1'000'000'000'000'000;  ///< largest count of anything
 
 inline constexpr Limits<std::size_t> any_count{.most = most_things};
 inline constexpr Limits<std::size_t> one_or_more{.least = 1, .most = most_things};
@@ -36,11 +37,11 @@ inline constexpr Limits<double> any_number{};
 inline constexpr Limits<double> zero_or_more{.least = 0};
 inline constexpr Limits<double> above_zero{.least = 0, .without_least = true};
 inline constexpr Limits<double> a_share{.least = 0, .most = 1};
-inline constexpr Limits<double> below_one{.least = 0, .most = 1, .without_most = true};  ///< a momentum, say
+inline constexpr Limits<double> below_one{.least = 0, .most = 1, .without_most = true};  ///< a momentum, for example
 
 namespace numbers {
 
-/// How limits are told in --help: "1 to 1000000", "above 0", "0 to below 1".
+/// Limits as shown in --help: "1 to 1000000", "above 0", "0 to below 1".
 template <class T>
 std::string describe(const Limits<T>& limits) {
   const bool bounded_below = limits.least != std::numeric_limits<T>::lowest() || std::is_unsigned_v<T>;
@@ -65,7 +66,7 @@ T parse(const std::string& option, const std::string& text, const Limits<T>& lim
   return value;
 }
 
-/// The pieces between commas, none of them empty. Throws CLI::ValidationError.
+/// The parts between commas; none may be empty. Throws CLI::ValidationError.
 std::vector<std::string> pieces(const std::string& option, const std::string& list);
 
 CLI::Option* add(CLI::App& parser, const std::string& name, const std::string& type, const std::string& by_default,
@@ -79,8 +80,8 @@ std::string type_of(const Limits<T>& limits, const char* ending = "") {
 
 }  // namespace numbers
 
-/// Adds an option whose value is one number. This is the way to add one: parse() refuses parsers that have an option of a
-/// number without limits.
+/// Adds an option whose value is one number. Numeric options must be added this way: parse() rejects parsers that have one
+/// without limits.
 template <class T>
 CLI::Option* add_number(CLI::App& parser, const std::string& name, T& value, std::type_identity_t<Limits<T>> limits,
                         const std::string& description) {
@@ -88,7 +89,7 @@ CLI::Option* add_number(CLI::App& parser, const std::string& name, T& value, std
   return numbers::add(parser, name, numbers::type_of(limits), core::format("{}", value), take, description);
 }
 
-/// And one of several numbers, separated by commas.
+/// Adds an option whose value is a list of numbers, separated by commas.
 template <class T>
 CLI::Option* add_numbers(CLI::App& parser, const std::string& name, std::vector<T>& values,
                          std::type_identity_t<Limits<T>> limits, const std::string& description) {
@@ -100,11 +101,11 @@ CLI::Option* add_numbers(CLI::App& parser, const std::string& name, std::vector<
                       description);
 }
 
-/// And one of several words, separated by commas.
+/// Adds an option whose value is a list of words, separated by commas.
 CLI::Option* add_words(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                        const std::string& description);
 
-/// Throws std::logic_error for an option of a number that was added in another way.
+/// Throws std::logic_error for a numeric option that was added in another way.
 void check_that_numbers_have_limits(const CLI::App& parser);
 
 }  // namespace paragrad::app

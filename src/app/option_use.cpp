@@ -20,7 +20,7 @@ std::set<std::string> set_of(const std::string& words) {
 
 using Catalogues = std::vector<OptionUse::Catalogue>;
 
-/// Whether an entry uses the option, itself or by one that it lets choose.
+/// Whether an entry uses the option, directly or through another catalogue that it uses.
 bool may_use(const OptionUse::Entry& entry, const std::string& option, const Catalogues& catalogues) {
   const std::set<std::string> own = set_of(entry.options);
   return own.contains(option) || std::ranges::any_of(catalogues, [&](const auto& other) {
@@ -46,7 +46,7 @@ std::string listed(const OptionUse::Catalogue& catalogue, const std::vector<std:
   return core::format("the {} {} and {}", catalogue.plural, fmt::join(most, ", "), entries.back());
 }
 
-/// Values by which a user asks for nothing.
+/// Values that switch a feature off.
 bool is_off(const std::string& option, const std::string& value) {
   static const std::map<std::string, std::string> off{{"block-momentum-time-constant", "0"},
                                                       {"compression", "none"},
@@ -88,7 +88,7 @@ void OptionUse::require(bool used, const std::vector<std::string>& options, cons
 
 void OptionUse::choose(const std::vector<Catalogue>& catalogues) {
   std::set<std::string> claimed, used;
-  // A catalogue is of use if its own option is: those that come first decide about those that follow.
+  // A catalogue is active if its own option is used: earlier catalogues decide about later ones.
   std::vector<const Catalogue*> active;
   for (const Catalogue& catalogue : catalogues) {
     for (const Entry& entry : catalogue.entries) claimed.merge(set_of(entry.options));
@@ -99,7 +99,7 @@ void OptionUse::choose(const std::vector<Catalogue>& catalogues) {
   }
   for (const std::string& option : claimed) {
     if (used.contains(option)) continue;
-    // The reason is the last choice that could have been another.
+    // The reason given is the last choice that could have been different.
     for (auto catalogue = active.rbegin(); catalogue != active.rend(); ++catalogue) {
       const std::vector<std::string> users = users_of(option, **catalogue, catalogues);
       if (users.empty()) continue;
@@ -149,7 +149,7 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
               {"optimiser", "optimisers", options.optimiser.name, entries_of(optim::optimiser_catalogue())},
               {"schedule", "schedules", options.schedule.name, entries_of(optim::schedule_catalogue())}});
 
-  // Of two ways to say the same thing the one that was given is used.
+  // Of two options for the same thing, the one that was given is used.
   const bool per_sample = use.given("lr-per-sample");
   use.require(!per_sample, {"learning-rate"}, "cannot be combined with --lr-per-sample: give one of them");
   use.require(use.given("learning-rate"), {"learning-rate"}, "was not given");
@@ -166,14 +166,14 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
   use.require(arguments.gradient_bits != 32 || strategy.compression.name == "none", {"gradient-bits"},
               "sets the same as --compression: give one of them");
 
-  // What is a part of something that is not there.
+  // Options that refine a feature which is not in use.
   require_recurrent(use, options.model);
-  use.require(!options.data.empty(), {"context"}, "is for frames of a data file; without --data the model decides");
+  use.require(!options.data.empty(), {"context"}, "applies to the frames of a data file: give --data too, or leave it out");
   use.require(strategy.bucket_bytes > 0 && !strategy.buffered, {"overlap"},
               strategy.buffered ? "has no effect with --buffered, which exchanges gradients during the next minibatch anyway"
                                 : "has no effect without buckets: give --bucket-bytes too");
   use.require(strategy.compression.name == "bits:1", {"quantise-threshold"},
-              core::format("applies to gradients of 1 bit, not to the compression '{}'", strategy.compression.name));
+              core::format("applies to gradients of 1 bit only, not to the compression '{}'", strategy.compression.name));
   use.require(options.optimiser.clip_per_sample > 0, {"clip"}, "has no effect without --clip-gradient: give both",
               "clip-gradient");
   use.require(options.minibatch_search.enabled,
@@ -213,7 +213,7 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
                "target-error",
                "keep-best",
                "parallel-start-epoch"},
-              "is for the network's training, and --epochs 0 only pretrains");
+              "applies to the training of the network, but --epochs 0 only pretrains");
   use.require(options.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
   use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
               "needs --device meta (a timing run)");

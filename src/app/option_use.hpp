@@ -11,43 +11,43 @@
 
 namespace paragrad::app {
 
-/// Which options of a parser do nothing, given what others chose. An option that was given and does nothing is an error: the
-/// user meant something by it.
+/// Determines which options of a parser have no effect, given the choices made by others. Giving an option that has no
+/// effect is an error: the user meant something by it.
 class OptionUse {
  public:
   explicit OptionUse(const CLI::App& parser) : parser_(parser) {}
 
-  /// What a choice among the entries of a catalogue is about.
+  /// A choice among the entries of a catalogue.
   struct Entry {
     std::string name;
-    std::string options;  ///< that the entry uses, separated by spaces
+    std::string options;  ///< options that the entry uses, separated by spaces
   };
   struct Catalogue {
     std::string kind;    ///< "strategy"
     std::string plural;  ///< "strategies"
-    std::string chosen;  ///< a name of an entry, perhaps with a parameter after a colon
+    std::string chosen;  ///< an entry's name, possibly with a parameter after a colon
     std::vector<Entry> entries;
   };
 
-  /// An option that entries of the catalogues name is used if one of those chosen names it. Of a catalogue that is itself
-  /// chosen by an option which is not used (`--compression` without gradients to exchange) nothing is chosen.
+  /// An option that catalogue entries list is used if a chosen entry lists it. If the option that chooses from a catalogue
+  /// is itself unused (`--compression` without gradients to exchange), none of that catalogue's entries is chosen.
   void choose(const std::vector<Catalogue>& catalogues);
 
-  /// Unless `used`, those options are not. why: what follows their name in the message, "needs --auto-minibatch".
-  /// whole: the option of which they are the details. Where that was given, to switch it off, they are no mistake.
+  /// Marks `options` as unused unless `used`. why: the text after their name in the message, "needs --auto-minibatch".
+  /// whole: the option that they refine. If it was given, to switch the feature off, they are not an error.
   void require(bool used, const std::vector<std::string>& options, const std::string& why, const std::string& whole = "");
 
-  /// Nothing, or why the option of that name (without dashes) does nothing.
+  /// Why the option of that name (without dashes) has no effect; nothing if it has one.
   std::optional<std::string> unused(const std::string& option) const;
 
   /// Whether the option was given, on the command line or in --config.
   bool given(const std::string& option) const;
 
-  /// Throws ConfigError for the first option that was given and does nothing. A value that switches off what is not there
-  /// (false, and 0 or "none" of some) is no mistake.
+  /// Throws ConfigError for the first option that was given without effect. A value that switches off an absent feature
+  /// (false, and for some options 0 or "none") is not an error.
   void check() const;
 
-  /// The parser's options as for --config, without those that do nothing.
+  /// The parser's options in the --config format, without those that have no effect.
   std::string config() const;
 
  private:
@@ -56,7 +56,7 @@ class OptionUse {
   std::set<std::string> switched_off_;
 };
 
-/// Of a catalogue whose entries name their options.
+/// Entries of a catalogue that lists the options of each.
 template <class Catalogue>
 std::vector<OptionUse::Entry> entries_of(const Catalogue& catalogue) {
   std::vector<OptionUse::Entry> result;
@@ -64,11 +64,11 @@ std::vector<OptionUse::Entry> entries_of(const Catalogue& catalogue) {
   return result;
 }
 
-/// Of a training. computes: on a device that does. Throws ConfigError where a model's or a
-/// catalogue's name is unknown.
+/// The use of a training's options. computes: whether the device computes. Throws ConfigError for an unknown name of a model
+/// or of a catalogue's entry.
 OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes);
 
-/// Whether a model is trained on sequences, and so has a use for --chunks.
+/// Marks --chunks as unused unless the model is recurrent, and so trains on sequences.
 void require_recurrent(OptionUse& use, const std::string& model);
 
 }  // namespace paragrad::app

@@ -23,7 +23,7 @@ std::string value_kind(const CLI::Option& option) {
   return type.substr(0, type.find(':'));
 }
 
-// CLI11 keeps the members of a set in the name of the type alone: TEXT:{a,b}.
+// CLI11 keeps the members of a set only in the type's name: TEXT:{a,b}.
 std::vector<std::string> known_values(const CLI::Option& option) {
   if (value_kind(option) == "BOOLEAN") return {"true", "false"};
   const std::string type = option.get_type_name();

@@ -7,20 +7,20 @@
 
 namespace paragrad::app {
 
-/// "--out", "-h": as it is typed. Empty for an argument without a name.
+/// The names as typed: "--out", "-h". Empty for a positional argument.
 std::vector<std::string> typed_names(const CLI::Option& option);
 
-/// Those of a parser that have a name, or have none.
+/// A parser's named options, and its positional arguments.
 std::vector<const CLI::Option*> named_options(const CLI::App& parser);
 std::vector<const CLI::Option*> unnamed_arguments(const CLI::App& parser);
 
-/// "TEXT", "INT": what kind of value an option takes, without its limits. Empty for a flag.
+/// The kind of value that an option takes, without its limits: "TEXT", "INT". Empty for a flag.
 std::string value_kind(const CLI::Option& option);
 
-/// The names that an option knows, of which its value is one as a rule; empty where it is any.
+/// An option's known values (others may be valid too); empty if it takes any text.
 std::vector<std::string> known_values(const CLI::Option& option);
 
-/// Whether the value may be a file's name.
+/// Whether the value may be a file name.
 bool may_be_file(const CLI::Option& option);
 
 }  // namespace paragrad::app

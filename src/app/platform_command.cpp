@@ -24,7 +24,7 @@ void print_cluster(const sim::Platform& platform) {
              platform.devices_per_node, platform.workers());
   if (platform.sockets_per_node > 1) print("", core::format("{} sockets in a node", platform.sockets_per_node));
   if (platform.leaves() > 1)
-    print("", core::format("{} leaf switches of {} nodes, uplinks for {} of what the nodes can send{}", platform.leaves(),
+    print("", core::format("{} leaf switches of {} nodes, uplinks for {} of the nodes' bandwidth{}", platform.leaves(),
                            platform.nodes_per_leaf, platform.taper == 1 ? "all" : core::format("1/{}", platform.taper),
                            platform.spine_bytes_per_s == 0
                                ? ""
@@ -54,7 +54,7 @@ void print_message(const sim::Platform& platform) {
   if (message.send_overhead_s + message.receive_overhead_s + message.gap_s > 0)
     print("", core::format("overhead {} to send, {} to receive; gap {}", say(message.send_overhead_s, Unit::time),
                            say(message.receive_overhead_s, Unit::time), say(message.gap_s, Unit::time)));
-  print("", core::format("network 'segmented': pieces of {}, {} on their way",
+  print("", core::format("network 'segmented': segments of {}, {} in flight",
                          say(static_cast<double>(message.segment_bytes), Unit::bytes), message.window));
   for (const auto& part : platform.size_classes)
     print("", core::format("from {}: latency x {}, bandwidth x {}", say(static_cast<double>(part.from_bytes), Unit::bytes),
@@ -64,8 +64,7 @@ void print_message(const sim::Platform& platform) {
 void print_options(const sim::Platform& platform) {
   if (const auto& host = platform.host; host.bytes_per_s > 0)
     print("host", core::format("{} memory{}{}", say(host.bytes_per_s, Unit::bandwidth),
-                               host.staged ? ", messages are staged through it" : "",
-                               host.reduces ? ", sums are formed in it" : ""));
+                               host.staged ? ", which stages messages" : "", host.reduces ? ", which holds the sums" : ""));
   if (const auto& storage = platform.storage)
     print("storage",
           core::format("{} per node; {} read, {} write in all; {} per open, {} at a time",
@@ -99,7 +98,7 @@ void describe(const std::string& path) {
 }  // namespace
 
 Command platform_command() {
-  auto parser = make_parser("platform", "Checks a platform file and prints what it describes.");
+  auto parser = make_parser("platform", "Check a platform file and print what it describes.");
   auto path = std::make_shared<std::string>();
   parser->add_option("file", *path, "platform file")->required();
   set_examples(*parser,

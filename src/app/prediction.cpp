@@ -11,14 +11,14 @@
 namespace paragrad::app {
 namespace {
 
-/// Options that do not say what is trained: where, from which numbers, and with which of the models it ends.
+/// Options that may differ between two runs of the same training: data path, device, seed, initial weights, model kept.
 const std::set<std::string> free_to_differ{"data", "device", "init", "keep-best", "seed"};
 
 struct Run {
   std::string folder;
   bool simulated = false;
   std::map<std::string, std::string> options;
-  core::Json shape;  ///< what the options leave to defaults and to the data
+  core::Json shape;  ///< values that the options leave to defaults and the data
   core::Json result;
 };
 
@@ -30,7 +30,7 @@ Run run_of(const FinishedRun& finished) {
           result};
 }
 
-/// The two commands have options of their own; those that both have must be equal.
+/// Each command has options of its own; the common ones must be equal.
 bool same_training(const Run& predicted, const Run& measured) {
   for (const auto& [key, value] : predicted.options) {
     const auto other = measured.options.find(key);

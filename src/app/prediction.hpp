@@ -12,8 +12,8 @@ struct FinishedRun {
   core::Json manifest;
 };
 
-/// Of finished runs: wherever a simulated one and a measured one (wall clock) are the same training, on whatever device and
-/// platform, one line with the predicted times over the measured ones. Prints nothing where there are no such two.
+/// For each pair of a simulated and a measured (wall-clock) run of the same training, on any device and platform, prints one
+/// line with the ratios of predicted to measured times. Prints nothing if there is no such pair.
 void print_predictions(std::span<const FinishedRun> runs);
 
 }  // namespace paragrad::app

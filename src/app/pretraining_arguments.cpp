@@ -8,39 +8,50 @@ void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& option
   constexpr const char* group = "Pretraining";
   rbm::RbmOptions& machine = options.machine;
   add_number(parser, "--pretrain-epochs", options.epochs, {.least = 0, .most = 1000000},
-             "passes in which each hidden layer, from the first on, is trained as a restricted Boltzmann machine (0: none)")
+             "epochs in which each hidden layer in turn is trained as a restricted Boltzmann machine (0: no pretraining)")
       ->group(group);
   add_numbers(parser, "--pretrain-learning-rate", options.rates, above_zero,
-              "per minibatch: one, or one for each hidden layer with commas")
+              "learning rate per minibatch in pretraining: one, or one per hidden layer, separated by commas")
       ->group(group);
-  add_number(parser, "--pretrain-momentum", options.momentum, below_one, "per minibatch")->group(group);
-  add_number(parser, "--pretrain-l2", options.l2, zero_or_more, "strength of the penalty l2/2 |w|^2 per sample")
+  add_number(parser, "--pretrain-momentum", options.momentum, below_one, "momentum coefficient per minibatch in pretraining")
       ->group(group);
-  add_number(parser, "--pretrain-minibatch", options.minibatch, a_minibatch, "samples; shared as those of --minibatch are")
+  add_number(parser, "--pretrain-l2", options.l2, zero_or_more,
+             "strength of the L2 penalty l2/2 |w|^2 per sample in pretraining")
       ->group(group);
-  add_number(parser, "--pretrain-weight-deviation", options.weight_deviation, zero_or_more, "of initial weights")
+  add_number(parser, "--pretrain-minibatch", options.minibatch, a_minibatch,
+             "minibatch size in samples in pretraining; divided among workers as --minibatch is")
+      ->group(group);
+  add_number(parser, "--pretrain-weight-deviation", options.weight_deviation, zero_or_more,
+             "standard deviation of the initial weights in pretraining")
       ->group(group);
   parser
       .add_option("--pretrain-activations", options.activations,
-                  "sampled: a layer learns from states that those below it draw; mean: from their probabilities")
+                  "inputs from pretrained layers below: states sampled from their probabilities, or the probabilities "
+                  "themselves (mean)")
       ->check(CLI::IsMember({"sampled", "mean"}))
       ->group(group);
   parser
-      .add_option("--visible-units", options.visible_units,
-                  "of the first machine: binomial for features from 0 to 1, gaussian for mean 0 and variance 1")
+      .add_option(
+          "--visible-units", options.visible_units,
+          "visible units of the first machine: binomial for features from 0 to 1, gaussian for mean 0 and variance 1")
       ->check(CLI::IsMember({"binomial", "gaussian"}))
       ->group(group);
-  add_number(parser, "--cd-steps", machine.cd_steps, {.least = 1, .most = 100000}, "k of contrastive divergence CD-k")
+  add_number(parser, "--cd-steps", machine.cd_steps, {.least = 1, .most = 100000},
+             "Gibbs steps k of contrastive divergence (CD-k)")
       ->group(group);
-  parser.add_option("--persistent-chains", machine.persistent, "Gibbs steps go on from those of the update before (PCD)")
+  parser
+      .add_option("--persistent-chains", machine.persistent,
+                  "continue the Gibbs chains of the previous update (persistent contrastive divergence, PCD)")
       ->group(group);
-  parser.add_option("--sample-reconstructions", machine.sample_visible, "false: means stand for the visible states")
+  parser
+      .add_option("--sample-reconstructions", machine.sample_visible,
+                  "sample reconstructed visible states; false: use their means")
       ->group(group);
   add_number(parser, "--sparsity-target", machine.sparsity_target, a_share,
-             "share of the samples for which a hidden unit is to be on")
+             "target fraction of samples for which a hidden unit is on")
       ->group(group);
   add_number(parser, "--sparsity-cost", machine.sparsity_cost, zero_or_more,
-             "weight of the pull towards it on hidden biases (0: none)")
+             "strength with which hidden biases are pulled towards the sparsity target (0: none)")
       ->group(group);
 }
 

@@ -5,7 +5,7 @@
 
 namespace paragrad::app {
 
-/// Of the machines that hidden layers are before the network is trained.
+/// Options for pretraining hidden layers as restricted Boltzmann machines.
 void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& options);
 
 }  // namespace paragrad::app

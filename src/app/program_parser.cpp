@@ -30,8 +30,8 @@ std::string exit_codes() {
 
 constexpr const char* environment_variables =
     "Environment:\n"
-    "  NO_COLOR     if set, the line that tells how far a run is does not appear\n"
-    "  TERM=dumb    the same; it never does where the output is no terminal\n";
+    "  NO_COLOR     if set, the updating progress line is not shown\n"
+    "  TERM=dumb    the same; the line is never shown when the output is not a terminal\n";
 
 std::string version() {
   const core::Json program = environment().at("program");
@@ -59,12 +59,12 @@ Command make_command(std::string_view name) {
 }
 
 std::shared_ptr<CLI::App> make_program() {
-  auto program = make_parser(program_name, "Distributed training of neural networks, real or emulated.");
-  program->set_version_flag("--version", version, "what this program was built from, and by");
+  auto program = make_parser(program_name, "Distributed training of neural networks, on real or emulated workers.");
+  program->set_version_flag("--version", version, "print the version, the commit, and the compiler and libraries used");
   for (const Entry& entry : commands) program->add_subcommand(entry.make().parser)->group(entry.purpose);
-  program->footer(
-      core::format("'{0} COMMAND --help' lists the options of a command, with examples; '{0} manual' says all.\n\n{1}\n{2}",
-                   program_name, exit_codes(), environment_variables));
+  program->footer(core::format(
+      "'{0} COMMAND --help' lists the options of a command, with examples; '{0} manual' prints the full manual.\n\n{1}\n{2}",
+      program_name, exit_codes(), environment_variables));
   return program;
 }
 

@@ -11,9 +11,9 @@ inline constexpr const char* program_name = "paragrad";
 /// The command of that name. Throws core::ConfigError.
 Command make_command(std::string_view name);
 
-/// The parser of the whole program, with those of all commands below it, grouped by purpose: what --help, the completions of
-/// shells and the manual are made of. It parses no more than options of its own: what those of a command would be read into
-/// is gone, and CLI11 reads a configuration file for no other parser than the uppermost.
+/// The parser of the whole program, with all commands as subcommands grouped by purpose. It generates --help, the shell
+/// completions and the manual. It parses only the program's own options: the variables behind a command's options no longer
+/// exist, and CLI11 reads a configuration file for the top-level parser only.
 std::shared_ptr<CLI::App> make_program();
 
 /// The first line of a parser's description.

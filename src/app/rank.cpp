@@ -16,24 +16,24 @@
 namespace paragrad::app {
 namespace {
 
-/// All ranks know of the mistake, so that nobody waits for anybody.
+/// A user error that all ranks know about, so that no rank waits for another.
 struct AgreedMistake {
   std::string text;
 };
 
-/// Most errors strike all ranks alike: rank 0 prints first, and as a rule alone.
+/// Most errors occur on all ranks: rank 0 prints first, and usually alone.
 void let_rank_0_go_first(const comm::MpiSession& session) {
   if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
 }
 
-/// Prints an error that concerns this rank and ends the others too.
+/// Prints an error of this rank and ends the other ranks too.
 [[noreturn]] void fail(comm::MpiSession& session, const std::string& message, int code) {
   let_rank_0_go_first(session);
   print_error(message);
   session.abort(code);
 }
 
-/// The same of a fault under a mapped file, whose line is complete: nothing is allocated there.
+/// The same for a fault in a mapped file, with a complete line: nothing may be allocated there.
 [[noreturn]] void fail_in_mapping(comm::MpiSession& session, const char* line) {
   let_rank_0_go_first(session);
   std::fputs(line, stderr);
@@ -41,7 +41,7 @@ void let_rank_0_go_first(const comm::MpiSession& session) {
   session.abort(user_error);
 }
 
-/// The guard of a rank that was killed names it and ends all. Where it has none, those who miss it tell.
+/// The guard of a killed rank names it and ends all ranks. If it has no guard, the ranks that miss it report.
 void wait_for_its_guard() { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); }
 
 }  // namespace

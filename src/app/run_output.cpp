@@ -17,7 +17,7 @@ namespace paragrad::app {
 namespace fs = std::filesystem;
 namespace {
 
-/// Options that change nothing of what is computed.
+/// Options that do not change what is computed.
 const std::set<std::string> free_to_change{"checkpoint-every", "config",     "host-threads", "out",      "quiet",
                                            "record",           "sync-stats", "tensorboard",  "timeline", "timeline-events"};
 
@@ -32,7 +32,7 @@ std::map<std::string, std::string> options_in(std::istream& config) {
   return options;
 }
 
-/// A value of config.toml: a number, or a text without its quotes. A switch that is on stands there as true, or as 1.
+/// A value of config.toml: a number, or a string without quotes. A switch that is on may be written as true or as 1.
 std::variant<double, std::string> meaning(const std::string& value) {
   if (value == "true" || value == "false") return value == "true" ? 1. : 0.;
   double number = 0;
@@ -53,7 +53,7 @@ metrics::Hyperparameters hyperparameters(const std::string& config) {
 void check_same_options(const std::string& folder, const std::string& config) {
   if (!fs::exists(folder + "/config.toml"))
     throw core::ConfigError(
-        core::format("cannot resume: '{}/config.toml', which has the options of the run, is missing; restore it, or start "
+        core::format("cannot resume: '{}/config.toml' with the options of the run is missing; restore it, or start "
                      "another run",
                      folder));
   std::istringstream now_text(config);
@@ -114,7 +114,7 @@ train::RunIdentity identity_of(const TrainingArguments& arguments, const std::st
   std::istringstream lines(config);
   std::string text;
   for (const auto& [key, value] : options_in(lines))
-    if (key != "data") text += core::format("{}={}\n", key, value);  // whose content counts, not where a rank finds it
+    if (key != "data") text += core::format("{}={}\n", key, value);  // its content counts, not its path on a rank
   return train::identify_run(text, source);
 }
 
@@ -142,7 +142,7 @@ train::TrainingOptions options_to_train(train::TrainingOptions options, const Op
   if (!opened.resume_phase || record.empty()) return options;
   record.clear();
   if (progress != nullptr)
-    progress->say("the order of the servers is not recorded: it would begin in the middle of the run");
+    progress->say("the order of the servers' work is not recorded, because a resumed run would record only a part of it");
   return options;
 }
 

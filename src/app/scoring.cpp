@@ -26,17 +26,18 @@ std::size_t most(std::span<const float> values) {
 
 void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
   parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
-  parser.add_option("--data", arguments.options.data, "data file whose classes are states of words")->required();
-  parser.add_option("--context", arguments.options.context, "the network's, as 5+5, instead of the data file's");
+  parser.add_option("--data", arguments.options.data, "data file whose classes are HMM states of words")->required();
+  parser.add_option("--context", arguments.options.context,
+                    "frames of context left and right that the network expects, such as 5+5 (default: as in the data file)");
   parser.add_option("--chunks", arguments.options.chunks,
-                    "recurrent models go over chunks like 21-64+21 or, with overlap, 21-64+21/32, or whole sequences");
+                    "recurrent models: process whole sequences, or chunks such as 21-64+21 or, with overlap, 21-64+21/32");
   add_number(parser, "--prior-scale", arguments.prior_scale, any_number,
-             "how much of the classes' log priors in the training set is taken from the log posteriors");
+             "factor of the training set's log class priors, which are subtracted from the log posteriors");
   add_device_option(parser, arguments.device);
 }
 
 void add_subset_option(CLI::App& parser, std::string& subset) {
-  parser.add_option("--subset", subset, "of the data file")->check(known_names(subset_names()));
+  parser.add_option("--subset", subset, "subset of the data file")->check(known_names(subset_names()));
 }
 
 data::Subset parse_subset(const std::string& name) {
@@ -54,7 +55,8 @@ Scorer::Scorer(const ScoringArguments& arguments)
       device_(backend::make_device(arguments.device)) {
   for (std::size_t i = 0; i < 3; ++i)
     if (source_.info.samples[i] > 0 && source_.info.sequences[i] == 0)
-      throw core::ConfigError("the data file '" + source_.info.path + "' does not say where utterances begin");
+      throw core::ConfigError("the data file '" + source_.info.path +
+                              "' has no utterance boundaries, which this command needs");
 }
 
 std::vector<Scorer::Utterance> Scorer::score(data::Subset subset) const {

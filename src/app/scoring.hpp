@@ -10,7 +10,7 @@
 
 namespace paragrad::app {
 
-/// Options that `align` and `decode` share.
+/// Options shared by `align` and `decode`.
 struct ScoringArguments {
   std::string checkpoint;
   train::TrainingOptions options;  // data, chunks
@@ -22,11 +22,11 @@ void add_scoring_options(CLI::App& parser, ScoringArguments& arguments);
 
 void add_subset_option(CLI::App& parser, std::string& subset);
 
-/// Who makes scores for hidden Markov models of words out of a data file's frames: a network, divided by the shares of the
-/// classes among the file's training labels.
+/// Turns a data file's frames into scores for hidden Markov models of words: a network's posteriors, divided by the class
+/// priors of the file's training labels.
 class Scorer {
  public:
-  /// Throws ConfigError for a model that does not fit the data, or data that are no utterances of words.
+  /// Throws ConfigError for a model that does not fit the data, or data that are not utterances of words.
   explicit Scorer(const ScoringArguments& arguments);
 
   const data::Dataset& dataset() const { return *source_.dataset; }
@@ -36,10 +36,10 @@ class Scorer {
 
   /// An utterance of a subset: its labels, and the log posteriors of states minus prior_scale times their log priors.
   struct Utterance {
-    std::string_view name;  ///< empty: none known
+    std::string_view name;  ///< empty if unknown
     std::vector<std::int32_t> labels;
     speech::Scores scores;
-    std::size_t frame_errors = 0;  ///< where the most probable class is not the label
+    std::size_t frame_errors = 0;  ///< frames whose most probable class is not the label
   };
   std::vector<Utterance> score(data::Subset subset) const;
 

@@ -43,48 +43,54 @@ std::string record_path(const TrainingArguments& arguments) {
 
 void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
   strategies::ServerOptions& server = arguments.options.strategy_options.server;
-  add_number(parser, "--servers", server.servers, {.least = 0, .most = 100000},
-             "ranks behind the workers that hold the parameters (0: each worker's rank holds a part)")
+  add_number(
+      parser, "--servers", server.servers, {.least = 0, .most = 100000},
+      "number of dedicated server ranks, numbered after the workers (0: each worker's rank serves a part of the parameters)")
       ->group(group);
   add_number(parser, "--push-every", server.push_every, a_minibatch,
-             "minibatches whose gradients go together; easgd: its period")
+             "minibatches whose gradients are pushed together; easgd: minibatches between two exchanges")
       ->group(group);
   add_number(parser, "--fetch-every", server.fetch_every, a_minibatch, "minibatches between two fetches of the parameters")
       ->group(group);
-  parser.add_option("--prefetch", server.prefetch, "the next parameters travel while a minibatch is computed")->group(group);
+  parser.add_option("--prefetch", server.prefetch, "fetch the next parameters while a minibatch is computed")->group(group);
   parser
-      .add_option("--work", arguments.work,
-                  "queue: splits go to whoever is free next; own: each worker has its split of every block")
+      .add_option(
+          "--work", arguments.work,
+          "assignment of splits: queue, to the next free worker, or own, a fixed split of every block for each worker")
       ->check(CLI::IsMember({"queue", "own"}))
       ->group(group);
   add_number(parser, "--staleness-bound", server.staleness_bound, any_count,
-             "bounded_staleness: updates ahead of the slowest worker")
+             "bounded_staleness: maximum lead over the slowest worker, in updates")
       ->group(group);
   add_number(parser, "--lazy-threshold", server.lazy_threshold, zero_or_more,
-             "lazy_sgd: an update is pushed once it exceeds this share of the parameters")
+             "lazy_sgd: push a step once its norm reaches this fraction of the parameters' norm")
       ->group(group);
   add_number(parser, "--lazy-minibatches", server.lazy_minibatches, one_or_more,
-             "lazy_sgd: largest number of minibatches whose updates are held back")
+             "lazy_sgd: maximum number of minibatches to hold back")
       ->group(group);
-  add_number(parser, "--elastic-rate", server.elastic_rate, below_one, "easgd: alpha (0: 0.9 over the number of workers)")
+  add_number(parser, "--elastic-rate", server.elastic_rate, below_one,
+             "easgd: elastic rate alpha (0: 0.9 divided by the number of workers)")
       ->group(group);
   add_number(parser, "--backup-workers", server.backup_workers, {.least = 0, .most = 1000000},
-             "backup_workers: number of slowest workers whose gradients each update leaves out")
+             "backup_workers: number of slowest workers whose gradients each update ignores")
       ->group(group);
   parser
-      .add_option(
-          "--server-transport", server.transport,
-          "messages; windows: one-sided, where servers let no fetch wait; auto: windows if they work and are as fast")
+      .add_option("--server-transport", server.transport,
+                  "access to the servers: messages, windows (one-sided, unless servers delay fetches), or auto (windows if "
+                  "they work "
+                  "and are as fast)")
       ->check(CLI::IsMember({"messages", "windows", "auto"}))
       ->group(group);
   add_number(parser, "--worker-timeout", server.worker_timeout_s, {.least = 0, .most = 1e9, .without_least = true},
-             "seconds after which a worker that all others wait for is left out")
+             "seconds after which a worker that keeps all others waiting is dropped")
       ->group(group);
   parser
       .add_option("--record", arguments.record,
-                  "file for the order in which servers served (none: not at all; default: order.txt in the run folder)")
+                  "file to record the order of the servers' work in, for --replay (none: no file; default: order.txt in the "
+                  "run folder)")
       ->group(group);
-  parser.add_option("--replay", arguments.replay, "simulate only: serve in the order of this file")->group(group);
+  parser.add_option("--replay", arguments.replay, "simulate only: replay the order of the servers' work from this file")
+      ->group(group);
 }
 
 void check_server_arguments(const TrainingArguments& arguments) {
@@ -96,23 +102,23 @@ void check_server_arguments(const TrainingArguments& arguments) {
           core::format("the strategy '{}' has no servers: leave out --servers, or choose async_sgd", options.strategy));
     if (!arguments.replay.empty())
       throw core::ConfigError(
-          core::format("--replay repeats the order of asynchronous workers, and those of '{}' have no other than their own",
-                       options.strategy));
+          core::format("--replay is for strategies with servers, and '{}' has none: leave it out", options.strategy));
     return;
   }
   const auto refuse = [&](bool given, const char* option, const char* why) {
     if (given)
-      throw core::ConfigError(core::format("{} is not for '{}', whose {}: leave it out", option, options.strategy, why));
+      throw core::ConfigError(core::format("{} cannot be used with '{}', {}: leave it out", option, options.strategy, why));
   };
-  refuse(strategy.compression.name != "none", "--compression (or --gradient-bits)", "gradients go to servers as they are");
-  refuse(strategy.buffered, "--buffered", "messages travel beside the computing with --prefetch");
-  refuse(options.tensor_parallel > 1, "--tensor-parallel", "workers go their own ways, and those of one replica cannot");
-  refuse(options.balance, "--balance", "workers take work when they are free");
-  refuse(options.minibatch_search.enabled, "--auto-minibatch", "servers cannot go back to what they were before a try");
+  refuse(strategy.compression.name != "none", "--compression (or --gradient-bits)", "which pushes uncompressed gradients");
+  refuse(strategy.buffered, "--buffered", "which overlaps messages and computation with --prefetch");
+  refuse(options.tensor_parallel > 1, "--tensor-parallel",
+         "whose workers proceed independently, as those of one replica cannot");
+  refuse(options.balance, "--balance", "whose workers take work as they become free");
+  refuse(options.minibatch_search.enabled, "--auto-minibatch", "whose servers cannot undo a trial");
   refuse(options.epochs > 0 && options.parallel_start_epoch > options.epochs, "--parallel-start-epoch beyond the last epoch",
-         "servers would have nothing to do");
-  refuse(arguments.instruments.sync_stats > 0, "--sync-stats", "workers do not synchronise at the same time");
-  refuse(!arguments.replay.empty() && arguments.resume, "--replay with --resume", "order is that of a whole run");
+         "whose servers would have nothing to do");
+  refuse(arguments.instruments.sync_stats > 0, "--sync-stats", "whose workers do not synchronise at the same time");
+  refuse(!arguments.replay.empty() && arguments.resume, "--replay with --resume", "whose recorded order covers a whole run");
 }
 
 train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers) {
@@ -140,7 +146,7 @@ comm::MpiSession::Deaths deaths_of(const train::TrainingOptions& options) {
   using enum comm::MpiSession::Deaths;
   try {
     return has_servers(options) ? may_be_survived : end_all;
-  } catch (const core::ConfigError&) {  // which all ranks agree upon later
+  } catch (const core::ConfigError&) {  // all ranks report it together later
     return end_all;
   }
 }
@@ -164,11 +170,11 @@ std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const tra
       lost.push_back({rank, all_ranks.comm().is_gone(rank)});
       all_ranks.comm().take_for_gone(rank);
     }
-  } catch (const strategies::LeftOut& error) {  // the others go on
+  } catch (const strategies::LeftOut& error) {  // the others continue
     print_error(error.what());
     all_ranks.tell_loss();
   } catch (const strategies::ServerLost&) {
-    if (worker.rank() == 0) throw;  // leads, and ends the run
+    if (worker.rank() == 0) throw;  // the leader ends the run
     all_ranks.tell_loss();
   }
   return lost;
@@ -177,15 +183,14 @@ std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const tra
 void print_lost(const std::vector<LostWorker>& lost) {
   for (const LostWorker& worker : lost)
     fmt::print("training complete without worker {}, which {}\n", worker.rank,
-               worker.died ? "was killed" : "did not answer any more");
+               worker.died ? "was killed" : "stopped responding");
 }
 
 void print_cost_of_states(const TrainingArguments& arguments) {
   if (arguments.checkpoint_every > 0 && has_servers(arguments.options))
     fmt::print(
         "saving checkpoints synchronised the workers, which changed the order of updates: the weights differ from those of "
-        "a run "
-        "without --checkpoint-every\n");
+        "a run without --checkpoint-every\n");
 }
 
 }  // namespace paragrad::app

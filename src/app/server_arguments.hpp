@@ -7,39 +7,39 @@
 
 namespace paragrad::app {
 
-/// Of strategies with a parameter server.
+/// Options of strategies with a parameter server.
 void add_server_options(CLI::App& parser, TrainingArguments& arguments);
 
-/// Throws ConfigError: options that the strategy cannot heed.
+/// Throws ConfigError for options that the strategy cannot honour.
 void check_server_arguments(const TrainingArguments& arguments);
 
-/// The run's options, complete with what servers have to know of the run: where their order is recorded, or the one to be
-/// kept. Throws ConfigError where that is the order of another run.
+/// The run's options, completed with what servers need: the file to record their order in, or the order to replay. Throws
+/// ConfigError if that order belongs to another run.
 train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers);
 
-/// How many of `ranks` train: all but the servers. Throws ConfigError if that leaves nobody.
+/// Number of `ranks` that train: all but the servers. Throws ConfigError if none is left.
 int workers_of(const train::TrainingOptions& options, int ranks);
 
-/// Whether the ranks of such a run can go on when one of them is killed.
+/// Whether the other ranks of such a run can continue when one is killed.
 comm::MpiSession::Deaths deaths_of(const train::TrainingOptions& options);
 
-/// A worker that the others went on without.
+/// A worker without which the others continued.
 struct LostWorker {
   int rank = 0;
-  bool died = false;  ///< seen by those on its node alone
+  bool died = false;  ///< detected only on its own node
 };
 
-/// Of all ranks the first `workers` train, among themselves, and those behind them serve until that has ended. Returns the
-/// workers that were left out, where this rank trained to the end.
+/// The first `workers` ranks train among themselves; the ranks after them serve until training ends. Returns the workers
+/// that were dropped, if this rank trained to the end.
 std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const train::TrainingOptions& options,
                                  const train::Output& output, const std::function<void(comm::Worker&)>& train);
 
-/// One line on stdout for each.
+/// Prints one line per lost worker on stdout.
 void print_lost(const std::vector<LostWorker>& lost);
 
-/// One line on stdout where saving the state has changed the result of an emulated run. A state can be taken up only from a
-/// moment at which all workers stand still. Those of a parameter server never do of themselves, so they meet to save it;
-/// that takes simulated time, and afterwards servers serve them in another order.
+/// Prints one line on stdout if saving checkpoints changed the result of an emulated run. A run can be resumed only from a
+/// moment at which all workers are idle. Workers of a parameter server are never idle together, so they synchronise to save
+/// a checkpoint; that takes simulated time and changes the order in which servers process requests afterwards.
 void print_cost_of_states(const TrainingArguments& arguments);
 
 }  // namespace paragrad::app

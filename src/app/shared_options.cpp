@@ -7,27 +7,32 @@
 namespace paragrad::app {
 
 CLI::Option* add_loss_option(CLI::App& parser, std::string& loss) {
-  return parser.add_option("--loss", loss, "what is minimised; ctc, of recurrent models: what is said, not when")
+  return parser
+      .add_option("--loss", loss, "loss function; ctc (recurrent models only) needs no alignment of labels to frames")
       ->check(known_names({"cross_entropy", "squared_error", "ctc"}));
 }
 
 CLI::Option* add_device_option(CLI::App& parser, std::string& device) {
   const auto catalogue = backend::device_catalogue();
   return parser
-      .add_option("--device", device, "that computes; " + with_parameters(catalogue, &backend::DeviceEntry::parameters, ":"))
+      .add_option(
+          "--device", device,
+          "compute device, with optional precision " + with_parameters(catalogue, &backend::DeviceEntry::parameters, ":"))
       ->check(known_names(names_of(catalogue)));
 }
 
 CLI::Option* add_collective_option(CLI::App& parser, std::string& collective) {
   const auto catalogue = comm::allreduce_catalogue();
   return parser
-      .add_option("--collective", collective,
-                  "algorithm of sums; " + with_parameters(catalogue, &comm::AllreduceEntry::parameters))
+      .add_option(
+          "--collective", collective,
+          "allreduce algorithm, with optional parameters " + with_parameters(catalogue, &comm::AllreduceEntry::parameters))
       ->check(known_names(names_of(catalogue)));
 }
 
 CLI::Option* add_network_option(CLI::App& parser, std::string& network) {
-  return parser.add_option("--network", network, "how messages share links")->check(known_names(sim::network_names()));
+  return parser.add_option("--network", network, "network model: how messages share links")
+      ->check(known_names(sim::network_names()));
 }
 
 }  // namespace paragrad::app

@@ -7,7 +7,7 @@
 
 namespace paragrad::app {
 
-/// Options that several commands have. The caller chooses the group.
+/// Options shared by several commands. The caller chooses the group.
 CLI::Option* add_loss_option(CLI::App& parser, std::string& loss);
 CLI::Option* add_device_option(CLI::App& parser, std::string& device);
 CLI::Option* add_collective_option(CLI::App& parser, std::string& collective);
@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   return names;
 }
 
-/// "name:PARAMETER, …" of the entries that may be followed by a parameter.
+/// "name:PARAMETER, …" for the entries that take a parameter.
 template <class Entry>
 std::string with_parameters(const std::vector<Entry>& entries, std::string Entry::*parameter, const char* separator = "") {
   std::string text;

@@ -37,23 +37,26 @@ struct SimulationArguments {
 
 void add_io_options(CLI::App& parser, train::TrainingOptions& options) {
   parser
-      .add_option("--io", options.io,
-                  "none, or workers read their splits from the platform's file system: blocking, when they want them, or "
-                  "prefetch, while they process the split before")
+      .add_option(
+          "--io", options.io,
+          "time to read splits from the platform's file system: none, blocking (read on demand), or prefetch (read while "
+          "the previous split is processed)")
       ->check(known_names({"none", "blocking", "prefetch"}))
       ->group("Simulation");
   add_number(parser, "--sample-bytes", options.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
-             "read per sample (0: as stored; 4 per input if imaginary)")
+             "bytes read per sample (0: as stored, or 4 per input without a data file)")
       ->group("Simulation");
 }
 
 void add_timing_options(CLI::App& parser, train::TrainingOptions& options) {
-  constexpr const char* group = "Timing without arithmetic (--device meta)";
+  constexpr const char* group = "Timing runs (--device meta)";
   const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
+  const std::array<std::string, 3> sets{"training", "validation", "test"};
   for (std::size_t i = 0; i < names.size(); ++i)
-    add_number(parser, names[i], options.imaginary_samples[i], any_count, "of an imaginary data set, instead of --data")
+    add_number(parser, names[i], options.imaginary_samples[i], any_count,
+               core::format("number of {} samples to time without data, instead of --data", sets[i]))
         ->group(group);
-  add_number(parser, "--max-steps", options.max_steps, any_count, "time only the first minibatches of each block (0: all)")
+  add_number(parser, "--max-steps", options.max_steps, any_count, "number of minibatches to time in each block (0: all)")
       ->group(group);
 }
 
@@ -61,83 +64,90 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   add_training_options(parser, arguments.training);
   add_io_options(parser, arguments.training.options);
   add_timing_options(parser, arguments.training.options);
-  add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "emulated workers")->group("Simulation");
-  parser.add_option("--platform", arguments.platform, "platform file, such as sim/platforms/k40m-fdr.toml")
+  add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "number of emulated workers")
+      ->group("Simulation");
+  parser
+      .add_option("--platform", arguments.platform,
+                  "platform file of the simulated cluster, such as sim/platforms/k40m-fdr.toml")
       ->required()
       ->group("Simulation");
   add_number(parser, "--nodes", arguments.nodes, {.least = 0, .most = 10000000},
-             "more nodes than the platform file has (0: as many as there)")
+             "number of nodes, at least as many as in the platform file (0: as in the file)")
       ->group("Simulation");
   add_number(parser, "--devices-per-node", arguments.devices_per_node, {.least = 0, .most = 1000000},
-             "use so many devices of each node, and the next node for the others (0: all)")
+             "devices to use on each node; other workers go to further nodes (0: all)")
       ->group("Simulation");
   add_network_option(parser, arguments.network)->group("Simulation");
-  parser.add_flag("--oversubscribe", arguments.oversubscribe, "more workers than the platform has devices share them")
+  parser
+      .add_flag("--oversubscribe", arguments.oversubscribe,
+                "allow more workers than the platform has devices, and share the devices")
       ->group("Simulation");
   add_number(parser, "--device-rate", arguments.device_rate, {.least = 0, .most = 1e12},
-             "samples per second that one device alone trains, where it is known (0: by the platform's roofline)")
+             "known training rate of a single device in samples per second (0: predict it from the platform's roofline)")
       ->group("Simulation");
   parser
-      .add_option("--fast-collectives", arguments.fast_collectives,
-                  "auto: with --device meta, work an allreduce out at once where that gives the same times; off: always "
-                  "message by message")
+      .add_option(
+          "--fast-collectives", arguments.fast_collectives,
+          "auto: with --device meta, time an allreduce as a whole where that gives the same times; off: always simulate "
+          "it message by message")
       ->check(CLI::IsMember({"auto", "off"}))
       ->group("Simulation");
   add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 2000000000},
-             "of this machine; 0: one per core. Changes nothing but speed")
+             "threads of this machine to use; affects nothing but speed (0: one per core)")
       ->group("Simulation");
 }
 
-/// A run computes with real data to the end, or it is timed: then data may be imaginary and a part of the way is enough.
+/// A run either computes, on real data and to the end, or is only timed: then data may be missing and a part of it suffices.
 void check_mode(train::TrainingOptions& options, bool computes) {
   const bool imaginary = options.imaginary_samples != std::array<std::size_t, 3>{};
   if (computes && imaginary)
     throw core::ConfigError(
-        "--train-samples, --valid-samples and --test-samples imagine a data set: that can only be timed "
-        "(--device meta); to compute, give a file to --data");
+        "--train-samples, --valid-samples and --test-samples stand for data in timing runs only (--device meta): to "
+        "compute, give a data file with --data");
   if (computes && options.data.empty())
-    throw core::ConfigError("--data is required, or --device meta with --train-samples to time an imaginary data set");
+    throw core::ConfigError("--data is required; to time a training without data, give --device meta and --train-samples");
   if (computes) require_learning_rate(options);
   if (computes && options.max_steps > 0)
-    throw core::ConfigError("--max-steps leaves out a part of each block: that can only be timed (--device meta)");
+    throw core::ConfigError(
+        "--max-steps skips a part of each block, which only timing runs can do (--device meta): leave it out");
   if (imaginary && !options.data.empty()) throw core::ConfigError("give either --data or --train-samples, not both");
   if (!computes && options.minibatch_search.enabled)
     throw core::ConfigError(
-        "--auto-minibatch follows the loss, which a timing run does not know: give a size with --minibatch");
+        "--auto-minibatch needs the loss, which a timing run does not compute: give a size with --minibatch");
   if (!computes && options.target_error >= 0)
-    throw core::ConfigError("--target-error waits for a validation error, which a timing run does not know: leave it out");
+    throw core::ConfigError("--target-error needs the validation error, which a timing run does not compute: leave it out");
   if (!computes && options.schedule.name == "newbob")
     throw core::ConfigError(
-        "the schedule 'newbob' follows the validation loss, which a timing run does not know: choose "
-        "another");
+        "the schedule 'newbob' needs the validation loss, which a timing run does not compute: choose another");
 }
 
-/// Faults name nodes and links of the file, so there may be more of them and not fewer.
+/// Faults refer to nodes and links of the file, so nodes can be added but not removed.
 void extend(sim::Platform& platform, int nodes) {
   if (nodes < platform.nodes)
-    throw core::ConfigError(
-        core::format("--nodes {}: '{}' has {} already, and can only get more", nodes, platform.file, platform.nodes));
+    throw core::ConfigError(core::format("--nodes {}: '{}' already has {} nodes, and the number can only grow", nodes,
+                                         platform.file, platform.nodes));
   if (nodes > 1 && platform.leaf.bytes_per_s == 0)
-    throw core::ConfigError(core::format("--nodes {}: '{}' has no section [leaf] for a second node", nodes, platform.file));
+    throw core::ConfigError(
+        core::format("--nodes {}: '{}' needs a section [leaf] for more than one node", nodes, platform.file));
   platform.nodes = nodes;
 }
 
-/// Faults name devices, and sockets and NICs share them out.
+/// Faults refer to devices, and devices are divided among sockets and NICs.
 void leave_devices_out(sim::Platform& platform, int devices_per_node) {
   const int least = std::max(platform.sockets_per_node, platform.leaf.nics_per_node);
   if (devices_per_node > platform.devices_per_node || devices_per_node < least)
     throw core::ConfigError(
-        core::format("--devices-per-node {}: the nodes of '{}' have {} devices, of which at least {} are used",
+        core::format("--devices-per-node {}: the nodes of '{}' have {} devices, of which at least {} must be used",
                      devices_per_node, platform.file, platform.devices_per_node, least));
   if (!platform.faults.empty())
     throw core::ConfigError(
-        core::format("--devices-per-node {}: the faults of '{}' are those of a cluster of which all devices "
-                     "are used",
+        core::format("--devices-per-node {}: '{}' has faults, which refer to a cluster that uses all its devices; leave the "
+                     "option out",
                      devices_per_node, platform.file));
   platform.devices_per_node = devices_per_node;
 }
 
-/// How many threads compute. More than the machine has cores for only cost memory.
+/// Number of threads that compute. More than the machine has cores for would only cost memory.
 int host_threads(int wanted) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int most = std::max(256, 4 * cores);
@@ -147,7 +157,7 @@ int host_threads(int wanted) {
   return wanted == 0 ? cores : std::min(wanted, most);
 }
 
-/// What was timed where a block does not hold --max-steps whole minibatches.
+/// Prints what was timed if a block does not hold --max-steps whole minibatches.
 void print_shortened_steps(const train::TrainingOptions& options, const train::TrainingData& source) {
   if (options.max_steps == 0 || options.minibatch == 0) return;
   const data::Partition& partition = *source.partition;
@@ -157,11 +167,11 @@ void print_shortened_steps(const train::TrainingOptions& options, const train::T
   if (samples / size >= options.max_steps) return;
   const std::size_t steps = std::min(options.max_steps, (samples + size - 1) / size);
   const std::size_t last = samples - (steps - 1) * size, blocks = partition.samples() / sharing / size / options.max_steps;
-  fmt::print(
-      "timed {} of {} samples in each block instead of {} of {}: a {} holds no more; {}\n",
-      steps == 1 ? "1 minibatch" : core::format("{} minibatches, the last", steps), last, options.max_steps, size,
-      shared ? "block" : "worker's split of a block",
-      blocks > 0 ? core::format("--blocks {} gives whole ones", blocks) : "give more samples, or a smaller --minibatch");
+  fmt::print("timed {} of {} samples in each block instead of {} of {}: a {} holds no more; {}\n",
+             steps == 1 ? "1 minibatch" : core::format("{} minibatches, the last", steps), last, options.max_steps, size,
+             shared ? "block" : "worker's split of a block",
+             blocks > 0 ? core::format("--blocks {} gives full minibatches", blocks)
+                        : "give more samples, or a smaller --minibatch");
 }
 
 int run(SimulationArguments& arguments, const CLI::App& parser) {
@@ -172,15 +182,15 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   if (arguments.nodes > 0) extend(platform, arguments.nodes);
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))
-    throw core::ConfigError("a timing run has no state to keep: --checkpoint-every and --resume are for runs that compute");
+    throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
   check_mode(training.options, computes);
   const OptionUse use = use_of_training(parser, training, computes);
   use.check();
   const std::string config = use.config();
   if (is_complete(training, config)) return say_complete(training);
-  if (!computes) training.options.schedule.initial_rate = 1;  // of nothing
+  if (!computes) training.options.schedule.initial_rate = 1;  // unused
   if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
-    throw core::ConfigError(core::format("--io {} needs a file system: give platform file '{}' a section [storage]",
+    throw core::ConfigError(core::format("--io {} needs a file system: add a section [storage] to the platform file '{}'",
                                          training.options.io, arguments.platform));
   const train::TrainingData source = computes ? train::open_training_data(training.options, arguments.workers)
                                               : train::imagine_training_data(training.options, arguments.workers);
@@ -239,7 +249,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   print_result(training, result, "simulated");
   if (!computes) print_shortened_steps(training.options, source);
   if (static_cast<int>(report.host_threads) < threads)
-    print_error(core::format("only {} of {} host threads could be started; the run was slower, its results are the same",
+    print_error(core::format("only {} of {} host threads could be started; the run was slower, but its results are the same",
                              report.host_threads, threads));
   if (rate.given())
     fmt::print("a device alone trains {:.4g} samples/s: given, not predicted (the platform's roofline: {:.4g})\n",
@@ -253,7 +263,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
 
 Command simulate_command() {
   auto arguments = std::make_shared<SimulationArguments>();
-  auto parser = make_parser("simulate", "Trains with N emulated workers in this process, and a simulated clock.");
+  auto parser = make_parser("simulate", "Train with N emulated workers in this process, on a simulated clock.");
   add_simulation_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"

@@ -44,7 +44,7 @@ void SyncStats::post(std::size_t synchronisation, const PeriodTimes& times) {
 }
 
 void SyncStats::gather(comm::Communicator& comm, std::size_t synchronisation, const PeriodTimes& times) {
-  std::vector<double> all(4 * workers_);  // everybody fills his own part
+  std::vector<double> all(4 * workers_);  // each worker fills its own part
   const std::size_t mine = 4 * static_cast<std::size_t>(comm.rank());
   all[mine] = times.compute_s;
   all[mine + 1] = times.wait_s;

@@ -11,24 +11,24 @@
 
 namespace paragrad::app {
 
-/// --sync-stats: every few synchronisations a line that tells how the workers spent their time since the last one, the mean
-/// over the workers and the extremes (as CNTK's syncPerfStats).
+/// --sync-stats: every few synchronisations, prints how the workers spent their time since the last line, as the mean over
+/// the workers and the extremes (like CNTK's syncPerfStats).
 class SyncStats {
  public:
   using Say = std::function<void(const std::string& line)>;
 
   SyncStats(int workers, Say say) : workers_(static_cast<std::size_t>(workers)), say_(std::move(say)) {}
 
-  /// For workers of one process: the last to come says the line.
+  /// For workers of one process: the last to arrive prints the line.
   void post(std::size_t synchronisation, const metrics::PeriodTimes& times);
 
-  /// For ranks: collective; worker 0 says it.
+  /// For ranks: collective; worker 0 prints the line.
   void gather(comm::Communicator& comm, std::size_t synchronisation, const metrics::PeriodTimes& times);
 
  private:
   std::size_t workers_;
   Say say_;
-  std::map<std::size_t, std::vector<metrics::PeriodTimes>> board_;  // of synchronisations that not all have reached
+  std::map<std::size_t, std::vector<metrics::PeriodTimes>> board_;  // synchronisations that not all workers have reached
 };
 
 }  // namespace paragrad::app

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Everything that can go wrong through the user's fault before the first minibatch.
+/// Everything that can fail because of user errors before the first minibatch.
 struct Prepared {
   train::TrainingData source;
   train::TrainingOptions options;
@@ -34,7 +34,7 @@ Prepared prepare(const TrainingArguments& arguments, const std::string& config, 
                  comm::Worker& worker) {
   if (!worker.device().computes())
     throw core::ConfigError(core::format(
-        "the device '{}' counts work and computes nothing: train with cpu or reference, or time it with paragrad simulate",
+        "the device '{}' counts work but computes nothing: train with cpu or reference, or time it with paragrad simulate",
         arguments.device));
   const int rank = worker.rank(), size = worker.size();
   const int workers = workers_of(arguments.options, size);
@@ -87,14 +87,14 @@ int train_alone(const TrainingArguments& arguments, const std::string& config) {
   return success;
 }
 
-/// Rank 0 alone looks whether there is something to resume: others may see the files of a network's file system later.
+/// Only rank 0 checks whether there is something to resume: on a network file system, other ranks may see the files later.
 void spread_phase(comm::Communicator& comm, std::optional<int>& phase) {
   double spread = comm.rank() == 0 && phase ? *phase + 1 : 0;
   comm::sum_in_rank_order(comm, {&spread, 1});
   if (spread > 0) phase = static_cast<int>(spread) - 1;
 }
 
-/// What can be done when the death of a rank has ended the run.
+/// Advice to print when the death of a rank has ended the run.
 std::string advice_after_death(const TrainingArguments& arguments) {
   if (arguments.checkpoint_every == 0) return "";
   return core::format("the run in {} can be resumed with --resume", core::printable(arguments.out));
@@ -125,8 +125,7 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
 int run(TrainingArguments& arguments, const CLI::App& parser) {
   resolve(arguments);
   require_learning_rate(arguments.options);
-  if (!arguments.replay.empty())
-    throw core::ConfigError("--replay keeps an order, which only emulated workers can: paragrad simulate");
+  if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
   const OptionUse use = use_of_training(parser, arguments, true);
   use.check();
   const std::string config = use.config();
@@ -137,7 +136,7 @@ int run(TrainingArguments& arguments, const CLI::App& parser) {
 
 Command train_command() {
   auto arguments = std::make_shared<TrainingArguments>();
-  auto parser = make_parser("train", "Trains a network on this machine; under mpiexec with one worker per rank.");
+  auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank.");
   add_training_options(*parser, *arguments);
   parser->get_option("--data")->required();
   set_examples(*parser,

@@ -19,123 +19,149 @@ void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
   parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->group("Task");
   parser
       .add_option("--model", options.model,
-                  core::format("widths and hidden activation, like 784-512-256-10:sigmoid or 440-5x1024-1000:relu; or "
-                               "zoo:NAME, with --device meta as a rule: {}",
+                  core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
+                               "440-5x1024-1000:relu, or zoo:NAME (most need --device meta): {}",
                                fmt::join(names_of(nn::zoo_catalogue()), ", ")))
       ->required()
       ->group("Task");
   add_loss_option(parser, options.loss)->group("Task");
   parser
-      .add_option("--context", options.context, "frames left and right seen with each, as 5+5, instead of the data file's")
+      .add_option("--context", options.context,
+                  "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
       ->group("Task");
   parser
-      .add_option("--chunks", options.chunks,
-                  "recurrent models train on chunks of sequences, frames with context before and after (21-64+21), that may "
-                  "overlap (21-64+21/32), or whole")
+      .add_option(
+          "--chunks", options.chunks,
+          "recurrent models: train on whole sequences, or on chunks of N frames with context before and after, such as "
+          "21-64+21, which may overlap by some frames (21-64+21/32)")
       ->group("Task");
   add_number(parser, "--target-error", options.target_error, {.least = -1, .most = 1},
-             "end with the first epoch whose validation error, from 0 to 1, is no larger (below 0: train all epochs)")
+             "stop after the first epoch with a validation error, from 0 to 1, of at most this (below 0: train all epochs)")
       ->group("Task");
   add_number(parser, "--validations", options.validations, {.least = 1, .most = 1000000},
-             "in each epoch of all workers, spread over its blocks; gradients on their way are applied before")
+             "validation runs per epoch of all workers, spread over its blocks; in-flight gradients are applied first")
       ->group("Task");
-  parser.add_option("--keep-best", options.keep_best, "end with the model whose validation error is the least")
+  parser.add_option("--keep-best", options.keep_best, "end with the model that has the lowest validation error")
       ->group("Task");
   add_number(parser, "--epochs", options.epochs, {.least = 0, .most = 1000000},
-             "passes over the training set (0: --pretrain-epochs only)")
+             "passes over the training set (0: pretrain only, see --pretrain-epochs)")
       ->group("Task");
-  add_number(parser, "--seed", options.seed, any_seed, "of initial weights, partition and order of blocks")->group("Task");
+  add_number(parser, "--seed", options.seed, any_seed, "random seed of initial weights, partition and block order")
+      ->group("Task");
   parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
 }
 
-/// What strategies that meet at the end of a block make of the mean update.
+/// Options of strategies that average the workers' updates at the end of each block.
 void add_block_options(CLI::App& parser, TrainingArguments& arguments) {
-  constexpr const char* group = "Updates of a block";
+  constexpr const char* group = "Block updates";
   strategies::StrategyOptions& strategy = arguments.options.strategy_options;
-  parser.add_option("--bmuf-kind", strategy.bmuf_kind, "of momentum: classical, Nesterov's, or as CNTK computes that")
+  parser
+      .add_option(
+          "--bmuf-kind", strategy.bmuf_kind,
+          "bmuf, bmuf_adam: block momentum, classical (cbm), Nesterov (nbm), or Nesterov as CNTK computes it (nbm_cntk)")
       ->check(known_names({"cbm", "nbm", "nbm_cntk"}))
       ->group(group);
-  parser.add_option("--block-momentum", arguments.block_momentum, "block momentum, or auto for 1 - 1/N")->group(group);
-  add_number(parser, "--block-momentum-time-constant", strategy.block_momentum_time_constant, zero_or_more,
-             "block momentum as exp(-B/T) for a block of B samples per worker, instead of --block-momentum (0: off)")
+  parser
+      .add_option("--block-momentum", arguments.block_momentum,
+                  "bmuf, bmuf_adam: block momentum coefficient, or auto for 1 - 1/N with N workers")
+      ->group(group);
+  add_number(
+      parser, "--block-momentum-time-constant", strategy.block_momentum_time_constant, zero_or_more,
+      "bmuf, bmuf_adam: time constant T of block momentum in samples per worker, which replaces --block-momentum: a block "
+      "of B samples per worker uses exp(-B/T) (0: off)")
       ->group(group);
   add_number(parser, "--block-learning-rate", strategy.block_learning_rate, above_zero,
-             "weight of the mean update; cntk: in the end, of the sum of the workers' updates")
+             "bmuf, bmuf_adam: weight of the averaged update (with form cntk: asymptotic weight of the summed updates)")
       ->group(group);
-  parser.add_option("--block-learning-rate-form", strategy.block_learning_rate_form, "what --block-learning-rate says")
+  parser
+      .add_option("--block-learning-rate-form", strategy.block_learning_rate_form,
+                  "bmuf, bmuf_adam: definition of --block-learning-rate, the paper's or CNTK's")
       ->check(CLI::IsMember({"paper", "cntk"}))
       ->group(group);
-  add_number(parser, "--slow-momentum", strategy.slow_momentum, below_one, "slowmo: of the mean update")->group(group);
+  add_number(parser, "--slow-momentum", strategy.slow_momentum, below_one,
+             "slowmo: momentum coefficient of the averaged update")
+      ->group(group);
   add_number(parser, "--slow-learning-rate", strategy.slow_learning_rate, above_zero,
-             "slowmo: times the local learning rate")
+             "slowmo: slow learning rate, as a multiple of the local learning rate")
       ->group(group);
-  add_number(parser, "--outer-learning-rate", strategy.outer_learning_rate, above_zero, "diloco: weight of the mean update")
+  add_number(parser, "--outer-learning-rate", strategy.outer_learning_rate, above_zero,
+             "diloco: outer learning rate, the weight of the averaged update")
       ->group(group);
-  add_number(parser, "--outer-momentum", strategy.outer_momentum, below_one, "diloco: of the mean update")->group(group);
-  parser.add_option("--reset-local-momentum", strategy.reset_local_momentum, "at each synchronisation, except diloco's")
+  add_number(parser, "--outer-momentum", strategy.outer_momentum, below_one,
+             "diloco: Nesterov momentum coefficient of the averaged update")
+      ->group(group);
+  parser
+      .add_option("--reset-local-momentum", strategy.reset_local_momentum,
+                  "model_averaging, bmuf, slowmo, post_local_sgd: reset the workers' momentum at each synchronisation")
       ->group(group);
 }
 
-/// What strategies that exchange gradients send.
+/// Options of strategies that exchange gradients.
 void add_gradient_options(CLI::App& parser, TrainingArguments& arguments) {
-  constexpr const char* group = "Gradients on the wire";
+  constexpr const char* group = "Gradient exchange";
   strategies::StrategyOptions& strategy = arguments.options.strategy_options;
   add_number(parser, "--bucket-bytes", strategy.bucket_bytes, any_count,
-             "data_parallel: gradients exchanged at once (0: all)")
+             "data_parallel: size of a gradient bucket in bytes (0: one bucket for all gradients)")
       ->group(group);
-  parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange a bucket while the backward pass goes on")
-      ->group(group);
+  parser.add_option("--overlap", strategy.overlap, "data_parallel: exchange buckets during the backward pass")->group(group);
   add_number(parser, "--gradient-bits", arguments.gradient_bits, {.least = 1, .most = 32},
-             "data_parallel: 1, 2, 4, 8 or 16 per element; 32: all")
+             "data_parallel: bits per exchanged gradient element: 1, 2, 4, 8, 16, or 32 (uncompressed)")
       ->group(group);
   const auto compressions = comm::compression_catalogue();
   parser
       .add_option("--compression", strategy.compression.name,
-                  "data_parallel: of gradients; " + with_parameters(compressions, &comm::CompressionEntry::parameter))
+                  "data_parallel: gradient compression, with parameters as in " +
+                      with_parameters(compressions, &comm::CompressionEntry::parameter))
       ->check(known_names(names_of(compressions)))
       ->group(group);
-  parser.add_option("--quantise-threshold", arguments.quantise_threshold, "1 bit: zero, or mean of each column")
+  parser
+      .add_option("--quantise-threshold", arguments.quantise_threshold,
+                  "gradients of 1 bit: quantisation threshold, zero or the mean of each column")
       ->check(CLI::IsMember({"zero", "mean"}))
       ->group(group);
-  parser.add_option("--error-feedback", strategy.compression.error_feedback, "add what was left out to the next gradient")
+  parser
+      .add_option("--error-feedback", strategy.compression.error_feedback,
+                  "add the compression error of each gradient to the next one")
       ->group(group);
   parser
       .add_option("--buffered", strategy.buffered,
-                  "data_parallel: a gradient is exchanged during the next minibatch and applied one minibatch late")
+                  "data_parallel: exchange each gradient during the next minibatch, and apply it one minibatch late")
       ->group(group);
 }
 
 void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   train::TrainingOptions& options = arguments.options;
   strategies::StrategyOptions& strategy = options.strategy_options;
-  parser.add_option("--strategy", options.strategy, "how the workers agree")
+  parser.add_option("--strategy", options.strategy, "distributed training algorithm")
       ->check(known_names(names_of(strategies::strategy_catalogue())))
       ->group("Distribution");
   add_collective_option(parser, strategy.collective)->group("Distribution");
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
-             "that hierarchical and auto take together (0: as found): the order of additions depends on it")
+             "collectives hierarchical and auto: workers per node (0: as detected); the order of additions depends on it")
       ->group("Distribution");
   add_number(parser, "--blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per epoch")
       ->group("Distribution");
   add_number(parser, "--sync-period", options.sync_period, {.least = 0, .most = 1'000'000'000'000},
-             "samples per worker between two synchronisations: decides the blocks (0: --blocks does; CNTK: 40000 for "
-             "model_averaging, 120000 for bmuf)")
+             "samples per worker between two synchronisations, which sets the number of blocks (0: use --blocks; CNTK's "
+             "defaults are 40000 for model_averaging, 120000 for bmuf)")
       ->group("Distribution");
   add_number(parser, "--max-blocks", options.max_blocks, any_count,
-             "of an epoch, the first that it comes to; the others are left out (0: all)")
+             "number of blocks to train in each epoch; the rest are skipped (0: all)")
       ->group("Distribution");
   add_number(parser, "--splits", options.splits, {.least = 0, .most = 100000000}, "N: splits per block (0: one per worker)")
       ->group("Distribution");
   add_number(parser, "--tensor-parallel", options.tensor_parallel, {.least = 1, .most = 1000000},
-             "workers that hold one replica together, each some outputs of every layer (1: every worker has its own)")
+             "tensor parallelism: workers per replica, each holding some outputs of every layer (1: one replica per worker)")
       ->group("Distribution");
-  parser.add_option("--balance", options.balance, "give fast workers more samples, by the speeds measured block by block")
+  parser
+      .add_option("--balance", options.balance,
+                  "give faster workers more samples, according to their speed measured block by block")
       ->group("Distribution");
   add_number(parser, "--local-start-epoch", strategy.local_start_epoch, {.least = 1, .most = 1000000},
-             "post_local_sgd: the first epoch whose gradients are not exchanged")
+             "post_local_sgd: first epoch of local training, in which gradients are no longer exchanged")
       ->group("Distribution");
   add_number(parser, "--parallel-start-epoch", options.parallel_start_epoch, {.least = 1, .most = 1000000},
-             "first epoch of all workers; those before are trained as by one (warm start)")
+             "first epoch trained by all workers; earlier ones are trained as by a single worker (warm start)")
       ->group("Distribution");
   add_gradient_options(parser, arguments);
   add_block_options(parser, arguments);
@@ -145,18 +171,21 @@ void add_minibatch_options(CLI::App& parser, train::TrainingOptions& options) {
   train::MinibatchSearchOptions& search = options.minibatch_search;
   constexpr const char* group = "Minibatch";
   add_number(parser, "--minibatch", options.minibatch, any_count,
-             "samples; for sgd and data_parallel of all workers together; 0: a whole block")
+             "minibatch size in samples, per worker; with sgd and data_parallel over all workers (0: a whole block)")
       ->group(group);
-  parser.add_option("--auto-minibatch", search.enabled, "try larger minibatches now and then, keep what does no harm")
+  parser
+      .add_option("--auto-minibatch", search.enabled,
+                  "periodically try larger minibatches, and keep the largest within --minibatch-error-margin")
       ->group(group);
   add_number(parser, "--minibatch-tuning-frequency", search.frequency, {.least = 1, .most = 1000000},
-             "epochs between two tries")
+             "epochs between two searches for a larger minibatch")
       ->group(group);
-  add_number(parser, "--minibatch-max", search.largest, a_minibatch, "samples")->group(group);
+  add_number(parser, "--minibatch-max", search.largest, a_minibatch, "largest minibatch to try, in samples")->group(group);
   add_number(parser, "--minibatch-error-margin", search.margin_percent, zero_or_more,
-             "percent by which the loss may be above the smallest size's")
+             "percent by which a larger minibatch may increase the loss over that of the smallest size tried")
       ->group(group);
-  add_number(parser, "--minibatch-search-samples", search.samples, any_count, "that each try trains (0: 500 minibatches)")
+  add_number(parser, "--minibatch-search-samples", search.samples, any_count,
+             "samples to train on for each minibatch size tried (0: 500 minibatches)")
       ->group(group);
 }
 
@@ -164,64 +193,76 @@ void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Learning rate";
   train::TrainingOptions& options = arguments.options;
   add_number(parser, "--learning-rate", options.schedule.initial_rate, zero_or_more, "initial learning rate")->group(group);
-  parser.add_option("--learning-rate-per", options.rate_per, "what the learning rate is for")
+  parser
+      .add_option("--learning-rate-per", options.rate_per,
+                  "unit of the learning rate: per minibatch of the configured size, or per sample")
       ->check(CLI::IsMember({"minibatch", "sample"}))
       ->group(group);
   add_number(parser, "--lr-per-sample", arguments.lr_per_sample, above_zero,
              "initial learning rate per sample, instead of --learning-rate")
       ->group(group);
-  parser.add_option("--schedule", options.schedule.name, "of the learning rate over epochs")
+  parser.add_option("--schedule", options.schedule.name, "learning rate schedule over the epochs")
       ->check(known_names(optim::schedule_names()))
       ->group(group);
   add_number(parser, "--schedule-factor", options.schedule.factor, {.least = 0, .most = 1, .without_least = true},
-             "of the learning rate")
+             "exponential, step, newbob: factor by which the learning rate is multiplied")
       ->group(group);
-  add_number(parser, "--schedule-every", options.schedule.every, {.least = 1, .most = 1000000}, "epochs (step)")
+  add_number(parser, "--schedule-every", options.schedule.every, {.least = 1, .most = 1000000},
+             "step: epochs between two changes of the learning rate")
       ->group(group);
   add_numbers(parser, "--schedule-rates", options.schedule.rates, above_zero,
-              "one per epoch, separated by commas, the first equal to --learning-rate (table)")
+              "table: learning rates, one per epoch, separated by commas; the first must equal --learning-rate")
       ->group(group);
   add_number(parser, "--newbob-improvement", options.schedule.newbob_improvement, zero_or_more,
-             "relative fall of the validation loss that is progress")
+             "newbob: smallest relative decrease of the validation loss that counts as progress")
       ->group(group);
-  parser.add_option("--newbob-restore", options.schedule.newbob_restore, "go back to the best model")->group(group);
+  parser
+      .add_option("--newbob-restore", options.schedule.newbob_restore,
+                  "newbob: return to the best model when progress stops")
+      ->group(group);
 }
 
 void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   constexpr const char* group = "Local optimiser";
   train::TrainingOptions& options = arguments.options;
-  parser.add_option("--optimiser", options.optimiser.name, "how a worker changes its parameters")
+  parser
+      .add_option("--optimiser", options.optimiser.name,
+                  "update rule of the parameters, at each worker or at the parameter servers")
       ->check(known_names(optim::optimiser_names()))
       ->group(group);
   add_number(parser, "--lars-trust", options.optimiser.lars_trust, above_zero,
-             "lars: share of a matrix's norm that it moves at rate 1")
+             "lars: trust coefficient, the share of its norm that a matrix moves at learning rate 1")
       ->group(group);
   add_number(parser, "--adam-beta1", options.optimiser.adam_beta1, below_one,
-             "adam, adamw: share of the mean gradient that is kept")
+             "adam, adamw: decay rate of the first moment (mean gradient)")
       ->group(group);
   add_number(parser, "--adam-beta2", options.optimiser.adam_beta2, below_one,
-             "adam, adamw: share of the mean square that is kept")
+             "adam, adamw: decay rate of the second moment (mean squared gradient)")
       ->group(group);
   add_number(parser, "--adam-epsilon", options.optimiser.adam_epsilon, above_zero,
-             "adam, adamw: added to the root mean square")
+             "adam, adamw, adagrad: epsilon, added to the denominator of the update")
       ->group(group);
-  add_number(parser, "--momentum", options.momentum, below_one, "per minibatch")->group(group);
-  add_number(parser, "--momentum-time-constant", options.momentum_time_constant, zero_or_more,
-             "momentum as exp(-n/T) for an update of n samples, instead of --momentum (0: off)")
+  add_number(parser, "--momentum", options.momentum, below_one, "momentum coefficient per minibatch")->group(group);
+  add_number(
+      parser, "--momentum-time-constant", options.momentum_time_constant, zero_or_more,
+      "time constant T of momentum in samples, which replaces --momentum: an update of n samples uses exp(-n/T) (0: off)")
       ->group(group);
-  parser.add_option("--unit-gain-momentum", options.unit_gain, "v = mu v + (1 - mu) g, as CNTK does it")->group(group);
+  parser
+      .add_option("--unit-gain-momentum", options.unit_gain, "use the momentum update v = mu v + (1 - mu) g, as CNTK does")
+      ->group(group);
   add_number(parser, "--l2", options.l2, zero_or_more,
-             "strength of the penalty l2/2 |w|^2 per sample; adamw: of the decay past the moments")
+             "strength of the L2 penalty l2/2 |w|^2 per sample; adamw: strength of the decoupled weight decay")
       ->group(group);
   add_number(parser, "--clip-gradient", options.optimiser.clip_per_sample, zero_or_more,
-             "threshold per sample of what a rule takes in: a minibatch's gradient is limited to so much times its "
-             "samples (0: not)")
+             "gradient clipping threshold per sample: the summed gradient of n samples is limited to n times this (0: off)")
       ->group(group);
-  parser.add_option("--clip", options.optimiser.clip, "truncate each element, or the norm of each matrix")
+  parser
+      .add_option("--clip", options.optimiser.clip,
+                  "gradient clipping method: truncate each element, or limit the norm of each matrix")
       ->check(CLI::IsMember({"truncate", "norm"}))
       ->group(group);
   add_number(parser, "--max-norm", options.optimiser.max_norm, zero_or_more,
-             "of the weights by which a unit sees its inputs, held after each update (0: any)")
+             "maximum L2 norm of each unit's incoming weights, enforced after every update (0: no maximum)")
       ->group(group);
 }
 
@@ -237,21 +278,23 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   add_minibatch_options(parser, arguments.options);
   add_pretraining_options(parser, arguments.options.pretraining);
   add_device_option(parser, arguments.device)->group("Run");
-  parser.add_option("--out", arguments.out, "folder for configuration, manifest, metrics and checkpoint")->group("Run");
-  parser.add_flag("--overwrite", arguments.overwrite, "replace the run in that folder")->configurable(false)->group("Run");
+  parser.add_option("--out", arguments.out, "run folder for configuration, manifest, metrics and checkpoint")->group("Run");
+  parser.add_flag("--overwrite", arguments.overwrite, "replace an existing run in the --out folder")
+      ->configurable(false)
+      ->group("Run");
   add_number(parser, "--checkpoint-every", arguments.checkpoint_every, any_count,
-             "blocks after which, and at the end of each epoch, what --resume needs is written to --out (0: never)")
+             "blocks between two checkpoints for --resume in the run folder; each epoch also ends with one (0: none)")
       ->group("Run");
   parser
       .add_flag("--resume", arguments.resume,
-                "take up the run in --out where it was interrupted, to the same bits; start it if there is none")
+                "resume the interrupted run in --out, with bit-identical results; start it if there is none")
       ->configurable(false)
       ->group("Run");
   parser
       .add_flag("--tensorboard", arguments.tensorboard,
-                "write an event file for TensorBoard into the run folder: what metrics.jsonl tells, and the options")
+                "write a TensorBoard event file into the run folder, with the contents of metrics.jsonl and the options")
       ->group("Run");
-  parser.add_flag("--quiet", arguments.quiet, "print the result only")->group("Run");
+  parser.add_flag("--quiet", arguments.quiet, "print only the result")->group("Run");
   add_instrument_options(parser, arguments.instruments);
 }
 
@@ -281,26 +324,26 @@ void resolve(TrainingArguments& arguments) {
   }
   if (options.balance && options.tensor_parallel > 1)
     throw core::ConfigError(
-        "--balance gives each worker a share of its own, and those of a --tensor-parallel group need one");
+        "--balance cannot be combined with --tensor-parallel, whose workers need equal shares of the data: leave one out");
   if (arguments.out.empty() && (arguments.resume || arguments.checkpoint_every > 0))
-    throw core::ConfigError("--resume and --checkpoint-every need the folder of the run: --out");
+    throw core::ConfigError("--resume and --checkpoint-every need a run folder: give --out");
   if (arguments.resume && arguments.overwrite)
-    throw core::ConfigError("--resume takes up what --overwrite would remove: give one of them");
+    throw core::ConfigError("--resume continues the run that --overwrite would remove: give one of them");
   if (arguments.tensorboard && arguments.out.empty())
     throw core::ConfigError("--tensorboard writes into the run folder: choose one with --out");
   if (arguments.instruments.timeline && arguments.out.empty())
     throw core::ConfigError("--timeline writes into the run folder: choose one with --out");
   comm::make_gradient_sum(strategy.compression);
   strategy.server.queue = arguments.work == "queue";
-  // Every value is checked, whether this run uses it or not.
+  // Check every value, whether this run uses it or not.
   for (const auto& entry : strategies::strategy_catalogue()) strategies::make_strategy(entry.name, strategy);
   check_server_arguments(arguments);
 }
 
 void require_learning_rate(train::TrainingOptions& options) {
-  if (options.epochs == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // of nothing
+  if (options.epochs == 0 && options.schedule.initial_rate == 0) options.schedule.initial_rate = 1;  // unused
   if (options.schedule.initial_rate == 0)
-    throw core::ConfigError("the learning rate 0 must be above 0: give --learning-rate or --lr-per-sample");
+    throw core::ConfigError("the learning rate must be above 0: give --learning-rate or --lr-per-sample");
 }
 
 std::uint64_t samples_to_train(const train::TrainingOptions& options, const train::TrainingData& source) {

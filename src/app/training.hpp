@@ -11,12 +11,12 @@ namespace paragrad::app {
 /// Options that `train` and `simulate` share.
 struct TrainingArguments {
   train::TrainingOptions options;
-  double lr_per_sample = 0;  // 0: the learning rate is given as options.schedule.initial_rate
+  double lr_per_sample = 0;  // 0: options.schedule.initial_rate holds the learning rate
   std::string block_momentum = "auto";
-  int gradient_bits = 32;  // another number: of options.strategy_options.compression
+  int gradient_bits = 32;  // any other number sets options.strategy_options.compression
   std::string quantise_threshold = "zero";
   std::string device = "cpu";
-  int workers_per_node = 0;  // 0: as the transport finds them
+  int workers_per_node = 0;  // 0: as detected by the transport
   std::string out;
   bool overwrite = false;
   bool quiet = false;
@@ -24,20 +24,20 @@ struct TrainingArguments {
   std::size_t checkpoint_every = 0;
   bool resume = false;
   std::string work = "queue";  // or "own"
-  std::string record;          // "": in the run folder; "none": nowhere
+  std::string record;          // "": in the run folder; "none": no file
   std::string replay;
   InstrumentArguments instruments;
 };
 
 void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 
-/// Completes and checks what the parser cannot: numbers written as "auto", names from catalogues. Throws ConfigError.
+/// Resolves and checks what the parser cannot: numbers given as "auto", names from catalogues. Throws ConfigError.
 void resolve(TrainingArguments& arguments);
 
-/// Throws ConfigError where none was given, in either unit, and the network is trained.
+/// Throws ConfigError if the network is to be trained and no learning rate was given, in either unit.
 void require_learning_rate(train::TrainingOptions& options);
 
-/// Samples of all epochs, those of pretraining among them.
+/// Samples in all epochs, including pretraining.
 std::uint64_t samples_to_train(const train::TrainingOptions& options, const train::TrainingData& source);
 
 }  // namespace paragrad::app

@@ -10,11 +10,11 @@
 namespace paragrad::app {
 namespace {
 
-/// What part of the epochs a timing run goes through.
+/// The part of the epochs that a timing run covers.
 std::string extent(const train::TrainingOptions& options) {
   std::string part = core::format("epochs {}", options.epochs);
-  if (options.max_blocks > 0) part += core::format(", of each the first {} blocks", options.max_blocks);
-  if (options.max_steps > 0) part += core::format(", of each block the first {} minibatches", options.max_steps);
+  if (options.max_blocks > 0) part += core::format(", only the first {} blocks of each", options.max_blocks);
+  if (options.max_steps > 0) part += core::format(", only the first {} minibatches of each block", options.max_steps);
   return part;
 }
 

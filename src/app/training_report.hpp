@@ -9,17 +9,17 @@
 
 namespace paragrad::app {
 
-/// What a run's manifest says before it starts: program, libraries, host, data, seed, workers.
+/// A run's manifest before it starts: program, libraries, host, data, seed, workers.
 core::Json manifest(const TrainingArguments& arguments, const train::TrainingData& source, const std::string& world,
                     int workers);
 
-/// Adds what is known at the end, "result" among it.
+/// Adds the entries known at the end, including "result".
 void finish_manifest(core::Json& manifest, const train::Result& result, double wall_s);
 
-/// The last record of metrics.jsonl, a function of the training alone.
+/// The last record of metrics.jsonl, which depends on the training only.
 core::Json end_record(const train::Result& result);
 
-/// Scores, times and hash for the user.
+/// Prints scores, times and hash for the user.
 void print_result(const TrainingArguments& arguments, const train::Result& result, const std::string& clock);
 
 }  // namespace paragrad::app

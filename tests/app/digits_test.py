@@ -28,7 +28,7 @@ class Digits(FolderTest):
     def test_the_recipe_aligns_and_a_network_of_either_kind_finds_the_digits(self):
         self.assertEqual(self.made.returncode, 0, self.made.stderr)
         self.assertEqual(run("data", "verify", self.data).returncode, 0)
-        self.assertEqual(len(re.findall(r"frames have another label", self.made.stdout)), 3)
+        self.assertEqual(len(re.findall(r"frames have a different label", self.made.stdout)), 3)
         for name, model, options in (("dense", "1320-64-60:relu", ["--minibatch", "64", "--learning-rate", "0.02"]),
                                      ("recurrent", "1320-blstm16-60", ["--minibatch", "4", "--learning-rate", "0.05"])):
             out = self.folder / name

@@ -129,7 +129,7 @@ class Keys(ImportTest):
         said = self.assert_part(text, {"sync-period": None, "minibatch": 1000})
         self.assert_said(said, (1, "divide it"), (2, "BlockMomentumSGD is taken"), (2, "blockSize = 80000"))
         said = self.assert_part(text, {"minibatch": 333}, "--workers", 3)
-        self.assertIn("1000 is no multiple of 3", said[0])
+        self.assertIn("1000 is not a multiple of 3", said[0])
 
     def test_keys_that_cntk_did_not_read_as_documented(self):
         before = "learningRatesPerSample = 1\nParallelTrain = [\nparallelizationMethod = "
@@ -229,13 +229,13 @@ class Program(ImportTest):
         for text, parts in (
             ("SGD = [\n maxEpochs = 1\n", ["sgd.cntk:1:", "'['", "never closed"]),
             ("maxEpochs = 1\n]\n", ["sgd.cntk:2:", "closes nothing"]),
-            ("SGD = [\n a = { b = 1 ]\n", ["sgd.cntk:2:", "wants its '}'"]),
+            ("SGD = [\n a = { b = 1 ]\n", ["sgd.cntk:2:", "needs its '}'"]),
             ('modelPath = "x\nmaxEpochs = 1\n', ["sgd.cntk:1:", "never closed"]),
             ("SGD = [\n maxEpochs 1\n]", ["sgd.cntk:2:", "'maxEpochs 1'"]),
             ("hello world", ["sgd.cntk:1:", "'hello world'"]),
             ("", ["sgd.cntk"]),
             ("command = train\ntrain = [ action = train ]", ["no SGD block"]),
-            ("maxEpochs = many", ["sgd.cntk:1:", "'many' is no number"]),
+            ("maxEpochs = many", ["sgd.cntk:1:", "'many' is not a number"]),
             ("maxEpochs = 1.5", ["whole number"]),
             ("learningRatesPerMB = 0.1*0:1", ["0.1*5:0.05"]),
             ("learningRatesPerMB = 0.1*1000000:1", ["10000 epochs"]),

@@ -28,7 +28,7 @@ std::string_view without_comment(std::string_view line) {
   const std::size_t first = line.find_first_not_of(blanks);
   const std::size_t mark = line.find('#');
   if (mark == std::string_view::npos) return line;
-  // CNTK looks at the first mark alone: in `a#b  # c` nothing is a comment.
+  // CNTK looks only at the first mark: in `a#b  # c` nothing is a comment.
   const bool comment = mark == first || is_one_of(line[mark - 1], blanks);
   return comment ? line.substr(0, mark) : line;
 }
@@ -80,7 +80,7 @@ void BrainScript::match_brackets() {
       if (open.empty()) throw error(line_of(at), core::format("'{}' closes nothing", c));
       const char expected = closing[opening.find(text_[open.back()])];
       if (c != expected)
-        throw error(line_of(at), core::format("'{}' where the '{}' of line {} wants its '{}'", c, text_[open.back()],
+        throw error(line_of(at), core::format("'{}' where the '{}' of line {} needs its '{}'", c, text_[open.back()],
                                               line_of(open.back()), expected));
       closing_[open.back()] = at;
       open.pop_back();
@@ -104,12 +104,12 @@ BrainScript::Entries BrainScript::entries(std::size_t begin, std::size_t end, Re
     if (!next.key.empty())
       found.push_back(std::move(next));
     else if (rest == Rest::refused)
-      throw error(next.line, core::format("'{}' is no 'key = value'", shown(next.value)));
+      throw error(next.line, core::format("'{}' is not 'key = value'", shown(next.value)));
   }
   return found;
 }
 
-/// An entry ends at a separator outside of brackets, or with its block, which may begin in the line after the `=`.
+/// An entry ends at a separator outside brackets, or with its block, which may begin on the line after the `=`.
 std::size_t BrainScript::end_of_entry(std::size_t begin, std::size_t end) const {
   std::size_t equals = end;
   for (std::size_t at = begin; at < end; ++at) {

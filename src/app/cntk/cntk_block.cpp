@@ -77,7 +77,7 @@ void CntkBlock::find_block() {
     path_ = std::move(found.front());
     line_ = lines.front();
     for (std::size_t i = 1; i < found.size(); ++i)
-      lose(lines[i], core::format("another SGD block, which is not read: the one of line {} is", line_));
+      lose(lines[i], core::format("another SGD block, which is ignored: the one in line {} is used", line_));
     return;
   }
   path_ = {script_.entries(Rest::refused)};
@@ -87,9 +87,8 @@ void CntkBlock::find_block() {
     line_ = 1;
     return;
   }
-  throw core::ConfigError(
-      core::format("'{}' has no SGD block: give a configuration file of CNTK, or a file with the content of such a block",
-                   script_.name()));
+  throw core::ConfigError(core::format(
+      "'{}' has no SGD block: give a CNTK configuration file, or a file with the contents of such a block", script_.name()));
 }
 
 void CntkBlock::look_for_sgd(Path& path, std::vector<Path>& found, std::vector<int>& lines) const {
@@ -114,9 +113,9 @@ void CntkBlock::collect(CntkSection section, const Entries& entries) {
   for (const Entry& entry : entries) {
     const CntkKey* key = find_key(section, entry.key);
     if (key != nullptr && given(section, key->name))
-      note(entry.line, core::format("{} stands here a second time: this one counts", entry.key));
+      note(entry.line, core::format("{} is set here a second time: this value is used", entry.key));
     if (entry.key == "...")
-      note(entry.line, "'...': something is left out here");
+      note(entry.line, "'...': something is omitted here");
     else if (key == nullptr)
       lose(entry.line, core::format("unknown key {}{}", shown(entry.key),
                                     entry.is_block ? ", a block" : core::format(" = {}", shown(entry.value))));
@@ -133,10 +132,10 @@ void CntkBlock::keep(const CntkKey& key, const Entry& entry) {
   if (const auto value = resolved(entry.value))
     (entries_[name] = entry).value = *value;
   else
-    lose(entry.line, core::format("{} = {}: this variable is not in the file", key.name, shown(entry.value)));
+    lose(entry.line, core::format("{} = {}: this variable is not defined in the file", key.name, shown(entry.value)));
 }
 
-/// CNTK looks in the blocks around for what a block does not say.
+/// Takes keys missing from the block from its enclosing blocks, as CNTK does.
 void CntkBlock::inherit() {
   for (std::size_t level = path_.size() - 1; level-- > 0;)
     for (const Entry& entry : path_[level]) {
@@ -145,13 +144,13 @@ void CntkBlock::inherit() {
           given(CntkSection::sgd, key->name))
         continue;
       if (same_key(entry.key, "ParallelTrain")) continue;  // the switch of that name, see outside()
-      note(entry.line, core::format("{} = {} stands outside of the SGD block, and CNTK takes it from there", entry.key,
-                                    shown(entry.value)));
+      note(entry.line,
+           core::format("{} = {} is outside of the SGD block, and CNTK takes it from there", entry.key, shown(entry.value)));
       keep(*key, entry);
     }
 }
 
-/// $name$ stands for a value of this block or of one around it.
+/// Replaces $name$ by a value from this block or an enclosing one.
 std::optional<std::string> CntkBlock::resolved(const std::string& text) const {
   std::string result = text;
   for (int replaced = 0; replaced < 100; ++replaced) {
@@ -189,14 +188,14 @@ const CntkBlock::Entry* CntkBlock::find(CntkSection section, const char* name) c
 
 double CntkBlock::number(const Entry& entry) const {
   const auto value = to_number(entry.value);
-  if (!value || entry.is_block) throw error(entry, core::format("{} = '{}' is no number", entry.key, shown(entry.value)));
+  if (!value || entry.is_block) throw error(entry, core::format("{} = '{}' is not a number", entry.key, shown(entry.value)));
   return *value;
 }
 
 double CntkBlock::whole(const Entry& entry) const {
   const double value = number(entry);
   if (value < 0 || value > 1e15 || value != std::floor(value))
-    throw error(entry, core::format("{} = {} is no whole number", entry.key, shown(entry.value)));
+    throw error(entry, core::format("{} = {} is not a whole number", entry.key, shown(entry.value)));
   return value;
 }
 
@@ -217,8 +216,8 @@ std::vector<double> CntkBlock::list(const Entry& entry) const {
     const auto times = factors.size() == 2 ? to_number(factors[1]) : std::optional<double>(1);
     if (!value || !std::isfinite(*value) || !times || *times < 1 || *times != std::floor(*times) || factors.size() > 2 ||
         entry.is_block)
-      throw script_.error(entry.line,
-                          core::format("{} = '{}' is no number and no list like 0.1*5:0.05", entry.key, shown(entry.value)));
+      throw script_.error(entry.line, core::format("{} = '{}' is neither a number nor a list such as 0.1*5:0.05", entry.key,
+                                                   shown(entry.value)));
     if (*times + static_cast<double>(values.size()) > most)
       throw error(entry, core::format("{} lists more than {} epochs", entry.key, most));
     values.insert(values.end(), static_cast<std::size_t>(*times), *value);
@@ -237,7 +236,7 @@ const CntkBlock::Entry* CntkBlock::only_one_of(CntkSection section, std::initial
   for (const char* name : names) {
     const Entry* next = find(section, name);
     if (one != nullptr && next != nullptr)
-      throw error(*next, core::format("{} excludes {} of line {}: keep one", next->key, one->key, one->line));
+      throw error(*next, core::format("{} cannot be combined with {} of line {}: keep one", next->key, one->key, one->line));
     if (next != nullptr) one = next;
   }
   return one;

@@ -12,11 +12,11 @@
 
 namespace paragrad::app {
 
-/// CNTK's SGD block and the blocks in it.
+/// CNTK's SGD block and the blocks inside it.
 enum class CntkSection { sgd, auto_adjust, parallel, data_parallel, bmuf, model_averaging, asgd };
 enum class CntkTreatment { whole, number, yes_no, joined, fixed, of_search, unneeded, remark };
 
-/// A line of app/cntk/cntk_keys.def, which says what the treatments are.
+/// A line of app/cntk/cntk_keys.def, which explains the treatments.
 struct CntkKey {
   CntkSection section;
   const char* name;
@@ -33,42 +33,42 @@ struct CntkRemark {
   bool lost = false;  ///< an unknown key, or something that Paragrad cannot express
 };
 
-/// The entries of an SGD block, by section and key, their variables replaced. What is unknown is remarked upon.
-/// Everything that reads a value throws ConfigError, with file and line, where it is of another kind.
+/// The entries of an SGD block, by section and key, with variables replaced. Unknown keys lead to remarks.
+/// Functions that read a value throw ConfigError, with file and line, if it is of the wrong kind.
 class CntkBlock {
  public:
   using Entry = BrainScript::Entry;
 
-  /// Finds the block: the first one of that name at any depth or, without one, the whole file if it has such keys.
+  /// Finds the block: the first one of that name at any depth or, without one, the whole file if it contains such keys.
   /// Throws ConfigError if there is none.
   explicit CntkBlock(const BrainScript& script);
 
-  /// Reads the block `name` of section `outer`, if it is there.
+  /// Reads the block `name` of section `outer`, if present.
   void read(CntkSection outer, const char* name, CntkSection inner);
 
   int line() const { return line_; }
-  const Entry* find(CntkSection section, const char* name) const;  ///< null: not there, or its variable is not in the file
+  const Entry* find(CntkSection section, const char* name) const;  ///< null if absent, or if its variable is not in the file
   bool given(CntkSection section, const char* name) const { return named_.contains({section, name}); }
-  std::optional<Entry> outside(const char* name) const;  ///< the value of that name in the innermost block around
+  std::optional<Entry> outside(const char* name) const;  ///< the value of that name in the innermost enclosing block
 
   double number(const Entry& entry) const;
   double whole(const Entry& entry) const;
   bool yes_no(const Entry& entry) const;
-  /// 0.1*2:0.05 is 0.1 for two epochs, then 0.05. What only repeats the last value is left out.
+  /// 0.1*2:0.05 is 0.1 for two epochs, then 0.05. Repetitions of the last value are dropped.
   std::vector<double> list(const Entry& entry) const;
   bool is_yes(CntkSection section, const char* name, bool by_default) const;
-  /// Null where none of them is there; throws where several are.
+  /// Null if none of them is present; throws if several are.
   const Entry* only_one_of(CntkSection section, std::initializer_list<const char*> names) const;
 
   core::ConfigError error(const Entry& entry, std::string_view message) const { return script_.error(entry.line, message); }
   void note(int line, std::string text) { remarks_.push_back({line, std::move(text), false}); }
   void lose(int line, std::string text) { remarks_.push_back({line, std::move(text), true}); }
-  std::vector<CntkRemark> remarks() const;  ///< by lines
+  std::vector<CntkRemark> remarks() const;  ///< sorted by line
 
  private:
   using Entries = BrainScript::Entries;
-  using Path = std::vector<Entries>;  // the blocks around an SGD block, from the outermost inwards; the block is the last
-  using Name = std::pair<CntkSection, std::string>;  // in the table's spelling
+  using Path = std::vector<Entries>;  // the enclosing blocks of an SGD block, outermost first; the last is the block itself
+  using Name = std::pair<CntkSection, std::string>;  // spelled as in the table
 
   void find_block();
   void look_for_sgd(Path& path, std::vector<Path>& found, std::vector<int>& lines) const;
@@ -81,14 +81,14 @@ class CntkBlock {
   int line_ = 1;
   Path path_;
   std::map<Name, Entry> entries_;
-  std::set<Name> named_;  // also those whose value is not in the file
+  std::set<Name> named_;  // including those whose value is not in the file
   std::vector<CntkRemark> remarks_;
 };
 
-/// "a : b" by ':', without blanks around the parts.
+/// Splits "a : b" at ':' and trims blanks around the parts.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// Also infinity as CNTK writes it; nothing for what is no number.
+/// Accepts infinity as CNTK writes it; nothing if the text is not a number.
 std::optional<double> to_number(std::string_view text);
 
 }  // namespace paragrad::app

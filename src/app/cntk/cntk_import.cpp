@@ -81,7 +81,7 @@ CntkImport CntkImporter::run(std::string file) {
   return {std::move(file), block_.line(), std::move(settings_), block_.remarks()};
 }
 
-/// The method averages models: workers train by themselves in between.
+/// Whether the method averages models, so that workers train independently in between.
 bool CntkImporter::local() const {
   return method_ != nullptr && (method_->section == Section::bmuf || method_->section == Section::model_averaging);
 }
@@ -90,7 +90,7 @@ double CntkImporter::first_of(const Entry* entry, double by_default) {
   if (entry == nullptr) return by_default;
   const auto values = block_.list(*entry);
   if (values.size() > 1)
-    lose(entry->line, core::format("{} = {} changes with the epochs, which cannot be expressed: the first value is taken",
+    lose(entry->line, core::format("{} = {} changes over the epochs, which cannot be expressed: the first value is used",
                                    entry->key, shown(entry->value)));
   return values[0];
 }
@@ -140,15 +140,15 @@ void CntkImporter::choose_method() {
   lose((name != nullptr ? name : parallel)->line, "DataParallelASGD is not available yet: choose another --strategy");
 }
 
-/// What the blocks around say of precision and of parallel training.
+/// Handles precision and parallel training in the enclosing blocks.
 void CntkImporter::surroundings() {
   const auto precision = block_.outside("precision");
   if (precision && !precision->value.empty() && !same_key(precision->value, "float"))
     lose(precision->line,
-         core::format("precision = {} cannot be expressed: everything is float32", shown(precision->value)));
+         core::format("precision = {} cannot be expressed: all computations use float32", shown(precision->value)));
   const auto parallel = block_.outside("parallelTrain");
   if (parallel && method_ != nullptr && !parallel->value.empty() && !block_.yes_no(*parallel))
-    note(parallel->line, "parallelTrain = false: CNTK would have used one worker and left out ParallelTrain");
+    note(parallel->line, "parallelTrain = false: CNTK would have used one worker and ignored ParallelTrain");
 }
 
 void CntkImporter::parallel_train() {
@@ -167,11 +167,11 @@ void CntkImporter::sync_period(double by_default) {
   const Entry* misspelt = block_.find(section, "syncPeroid");
   const Entry* documented = block_.find(section, "syncPeriod");
   if (misspelt != nullptr)
-    note(misspelt->line, "syncPeroid: CNTK tested for this misspelt key, and then read syncPeriod");
+    note(misspelt->line, "syncPeroid: CNTK checked for this misspelt key, and then read syncPeriod");
   else if (section == Section::model_averaging && documented != nullptr && block_.number(*documented) != by_default)
     note(documented->line,
-         core::format("syncPeriod = {}: CNTK tested for the misspelt key syncPeroid, took no notice of this "
-                      "one and synchronised every {} samples",
+         core::format("syncPeriod = {}: CNTK checked for the misspelt key syncPeroid, ignored this one and "
+                      "synchronised every {} samples",
                       shown(documented->value), by_default));
   const Entry* one = block_.only_one_of(section, {"syncPeriod", "blockSizePerWorker", "blockSize", "syncFrequencyInFrames"});
   if (one == nullptr) one = misspelt;
@@ -184,10 +184,10 @@ void CntkImporter::sync_period(double by_default) {
     set("sync-period", toml(block_.whole(*one)));
   } else if (workers_ > 0) {
     set("sync-period", toml(share(block_.whole(*one))),
-        core::format("blockSize {} of {} workers together", one->value, workers_));
+        core::format("blockSize {} for all {} workers together", one->value, workers_));
   } else {
     lose(one->line,
-         core::format("blockSize = {} counts the samples of all workers together, and sync-period those of one: give "
+         core::format("blockSize = {} counts the samples of all workers together, but sync-period those of one: give "
                       "--workers",
                       toml(block_.whole(*one))));
   }
@@ -205,21 +205,21 @@ void CntkImporter::block_momentum() {
   set(per_sync ? "block-momentum" : "block-momentum-time-constant", toml(block_.number(*one)));
   if (!per_sync)
     block_.note(one->line,
-                "blockMomentumAsTimeConstant is taken per worker, as CNTK's page defines it; its program divides "
-                "it by the number of workers");
+                "blockMomentumAsTimeConstant is taken per worker, as CNTK's documentation defines it; its program "
+                "divides it by the number of workers");
 }
 
 void CntkImporter::gradient_bits() {
   const Section section = Section::data_parallel;
-  const double bits = std::min(
-      32., first_of(block_.find(section, "gradientBits"), 32));  // 64: of double precision, and not quantised either
+  const double bits =
+      std::min(32., first_of(block_.find(section, "gradientBits"), 32));  // 64: double precision, not quantised either
   if (block_.find(section, "gradientBits") != nullptr) set("gradient-bits", toml(bits));
   const Entry* said = block_.find(section, "useZeroThresholdFor1BitQuantization");
   if (bits == 1)
     set("quantise-threshold", toml(block_.is_yes(section, "useZeroThresholdFor1BitQuantization", true) ? "zero" : "mean"),
         said != nullptr ? "" : cntk_default);
   else if (said != nullptr)
-    note(said->line, "useZeroThresholdFor1BitQuantization is left out: gradients do not have 1 bit");
+    note(said->line, "useZeroThresholdFor1BitQuantization is ignored: gradients do not have 1 bit");
 }
 
 // ---- minibatches, learning rate, momentum ----
@@ -231,19 +231,18 @@ void CntkImporter::minibatch() {
   const double size = first_of(entry, sizes_[0]);
   for (const double samples : sizes_)
     if (!(samples >= 1 && samples == std::floor(samples)))
-      throw block_.error(*entry, core::format("minibatchSize = {} is no number of samples", shown(entry->value)));
+      throw block_.error(*entry, core::format("minibatchSize = {} is not a number of samples", shown(entry->value)));
   std::string origin = entry == nullptr ? cntk_default : "";
   const int line = entry == nullptr ? block_.line() : entry->line;
   if (local() && workers_ == 0)
-    note(line,
-         core::format("minibatchSize {} is of all workers together in CNTK, and of each worker here: divide it by their "
-                      "number, or give --workers",
-                      toml(size)));
+    note(line, core::format("minibatchSize {} counts all workers together in CNTK, but each worker here: divide it by their "
+                            "number, or give --workers",
+                            toml(size)));
   if (local() && workers_ > 0) {
     if (!origin.empty()) origin += ", ";
-    origin += core::format("minibatchSize {} of {} workers together", toml(size), workers_);
+    origin += core::format("minibatchSize {} for all {} workers together", toml(size), workers_);
     if (share(size) * workers_ != size)
-      note(line, core::format("minibatchSize {} is no multiple of {} workers: each takes {}", toml(size), workers_,
+      note(line, core::format("minibatchSize {} is not a multiple of {} workers: each takes {}", toml(size), workers_,
                               toml(share(size))));
   }
   set("minibatch", toml(share(size)), origin);
@@ -253,13 +252,13 @@ void CntkImporter::learning_rate() {
   const Entry* entry = block_.only_one_of(Section::sgd, {"learningRatesPerSample", "learningRatesPerMB"});
   if (entry == nullptr) {
     if (!block_.given(Section::sgd, "learningRatesPerSample") && !block_.given(Section::sgd, "learningRatesPerMB"))
-      note(block_.line(), "neither learningRatesPerSample nor learningRatesPerMB is in the block: give --learning-rate");
+      note(block_.line(), "the block has neither learningRatesPerSample nor learningRatesPerMB: give --learning-rate");
     return;
   }
   std::vector<double> rates = block_.list(*entry);
   bool per_sample = same_key(entry->key, "learningRatesPerSample");
   std::string origin;
-  if (!per_sample && (local() || sizes_.size() > 1)) {  // what is a minibatch here is none in CNTK
+  if (!per_sample && (local() || sizes_.size() > 1)) {  // minibatches here differ from CNTK's
     origin = core::format("learningRatesPerMB {}, of minibatchSize {}", shown(entry->value), toml(sizes_[0]));
     rates.resize(std::max(rates.size(), sizes_.size()), rates.back());
     for (std::size_t epoch = 0; epoch < rates.size(); ++epoch) rates[epoch] /= sizes_[std::min(epoch, sizes_.size() - 1)];
@@ -282,7 +281,7 @@ void CntkImporter::momentum() {
   if (value < 0 || (!time_constant && value >= 1))
     throw block_.error(*entry, core::format("{} = {} is outside [0, 1)", entry->key, shown(entry->value)));
   std::string origin = entry == nullptr ? cntk_default : "";
-  // Where minibatches differ from CNTK's, or change their size, momentum is said in a way that does not depend on them.
+  // If minibatches differ from CNTK's, or change their size, momentum is expressed independently of them.
   const bool convert =
       !time_constant && (per_sample || local() || block_.is_yes(Section::auto_adjust, "autoAdjustMinibatch", false));
   if (value == 0 || (!time_constant && !convert)) {
@@ -297,8 +296,7 @@ void CntkImporter::momentum() {
   }
   if (value > 0) set("unit-gain-momentum", toml(true), "as CNTK computes it");
   const Entry* other = block_.find(Section::sgd, "useNesterovMomentum");
-  if (other != nullptr)
-    note(other->line, "useNesterovMomentum: in the SGD block CNTK read useNAG, and took no notice of this key");
+  if (other != nullptr) note(other->line, "useNesterovMomentum: in the SGD block CNTK read useNAG and ignored this key");
   const bool nesterov =
       block_.is_yes(Section::sgd, "useNAG", false) || block_.is_yes(Section::sgd, "useNesterovMomentum", false);
   set("optimiser", toml(nesterov ? "nesterov" : "momentum"));

@@ -12,11 +12,10 @@ namespace paragrad::app {
 namespace {
 
 constexpr const char* description =
-    "Turns the SGD block of a CNTK configuration file (BrainScript, NDL) into a file for --config.\n"
-    "The file may hold the content of such a block alone. What is unknown or cannot be expressed is named on stderr and in "
-    "comments; what only concerns files and messages is left out. Model and data are not part of it: give --model and "
-    "--data "
-    "beside --config.";
+    "Convert the SGD block of a CNTK configuration file (BrainScript, NDL) into a file for --config.\n"
+    "The input may also consist of the contents of such a block only. Keys that are unknown or cannot be expressed are "
+    "reported on stderr and in comments; keys that only concern files and messages are dropped. The result does not contain "
+    "model and data: give --model and --data in addition to --config.";
 
 struct Arguments {
   std::string file;
@@ -25,21 +24,22 @@ struct Arguments {
   bool strict = false;
 };
 
-/// The program's answer to --strict: one sentence with all that got lost.
+/// Under --strict, throws one sentence that lists everything that would be lost.
 void refuse_losses(const CntkImport& import) {
   std::vector<std::string> lost;
   for (const auto& remark : import.remarks)
     if (remark.lost) lost.push_back(core::format("line {}: {}", remark.line, remark.text));
   if (!lost.empty())
-    throw core::ConfigError(core::format("'{}' would lose something (--strict): {}", import.file, fmt::join(lost, "; ")));
+    throw core::ConfigError(
+        core::format("'{}' cannot be converted without losses (--strict): {}", import.file, fmt::join(lost, "; ")));
 }
 
 void add_options(CLI::App& parser, Arguments& arguments) {
   parser.add_option("file", arguments.file, "CNTK configuration file")->required();
-  parser.add_option("--out", arguments.out, "file to write; without it the configuration is printed");
+  parser.add_option("--out", arguments.out, "file to write (default: print the configuration)");
   add_number(parser, "--workers", arguments.workers, {.least = 0, .most = 100000000},
-             "that are going to train (0: not known): what CNTK counts over all of them is divided by their number");
-  parser.add_flag("--strict", arguments.strict, "an unknown key, or one that cannot be expressed, is an error");
+             "number of workers that will train, by which counts that CNTK gives for all workers are divided (0: unknown)");
+  parser.add_flag("--strict", arguments.strict, "fail on keys that are unknown or cannot be expressed");
 }
 
 int run(const Arguments& arguments) {

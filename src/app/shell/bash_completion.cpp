@@ -43,7 +43,7 @@ std::string completed(const CLI::Option& option) {
   return may_be_file(option) ? "files=1" : ":";
 }
 
-/// What may follow the commands typed so far: a value of the option before, or another option, command or argument.
+/// Completions after the commands typed so far: a value of the preceding option, or another option, command or argument.
 std::string arm(const CLI::App& parser, const std::string& path) {
   std::string text = core::format("    \"{}\")\n      case $option in\n", path);
   std::vector<std::string> names;

@@ -6,8 +6,8 @@
 
 namespace paragrad::app {
 
-/// A script for a shell that completes commands, options and their values, made of a program's parser (make_program).
-/// Where a value is none of a known set, files are offered, or nothing for a number.
+/// A shell script that completes commands, options and their values, generated from a program's parser (make_program).
+/// For values outside a known set it offers files, or nothing for numbers.
 std::string bash_completion(const CLI::App& program);
 std::string zsh_completion(const CLI::App& program);
 

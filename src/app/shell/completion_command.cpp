@@ -32,10 +32,10 @@ int print_script(const std::string& name) {
 
 Command completion_command() {
   auto parser = make_parser("completion",
-                            "Prints a script that completes commands in a shell.\n"
-                            "Loaded from .bashrc or .zshrc: source <(paragrad completion bash)");
+                            "Print a shell completion script.\n"
+                            "To load it, add to .bashrc (or, with zsh, .zshrc): source <(paragrad completion bash)");
   auto shell = std::make_shared<std::string>();
-  parser->add_option("shell", *shell, "that is to load it")->required()->check(known_names(shell_names()));
+  parser->add_option("shell", *shell, "shell that will load the script")->required()->check(known_names(shell_names()));
   set_examples(*parser,
                "paragrad completion bash > paragrad.bash\n"
                "paragrad completion zsh > _paragrad");

@@ -9,7 +9,8 @@
 namespace paragrad::app {
 namespace {
 
-/// Text for roff: lines that begin with a dot are its own, as are backslashes; its hyphens cannot be typed.
+/// Escapes text for roff: a leading dot or quote starts a request, a backslash an escape, and a plain hyphen cannot be
+/// copied.
 std::string escaped(const std::string& text) {
   std::string result;
   bool line_begins = true;
@@ -33,7 +34,7 @@ std::string upper_case(std::string text) {
 
 std::string section(const std::string& title) { return core::format(".SH \"{}\"\n", upper_case(escaped(title))); }
 
-/// Lines as they stand.
+/// Lines without filling.
 std::string verbatim(const std::string& text) { return core::format(".nf\n{}\n.fi\n", escaped(text)); }
 
 std::string entry(const CLI::Option& option) {
@@ -71,7 +72,7 @@ std::string synopsis(const CLI::App& parser) {
   return text;
 }
 
-/// A command, and those below it.
+/// The pages of a command and its subcommands.
 std::string command_pages(const CLI::App& command, const std::string& above) {
   const std::string name = above + " " + command.get_name(), footer = command.get_footer();
   std::string text = core::format(".SS \"{}\"\n{}\n", escaped(name), escaped(command.get_description()));
@@ -82,7 +83,7 @@ std::string command_pages(const CLI::App& command, const std::string& above) {
   return text;
 }
 
-/// A section for each part of the footer that has a title: "Exit codes:" and lines below.
+/// A section for each titled part of the footer, such as "Exit codes:" with the lines below it.
 std::string footer_sections(const std::string& footer) {
   std::string text;
   for (std::size_t begin = 0; begin < footer.size();) {
@@ -114,7 +115,7 @@ std::string manual_of(const CLI::App& program) {
 
 Command manual_command() {
   auto parser = make_parser("manual",
-                            "Prints the manual page (roff), of all commands and options.\n"
+                            "Print the manual page (roff) of all commands and options.\n"
                             "To read it: paragrad manual | man -l -");
   set_examples(*parser, "paragrad manual > paragrad.1");
   return {parser, [] {

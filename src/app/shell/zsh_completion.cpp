@@ -32,7 +32,7 @@ std::string escaped(const std::string& text, const std::string& special) {
   return result;
 }
 
-/// ":message:action" of zsh's _arguments.
+/// The ":message:action" part for zsh's _arguments.
 std::string completed(const CLI::Option& option) {
   const auto values = known_values(option);
   if (!values.empty()) return core::format(":{}:({})", value_kind(option), fmt::join(values, " "));
@@ -69,7 +69,7 @@ constexpr const char* function_with_commands = R"({0}() {{
 
 )";
 
-/// A function for the parser, and one for each command below it.
+/// A function for the parser, and one for each subcommand.
 std::string functions(const CLI::App& parser, const std::string& name) {
   const auto commands = parser.get_subcommands({});
   if (commands.empty()) return core::format("{}() {{\n  _arguments{}\n}}\n\n", name, argument_lines(parser));
