@@ -33,8 +33,7 @@ int run(std::span<char*> arguments) {
 
 int main(int argc, char** argv) {
   app::report_mapping_faults();
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG and is reported like any other error
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG, an ordinary error
   try {
     return run({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {

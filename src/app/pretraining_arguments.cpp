@@ -26,8 +26,7 @@ void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& option
       ->group(group);
   parser
       .add_option("--pretrain-activations", options.activations,
-                  "inputs from pretrained layers below: states sampled from their probabilities, or the probabilities "
-                  "themselves (mean)")
+                  "inputs of the higher machines: states sampled in the layers below, or their probabilities (mean)")
       ->check(CLI::IsMember({"sampled", "mean"}))
       ->group(group);
   parser

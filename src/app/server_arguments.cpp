@@ -77,8 +77,7 @@ void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
   parser
       .add_option("--server-transport", server.transport,
                   "access to the servers: messages, windows (one-sided, unless servers delay fetches), or auto (windows if "
-                  "they work "
-                  "and are as fast)")
+                  "they work and are as fast)")
       ->check(CLI::IsMember({"messages", "windows", "auto"}))
       ->group(group);
   add_number(parser, "--worker-timeout", server.worker_timeout_s, {.least = 0, .most = 1e9, .without_least = true},

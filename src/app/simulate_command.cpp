@@ -39,8 +39,8 @@ void add_io_options(CLI::App& parser, train::TrainingOptions& options) {
   parser
       .add_option(
           "--io", options.io,
-          "time to read splits from the platform's file system: none, blocking (read on demand), or prefetch (read while "
-          "the previous split is processed)")
+          "how workers read splits from the platform's file system: none (no reading time), blocking (on demand), or "
+          "prefetch (while the previous split is processed)")
       ->check(known_names({"none", "blocking", "prefetch"}))
       ->group("Simulation");
   add_number(parser, "--sample-bytes", options.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
@@ -54,7 +54,7 @@ void add_timing_options(CLI::App& parser, train::TrainingOptions& options) {
   const std::array<std::string, 3> sets{"training", "validation", "test"};
   for (std::size_t i = 0; i < names.size(); ++i)
     add_number(parser, names[i], options.imaginary_samples[i], any_count,
-               core::format("number of {} samples to time without data, instead of --data", sets[i]))
+               core::format("number of {} samples, for timing without --data", sets[i]))
         ->group(group);
   add_number(parser, "--max-steps", options.max_steps, any_count, "number of minibatches to time in each block (0: all)")
       ->group(group);

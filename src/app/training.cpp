@@ -30,10 +30,9 @@ void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
                   "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
       ->group("Task");
   parser
-      .add_option(
-          "--chunks", options.chunks,
-          "recurrent models: train on whole sequences, or on chunks of N frames with context before and after, such as "
-          "21-64+21, which may overlap by some frames (21-64+21/32)")
+      .add_option("--chunks", options.chunks,
+                  "recurrent models: train on whole sequences (whole), or on chunks with frames of context before and after "
+                  "(21-64+21), which may overlap (21-64+21/32)")
       ->group("Task");
   add_number(parser, "--target-error", options.target_error, {.least = -1, .most = 1},
              "stop after the first epoch with a validation error, from 0 to 1, of at most this (below 0: train all epochs)")

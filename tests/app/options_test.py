@@ -301,7 +301,7 @@ class TimedSteps(FolderTest):
 
     def test_a_timing_run_says_so_where_a_block_does_not_hold_its_minibatches(self):
         self.assertIn("timed 1 minibatch of 42705 samples in each block instead of 2 of 65536: a block holds no more; "
-                      "--blocks 9 gives whole ones", self.timed())
+                      "--blocks 9 gives full minibatches", self.timed())
         self.assertNotIn("instead of", self.timed("--blocks", 9))
         self.assertIn("timed 2 minibatches, the last of 62580 samples", self.timed("--blocks", 10))
 
