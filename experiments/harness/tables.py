@@ -130,4 +130,4 @@ def training_line(line: list[str]) -> str:
     """All such tables have the same columns in the same places."""
     run, partition, option, valid, test, *words, training_s, aggregate, speed_up, per_worker = line
     return (f"{run:<10} {partition.rjust(7):<8}{option:>14}  {valid:>14} {test:>14}  {''.join(f'{word:>14}  ' for word in words)}"
-            f"{training_s:>9} {aggregate:>9} {speed_up:>8} {per_worker:>10}")
+            f"{training_s:>11} {aggregate:>9} {speed_up:>8} {per_worker:>10}")
