@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 if sys.version_info < (3, 11):
-    print(f"harness: Python 3.11 or newer is needed, this is {sys.version.split()[0]}", file=sys.stderr)
+    print(f"harness: needs Python 3.11 or newer, this is {sys.version.split()[0]}", file=sys.stderr)
     sys.exit(2)
 
 import verdicts
@@ -26,15 +26,15 @@ from tuning import tune
 from worlds import compare_worlds, print_commands
 
 COMMANDS = {
-    "run": "run what has not been run, and print the table",
-    "verify": "run, then say of every claim and recorded value whether it holds; ends with 1 if one fails",
+    "run": "run what is missing, and print the table",
+    "verify": "run, then check every claim and recorded value; exit status 1 if one fails",
     "record": "run, then write the results to expected.json",
-    "tune": "choose the tuned option of every run on the validation set; writes tuned.toml",
-    "compare": "print one seed's runs with `paragrad compare`",
-    "commands": "print the commands that do the runs with MPI, for a cluster",
-    "jobs": "write the same as jobs for Slurm, which go on where they were interrupted, and a script that submits them",
-    "predict": "predict the times of the runs on --platform, and print them beside what those with MPI took, where they are done",
-    "worlds": "one run (--run) again under mpiexec; ends with 1 if the weights differ",
+    "tune": "choose the tuned option of every run on the validation set, and write tuned.toml",
+    "compare": "print the runs of one seed with `paragrad compare`",
+    "commands": "print the runs as MPI commands, for a cluster",
+    "jobs": "write the runs as Slurm jobs that resume after an interruption, and a script that submits them",
+    "predict": "predict the times of the runs on --platform, and compare them with the measured times of finished MPI runs",
+    "worlds": "repeat one run (--run) under mpiexec; exit status 1 if the weights differ",
     "list": "list the experiments",
 }
 
@@ -43,12 +43,14 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="harness", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog="\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items()))
     parser.add_argument("command", choices=COMMANDS)
-    parser.add_argument("names", nargs="*", help="experiments; none: all of them")
-    parser.add_argument("--size", default="", help=f"{', '.join(SIZES)} (default: laptop, or full where there is none)")
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "paragrad")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time (default: one per core)")
-    parser.add_argument("--run", default="", help="the run that `worlds` repeats")
-    parser.add_argument("--platform", default="", help="the platform of `predict` (default: each run's own)")
+    parser.add_argument("names", nargs="*", help="experiments to process (default: all)")
+    parser.add_argument("--size", default="",
+                        help=f"size of the experiments: {', '.join(SIZES)} (default: laptop, or full if there is no laptop)")
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "paragrad",
+                        help="path of the program (default: build/paragrad)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of parallel runs (default: one per core)")
+    parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
+    parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
     return parser.parse_args()
 
 
@@ -106,9 +108,9 @@ def main() -> int:
     try:
         for option, command in (("run", "worlds"), ("platform", "predict")):
             if getattr(args, option) and args.command != command:
-                raise UserError(f"--{option} is for `{command}` alone, not for `{args.command}`")
+                raise UserError(f"--{option} is for `{command}` only, not for `{args.command}`")
         if args.command == "worlds" and not args.run:
-            raise UserError("`worlds` repeats one run: name it with --run")
+            raise UserError("`worlds` repeats a single run: name it with --run")
         good = [execute(args.command, Runner(load(name, args.size), args.program, args.jobs), args.run,
                         args.platform)
                 for name in args.names or names()]

@@ -1,4 +1,4 @@
-"""Reads experiments/<name>/config.toml into plain objects. README.md beside this file describes the keys."""
+"""Reads experiments/<name>/config.toml into plain objects. README.md in this folder describes the keys."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ Options = dict[str, Any]
 
 
 class UserError(Exception):
-    """One sentence for the person at the terminal; the harness then ends with 2."""
+    """A one-sentence message for the user; the exit status is then 2."""
 
 
 @dataclass(frozen=True)
 class DataSet:
     name: str
-    file: str  # relative to the root; "": an experiment without data
+    file: str  # relative to the root; "" in an experiment without data
     optional: bool
-    tuned_on: str  # the data set whose tuned values it uses, as a rule its own name
-    instead_of: str = ""  # the data set named before, without whose file it is used; "": always
-    options: Options = field(default_factory=dict)  # of the runs with it that do not give them themselves
+    tuned_on: str  # the data set whose tuned values it uses, usually its own name
+    instead_of: str = ""  # an earlier data set: this one is used only if that file is missing; "": always
+    options: Options = field(default_factory=dict)  # for the runs on it that do not set them
 
 
-NO_DATA = DataSet("predicted", "", False, "predicted")  # timing alone
+NO_DATA = DataSet("predicted", "", False, "predicted")  # timing only
 
 
 @dataclass(frozen=True)
 class Run:
-    """One line of the table; the seeds repeat it."""
+    """One line of the table, repeated for each seed."""
 
     name: str
     options: Options
     command: str = "simulate"  # of the program
-    baseline: str = ""         # the run against which its speed-up is taken
-    own: Options = field(default_factory=dict)  # of the options, those that the [[run]] gives itself
-    series: str = ""           # nbm-*: the runs that differ from it in the number of workers
-    family: str = ""           # nbm: what the names of all runs of its kind begin with
+    baseline: str = ""         # the run that its speed-up is relative to
+    own: Options = field(default_factory=dict)  # the options that the [[run]] sets itself
+    series: str = ""           # nbm-*: the runs that differ only in the number of workers
+    family: str = ""           # nbm: the common prefix of the names of its kind
 
 
 @dataclass
@@ -53,13 +53,13 @@ class Experiment:
     seeds: list[int]
     data: list[DataSet]
     runs: list[Run]
-    initial: Options | None  # a run from whose checkpoint all others start
+    initial: Options | None  # the run whose checkpoint all others start from
     claims: list[dict[str, Any]]
     repeats: list[dict[str, Any]]
     published: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
     tune: dict[str, Any] = field(default_factory=dict)
-    decode: Options | None = None  # of `paragrad decode`, after each run
+    decode: Options | None = None  # options of `paragrad decode`, called after each run
 
     @property
     def folder(self) -> Path:
@@ -96,7 +96,7 @@ class Experiment:
 
 
 def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
-    """A claim with `each` is one claim per position of its lists."""
+    """Expands a claim with `each` to one claim per position of its lists."""
     each = claim.get("each", {})
     if not each:
         return [claim]
@@ -105,7 +105,7 @@ def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def tuned_by(grid: dict[str, Any], run: str) -> str | None:
-    """The key of [tune.grid] that is for the run: what its name begins with, as ma in ma-16; None: there is none."""
+    """The key of [tune.grid] for the run, a prefix of its name such as ma in ma-16; None if there is none."""
     return next((prefix for prefix in grid if run == prefix or run.startswith(prefix + "-")), None)
 
 
@@ -121,12 +121,12 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def series_of(template: str, options: Options, varied: set[str]) -> str:
-    """A run's name with * for what varies along a series: nbm-* for nbm-8 and nbm-16 of nbm-{workers}."""
+    """A run's name with * for the parts that vary along a series: nbm-* for nbm-8 and nbm-16 of nbm-{workers}."""
     return template.format(**{key: "*" if key in varied else value for key, value in options.items()})
 
 
 def family_of(template: str) -> str:
-    """wire-small of wire-small-{minibatch}-{workers}; of a name that stands for one run, what is before the first dash."""
+    """wire-small for wire-small-{minibatch}-{workers}; for the name of a single run, the part before the first dash."""
     return template.split("{")[0].rstrip("-") if "{" in template else template.split("-")[0]
 
 
@@ -150,7 +150,7 @@ def expand(entry: dict[str, Any], shared: Options, command: str, baseline: str) 
 
 
 def all_runs(config: dict[str, Any], size: str) -> list[Run]:
-    """With the options that they have in this size, also those that do not belong to it."""
+    """All runs with their options in this size, including runs that do not belong to it."""
     shared = config.get("options", {}) | config["size"][size].get("options", {})
     command, baseline = config.get("command", "simulate"), config.get("baseline", "")
     return [run for entry in config["run"] for run in expand(entry, shared, command, baseline)]

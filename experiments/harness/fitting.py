@@ -14,7 +14,7 @@ from runner import arguments
 
 
 def simulate(program: str, options: Options, platform: Path, **changes: float) -> dict[str, Any]:
-    """The result of a run. `changes`: numbers of the platform file, by key, in the unit that stands there."""
+    """The result of a run. `changes`: numbers of the platform file by key, in the file's units."""
     text = platform.read_text()
     for key, value in changes.items():
         text, count = re.subn(rf'^({key} = "?)[\d.e+-]+', rf"\g<1>{value}", text, flags=re.MULTILINE)
@@ -29,7 +29,7 @@ def simulate(program: str, options: Options, platform: Path, **changes: float) -
 
 
 def bisect(measure: Callable[[float], float], target: float, low: float, high: float, rounds: int = 12) -> float:
-    """Where a rising function meets the target."""
+    """The argument at which a rising function reaches the target."""
     for _ in range(rounds):
         middle = (low + high) / 2
         low, high = (middle, high) if measure(middle) < target else (low, middle)

@@ -1,5 +1,5 @@
-"""Holds a config.toml against the keys that README.md beside this file describes, and its parts against each other: what
-would have no effect is an error."""
+"""Checks a config.toml against the keys that README.md in this folder describes, and its parts against each other: an entry
+without effect is an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from config import SIZES, Run, UserError, all_runs, any_of, spelled_out, tuned_b
 TOP = ("command", "baseline", "options", "size", "data", "decode", "initial", "run", "tune", "claim", "published", "table", "repeats")
 SIZE = ("seeds", "runs", "data", "options")
 TUNE = ("option", "measure", "seeds", "grid")
-# Keys of each [[…]], those that it must have first; a [[run]] has options beside them.
+# Keys of each [[…]], required ones first; a [[run]] has options, too.
 ENTRIES = {
     "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
     "claim": (("text", "left", "op", "right"), ("margin", "sizes", "data", "each")),
@@ -27,7 +27,7 @@ Config = dict[str, Any]
 
 
 class Mistake(Exception):
-    """One sentence, without the name of the file."""
+    """A one-sentence message without the file's name."""
 
 
 def unknown(what: str, key: str, known: Collection[str]) -> Mistake:
@@ -40,7 +40,7 @@ def listed(names: Collection[str]) -> str:
 
 
 def check(where: str, config: Config) -> None:
-    """where: the file, for the message."""
+    """where: the file's name for the message."""
     try:
         check_keys(config)
         runs = {size: check_runs(config, size) for size in config["size"]}
@@ -58,7 +58,7 @@ def check(where: str, config: Config) -> None:
     except (Mistake, UserError) as mistake:
         raise UserError(f"{where}: {mistake}") from mistake
     except KeyError as error:
-        raise UserError(f"{where} lacks {error}, which a run's name or its baseline has in braces") from error
+        raise UserError(f"{where} lacks {error}, which a run's name or its baseline uses in braces") from error
 
 
 def named(kind: str, entry: Config) -> str:
@@ -101,17 +101,17 @@ def required(what: str, entry: Config, keys: Collection[str]) -> None:
 def check_patterns(what: str, key: str, patterns: list[str], names: list[str]) -> None:
     for pattern in patterns:
         if not any(any_of([pattern], name) for name in names):
-            raise Mistake(f"{what}: '{pattern}' in {key} is no {'data set' if key == 'data' else 'run'}; "
+            raise Mistake(f"{what}: '{pattern}' in {key} matches no {'data set' if key == 'data' else 'run'}; "
                           f"known: {listed(names)}")
 
 
 def check_runs(config: Config, size: str) -> list[Run]:
-    """Those of the size."""
+    """The runs of the size."""
     chosen = config["size"][size]
     runs = all_runs(config, size)
     for name, count in Counter(run.name for run in runs).items():
         if count > 1:
-            raise Mistake(f"{count} runs have the name '{name}', and so one folder")
+            raise Mistake(f"{count} runs have the name '{name}', but each needs its own folder")
     names = [run.name for run in runs]
     for run in runs:
         if run.baseline and run.baseline not in names:
@@ -132,32 +132,33 @@ def check_data(config: Config) -> None:
     names: list[str] = []
     for data in config.get("data", []):
         if "instead_of" in data and data["instead_of"] not in names:
-            raise unknown(f"{named('data', data)} is instead of the data set", data["instead_of"], names)
+            raise unknown(f"{named('data', data)} has instead_of for the unknown data set", data["instead_of"], names)
         names.append(data["name"])
     for data in config.get("data", []):
         if "tuned_on" in data:
             if data["tuned_on"] not in names:
                 raise unknown(f"{named('data', data)} is tuned on the unknown data set", data["tuned_on"], names)
             if "tune" not in config:
-                raise Mistake(f"{named('data', data)} has tuned_on, and there is no [tune]")
+                raise Mistake(f"{named('data', data)} has tuned_on, but there is no [tune]")
 
 
 def check_tuning(config: Config, runs: list[Run]) -> None:
-    """Every list of values is for a run that does not give the option itself, and every such run has one."""
+    """Every list of values must serve a run that does not set the option itself, and every such run needs a list."""
     if "tune" not in config:
         return
     tune = config["tune"]
     tuned = [run for run in runs if tune["option"] not in run.options]
     if not tuned:
-        raise Mistake(f"[tune] tunes nothing: every run gives {tune['option']} itself")
+        raise Mistake(f"[tune] tunes nothing: every run sets {tune['option']} itself")
     if not tune["seeds"]:
-        raise Mistake("[tune] tunes nothing: its seeds are empty")
+        raise Mistake("[tune] tunes nothing: it has no seeds")
     used = {tuned_by(tune["grid"], run.name) for run in tuned}
     for prefix, values in tune["grid"].items():
         if not values:
             raise Mistake(f"[tune.grid] has no value for '{prefix}'")
         if prefix not in used:
-            raise Mistake(f"[tune.grid] has values for '{prefix}', and no run that is tuned begins with that, or an entry before has it")
+            raise Mistake(f"[tune.grid] has values for '{prefix}' without effect: "
+                          "no tuned run has that prefix, or an earlier entry covers it")
     for run in tuned:
         if tuned_by(tune["grid"], run.name) is None:
             raise Mistake(f"[tune.grid] has no values for the run '{run.name}'")
@@ -173,11 +174,11 @@ def check_claim(claim: Config, config: Config, runs: dict[str, list[Run]]) -> No
         raise Mistake(f"{what}: the lists of each differ in length")
     for key in each:
         if not any("{" + key + "}" in str(claim[side]) for side in ("left", "right")):
-            raise Mistake(f"{what}: each has '{key}', and neither left nor right has {{{key}}}")
+            raise Mistake(f"{what}: each has '{key}', but neither left nor right uses {{{key}}}")
     try:
         claims = spelled_out(claim)
     except KeyError as error:
-        raise Mistake(f"{what} has {{{error.args[0]}}}, and each has no such list") from error
+        raise Mistake(f"{what} uses {{{error.args[0]}}}, but each has no such list") from error
     for name in claim.get("sizes", config["size"]):
         here = [run.name for run in runs[name]]
         for run in (run for one in claims for run in runs_of(one)):
@@ -186,10 +187,10 @@ def check_claim(claim: Config, config: Config, runs: dict[str, list[Run]]) -> No
 
 
 def runs_of(claim: Config) -> Iterator[str]:
-    """Of both its sides."""
+    """The runs on both sides of a claim."""
     sides = [side for side in (claim["left"], claim["right"]) if isinstance(side, str)]
     if not sides:
-        raise Mistake(f"{named('claim', claim)} compares two numbers and no run")
+        raise Mistake(f"{named('claim', claim)} compares two numbers; one side must be run.metric")
     for side in sides:
         run, dot, metric = side.rpartition(".")
         if not dot or not metric:
@@ -201,10 +202,10 @@ def check_table(table: Config, runs: list[Run]) -> None:
     if "rows" not in table:
         for key in ("value", "least"):
             if key in table:
-                raise Mistake(f"{named('table', table)} has '{key}', which is for a table with rows")
+                raise Mistake(f"{named('table', table)} has '{key}', which only a table with rows may have")
         return
     required(named("table", table), table, ("columns", "value"))
     for key in ("rows", "columns", "least"):
         for run in runs:
             if key in table and any_of(table.get("runs", ["*"]), run.name) and table[key] not in run.options:
-                raise Mistake(f"{named('table', table)}: {key} is '{table[key]}', an option that the run '{run.name}' does not give")
+                raise Mistake(f"{named('table', table)}: {key} is '{table[key]}', an option that the run '{run.name}' does not set")

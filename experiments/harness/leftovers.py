@@ -1,4 +1,4 @@
-"""What expected.json and tuned.toml have for runs that config.toml does not describe any more: nobody compares or uses it."""
+"""Finds values in expected.json and tuned.toml that no run of config.toml has any more, so that nothing uses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loading import load
 
 
 def leftovers(name: str) -> list[str]:
-    """Of all sizes; a sentence each."""
+    """One sentence per leftover, over all sizes."""
     folder = EXPERIMENTS / name
     sizes = list(read_toml(folder / "config.toml")["size"])
     expected, tuned = folder / "expected.json", folder / "tuned.toml"
@@ -22,18 +22,18 @@ def leftovers(name: str) -> list[str]:
 def in_expected(name: str, sizes: list[str], expected: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for size, of_size in expected.items():
         if size not in sizes:
-            yield "expected.json", f"values of the size '{size}', which config.toml does not have"
+            yield "expected.json", f"values of size '{size}', which config.toml does not have"
             continue
         experiment = load(name, size)
         metrics = [entry["metric"] for entry in experiment.repeats]
         known = {data.name: {run.name: {str(seed): metrics for seed in experiment.seeds} for run in experiment.runs}
                  for data in experiment.data}
         for path in unknown_paths(known, of_size):
-            yield "expected.json", f"values of {' '.join(path)} in size {size}, which no run or no [[repeats]] of config.toml has"
+            yield "expected.json", f"values of {' '.join(path)} in size {size}, which no run or [[repeats]] of config.toml has"
 
 
 def unknown_paths(known: Any, found: Any) -> Iterator[list[str]]:
-    """Data set, run, seed and metric, as far as the first that is not known."""
+    """Data set, run, seed and metric, up to the first unknown one."""
     for key in found:
         if key not in known:
             yield [key]
@@ -48,7 +48,7 @@ def in_tuned(name: str, sizes: list[str], tuned: dict[str, Any]) -> Iterator[tup
     runs = {run.name for experiment in experiments for run in experiment.runs if option not in run.options}
     for data_set, values in tuned.items():
         if data_set not in data:
-            yield "tuned.toml", f"values of the data set '{data_set}', which none is tuned on"
+            yield "tuned.toml", f"values of the data set '{data_set}', on which nothing is tuned"
             continue
         for run in values:
             if run not in runs or not option:

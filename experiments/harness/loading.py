@@ -1,4 +1,4 @@
-"""An experiment in one of its sizes, out of its config.toml."""
+"""Loads an experiment in one of its sizes from its config.toml."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from grammar import check
 
 
 def choose_size(name: str, sizes: list[str], wanted: str) -> str:
-    """Nothing wanted: the largest that is meant for a machine like this."""
+    """Without a wanted size: the largest one for a single machine."""
     if not wanted:
         return "laptop" if "laptop" in sizes else "full"
     if wanted not in sizes:

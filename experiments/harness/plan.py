@@ -1,4 +1,4 @@
-"""Of what runs an experiment consists: the options and the folder of each."""
+"""The runs of an experiment: the options and the folder of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Job:
     options: Options
     folder: Path
     command: str = "simulate"
-    decode: Options | None = None  # of `paragrad decode` with the model that comes of it
+    decode: Options | None = None  # options of `paragrad decode`, called with the resulting model
 
     @property
     def key_file(self) -> Path:

@@ -1,4 +1,4 @@
-"""What the runs of an experiment will take on a platform, and what they took."""
+"""Predicted times of an experiment's runs on a platform, and measured ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plan import Job
 from runner import Runner, locked
 from worlds import mpi_folder, mpi_jobs
 
-NEEDS_RESULTS = ("init", "keep-best")  # what a timing run does not have; times do not depend on it
+NEEDS_RESULTS = ("init", "keep-best")  # options that a timing run cannot have; times do not depend on them
 
 
 def predicted(job: Job, platform: str) -> Job:
@@ -27,9 +27,9 @@ def is_finished(folder: Path) -> bool:
 
 
 def predict(runner: Runner, platform: str) -> bool:
-    """Of the first seed: times do not depend on it."""
+    """For the first seed only: times do not depend on the seed."""
     if platform and not (ROOT / platform).is_file():
-        raise UserError(f"there is no platform file {platform}: paragrad calibrate writes one")
+        raise UserError(f"there is no platform file {platform}: write one with paragrad calibrate")
     runner.data_sets()
     seed = runner.experiment.seeds[0]
     runs = [(job, predicted(job, platform)) for job, initial in mpi_jobs(runner)

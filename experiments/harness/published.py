@@ -1,4 +1,4 @@
-"""Predictions beside published values ([[published]] in config.toml): every row's error, printed and judged."""
+"""Compares predictions with published values ([[published]] in config.toml): prints and judges the error of every row."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from results import NotRun, Results, mean_of
 
 
 def read_table(path: Path) -> tuple[str, list[dict[str, str]]]:
-    """The remarks, which are lines that begin with #, and the rows."""
+    """The remarks (lines that begin with #) and the rows."""
     lines = path.read_text().splitlines()
     remarks = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
     return remarks, list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def read_rows(path: Path, key: str, column: str) -> dict[str, float]:
-    """Published values by run. Empty cells are no values."""
+    """Published values by run; empty cells are left out."""
     try:
         return {row[key]: float(row[column]) for row in read_table(path)[1] if row[column]}
     except (OSError, KeyError, ValueError) as error:
@@ -28,7 +28,7 @@ def read_rows(path: Path, key: str, column: str) -> dict[str, float]:
 
 
 def judge(entry: dict[str, Any], errors: dict[str, float]) -> list[str]:
-    """What fails: rows outside `within`, a mean absolute error above `mean_within`."""
+    """The failures: rows outside `within`, a mean absolute error above `mean_within`."""
     wrong = [f"{run} is off by {100 * error:+.1f} %, allowed {100 * entry['within']:g} %" for run, error in errors.items()
              if "within" in entry and abs(error) > entry["within"]]
     mean = statistics.fmean(map(abs, errors.values()))
@@ -39,7 +39,7 @@ def judge(entry: dict[str, Any], errors: dict[str, float]) -> list[str]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One [[published]] with the runs that there are of its rows."""
+    """One [[published]] with the runs that exist for its rows."""
 
     text: str
     column: str
@@ -47,7 +47,7 @@ class Comparison:
     predicted: dict[str, float]
     errors: dict[str, float]     # relative
     judged: bool
-    wrong: list[str]             # what fails
+    wrong: list[str]             # the failures
 
     @property
     def verdict(self) -> str:

@@ -1,4 +1,4 @@
-"""What came out of runs: read from their folders, and the metrics that are derived from it."""
+"""The results of runs, read from their folders, and the metrics derived from them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
 
 
 class NotRun(UserError):
-    """Of a run that is not among the results."""
+    """A claim or row refers to a run that is not among the results."""
 
 
 def result_of(folder: Path) -> dict[str, Any]:
-    """What the manifest says under "result", and a few facts of the run."""
+    """The manifest's "result" and a few facts about the run."""
     manifest = json.loads((folder / "manifest.json").read_text())
     found = manifest["result"] | manifest["result"].get("strategy", {})
     result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
@@ -40,7 +40,7 @@ def result_of(folder: Path) -> dict[str, Any]:
 
 
 def validations(folder: Path) -> list[dict[str, Any]]:
-    """The records of the network's training that have a validation error."""
+    """The training records that have a validation error (without pretraining)."""
     path = folder / "metrics.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return [record for record in records
@@ -53,7 +53,7 @@ def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:
 
 
 def has_run(plan: Plan, data: DataSet, run: Run) -> bool:
-    """Every seed, with the options that config.toml gives it now, whatever the program was."""
+    """Whether every seed has run with the current options of config.toml, with any version of the program."""
     for seed in plan.experiment.seeds:
         if not (plan.experiment.run_folder(data.name, run.name, seed) / "manifest.json").exists():
             return False
@@ -64,7 +64,7 @@ def has_run(plan: Plan, data: DataSet, run: Run) -> bool:
 
 
 def what_has_run(experiment: Experiment) -> tuple[Experiment, Results]:
-    """The experiment with the data sets of which anything has run and the runs that have on all of these; their results."""
+    """The experiment restricted to data sets with a finished run and to runs finished on all of these; their results."""
     plan = Plan(experiment)
     there = {data.name: {run.name for run in experiment.runs if has_run(plan, data, run)} for data in experiment.data}
     data_sets = [data for data in experiment.data if there[data.name]]
@@ -82,8 +82,8 @@ def recorded(experiment: Experiment) -> Results:
 
 
 def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], run: str, metric: str) -> list[float]:
-    """Of all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency is that per worker;
-    sooner: the baseline's whole time over the run's; X_over_baseline: the run's X over the baseline's."""
+    """The metric for all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency, per worker;
+    sooner: the baseline's total time over the run's; X_over_baseline: the run's X over the baseline's."""
     if run not in runs:
         raise NotRun(f"'{run}.{metric}': the run is not in this size")
     found, baseline = [], baselines[run]
@@ -105,10 +105,10 @@ def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]
 
 
 def is_relative(metric: str) -> bool:
-    """To a baseline."""
+    """Whether the metric is relative to a baseline."""
     return metric in ("speed_up", "efficiency", "sooner") or metric.endswith("_over_baseline")
 
 
 def mean_of(experiment: Experiment, results: Results, run: str, metric: str) -> float:
-    """Over data sets and seeds."""
+    """The mean over data sets and seeds."""
     return statistics.fmean(value for runs in results.values() for value in values(runs, experiment.baselines, run, metric))

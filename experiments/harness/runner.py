@@ -1,4 +1,4 @@
-"""Runs what has not been run with the same options, program and data; several runs at a time."""
+"""Executes the runs not yet done with the same options, program and data, several at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plan import Job, Plan
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
-                      "io", "fast-collectives")  # that `train` does not know
+                      "io", "fast-collectives")  # that `train` does not have
 HARNESS_OPTIONS = {"simulate": ["--host-threads=1", "--quiet"]}  # by command
 
 
@@ -29,7 +29,7 @@ def digest(path: Path) -> str:
 
 
 def program_identity(program: Path) -> str:
-    """What a result depends on: the sources' content (not the commit, which a README changes) and the compiler."""
+    """A hash of all that a result depends on: the sources' content (not the commit, which a README changes) and the compiler."""
     total = hashlib.sha256()
     for folder in ("src", "sim"):
         for path in sorted(path for pattern in SOURCES for path in (ROOT / folder).rglob(pattern)):
@@ -48,19 +48,19 @@ def arguments(options: Options) -> list[str]:
 
 
 def complaint_of(command: list[Any]) -> str:
-    """Empty, if the program has none."""
+    """Runs the command; returns its error message, or "" if it succeeds."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stderr.strip() or f"ended with status {done.returncode}"
+    return "" if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"
 
 
 def known_options(program: Path, command: str) -> list[str]:
-    """Of a command of the program, without dashes in front."""
+    """The options of a command of the program, without leading dashes."""
     text = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=False).stdout
     return re.findall(r"^ +(?:-\w,)?--([a-z0-9-]+)", text, re.MULTILINE)
 
 
 def check_options(experiment: Experiment, program: Path) -> None:
-    """Of runs, and of what is done before and after them: before the first has run."""
+    """Checks the options of all runs, and of the steps before and after them, before the first run starts."""
     used = {run.command: run.options.keys() | {} for run in experiment.runs}
     for run in experiment.runs:
         used[run.command] |= run.options.keys()
@@ -81,7 +81,7 @@ class Runner(Plan):
     def __init__(self, experiment: Experiment, program: Path, jobs: int) -> None:
         super().__init__(experiment)
         if not os.access(program, os.X_OK):
-            raise UserError(f"there is no program {program}: make build")
+            raise UserError(f"there is no program {program}: build it with make build")
         self.program = program.resolve()
         check_options(experiment, self.program)
         self.jobs = max(jobs, 1)
@@ -90,7 +90,7 @@ class Runner(Plan):
         self.file_digests: dict[str, str] = {}
 
     def data_sets(self) -> list[DataSet]:
-        """Those that are there. A required one that is missing is made by its recipe data/<name>.sh."""
+        """The available data sets. A missing required one is made by its recipe data/<name>.sh."""
         if self.found is None:
             self.found = []
             for data in self.experiment.data:
@@ -103,17 +103,17 @@ class Runner(Plan):
         if not data.file or path.exists():
             return True
         if data.optional:
-            print(f"{data.name}: no {data.file}, left out (make data-{data.name})")
+            print(f"{data.name}: left out, there is no {data.file} (make data-{data.name})")
             return False
         recipe = ROOT / "data" / f"{path.stem}.sh"
         if recipe.exists():
             subprocess.run([recipe], cwd=ROOT, env=os.environ | {"PARAGRAD": str(self.program)}, check=False)
         if not path.exists():
-            raise UserError(f"no data file {data.file}: make data-{data.name}")
+            raise UserError(f"there is no data file {data.file}: make it with make data-{data.name}")
         return True
 
     def key(self, job: Job) -> dict[str, Any]:
-        """The files' contents count, not their names."""
+        """Identifies the run; files are identified by content, not by name."""
         files = {}
         for name in ("data", "platform", "init"):
             path = str(job.options.get(name, ""))
@@ -131,7 +131,7 @@ class Runner(Plan):
             return False
 
     def execute(self, job: Job) -> str:
-        """Empty, or the program's complaint."""
+        """Executes the run; returns the program's error message, or ""."""
         job.folder.parent.mkdir(parents=True, exist_ok=True)
         job.key_file.unlink(missing_ok=True)
         out = str(job.folder.relative_to(ROOT))
@@ -143,7 +143,7 @@ class Runner(Plan):
         return complaint
 
     def decode(self, job: Job) -> str:
-        """Finds words with the model that came of the run, where the experiment asks for it."""
+        """Finds words with the model of the run, if the experiment has [decode]."""
         return "" if job.decode is None else complaint_of(self.decode_command(job, job.folder))
 
     def decode_command(self, job: Job, folder: Path) -> list[str]:
@@ -152,7 +152,7 @@ class Runner(Plan):
                 f"--result={folder / 'decode.json'}"]
 
     def run_jobs(self, jobs: list[Job], failures_allowed: bool = False) -> dict[str, str]:
-        """Complaints by label."""
+        """Executes the missing jobs; returns error messages by label."""
         missing = [job for job in jobs if not self.is_done(job)]
         complaints = {}
         with ThreadPoolExecutor(self.jobs) as pool:
@@ -180,7 +180,7 @@ class Runner(Plan):
 
 @contextmanager
 def locked(experiment: Experiment) -> Iterator[None]:
-    """Two harnesses must not write the same runs."""
+    """Keeps two harnesses from writing the same runs."""
     experiment.runs_folder.mkdir(parents=True, exist_ok=True)
     with (experiment.runs_folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The runs of an experiment as jobs of Slurm: a file for each, and a script that submits them in their order."""
+"""Writes the runs of an experiment as Slurm jobs: one file each, and a script that submits them in order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TEMPLATE = EXPERIMENTS / "cluster" / "job.sbatch"
 CHECKPOINTS_PER_EPOCH = 10
 
 SUBMIT = """#!/bin/sh
-# Submits the runs of {experiment}, size {size}. What is given here goes to sbatch: --partition, --time, --ntasks-per-node, …
+# Submits the runs of {experiment}, size {size}. Arguments are passed to sbatch: --partition, --time, --ntasks-per-node, …
 set -eu
 cd "$(dirname "$0")"
 """
 
 
 def job_file(name: str, ranks: int, train: list[str], out: Path, afterwards: list[str]) -> str:
-    """From the template. train: the command without mpiexec, out: its run folder, afterwards: a command, or nothing."""
+    """Fills the template. train: the command without mpiexec; out: its run folder; afterwards: a command, or empty."""
     values = {"NAME": name, "RANKS": str(ranks), "ROOT": shlex.quote(str(ROOT)), "OUT": shlex.quote(str(out)),
               "TRAIN": shlex.join(train),
               "AFTERWARDS": "# shellcheck disable=SC2086\n${PARAGRAD_INSIDE:-} " + shlex.join(afterwards) if afterwards else ""}
@@ -57,4 +57,4 @@ def write_jobs(runner: Runner) -> None:
     submit = folder / "submit.sh"
     submit.write_text(SUBMIT.format(experiment=experiment.name, size=experiment.size) +
                       "".join(submission(job, initial) + "\n" for job, initial in jobs))
-    print(f"{len(jobs)} jobs; to submit them: sh {submit.relative_to(ROOT)} [options of sbatch]")
+    print(f"{len(jobs)} jobs written; submit them with: sh {submit.relative_to(ROOT)} [sbatch options]")

@@ -1,4 +1,4 @@
-"""The tables of an experiment: one line per run, mean and spread over the seeds; or those of [[table]] in config.toml."""
+"""The tables of an experiment: one line per run, mean and spread over the seeds; or the [[table]] entries of config.toml."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from config import DataSet, Run, UserError, any_of
 from plan import Plan
 from results import Results, mean_of, validations, values
 
-Lines = list[list[str]]  # the first has the names of the columns
+Lines = list[list[str]]  # the first line holds the column names
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Table:
 
 
 def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
-    """Of the runs that the experiment has in this size."""
+    """All tables, for the runs that the experiment has in this size."""
     experiment = plan.experiment
     for entry in experiment.tables or [{}]:
         runs = [run for run in experiment.runs if any_of(entry.get("runs", ["*"]), run.name)]
@@ -51,7 +51,7 @@ def aligned(line: list[str], lines: Lines) -> str:
 
 
 def listed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
-    """One line per run, one column per metric in `columns`: "-" where others have it and the run has not."""
+    """One line per run, one column per metric in `columns`; "-" if the run lacks a metric that others have."""
     shown = [result for of_data in results.values() for run in runs for result in of_data[run.name].values()]
 
     def cell(run: str, metric: str) -> str:
@@ -65,7 +65,7 @@ def listed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run])
 
 def curves(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
     """Learning curves: a line per run, a column per validation, named by the samples processed: validation error in %, the
-    mean over the seeds. `curves`: every so many of the validations."""
+    mean over the seeds. `curves` = n shows every n-th validation."""
     experiment, step = plan.experiment, table["curves"]
     lines, places = [], []
     for data in results:
@@ -78,7 +78,7 @@ def curves(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run])
 
 
 def crossed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
-    """Rows and columns are options. A cell shows `value` of its run, or with `least` that option of the run with the least."""
+    """Rows and columns are options. A cell shows `value` of its run, or `least`, an option, of the run with the smallest value."""
     row, column, value = table["rows"], table["columns"], table["value"]
 
     def choices(option: str) -> list[Any]:
@@ -89,7 +89,7 @@ def crossed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]
         if not here:
             return "-"
         if "least" not in table and len(here) > 1:
-            raise UserError(f"[[table]] '{table.get('title', '')}': {', '.join(here)} share a cell; add runs or least")
+            raise UserError(f"[[table]] '{table.get('title', '')}': {', '.join(here)} share a cell; add runs or least to the table")
         best = min(here, key=lambda name: mean_of(plan.experiment, results, name, value))
         return (str(here[best].options[table["least"]]) if "least" in table
                 else f"{mean_of(plan.experiment, results, best, value):.4g}")
@@ -127,7 +127,7 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
 
 
 def training_line(line: list[str]) -> str:
-    """All such tables have the same columns in the same places."""
+    """Formats a line; all these tables have the same columns at the same positions."""
     run, partition, option, valid, test, *words, training_s, aggregate, speed_up, per_worker = line
     return (f"{run:<10} {partition.rjust(7):<8}{option:>14}  {valid:>14} {test:>14}  {''.join(f'{word:>14}  ' for word in words)}"
             f"{training_s:>11} {aggregate:>9} {speed_up:>8} {per_worker:>10}")

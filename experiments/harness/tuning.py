@@ -1,4 +1,4 @@
-"""Chooses one option per run on the validation set: [tune] in config.toml, answers in tuned.toml."""
+"""Chooses one option per run on the validation set: [tune] in config.toml, results in tuned.toml."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def tune(runner: Runner) -> None:
     runs = [run for run in runner.experiment.runs if settings["option"] not in run.options]
     if not data_sets or not runs:
         raise UserError(f"{runner.experiment.name} has nothing to tune in size {runner.experiment.size}: "
-                        + (f"all runs give {settings['option']} themselves" if not runs else
-                           "all data sets use what was tuned on others"))
+                        + (f"all runs set {settings['option']} themselves" if not runs else
+                           "all data sets use values tuned on others"))
     with locked(runner.experiment):
         runner.run_initial(seeds)
         trials = {(data.name, run.name, value): [trial(runner, data, run, value, seed) for seed in seeds]
@@ -52,7 +52,7 @@ def grid(settings: dict[str, Any], run: Run) -> list[Any]:
 
 
 def score(jobs: list[Job], measure: str, complaints: dict[str, str]) -> float:
-    """A run that diverged scores worst."""
+    """A diverged run gets the worst score."""
     if any(job.label in complaints for job in jobs):
         return math.inf
     results = [result_of(job.folder) for job in jobs]

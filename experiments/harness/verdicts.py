@@ -1,4 +1,4 @@
-"""Claims ([[claim]] in config.toml) and repetition of recorded values ([[repeats]], expected.json)."""
+"""Checks claims ([[claim]] in config.toml) and recorded values ([[repeats]], expected.json)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operat
 
 
 def term(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], text: Any) -> tuple[float, str]:
-    """A number, or the mean over seeds of RUN.METRIC, and how to print it."""
+    """A number, or the mean of RUN.METRIC over the seeds, and its printed form."""
     if isinstance(text, (int, float)):
         return float(text), f"{text:g}"
     run, _, metric = text.rpartition(".")
@@ -26,13 +26,13 @@ def term(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], 
 
 
 def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]) -> tuple[bool, str]:
-    """`margin` is what may be lacking: left <= right + margin, left >= right - margin."""
+    """`margin` is the slack: left <= right + margin, left >= right - margin."""
     try:
         compare = OPERATORS[claim["op"]]
         left, left_text = term(runs, baselines, claim["left"])
         right, right_text = term(runs, baselines, claim["right"])
     except KeyError as error:
-        raise UserError(f"the claim '{claim.get('text', '?')}' has no or an unknown {error}") from error
+        raise UserError(f"the claim '{claim.get('text', '?')}' lacks {error} or has an unknown one") from error
     margin = claim.get("margin", 0)
     signed = margin if claim["op"].startswith("<") else -margin
     slack = ""
@@ -53,19 +53,19 @@ def check_claims(experiment: Experiment, results: Results) -> bool:
 
 
 def value_of(result: dict[str, Any], metric: str) -> float:
-    """Of a [[repeats]]."""
+    """The metric of a [[repeats]]."""
     if metric not in result:
         raise UserError(f"[[repeats]] has the unknown metric '{metric}'; known: {', '.join(sorted(result))}")
     return result[metric]
 
 
 def known_metrics(result: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
-    """Those of the metrics that the run has; a timing run has no scores."""
+    """The metrics that the run has; a timing run has no scores."""
     return {metric: result[metric] for metric in metrics if not math.isnan(value_of(result, metric))}
 
 
 def record(experiment: Experiment, results: Results) -> None:
-    """Keeps what stands there of other sizes and of data sets that are not here now, but in config.toml."""
+    """Keeps the values of other sizes and of missing data sets that config.toml still names."""
     path = experiment.expected_file
     expected = json.loads(path.read_text()) if path.exists() else {}
     metrics = [entry["metric"] for entry in experiment.repeats]
@@ -79,16 +79,16 @@ def record(experiment: Experiment, results: Results) -> None:
 
 @dataclass(frozen=True)
 class Repetition:
-    """A [[repeats]]: the values of this size's runs beside the recorded ones."""
+    """A [[repeats]]: the values of this size's runs compared with the recorded ones."""
 
     summary: str
-    wrong: list[str]  # a line for each value that is too far off, or not recorded
+    wrong: list[str]  # a line for each value that is too far off or not recorded
 
 
 def check_repeats(experiment: Experiment, results: Results) -> bool:
     expected = recorded(experiment)
     if not expected:
-        print(f"no recorded values for size {experiment.size}: make record-{experiment.name}")
+        print(f"no recorded values for size {experiment.size}: record them with make record-{experiment.name}")
         return True
     for data in results.keys() - expected.keys():
         print(f"{data}: no recorded values, not compared")
@@ -101,7 +101,7 @@ def check_repeats(experiment: Experiment, results: Results) -> bool:
 
 
 def repetitions(experiment: Experiment, results: Results, expected: Results) -> list[Repetition]:
-    """On the data sets that are in both."""
+    """Compares the data sets that are in both."""
     compared = {data: runs for data, runs in results.items() if data in expected}
     return [repetition(entry, compared, expected) for entry in experiment.repeats]
 

@@ -1,4 +1,4 @@
-"""Runs of an experiment under mpiexec: as commands, and beside the emulated ones, whose weights must be the same."""
+"""Runs of an experiment under mpiexec: as commands, or compared with the emulated ones, whose weights must be the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runner import SIMULATION_OPTIONS, Runner, arguments
 
 
 def has_mpi(runner: Runner) -> bool:
-    """`train` without any MPI, or whose ranks do not find each other, says so itself; a world of one worker is no proof."""
+    """Asks `train`, which reports a missing MPI or ranks that do not find each other; one worker alone would not show that."""
     if shutil.which("mpiexec") is None:
         return False
     asked = subprocess.run(["mpiexec", "-n", "2", runner.program, "train", "--data=none", "--model=1-1:relu",
@@ -36,13 +36,13 @@ def mpi_command(runner: Runner, job: Job, out: Path) -> list[str]:
 
 
 def mpi_folder(job: Job, initial: Job | None) -> Path:
-    """Beside the emulated run's. The initial model, of one worker, is the same in both worlds."""
+    """Next to the emulated run's folder. The initial model, of one worker, is the same in both worlds."""
     return job.folder if job == initial else job.folder.with_name(job.folder.name + "-mpi")
 
 
 def mpi_jobs(runner: Runner) -> list[tuple[Job, Job | None]]:
-    """The runs that train, in their order, each with the run that makes its initial model, which comes first; not those that
-    predict times alone."""
+    """The training runs in order, each with the run of its initial model, which comes first; without runs that only predict
+    times."""
     experiment, jobs = runner.experiment, []
     for data in experiment.data:
         for seed in experiment.seeds:
@@ -51,7 +51,7 @@ def mpi_jobs(runner: Runner) -> list[tuple[Job, Job | None]]:
             jobs += [(job, initial) for job in all_jobs
                      if job.command in ("simulate", "train") and not str(job.options.get("device", "")).startswith("meta")]
     if not jobs:
-        raise UserError(f"{experiment.name} predicts times alone: there is nothing to run with MPI")
+        raise UserError(f"{experiment.name} only predicts times: there is nothing to run with MPI")
     return jobs
 
 
@@ -62,13 +62,13 @@ def print_commands(runner: Runner) -> None:
 
 def compare_worlds(runner: Runner, name: str) -> bool:
     if not has_mpi(runner):
-        print("no MPI here (no mpiexec, a build without it, or ranks that do not find each other): the comparison with real "
-              "workers is left out")
+        print("no usable MPI (no mpiexec, a build without MPI, or ranks that do not find each other): the comparison with real "
+              "workers is skipped")
         return True
     data, seed = runner.data_sets()[0], runner.experiment.seeds[0]
     job = runner.job(data, runner.experiment.run(name), seed)
     if not runner.is_done(job):
-        raise UserError(f"{name} has not been run: make run-{runner.experiment.name} SIZE={runner.experiment.size}")
+        raise UserError(f"{name} has not been run: run it with make run-{runner.experiment.name} SIZE={runner.experiment.size}")
     out = mpi_folder(job, None).relative_to(ROOT)
     command = [*mpi_command(runner, job, out), "--quiet", "--overwrite"]
     print(" ".join(str(word) for word in command), flush=True)

@@ -103,7 +103,7 @@ class Submission(FolderTest):
     def test_an_experiment_without_trainings_has_no_jobs(self):
         done = harness("jobs", "ring_limit")
         self.assertEqual((done.returncode, done.stderr),
-                         (2, "harness: ring_limit predicts times alone: there is nothing to run with MPI\n"))
+                         (2, "harness: ring_limit only predicts times: there is nothing to run with MPI\n"))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class Config(unittest.TestCase):
             (claim("large.test_error"), "size smoke", "'large'"),
             (claim("test_error"), "'test_error' is neither a number nor run.metric"),
             (claim(op="=="), "unknown op '=='"),
-            (claim(more='data = ["toi"]'), "'toi' in data is no data set"),
+            (claim(more='data = ["toi"]'), "'toi' in data matches no data set"),
             (claim("ma-{n}.test_error", more="each = { n = [2, 4], m = [1] }"), "lists of each differ in length"),
             (claim(more="each = { n = [2, 4] }"), "each has 'n'"),
             (claim("ma-{n}.test_error"), "{n}"),
