@@ -1,4 +1,4 @@
-"""Writes report/index.html: all experiments on one page, which needs nothing but itself. Usage: python3 experiments/page [FILE]"""
+"""Writes report/index.html: all experiments on one self-contained page. Usage: python3 experiments/page [FILE]"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Draws charts as SVG for the page: Okabe and Ito's colours, and a marker and a dash of its own for each line besides.
+"""Draws charts as SVG for the page: Okabe and Ito's colours, and an individual marker and dash for each line.
 
 Text stays text. Ink, grid and background are the page's CSS variables, so that a chart follows its light or dark scheme. The
-same chart gives the same bytes.
+output is reproducible: the same chart gives the same bytes.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ plt.rcParams.update({
 
 @dataclass(frozen=True)
 class Line:
-    label: str                # in the legend; the same label has the same look in all panels
+    label: str                # in the legend; a label looks the same in all panels
     points: list[tuple[float, float]]
-    panel: str = ""           # its title; "*": in all of them, as what the others are compared with
-    published: bool = False   # hollow, and not joined
+    panel: str = ""           # its title; "*": shown in all panels, as the reference
+    published: bool = False   # hollow markers, not joined
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Axes:
     x_log: bool = False
     y_log: bool = False
     ideal: bool = False       # the line y = x
-    x_names: list[str] = field(default_factory=list)  # a histogram's classes, at the places 0, 1, 2 …
+    x_names: list[str] = field(default_factory=list)  # a histogram's classes, at positions 0, 1, 2 …
     x_unit: str = ""          # "B": sizes with their prefixes
     y_unit: str = ""          # "s"
 
@@ -86,7 +86,7 @@ def set_scale(axes: plt.Axes, axis: str, log: bool, unit: str, values: Sequence[
 
 
 def legend_below(figure: plt.Figure, handles: list[Line2D]) -> float:
-    """Returns the inches that it takes."""
+    """Adds the legend; returns its height in inches."""
     longest = max(len(handle.get_label()) for handle in handles)
     columns = max(1, min(len(handles), int((WIDTH - 0.1) / (0.64 + 0.079 * longest))))
     rows = math.ceil(len(handles) / columns)
@@ -95,7 +95,7 @@ def legend_below(figure: plt.Figure, handles: list[Line2D]) -> float:
 
 
 def svg_of(figure: plt.Figure, name: str, alt: str) -> str:
-    """`name` begins all its ids, which would otherwise be those of the page's other charts too."""
+    """`name` prefixes all ids, which would otherwise clash with those of the page's other charts."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     plt.close(figure)
@@ -112,7 +112,7 @@ def svg_of(figure: plt.Figure, name: str, alt: str) -> str:
 
 
 def looks_of(lines: list[Line]) -> dict[str, dict]:
-    """By label, in the order of the legend. What stands in all panels of several is of the ink's colour."""
+    """Looks by label, in the order of the legend. Lines shown in all panels have the colour of the ink."""
     compared = {line.label for line in lines if line.panel == "*"}
     labels = [label for label in dict.fromkeys(line.label for line in lines) if label not in compared]
     return ({label: look(index) for index, label in enumerate(labels)}
@@ -157,7 +157,7 @@ def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str) -> str:
 
 def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale: Axes, values: tuple[Sequence[float], Sequence[float]],
                narrow: bool) -> None:
-    """`values` are those of all panels, which share their axes."""
+    """`values` covers all panels, which share their axes."""
     xs, ys = values
     if scale.ideal:
         ends = [min(xs), max(xs)]
@@ -175,7 +175,7 @@ def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale:
 
 
 def draw_dots(name: str, dots: list[tuple[str, float | None, str]], x: str, alt: str) -> str:
-    """A row per run: its name, where its dot is (None: nowhere), and its family, which gives the look."""
+    """A row per run: its name, the value of its dot (None: no dot), and its family, which determines the look."""
     families = list(dict.fromkeys(family for _, _, family in dots))
     figure, axes = plt.subplots(figsize=(WIDTH, 0.7 + 0.2 * len(dots)), layout="constrained")
     known = [value for _, value, _ in dots if value is not None]
@@ -194,7 +194,7 @@ def draw_dots(name: str, dots: list[tuple[str, float | None, str]], x: str, alt:
 
 
 def draw_winners(name: str, rows: list[str], columns: list[str], cells: list[list[str]], labels: tuple[str, str], alt: str) -> str:
-    """A marker per cell for what is the least there; "-": nothing."""
+    """A marker per cell for the winner, the smallest value; "-": none."""
     winners = dict.fromkeys(cell for line in cells for cell in line if cell != "-")
     looks = {winner: look(index) | {"linestyle": "none", "markersize": 8} for index, winner in enumerate(winners)}
     figure, axes = plt.subplots()

@@ -1,4 +1,4 @@
-"""The whole page: how the experiments stand at a glance, then each of them."""
+"""The whole page: an overview of all experiments, then each of them."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def document(pages: list[Page]) -> str:
 def head(pages: list[Page]) -> str:
     total = sum((page.statuses for page in pages), Counter())
     with_runs = sum(page.study.has_runs for page in pages)
-    runs = ("There are runs of all of them here." if with_runs == len(pages) else
-            f"There are runs of {with_runs} of them here; of the others, what was recorded." if with_runs else
-            "There are no runs here (<code>make experiments SIZE=smoke</code> makes some): what is shown was recorded.")
+    runs = ("All of them have runs here." if with_runs == len(pages) else
+            f"{with_runs} of them have runs here; for the others, recorded values are shown." if with_runs else
+            "There are no runs here (<code>make experiments SIZE=smoke</code> makes some): the values shown are recorded ones.")
     recorded = sum(verdict.recorded == "holds" for page in pages for verdict in page.verdicts)
-    words = {"holds": "claims hold", "FAILS": "fail", "not run": f"not run here, of which {recorded} hold by recorded values"}
+    words = {"holds": "claims hold", "FAILS": "fail", "not run": f"not run here, of which {recorded} hold according to recorded values"}
     totals = "\n".join(f'<li class="{kind(status)}"><b>{total[status]}</b> {word}</li>' for status, word in words.items())
     return f"""<header>
 <h1>Experiments</h1>
-<p class="lead">Distributed training of neural networks, and a laptop that plays the cluster: {count(len(pages), "question")},
-the runs that answer them, and what was published beside what came out. {runs}</p>
+<p class="lead">Distributed training of neural networks, with the cluster simulated on a laptop: {count(len(pages), "question")},
+the runs that answer them, and published values next to our results. {runs}</p>
 <ul class="totals" aria-label="Claims">{totals}</ul>
 </header>
 {overview(pages)}"""
@@ -66,13 +66,13 @@ def overview(pages: list[Page]) -> str:
     rows = ([f'<a href="#{page.name}">{page.name.replace("_", "_<wbr>")}</a><br>{inline(page.readme.summary)}',
              claims(page), error(page), inline(page.readme.source), inline(page.readme.came_out),
              page.study.size if page.study.has_runs else "no runs"] for page in pages)
-    return table("Claims are judged by the runs that are here. The error is the mean over published values that have a bound, "
-                 "fitted ones among them. What came out is what <code>experiments/README.md</code> says of the recorded runs.",
-                 ["experiment", "claims", "error", "from", "came out", "size"], rows, "overview")
+    return table("Claims are judged by the runs found here. The error is the mean absolute error over published values that have a bound, "
+                 "including fitted ones. The column result is taken from <code>experiments/README.md</code>, on the recorded runs.",
+                 ["experiment", "claims", "error", "from", "result", "size"], rows, "overview")
 
 
 def claims(page: Page) -> str:
-    """The claims as a bar and in words."""
+    """The claims as a bar and as counts."""
     statuses = {status: page.statuses[status] for status in WORDS if page.statuses[status]}
     if not statuses:
         return '<span class="aside">none</span>'
@@ -82,7 +82,7 @@ def claims(page: Page) -> str:
 
 
 def error(page: Page) -> str:
-    """The mean over the published values that have a bound, beside runs that are here."""
+    """The mean absolute error over the published values that have a bound and runs here."""
     errors = [abs(value) for beside in page.besides if beside.comparison and beside.comparison.judged and not beside.recorded
               for value in beside.comparison.errors.values()]
     return f"{100 * sum(errors) / len(errors):.1f} %" if errors else ""

@@ -1,10 +1,10 @@
-"""Which figures an experiment has: what its runs hold decides, and the [[table]]s of its config.toml.
+"""Which figures an experiment has depends on the contents of its runs and on the [[table]] entries of its config.toml.
 
-* learning curves, where runs were validated more than once: over epochs, and over simulated time
-* time to an error, where runs have a target, or else to an error that most of them reach
-* speed-up over workers, where a run of one worker is there to compare with; published values beside it
-* staleness, where gradients were stale
-* for each [[table]] with `rows` and `columns` a chart of what stands in it
+* learning curves over epochs and over simulated time, if runs were validated more than once
+* time to the runs' target error, or otherwise to an error that most of them reach
+* speed-up over workers, if there is a run of one worker to compare with, and published speed-ups
+* staleness, if gradients were stale
+* a chart for each [[table]] with `rows` and `columns`
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from paragrad_runs import Study
 
 MOST_IN_A_PANEL = 7
 SECONDS = {"s": 1, "min": 60, "h": 3600}
-LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "time of exchange that nothing hides",
+LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "exchange time that is not hidden",
           "samples_per_s": "samples per second", "speed_up": "speed-up", "efficiency": "speed-up per worker",
-          "sooner": "times as soon as one", "bytes": "size of the array"}
+          "sooner": "speed-up in time to the target", "bytes": "size of the array"}
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
 Points = list[tuple[float, float]]
@@ -35,7 +35,7 @@ class Figure:
     title: str
     caption: str
     svg: str
-    runs: list[str]  # names of the runs behind it
+    runs: list[str]  # names of the runs it shows
 
 
 def figures_of(study: Study) -> Iterator[Figure]:
@@ -44,7 +44,7 @@ def figures_of(study: Study) -> Iterator[Figure]:
 
 
 def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
-    """Title and runs of each [[table]] that lists runs; all of them, where there is none."""
+    """Title and runs of each [[table]] that lists runs; without any, all runs as one group."""
     listed = [entry for entry in study.experiment.tables if "runs" in entry and "rows" not in entry] or [{}]
     for entry in listed:
         runs = [run for run in study.experiment.runs if any_of(entry.get("runs", ["*"]), run.name)]
@@ -53,12 +53,12 @@ def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
 
 
 def seed_curves(study: Study, run: Run, data: str, x: str) -> list[Points]:
-    """Validation error in % over `x`, of each seed."""
+    """Validation error in % over `x`, for each seed."""
     return [[(record[x], 100 * record["valid_error"]) for record in seed.curve] for seed in study.runs(run.name)[data]]
 
 
 def mean_curve(study: Study, run: Run, data: str, x: str) -> Points:
-    """As far as all seeds go."""
+    """The mean over the seeds, up to the end of the shortest."""
     return [tuple(map(statistics.fmean, zip(*points))) for points in zip(*seed_curves(study, run, data, x))]
 
 
@@ -67,7 +67,7 @@ def of(study: Study, data: str) -> str:
 
 
 def placed(study: Study, points: dict[str, Points], families: dict[str, str]) -> list[Line]:
-    """One panel if it can hold all lines, else one per family; what the others are compared with is in each."""
+    """One panel if it can hold all lines, otherwise one per family with the baselines in each."""
     if len(points) <= MOST_IN_A_PANEL:
         return [Line(name, line) for name, line in points.items()]
     compared = {name for name in points if name in study.experiment.baselines.values()}
@@ -91,7 +91,7 @@ def learning_curves(study: Study) -> Iterator[Figure]:
             unit, long_and_short = unit_for(max(ends)), max(ends) > 8 * min(ends)
             times = {name: [(x / SECONDS[unit], y) for x, y in points] for name, points in seconds.items()}
             errors = [y for points in epochs.values() for _, y in points]
-            spread = min(errors) > 0 and max(errors) > 4 * min(errors)  # runs that diverge would press the others flat
+            spread = min(errors) > 0 and max(errors) > 4 * min(errors)  # diverged runs would flatten the others
             for curves, x, x_log in ((epochs, "epochs", False), (times, f"simulated time ({unit})", long_and_short)):
                 scale = Axes(x, "validation error (%)", x_log=x_log, y_log=spread)
                 lines = placed(study, {name: points for name, points in curves.items() if points}, families)
@@ -121,19 +121,19 @@ def time_to_error(study: Study) -> Iterator[Figure]:
         scaled = [(name, None if seconds is None else seconds / SECONDS[unit], family) for name, seconds, family in dots]
         alt = f"Dot chart of {label}: " + ", ".join(
             f"{name} {'not reached' if value is None else f'{value:.3g}'}" for name, value, _ in scaled)
-        chosen = "the runs' target" if runs is aimed else "an error that three runs in four reach"
-        yield Figure(f"Time to accuracy{of(study, data)}", f"{target:g} % is {chosen}; looked at after each validation.",
+        chosen = "the runs' target" if runs is aimed else "an error that three of four runs reach"
+        yield Figure(f"Time to accuracy{of(study, data)}", f"{target:g} % is {chosen}; checked at each validation.",
                      charts.draw_dots(identity(study, f"time-{data}"), scaled, label, alt), [run.name for run in runs])
 
 
 def reached_by_most(curves: list[list[Points]]) -> float:
-    """The third quartile of the runs' least errors, up to the next tenth of a point."""
+    """The third quartile of the runs' smallest errors, rounded up to a tenth of a point."""
     least = [max(min(y for _, y in seed) for seed in seeds) for seeds in curves]
     return math.ceil(10 * statistics.quantiles(least, n=4, method="inclusive")[2]) / 10
 
 
 def mean_time(study: Study, run: Run, seeds: list[Points], target: float) -> float | None:
-    """With the pretraining; None, if a seed does not get there."""
+    """Including pretraining; None if a seed does not reach the target."""
     firsts = [next((x for x, y in points if y <= target), None) for points in seeds]
     return None if None in firsts else statistics.fmean(firsts) + (study.mean(run.name, "pretraining_s") or 0)
 
@@ -164,12 +164,12 @@ def speed_up(study: Study) -> Iterator[Figure]:
     lines = placed(study, grown, families)
     lines += [Line(line.label, published, line.panel, published=True) for line, series in zip(lines, grown)
               if (published := published_speed_ups(study, [run for run in runs if run.series == series]))]
-    yield figure(study, "speed-up", "Speed-up over workers", "in samples per second, over one worker's",
+    yield figure(study, "speed-up", "Speed-up over workers", "ratio of samples per second to one worker's",
                  lines, Axes("workers", "speed-up", x_log=True, y_log=True, ideal=True), [run.name for run in runs])
 
 
 def published_speed_ups(study: Study, runs: list[Run]) -> Points:
-    """Of a [[published]] about the speed-up or the samples per second of these runs and of one with one worker."""
+    """Published speed-ups of these runs, from a [[published]] on speed-up, or on samples per second including one worker."""
     for beside in study.beside():
         values = beside.published
         if beside.entry["metric"] == "speed_up":
@@ -198,7 +198,7 @@ def staleness(study: Study) -> Iterator[Figure]:
 
 
 def mean_staleness(study: Study, run: str) -> dict[str, float]:
-    """Share by class, the mean over data sets and seeds; empty where no gradient was counted."""
+    """Share by class, the mean over data sets and seeds; empty if no gradient was counted."""
     histograms = [{row["updates"]: row["share"] for row in seed.staleness} for seeds in study.runs(run).values() for seed in seeds]
     classes = max(histograms, key=len)
     return {name: statistics.fmean(histogram.get(name, 0) for histogram in histograms) for name in classes}
@@ -212,7 +212,7 @@ def crossed_tables(study: Study) -> Iterator[Figure]:
 
 
 def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> Iterator[Figure]:
-    """Lines over the option that has numbers, or over workers if both have; a line per value of the other option."""
+    """Lines over the numeric option (over workers if both are numeric); a line per value of the other option."""
     options, value = [table["rows"], table["columns"]], table["value"]
     runs = [run for run in runs if study.mean(run.name, value) is not None]
     numeric = [option for option in options if all(number(run.options[option]) is not None for run in runs)]
@@ -220,14 +220,14 @@ def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> 
     if not along or len({run.options[along] for run in runs}) < 2:
         return
     other = options[1 - options.index(along)]
-    per_worker = value == "samples_per_s" and along == "workers"  # of all together they would hide each other's differences
+    per_worker = value == "samples_per_s" and along == "workers"  # totals would hide the differences
     lines: dict[str, Points] = {}
     for run in runs:
         label = f"{other} {run.options[other]}" if other in numeric else str(run.options[other])
         found = study.mean(run.name, value) / (run.options["workers"] if per_worker else 1)
         lines.setdefault(label, []).append((number(run.options[along]), found))
     ys = [y for points in lines.values() for _, y in points]
-    scale = Axes(LABELS.get(along, along), LABELS.get(value, value) + (" and worker" if per_worker else ""), x_log=True,
+    scale = Axes(LABELS.get(along, along), LABELS.get(value, value) + (" per worker" if per_worker else ""), x_log=True,
                  y_log=min(ys) > 0 and max(ys) > 20 * min(ys), x_unit="B" if along == "bytes" else "",
                  y_unit="s" if value.endswith("_s") and value != "samples_per_s" else "")
     yield figure(study, name, sentence(table["title"]), "drawn per worker" if per_worker else "",
@@ -242,14 +242,14 @@ def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> 
         return str(min(here, key=lambda run: study.mean(run.name, table["value"])).options[table["least"]]) if here else "-"
 
     cells = [[least(row, column) for column in columns] for row in rows]
-    alt = "Map of the least: " + "; ".join(f"{table['rows']} {row}: {', '.join(line)}" for row, line in zip(rows, cells))
+    alt = "Map of winners: " + "; ".join(f"{table['rows']} {row}: {', '.join(line)}" for row, line in zip(rows, cells))
     svg = charts.draw_winners(identity(study, name), [str(row) for row in rows], [str(column) for column in columns], cells,
                               (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), alt)
     yield Figure(sentence(table["title"]), "", svg, [run.name for run in runs])
 
 
 def number(value: Any) -> float | None:
-    """Of 8, 8.5, "1kB"; None of a word."""
+    """The number in 8, 8.5 or "1kB"; None for a word."""
     found = re.fullmatch(r"([\d.]+)([kMG]?)B?", str(value))
     return float(found[1]) * PREFIXES[found[2]] if found else None
 

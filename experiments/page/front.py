@@ -1,4 +1,4 @@
-"""Draws README's figure, of bmuf_images in its full size, after make verify-bmuf_images: src/setup/python.sh matplotlib --
+"""Draws the README's figure from bmuf_images in size full, after make verify-bmuf_images: src/setup/python.sh matplotlib --
 experiments/page/front.py [--size SIZE] [FILE]"""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def drawing(study: Study) -> str:
 
 
 def standalone(svg: str) -> str:
-    """As an image of its own, always on white."""
+    """A stand-alone image, always on white."""
     light = (ROOT / "experiments/page/page.css").read_text().split("@media")[0]
     values = dict(re.findall(r"(--[\w-]+): (.*);", light))
     svg = re.sub(r"var\((--[\w-]+)\)", lambda use: values[use[1]].replace('"', "'"), svg)

@@ -14,7 +14,7 @@ def text(value: object) -> str:
 
 
 def inline(markdown: str) -> str:
-    """Code, bold and italics; of a link its text, as the page stands alone."""
+    """Renders code, bold and italics; of a link only its text, as the page is self-contained."""
     found = text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", markdown))
     found = re.sub(r"`([^`]*)`", r"<code>\1</code>", found)
     found = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", found)
@@ -22,7 +22,7 @@ def inline(markdown: str) -> str:
 
 
 def kind(status: str) -> str:
-    """Its class in page.css."""
+    """The status's class in page.css."""
     return status.lower().replace(" ", "-")
 
 
@@ -31,7 +31,7 @@ def badge(status: str, label: str = "") -> str:
 
 
 def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[str]], name: str = "") -> str:
-    """Cells are HTML. Columns can be sorted by their heads; a table that is too wide is scrolled within itself."""
+    """Cells are HTML. Clicking a column's head sorts the table; a wide table scrolls horizontally."""
     heads = "".join(f'<th scope="col"><button type="button">{column}</button></th>' for column in columns)
     body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     titled = f"<caption>{caption}</caption>" if caption else ""

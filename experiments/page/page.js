@@ -1,5 +1,5 @@
 "use strict";
-// A table is sorted by the head that is pressed; pressed again, the other way round.
+// Clicking a column's head sorts the table by that column; clicking again reverses the order.
 const number = (text) => parseFloat(text.replace(/,/g, "").replace("−", "-"));
 const compare = (a, b) => {
   const [x, y] = [number(a), number(b)];

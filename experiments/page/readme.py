@@ -1,4 +1,4 @@
-"""What the READMEs say of the experiments: title, question and commands of each, and its line on the page of all."""
+"""Reads the experiments' READMEs: title, question and commands of each, and its line in the overview experiments/README.md."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Readme:
     title: str
     question: str
     commands: str
-    source: str    # the publication; "–": none
+    source: str    # the publication; "–" if there is none
     summary: str   # the question in a few words
     came_out: str
 
 
 def overview() -> dict[str, tuple[str, str, str]]:
-    """Of the page of all, in its order: source, question and what came out. "the same" is written out."""
+    """The lines of the overview, in its order: source, question and result. "the same" is replaced by the source above."""
     text = (EXPERIMENTS / "README.md").read_text()
     found, before = {}, ""
     for name, source, summary, came_out in re.findall(r"^\| \[(\w+)\]\([^)]*\) \| (.*?) \| (.*?) \| (.*?) \|$", text, re.MULTILINE):
@@ -29,18 +29,18 @@ def overview() -> dict[str, tuple[str, str, str]]:
 
 
 def all_experiments() -> list[str]:
-    """In the order of the page of all, where each has a line."""
+    """In the order of the overview, which has a line for each."""
     if missing := undescribed():
         raise UserError(missing[0])
     return list(overview())
 
 
 def undescribed() -> list[str]:
-    """A sentence for each experiment that the reader of the pages would not find, and each line without one."""
+    """A sentence for each experiment that is missing from the overview, and for each line without an experiment."""
     listed, there = overview().keys(), names()
     return [*(f"experiments/{name} has no README.md" for name in there if not (EXPERIMENTS / name / "README.md").exists()),
             *(f"experiments/README.md has no line for experiments/{name}" for name in there if name not in listed),
-            *(f"experiments/README.md has a line for '{name}', and there is no experiments/{name}/config.toml"
+            *(f"experiments/README.md has a line for '{name}', but there is no experiments/{name}/config.toml"
               for name in listed if name not in there)]
 
 

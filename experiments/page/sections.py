@@ -1,4 +1,4 @@
-"""An experiment on the page: question, claims, published values beside ours, figures and what is behind them, tables."""
+"""An experiment's section: question, claims, published values next to ours, figures and their origin, tables."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from figures import Figure, figures_of
 from markup import badge, count, folded, inline, table, text
 from paragrad_runs import Beside, Study, Verdict
 
-LONG = 12  # rows from which a table is folded
+LONG = 12  # tables with more rows are folded
 
 
 @dataclass
 class Page:
-    """What is known of one experiment."""
+    """The data of one experiment's section."""
 
     name: str
     readme: readme.Readme
-    study: Study  # of the largest size that has been run, else of the largest that is recorded
+    study: Study  # of the largest size with runs, otherwise the largest that is recorded
     verdicts: list[Verdict]
     besides: list[Beside]
 
     @property
     def statuses(self) -> Counter[str]:
-        """Of the claims, and of the published values that are judged."""
+        """Counts the statuses of claims and of judged published values."""
         judged = [beside.comparison.verdict if beside.comparison and not beside.recorded else "not run"
                   for beside in self.besides if {"within", "mean_within"} & beside.entry.keys()]
         return Counter([verdict.status for verdict in self.verdicts] + judged)
@@ -51,7 +51,7 @@ def section(page: Page) -> str:
 def standing(page: Page) -> str:
     study = page.study
     if not study.has_runs:
-        return badge("not run", "there are no runs here") + " What is shown was recorded in <code>expected.json</code>."
+        return badge("not run", "there are no runs here") + " The values shown are recorded in <code>expected.json</code>."
     missing = len(study.whole.runs) - len(study.experiment.runs)
     seeds = ", ".join(map(str, study.experiment.seeds))
     return (f"size {study.size}: {count(len(study.experiment.runs), 'run')}"
@@ -76,7 +76,7 @@ def claims(page: Page) -> Iterator[str]:
 def by_record(waiting: list[Verdict]) -> str:
     known = Counter(verdict.recorded for verdict in waiting)
     words = [f"{known[status]} {word}" for status, word in (("holds", "hold"), ("FAILS", "fail")) if known[status]]
-    return f"; by the values recorded in <code>expected.json</code> {', '.join(words)}" if words else ""
+    return f"; by recorded values (<code>expected.json</code>) {', '.join(words)}" if words else ""
 
 
 def claims_table(verdicts: list[Verdict]) -> str:
@@ -94,10 +94,10 @@ def published(page: Page) -> Iterator[str]:
     remarks, rows = paragrad_runs.published_table(page.name)
     if not rows:
         return
-    yield "<h3>Published, and ours</h3>"
+    yield "<h3>Published values and ours</h3>"
     if not page.besides:
         columns = list(rows[0])
-        yield "<p>No run of ours predicts these values; they stand here for comparison.</p>"
+        yield "<p>No run of ours predicts these values; they are shown for comparison.</p>"
         yield table("", map(text, columns), ([text(row[column] or "") for column in columns] for row in rows))
     for beside in page.besides:
         yield comparison(beside)
@@ -122,7 +122,7 @@ def comparison(beside: Beside) -> str:
 
 
 def error_cell(error: float) -> str:
-    """With a bar: 50 % fill the half of it that belongs to the sign."""
+    """The error with a bar: 50 % fills the half on the side of its sign."""
     side, width = "left" if error >= 0 else "right", 100 * min(abs(error), 0.5)
     return (f'<span class="error">{100 * error:+.1f} %</span>'
             f'<span class="bar" aria-hidden="true"><i style="{side}:50%;width:{width:.1f}%"></i></span>')
@@ -135,13 +135,13 @@ def figures(page: Page) -> Iterator[str]:
     yield '<h3>Figures</h3>\n<div class="figures">'
     for figure in drawn:
         caption = f"<strong>{inline(figure.title)}</strong>{': ' + inline(figure.caption) if figure.caption else ''}"
-        origins = folded("The runs behind it", behind(page, figure))
+        origins = folded("Runs and origin", behind(page, figure))
         yield f"<figure>\n{figure.svg}\n<figcaption>{caption}\n{origins}</figcaption>\n</figure>"
     yield "</div>"
 
 
 def behind(page: Page, figure: Figure) -> str:
-    """What the manifests of a figure's runs say, each value once."""
+    """The origin of a figure's runs by their manifests, each value once."""
     runs = [run for name in figure.runs for seeds in page.study.runs(name).values() for run in seeds]
     facts: dict[str, dict[str, None]] = {}
     for run in runs:
@@ -172,9 +172,9 @@ def came_out(page: Page) -> Iterator[str]:
         shown = [(f"size {study.size}, means over the seeds", recorded_lines(study))]
     if not shown:
         return
-    yield f"<h3>{'What came out' if study.has_runs else 'What was recorded'}</h3>"
+    yield f"<h3>{'Results' if study.has_runs else 'Recorded results'}</h3>"
     for title, lines in shown:
-        used = [place for place, name in enumerate(lines[0]) if name]  # no option was tuned: an empty column
+        used = [place for place, name in enumerate(lines[0]) if name]  # the column is empty if no option was tuned
         head, *rows = ([text(line[place].strip()) for place in used] for line in lines)
         body = table("", head, rows)
         yield folded(inline(title or "all runs"), body, is_open=len(lines) <= LONG and len(shown) == 1)
@@ -194,7 +194,7 @@ def repetition(page: Page) -> Iterator[str]:
     found = page.study.repetitions()
     if not found:
         return
-    yield "<h3>As recorded?</h3>"
+    yield "<h3>Do recorded values repeat?</h3>"
     for each in found:
         line = f"{badge('FAILS' if each.wrong else 'holds')} {text(each.summary)}"
         wrong = "\n".join(map(text, each.wrong))

@@ -84,7 +84,7 @@ class Page(unittest.TestCase):
         self.assertRegex(self.page, r"FAILS</span> test_error repeats: 2 values, largest difference [\d.]+ \(tolerance 0.1 absolute\)")
         self.assertRegex(self.page, r"toy sgd seed 2: test_error 0\.\d+, recorded -1\n")
         self.assertIn("toy ma-2 seed 1: no recorded test_error", self.page)
-        self.assertNotIn("As recorded?", self.without_runs)
+        self.assertNotIn("Do recorded values repeat?", self.without_runs)
 
     def test_what_the_runs_hold_is_drawn_with_the_manifests_behind_it(self):
         figures = re.findall(r"<figure>.*?</figure>", self.page, re.DOTALL)
