@@ -1,15 +1,15 @@
-"""Reads what runs leave behind: one run's folder (Run), and all runs of an experiment in one size (Study).
+"""Reads the results of runs: one run's folder (Run), and all runs of an experiment in one size (Study).
 
     import paragrad_runs
     run = paragrad_runs.Run("runs/bmuf8")
     run.manifest["program"]["commit"], run.result["test_error"], run.curve
 
-    study = paragrad_runs.study("bmuf_images")     # the largest size of which there are runs
+    study = paragrad_runs.study("bmuf_images")     # the largest size that has runs
     study.rows("test_error", "speed_up")           # for pandas.DataFrame
     study.verdicts()                               # its claims
 
-Tables are lists of dicts, a row each. What a metric, a claim and a published value are, experiments/harness knows
-(its README.md has the keys); nothing is computed here a second time. Python's standard library only.
+Tables are lists of dicts, one per row. Metrics, claims and published values come from experiments/harness (its README.md
+describes the keys); nothing is computed a second time here. Python's standard library only.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Rows = list[dict[str, Any]]
 
 
 class NoRuns(Exception):
-    """One sentence that says what makes the runs."""
+    """A one-sentence message with the command that makes the runs."""
 
 
 class Run:
-    """The folder of one run. `made_by`: what to say where there is none."""
+    """The folder of one run. `made_by`: the command that makes it, for the message if there is none."""
 
     def __init__(self, folder: Path | str, made_by: str = "a run with --out") -> None:
         self.folder = Path(folder)
@@ -61,12 +61,12 @@ class Run:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Where it comes from: program, host, data, platform; and what came out."""
+        """Its origin (program, host, data, platform) and its result."""
         return json.loads((self.folder / "manifest.json").read_text())
 
     @cached_property
     def result(self) -> dict[str, Any]:
-        """The metrics of experiments/harness/README.md that a run has by itself."""
+        """The metrics of experiments/harness/README.md that need no other run."""
         return results.result_of(self.folder)
 
     @cached_property
@@ -97,7 +97,7 @@ class Run:
 
     @cached_property
     def timeline(self) -> "Timeline":
-        """Of a run with --timeline."""
+        """The timeline of a run with --timeline."""
         path = self.folder / "timeline.json"
         if not path.exists():
             raise NoRuns(f"{self.folder} has no timeline: run it with --timeline")
@@ -115,7 +115,7 @@ class Timeline:
                              "end_s": (event["ts"] + event["dur"]) * 1e-6} for event in events if event["ph"] == "X"]
 
     def totals(self, row: int) -> dict[str, float]:
-        """Seconds by the name of a span. Spans lie in each other, so that these do not add up to the whole."""
+        """Seconds by the name of a span. Spans are nested, so the sums exceed the total."""
         found: dict[str, float] = {}
         for span in self.spans:
             if span["row"] == row:
@@ -131,23 +131,23 @@ class Verdict:
     size: str
     data: str
     status: str         # "holds", "FAILS" or "not run"
-    numbers: str        # empty, if nothing is known
-    recorded: str = ""  # of a claim that was not run here: "holds" or "FAILS" by expected.json, whose numbers these are then
+    numbers: str        # empty if nothing is known
+    recorded: str = ""  # without runs here: "holds" or "FAILS" by expected.json, then also the source of `numbers`
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A [[published]] of config.toml and what was found here beside it."""
+    """A [[published]] of config.toml and our values for it."""
 
     entry: dict[str, Any]
     size: str
-    published: dict[str, float]  # by run, of all rows of the column
+    published: dict[str, float]  # by run, for all rows of the column
     comparison: published.Comparison | None  # None: neither run nor recorded
-    recorded: bool = False                   # ours are those of expected.json
+    recorded: bool = False                   # our values are those of expected.json
 
 
 class Study:
-    """An experiment in one size, as far as it has been run. Its runs are those that config.toml describes now."""
+    """An experiment in one size, with its finished runs. Only runs that config.toml describes now count."""
 
     def __init__(self, name: str, size: str) -> None:
         self.name, self.size = name, size
@@ -160,7 +160,7 @@ class Study:
         return bool(self.experiment.runs)
 
     def runs(self, name: str) -> dict[str, list[Run]]:
-        """Of one line of the table: by data set, the seeds in their order."""
+        """The runs of one line of the table: by data set, in the order of the seeds."""
         self.experiment.run(name)
         return {data: [Run(self.experiment.run_folder(data, name, seed)) for seed in self.experiment.seeds]
                 for data in self.results}
@@ -170,7 +170,7 @@ class Study:
         return next(iter(self.runs(name).values()))[0]
 
     def mean(self, run: str, metric: str) -> float | None:
-        """Over data sets and seeds; None where the run has no such metric, or no number there, as scores of a timing run."""
+        """The mean over data sets and seeds; None if the run lacks the metric or has no number for it (scores of a timing run)."""
         try:
             found = results.mean_of(self.experiment, self.results, run, metric)
         except UserError:
@@ -181,7 +181,7 @@ class Study:
         return [{"run": run.name} | {metric: self.mean(run.name, metric) for metric in metrics} for run in self.experiment.runs]
 
     def recorded_rows(self) -> Rows:
-        """Means over the seeds of what expected.json has."""
+        """Means over the seeds of the values in expected.json."""
         found = []
         for data, of_data in self.recorded.items():
             for run, seeds in of_data.items():
@@ -194,7 +194,7 @@ class Study:
         return tables.tables_of(Plan(self.experiment), self.results)
 
     def verdicts(self) -> list[Verdict]:
-        """Of all claims of this size."""
+        """The verdicts on all claims of this size."""
         return [self._verdict(claim, data.name) for data in self.whole.data for claim in self.whole.claims_of(data.name)]
 
     def _verdict(self, claim: dict[str, Any], data: str) -> Verdict:
@@ -203,7 +203,7 @@ class Study:
                 holds, numbers = judge(claim, source.get(data, {}), self.whole.baselines)
             except results.NotRun:
                 continue
-            except UserError:  # few metrics are recorded
+            except UserError:  # not all metrics are recorded
                 if source is self.results:
                     raise
                 continue
@@ -213,11 +213,11 @@ class Study:
         return Verdict(claim, self.size, data, "not run", "")
 
     def repetitions(self) -> list[Repetition]:
-        """Recorded values beside those of the runs that are here; none where nothing was run or recorded."""
+        """Recorded values compared with those of the runs here; empty if nothing was run or recorded."""
         return repetitions(self.experiment, self.results, self.recorded) if self.has_runs and self.recorded else []
 
     def beside(self) -> list[Beside]:
-        """Published values and ours, of all [[published]] of this size."""
+        """Published values and ours, for all [[published]] of this size."""
         return [self._beside(entry) for entry in self.whole.published]
 
     def _beside(self, entry: dict[str, Any]) -> Beside:
@@ -228,7 +228,7 @@ class Study:
                 return Beside(entry, self.size, rows, published.compare(experiment, source, entry), source is self.recorded)
             except results.NotRun:
                 continue
-            except UserError:  # few metrics are recorded
+            except UserError:  # not all metrics are recorded
                 if source is self.results:
                     raise
                 continue
@@ -240,18 +240,18 @@ def experiments() -> list[str]:
 
 
 def sizes(name: str) -> list[str]:
-    """The largest first."""
+    """The experiment's sizes, largest first."""
     there = read_toml(ROOT / "experiments" / name / "config.toml").get("size", {})
     return [size for size in reversed(SIZES) if size in there]
 
 
 def studies(name: str) -> list[Study]:
-    """Of all sizes, the largest first."""
+    """One Study per size, largest first."""
     return [Study(name, size) for size in sizes(name)]
 
 
 def study(name: str, size: str = "") -> Study:
-    """In this size, or in the largest of which there are runs."""
+    """The Study in this size, or in the largest size that has runs."""
     for found in [Study(name, size)] if size else studies(name):
         if found.has_runs:
             return found
@@ -259,13 +259,13 @@ def study(name: str, size: str = "") -> Study:
 
 
 def published_table(name: str) -> tuple[str, Rows]:
-    """The remarks in published.csv, where its source stands, and its rows; both empty if there is none."""
+    """The remarks in published.csv, which name its source, and its rows; both empty if there is no file."""
     path = ROOT / "experiments" / name / "published.csv"
     return published.read_table(path) if path.exists() else ("", [])
 
 
 def verdicts(name: str) -> list[Verdict]:
-    """Of all claims of an experiment, each from the largest size in which it has been run."""
+    """The verdicts on all claims of an experiment, each from the largest size that has runs for it."""
     found: dict[str, Verdict] = {}
     for of_size in studies(name):
         for verdict in of_size.verdicts():
@@ -276,7 +276,7 @@ def verdicts(name: str) -> list[Verdict]:
 
 
 def beside(name: str) -> list[Beside]:
-    """Of all [[published]] of an experiment, each from the largest size that has been run, else from expected.json."""
+    """All [[published]] of an experiment, each from the largest size that has runs, otherwise from expected.json."""
     found: dict[str, Beside] = {}
     for of_size in studies(name):
         for here in of_size.beside():
