@@ -1,5 +1,6 @@
 #!/bin/sh
-# data/frames-18002.h5: 4.2 million frames (11.7 hours) of 18,002 states, as many as Chen and Huo's; the same bytes everywhere.
+# data/frames-18002.h5: 4.2 million generated frames (11.7 hours) with 18,002 states, as in Chen and Huo; the same bytes on every
+# machine.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh

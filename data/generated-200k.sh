@@ -1,5 +1,5 @@
 #!/bin/sh
-# data/generated-200k.h5: the task of data/generated.h5 with four times its training set.
+# data/generated-200k.h5: the task of data/generated.h5 with a training set four times as large.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# data/generated.h5: a frame classification task for machines with no data at all; the same bytes everywhere.
+# data/generated.h5: a frame classification task that needs no input data; the same bytes on every machine.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh

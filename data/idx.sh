@@ -1,5 +1,5 @@
-# For the recipes beside this file (". data/idx.sh"): IDX files, checked, to data/NAME.h5. Run from the root of the source.
-# PARAGRAD names the program.
+# Functions for the recipes in this folder (". data/idx.sh"), which convert checked IDX files to data/NAME.h5. Run from the root
+# of the source. PARAGRAD is the program's path.
 paragrad=${PARAGRAD:-build/paragrad}
 
 fail() {
@@ -7,12 +7,12 @@ fail() {
   exit 2
 }
 
-# Is the data file there, and sound?
+# Whether the data file exists and is valid.
 have() {
   [ -f "$1" ] && "$paragrad" data verify "$1" > /dev/null 2>&1
 }
 
-# check FOLDER FILE SHA256: of the raw file, which may be stored as FILE.gz.
+# check FOLDER FILE SHA256: compares the checksum of the raw file, which may be stored as FILE.gz.
 check() {
   if [ -f "$1/$2" ]; then
     sum=$(sha256sum < "$1/$2")

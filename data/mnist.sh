@@ -1,5 +1,5 @@
 #!/bin/sh
-# data/mnist.h5 from the four files in MNIST_DIR, or else from ../shared/data/mnist, or else downloaded from a mirror.
+# data/mnist.h5 from the four files in MNIST_DIR, otherwise from ../shared/data/mnist, otherwise downloaded from a mirror.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh
@@ -14,7 +14,7 @@ fetch() { # URL FILE
   elif command -v wget > /dev/null; then
     wget -q --timeout=20 --tries=2 -O "$2" "$1"
   else
-    fail "downloading MNIST takes curl or wget; or set MNIST_DIR to a folder with its four files"
+    fail "downloading MNIST needs curl or wget: install one, or set MNIST_DIR to a folder with its four files"
   fi
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# data/speech-digits.h5: people who say digits (FSDD), with our own alignment: an even one to start with, then three times a
-# network is trained on the labels, and its posteriors give the next ones. FSDD_DIR: the data set's folder recordings.
-# An argument: another file to write.
+# data/speech-digits.h5: digits spoken by people (FSDD), with our own alignment. It starts with evenly spaced labels; then, three
+# times, a network is trained on the labels and its posteriors give the next ones. FSDD_DIR is the data set's folder recordings.
+# An argument names another output file.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh

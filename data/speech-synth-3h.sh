@@ -1,6 +1,6 @@
 #!/bin/sh
-# data/speech-synth-3h.h5: three hours of generated speech for training, for experiments.
-# An argument: another file to write.
+# data/speech-synth-3h.h5: three hours of generated training speech, for the experiments.
+# An argument names another output file.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh

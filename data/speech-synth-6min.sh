@@ -1,6 +1,6 @@
 #!/bin/sh
-# data/speech-synth-6min.h5: generated speech for small runs, six minutes for training, one for validation, one for the test.
-# An argument: another file to write.
+# data/speech-synth-6min.h5: generated speech for small runs: six minutes for training, one for validation, one for testing.
+# An argument names another output file.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh

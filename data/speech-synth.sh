@@ -1,9 +1,9 @@
 #!/bin/sh
-# data/speech-synth.h5: generated speech, HOURS (default 1) of it for training, with the state of a phone for each frame.
-# Three synthetic voices say the King James Bible and three quarters of the sentences in fortune's cookies for training, the
-# fourth quarter for validation and test. Needs the packages bible-kjv, bible-kjv-text, fortunes and fortunes-min. SEED, JOBS (default: all processors), and
-# VALID, TEST (6min), CLASSES (1200) are more of it.
-# An argument: another file to write.
+# data/speech-synth.h5: generated speech, labelled with the state of a phone for each frame; HOURS (default 1) for training.
+# Three synthetic voices read the King James Bible and three quarters of the sentences of fortune's cookies for training, the
+# fourth quarter for validation and test. Needs the packages bible-kjv, bible-kjv-text, fortunes and fortunes-min.
+# Further variables: SEED (1), JOBS (all processors), VALID and TEST (6min), CLASSES (1200).
+# An argument names another output file.
 set -eu
 cd "$(dirname "$0")/.."
 . data/idx.sh
@@ -13,15 +13,15 @@ seed=${SEED:-1}
 out=${1:-data/speech-synth.h5}
 name=speech-synth-${hours}h-s$seed
 [ -n "${1:-}" ] || ! have $out || ! "$paragrad" data info $out | grep -q "\"$name\"" || exit 0
-command -v bible > /dev/null || fail "install the packages bible-kjv and bible-kjv-text, the text that is said"
+command -v bible > /dev/null || fail "install the packages bible-kjv and bible-kjv-text, the text for training"
 cookies=/usr/share/games/fortunes
-[ -d $cookies ] || fail "install the packages fortunes and fortunes-min, the text that is said in the test"
+[ -d $cookies ] || fail "install the packages fortunes and fortunes-min, the text for validation and test"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Verses without their names, then a line for each sentence or what stands between colons.
+# Verses without their names, split into sentences and parts between colons, one per line.
 bible -f gen1:1-rev22:21 | sed 's/^[^ ]* //; s/[.;:?!] */&\n/g' > "$work/seen.txt"
-# Cookies end with a line of %. Who said it stands behind tabulators; with others, it is no plain text.
+# Cookies end with a line of %. The author follows tabs and is removed; cookies with other tabs are not plain text and are left out.
 find $cookies -type f ! -name '*.dat' | LC_ALL=C sort | xargs cat |
   awk 'BEGIN { RS = "\n%\n" } { sub(/\n\t+-- .*/, "") } !/\t/ { gsub(/\n/, " "); print }' |
   sed -E "s/[.?!][\"')]* +/&\n/g" > "$work/cookies.txt"

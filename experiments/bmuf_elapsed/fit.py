@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The four fitted constants of this experiment, from the rows of one and of eight GPUs in published.csv and nothing else.
+"""Prints the four fitted constants of this experiment, from the rows of one and of eight GPUs in published.csv and nothing else.
 
-Prints them; they stand in config.toml and platform.toml. Usage: python3 experiments/bmuf_elapsed/fit.py [PROGRAM]
+They are used in config.toml and platform.toml. Usage: python3 experiments/bmuf_elapsed/fit.py [PROGRAM]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FITTED = ("ma-8", "cbm-8", "nbm-8")
 
 
 def stretch(sigma: float) -> float:
-    """Mean of exp(sigma |z|), by which noise lengthens a computation: the rates of Table 4 contain it, --device-rate does not."""
+    """Mean of exp(sigma |z|), by which noise slows a computation: Table 4's rates include it, --device-rate does not."""
     return 2 * math.exp(sigma * sigma / 2) * statistics.NormalDist().cdf(sigma)
 
 

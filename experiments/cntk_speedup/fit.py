@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The two fitted constants of this experiment, each from a row of four GPUs in published.csv: the spread of computing times from
-that of block momentum, and with it the minibatch of 1-bit SGD from the other.
+"""Prints the two fitted constants of this experiment, each from a row of four GPUs in published.csv: the spread of computing
+times from the row of block momentum, and with it the minibatch of 1-bit SGD from the other.
 
-Prints them; they stand in platform.toml and config.toml. Usage: python3 experiments/cntk_speedup/fit.py [PROGRAM]
+They are used in platform.toml and config.toml. Usage: python3 experiments/cntk_speedup/fit.py [PROGRAM]
 """
 
 from __future__ import annotations

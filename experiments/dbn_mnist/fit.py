@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The one fitted constant, a core's rate: one worker alone takes as long as T. Ma's, as the tables imply.
+"""Prints the one fitted constant, the rate of a core: a single worker takes as long as T. Ma's, as his tables imply.
 
-Prints it; it stands in cluster.toml. Usage: python3 experiments/dbn_mnist/fit.py [PROGRAM], with data/mnist.h5 there.
+It is used in cluster.toml. Usage: python3 experiments/dbn_mnist/fit.py [PROGRAM]; needs data/mnist.h5.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The two fitted constants of this experiment, from the farm's two rows of eight GPUs in published.csv and nothing else.
+"""Prints the two fitted constants of this experiment, from the farm's two rows of eight GPUs in published.csv and nothing else.
 
-They pull one way each: what does not depend on the minibatch's size (quantising: memory_efficiency) and what grows with it (waiting
-for the slowest: step_sigma). Prints them; they stand in farm.toml and server.toml, where the kernels' times are those of the paper's
-Table 1, which `kernels` prints. Usage: python3 experiments/one_bit_speedup/fit.py [PROGRAM]
+One is a cost that does not depend on the minibatch's size (quantising: memory_efficiency), the other grows with it (waiting for
+the slowest: step_sigma). They are used in farm.toml and server.toml, with the kernel times of the paper's Table 1, which `kernels`
+prints. Usage: python3 experiments/one_bit_speedup/fit.py [PROGRAM]
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from published import read_rows  # noqa: E402
 
 WIDTHS = [429, *[2048] * 7, 9304]
 MILLISECONDS = {1: 59 - 30 * 255 / 256, 256: 59, 512: 89, 1024: 143}  # Table 1, by sub-batch; 1: the line through 256 and 512
-UPDATE_MS = 18.2  # the same page: of a minibatch, whatever its size
+UPDATE_MS = 18.2  # the same page: per minibatch of any size
 SMALL, LARGE = "farm-8-2880", "farm-8-16384"
 
 
 def kernels() -> None:
-    """Times of a product with 64 weights, larger ones in proportion, so that the products and the update add up to Table 1."""
+    """Times of a product with 64 weights, scaled for larger ones so that the products and the update add up to Table 1."""
     weights = [inputs * outputs for inputs, outputs in pairwise(WIDTHS)]
     of_products = 64 / (3 * sum(weights) - weights[0])  # the first layer has no input to derive
     of_update = 64 / sum(weights)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The fitted constant of each of the two accounts of published.csv's row of 8 machines and the small net: what a machine computes
-(wire.toml), or what a message costs its sender (messages.toml).
+"""Prints the fitted constant of each of the two models for published.csv's row of 8 machines and the small net: the computing
+rate of a machine (wire.toml), or the cost of a message to its sender (messages.toml).
 
-Prints them; they stand in those files. Usage: python3 experiments/tensor_parallel/fit.py [PROGRAM]
+They are used in those files. Usage: python3 experiments/tensor_parallel/fit.py [PROGRAM]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     published = read_rows(HERE / "published.csv", "run", "speed_up")
 
     def share_of_time(account: str, **changes: float) -> float:
-        """Time of 8 machines as a share of one machine's; it rises with either constant."""
+        """Time on 8 machines relative to one machine; it rises with either constant."""
         times = []
         for workers in (8, 1):
             options = dict(experiment.run(f"{account}-small-128-{workers}").options)

@@ -1,12 +1,12 @@
 #!/bin/sh
-# gpu-bundle.tar.gz: what `make gpu-check` runs, with the libraries it needs, for a machine that has a GPU and the CUDA toolkit
-# (cuBLAS) but none of the other packages. Without MPI and voices, for any x86-64 processor.
+# gpu-bundle.tar.gz: the programs of `make gpu-check` and their libraries, for a machine that has a GPU and the CUDA toolkit
+# (cuBLAS) but none of the other packages. Without MPI and speech synthesis, for any x86-64 processor.
 set -eu
 cd "$(dirname "$0")/../.."
 
 build=build-gpu bundle=gpu-bundle most_megabytes=60
 command -v nvcc >/dev/null || {
-  echo "gpu-bundle: there is no nvcc, which compiles the device cuda: install the CUDA toolkit" >&2
+  echo "gpu-bundle: nvcc is missing, which compiles the device cuda: install the CUDA toolkit" >&2
   exit 2
 }
 cmake --preset cuda >/dev/null
@@ -16,7 +16,7 @@ rm -rf $bundle
 mkdir -p $bundle/lib
 cp $build/paragrad $build/tests/test_backend $build/tests/test_train $build/tests/bench/bench_training $bundle/
 strip $bundle/paragrad $bundle/test_* $bundle/bench_training
-# What the loader of the other machine has itself stays here; OpenBLAS is opened while the program runs.
+# Leaves out libraries that the target machine has (libc, CUDA toolkit); adds OpenBLAS, which the program opens at run time.
 blas=$(ldconfig -p | sed -n 's/.*libopenblas\.so\.0 .*=> //p' | head -1)
 {
   ldd $bundle/paragrad $bundle/test_* $bundle/bench_training "$blas" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'
@@ -31,6 +31,6 @@ rm -r $bundle
 megabytes=$(du -m $bundle.tar.gz | cut -f1)
 echo "$bundle.tar.gz: $megabytes MB"
 [ "$megabytes" -le $most_megabytes ] || {
-  echo "gpu-bundle: it is larger than $most_megabytes MB" >&2
+  echo "gpu-bundle: $bundle.tar.gz is larger than $most_megabytes MB" >&2
   exit 1
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the packages that are missing (Debian 12, Ubuntu 24.04); elsewhere lists them and ends with 1.
-# Does and asks nothing when all are there. PARAGRAD_SETUP=skip goes on without looking.
-# With the argument `pages` also those of the report, of the notebooks, of the headers' pages and of their tests.
+# Installs missing packages (Debian 12, Ubuntu 24.04); on other systems, lists the packages and exits with status 1.
+# Does and asks nothing if all are installed. PARAGRAD_SETUP=skip skips the check.
+# The argument `pages` adds the packages for the report, the notebooks, the headers' documentation and their tests.
 set -eu
 
 packages="cmake ninja-build g++ git python3
@@ -9,10 +9,10 @@ packages="cmake ninja-build g++ git python3
   libfmt-dev libboost-context-dev zlib1g-dev libxxhash-dev libssl-dev catch2 clang-format dataset-fashion-mnist
   flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
-# 110 MB to download and the browser 100 more: not for those who only build and run.
+# 110 MB to download, plus 100 MB for the browser; not needed to build and run.
 [ "${1:-}" != pages ] || packages="$packages python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel doxygen"
 
-# To test the report in. Ubuntu's apt has none, and that test is then left out.
+# For testing the report. Ubuntu's apt has none; the test is then skipped.
 browser() {
   [ "${1:-}" = pages ] || return 0
   for program in chromium-headless-shell chromium google-chrome; do
@@ -24,7 +24,7 @@ browser() {
 [ "${PARAGRAD_SETUP:-}" != skip ] || exit 0
 
 if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
-  echo "This system has no apt-get. Install what corresponds to these Debian packages, then use PARAGRAD_SETUP=skip:"
+  echo "This system has no apt-get. Install the equivalents of these Debian packages, then set PARAGRAD_SETUP=skip:"
   echo "$packages" | tr -s ' \n' '\n\n' | sed 's/^/  /'
   exit 1
 fi
@@ -41,7 +41,7 @@ if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo > /dev/null; then
     [ -n "$missing" ] || exit 0
     echo "Missing packages:$missing"
-    echo "Neither root nor sudo: have them installed with apt-get install$missing"
+    echo "This user is not root and sudo is missing: ask an administrator to run apt-get install$missing"
     exit 1
   fi
   sudo=sudo

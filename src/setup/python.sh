@@ -1,6 +1,6 @@
 #!/bin/sh
-# python.sh MODULE… -- ARGUMENT…: Python with these arguments, the first one that has the modules: that of the PATH, or the
-# system's own, which alone sees the system's packages. Ends with 2 and one sentence where there is none.
+# python.sh MODULE… -- ARGUMENT…: runs the first Python that has the modules with these arguments: the one in the PATH, or the
+# system's own, which alone sees the system's packages. Without any, exits with status 2 and a message.
 set -eu
 
 modules=""
@@ -15,5 +15,5 @@ for python in python3 /usr/bin/python3; do
     exec "$python" "$@"
   fi
 done
-echo "no Python here has $modules: src/setup/packages.sh pages installs what is missing" >&2
+echo "no Python here has $modules: install the missing packages with src/setup/packages.sh pages" >&2
 exit 2
