@@ -29,11 +29,11 @@ std::vector<std::string> device_names() {
 std::unique_ptr<Device> make_device(std::string_view name) {
   const std::size_t colon = std::min(name.find(':'), name.size());
   const std::string_view kind = name.substr(0, colon), parameter = name.substr(std::min(colon + 1, name.size()));
-#define DEVICE(known, parameters, description)                                                                \
-  if (kind == #known) {                                                                                       \
-    if (colon < name.size() && std::string_view(parameters).empty())                                          \
-      throw core::ConfigError(core::format("device '{}': {} takes no parameter behind a colon", name, kind)); \
-    return make_##known(parameter);                                                                           \
+#define DEVICE(known, parameters, description)                                                               \
+  if (kind == #known) {                                                                                      \
+    if (colon < name.size() && std::string_view(parameters).empty())                                         \
+      throw core::ConfigError(core::format("device '{}': {} takes no parameter after a colon", name, kind)); \
+    return make_##known(parameter);                                                                          \
   }
 #include "backend/catalogue.def"
 #undef DEVICE

@@ -351,7 +351,7 @@ std::unique_ptr<CopyStream> Device::make_copy_stream() {
 
 std::unique_ptr<DeviceAllreduce> Device::make_allreduce() {
   throw core::ConfigError(
-      core::format("the collective 'nccl' is between GPUs, and the device is '{}': choose another", name()));
+      core::format("the collective 'nccl' needs GPUs, but the device is '{}': choose another collective", name()));
 }
 
 void Device::sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,

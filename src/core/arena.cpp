@@ -19,7 +19,7 @@ Arena host_arena(std::size_t count) {
   const std::size_t bytes = (count * sizeof(float) + alignment - 1) / alignment * alignment;
   if (bytes == 0) return {};
   auto* data = static_cast<float*>(std::aligned_alloc(alignment, bytes));
-  if (data == nullptr) throw ConfigError(format("no memory for an array of {} bytes: {}", bytes, out_of_memory()));
+  if (data == nullptr) throw ConfigError(format("cannot allocate an array of {} bytes: {}", bytes, out_of_memory()));
   std::memset(data, 0, bytes);
   return {data, count, release_host_memory};
 }

@@ -25,7 +25,7 @@ FileMap::FileMap(int descriptor) {
 FileMap FileMap::open(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw ConfigError(format("cannot read '{}': {}", path, std::strerror(errno)));
-  if (!S_ISREG(status.st_mode)) throw ConfigError(format("cannot read '{}': it is not a plain file", path));
+  if (!S_ISREG(status.st_mode)) throw ConfigError(format("cannot read '{}': it is not a regular file", path));
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw ConfigError(format("cannot read '{}': {}", path, std::strerror(errno)));
   FileMap map(descriptor);

@@ -34,7 +34,7 @@ struct Descriptor {
 
 LockedFile open_locked(const std::string& path) {
   if (auto file = LockedFile::open(path)) return std::move(*file);
-  throw ConfigError(format("'{}' is being written by another process; wait until it is done", path));
+  throw ConfigError(format("'{}' is being written by another process; wait until it finishes", path));
 }
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
@@ -140,8 +140,7 @@ void FileReplacement::write(std::string_view content) {
 }
 
 ConfigError FileReplacement::unlike_written() const {
-  return ConfigError(
-      format("cannot write '{}': what was read back is not what was written; check the disk that it lies on", target_));
+  return ConfigError(format("cannot write '{}': the data read back differs from the data written; check the disk", target_));
 }
 
 void FileReplacement::commit() {

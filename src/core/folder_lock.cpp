@@ -34,7 +34,7 @@ FolderLock::FolderLock(const std::string& folder) : path_(folder + "/.lock") {
   file_ = LockedFile::open(path_);
   if (!file_)
     throw ConfigError(
-        format("the folder '{}' is in use by {}: wait until it has ended, or choose another", folder, holder_in(path_)));
+        format("the folder '{}' is in use by {}: wait until it ends, or choose another folder", folder, holder_in(path_)));
   const std::string text = this_process();
   // Without a name in it the lock holds all the same.
   if (::ftruncate(file_->descriptor(), 0) == 0) (void)!::pwrite(file_->descriptor(), text.data(), text.size(), 0);

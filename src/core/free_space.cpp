@@ -20,7 +20,7 @@ void require_free_space(const std::string& path, double bytes) {
   const auto blocks = ::geteuid() == 0 ? status.f_bfree : status.f_bavail;
   const double free = static_cast<double>(blocks) * static_cast<double>(status.f_frsize);
   if (bytes <= free) return;
-  throw ConfigError(format("'{}' needs {} more, but {} are free on its disk", path, format_quantity(bytes, Unit::bytes),
+  throw ConfigError(format("'{}' needs {} more, but its disk has only {} free", path, format_quantity(bytes, Unit::bytes),
                            format_quantity(free, Unit::bytes)));
 }
 

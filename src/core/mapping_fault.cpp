@@ -113,9 +113,9 @@ std::string_view describe_mapping_fault(const void* address, std::span<char> tex
   Text sentence(text);
   sentence << "'" << mapping->path;
   if (!length)
-    sentence << "' was cut short, or its disk failed, while it was being read; restore the file\n";
+    sentence << "' was truncated, or its disk failed, while it was being read; restore the file\n";
   else if (position >= *length)
-    sentence << "' was cut short to " << *length << " bytes while it was being read; restore the file\n";
+    sentence << "' was truncated to " << *length << " bytes while it was being read; restore the file\n";
   else
     sentence << "' cannot be read at byte " << position << ": its disk or file server reports an error\n";
   return sentence.view();

@@ -109,7 +109,7 @@ void require_memory(double bytes, std::string_view what) {
   const auto free = free_memory();
   const double most = free ? static_cast<double>(*free) : any_address_space;
   if (bytes <= most) return;
-  throw ConfigError(free ? format("{} needs {} of memory, but {} are free", what, size_of(bytes), size_of(most))
+  throw ConfigError(free ? format("{} needs {} of memory, but only {} is free", what, size_of(bytes), size_of(most))
                          : format("{} needs {} of memory, more than any machine has", what, size_of(bytes)));
 }
 
@@ -118,7 +118,7 @@ std::string out_of_memory() {
     const auto free = free_memory();
     return format(
         "out of memory{}: use a smaller model, less data or fewer workers, or raise the limit (ulimit -v, the job's memory)",
-        free ? format(" ({} are free)", size_of(static_cast<double>(*free))) : "");
+        free ? format(" ({} free)", size_of(static_cast<double>(*free))) : "");
   } catch (const std::bad_alloc&) {
     return "out of memory";  // short enough to need none
   }

@@ -18,7 +18,7 @@ namespace paragrad::data {
 namespace {
 
 core::ConfigError broken(const Hdf5File& file, const std::string& what) {
-  return core::ConfigError(core::format("data file '{}' is damaged: {}; make it anew", file.path(), what));
+  return core::ConfigError(core::format("data file '{}' is damaged: {}; create it again", file.path(), what));
 }
 
 void check_format(const Hdf5File& file) {
@@ -26,8 +26,8 @@ void check_format(const Hdf5File& file) {
     throw core::ConfigError(core::format("'{}' is not a Paragrad data file: its root has no attribute format = \"{}\"",
                                          file.path(), format_name));
   if (const auto version = file.count("/", "version"); version != format_version)
-    throw core::ConfigError(core::format("data file '{}' has version {} of the format; this program reads version {}",
-                                         file.path(), version, format_version));
+    throw core::ConfigError(core::format("data file '{}' has format version {}; this program reads version {}", file.path(),
+                                         version, format_version));
 }
 
 /// The attributes that only files of speech have.
@@ -35,15 +35,15 @@ void read_speech(const Hdf5File& file, DatasetInfo& info) {
   if (file.has_attribute("/", "context_left")) info.context.left = file.count("/", "context_left");
   if (file.has_attribute("/", "context_right")) info.context.right = file.count("/", "context_right");
   if (std::max(info.context.left, info.context.right) > widest_context)
-    throw broken(file, core::format("a context of {}+{} frames", info.context.left, info.context.right));
+    throw broken(file, core::format("its context of {}+{} frames is too wide", info.context.left, info.context.right));
   if (file.has_attribute("/", "frame_shift_s")) {
     info.frame_shift_s = file.number("/", "frame_shift_s");
     if (!std::isfinite(info.frame_shift_s) || info.frame_shift_s <= 0)
-      throw broken(file, core::format("a frame shift of {} s", info.frame_shift_s));
+      throw broken(file, core::format("its frame shift of {} s is not a positive number", info.frame_shift_s));
   }
   if (file.has_attribute("/", "class_names")) info.class_names = file.texts("/", "class_names");
   if (!info.class_names.empty() && info.class_names.size() != info.classes)
-    throw broken(file, core::format("it has names of {} classes, but {} classes", info.class_names.size(), info.classes));
+    throw broken(file, core::format("it names {} classes but has {}", info.class_names.size(), info.classes));
 }
 
 DatasetInfo read_root(const Hdf5File& file) {
@@ -75,13 +75,12 @@ struct Array {
     const auto offset = info.file_offset.value_or(0);
     if (info.file_offset && !map.bytes().empty() && offset % alignof(T) == 0) {
       if (offset > map.bytes().size() || size > map.bytes().size() - offset)
-        throw broken(file, core::format("{} goes beyond the end of the file", name));
+        throw broken(file, core::format("{} extends beyond the end of the file", name));
       array.bytes = map.bytes().subspan(offset, size);
       return array;
     }
-    core::require_memory(
-        static_cast<double>(size),
-        core::format("'{}' in '{}', which is not stored in one piece that could be mapped,", name, file.path()));
+    core::require_memory(static_cast<double>(size),
+                         core::format("'{}' in '{}' (not stored contiguously, so it cannot be mapped)", name, file.path()));
     array.copy.resize(size);
     file.read_rows(name, 0, std::span<T>(reinterpret_cast<T*>(array.copy.data()), info.elements()));
     array.bytes = array.copy;
@@ -152,7 +151,7 @@ void Dataset::Mapping::see(const Context& context) {
   for (std::size_t i = 0; i < subset_names.size(); ++i)
     if (context != Context{} && info.samples[i] > 0 && info.sequences[i] == 0)
       throw core::ConfigError(
-          core::format("the samples of '{}' ({}) are no frames of sequences, whose neighbours could be their context",
+          core::format("the samples of '{}' ({}) are not frames of sequences, so they have no neighbours to use as context",
                        info.path, subset_names[i]));
   info.dim = info.frame_dim() * context.frames();
   info.context = context;
@@ -166,15 +165,15 @@ void Dataset::Mapping::load_names(const Hdf5File& file, const std::string& name,
   names = Array::load<std::uint8_t>(file, name, stored, map);
   const auto lines = static_cast<std::size_t>(std::count(names.bytes.begin(), names.bytes.end(), std::byte{'\n'}));
   if (names.bytes.empty() || names.bytes.back() != std::byte{'\n'} || lines != sequences)
-    throw broken(file, core::format("{} has not one line for each of the {} sequences", name, sequences));
+    throw broken(file, core::format("{} does not have one line for each of the {} sequences", name, sequences));
 }
 
 void Dataset::Mapping::check_shape(const Hdf5File& file, const std::string& group, std::size_t subset,
                                    const Hdf5ArrayInfo& features, const Hdf5ArrayInfo& labels) {
   if (features.type != ElementType::uint8 && features.type != ElementType::float32)
-    throw broken(file, core::format("{}/features holds {}, neither uint8 nor float32", group, to_string(features.type)));
+    throw broken(file, core::format("{}/features has type {}, not uint8 or float32", group, to_string(features.type)));
   if (labels.type != ElementType::int32)
-    throw broken(file, core::format("{}/labels holds {}, not int32", group, to_string(labels.type)));
+    throw broken(file, core::format("{}/labels has type {}, not int32", group, to_string(labels.type)));
   if (features.shape.size() != 2 || features.shape[1] == 0 || labels.shape.size() != 1)
     throw broken(file, core::format("{}: features must have shape samples x dim and labels samples, but they have {} and {}",
                                     group, fmt::join(features.shape, "x"), fmt::join(labels.shape, "x")));
@@ -198,7 +197,7 @@ void Dataset::Mapping::load_offsets(const Hdf5File& file, const std::string& nam
   auto offsets = file.read<std::int64_t>(name);
   const bool rising = std::adjacent_find(offsets.begin(), offsets.end(), std::greater_equal<>()) == offsets.end();
   if (!rising || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != info.samples[subset])
-    throw broken(file, core::format("{} does not rise from 0 to the number of samples", name));
+    throw broken(file, core::format("{} does not increase strictly from 0 to the number of samples", name));
   info.sequences[subset] = offsets.size() - 1;
   subsets[subset].offsets = std::move(offsets);
 }

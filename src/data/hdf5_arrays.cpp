@@ -134,12 +134,12 @@ Hdf5ArrayInfo Hdf5File::transfer_rows(const std::string& array, std::size_t firs
   const auto info = read_info(id, action);
   if (info.type != type)
     throw core::ConfigError(
-        core::format("'{}' in '{}' holds {}, not {}", array, path_, to_string(info.type), to_string(type)));
+        core::format("'{}' in '{}' has type {}, not {}", array, path_, to_string(info.type), to_string(type)));
   if (count == 0) return info;
   const std::size_t row = info.row_elements();
   if (info.shape.empty() || row == 0 || count % row != 0 || first_row > info.shape[0] ||
       count / row > info.shape[0] - first_row)
-    throw core::ConfigError(core::format("'{}' in '{}' has shape {}: no {} elements from row {} on", array, path_,
+    throw core::ConfigError(core::format("'{}' in '{}' has shape {}: cannot transfer {} elements from row {}", array, path_,
                                          fmt::join(info.shape, "x"), count, first_row));
 
   std::vector<hsize_t> start(info.shape.size(), 0), extent(info.shape.begin(), info.shape.end());

@@ -148,7 +148,7 @@ std::string Hdf5File::text(const std::string& object, const std::string& name) c
   auto values = texts(object, name);
   if (values.size() != 1)
     throw core::ConfigError(
-        core::format("attribute '{}' in '{}' is not a single text", attribute_path(object, name), path_));
+        core::format("attribute '{}' in '{}' is not a single string", attribute_path(object, name), path_));
   return values[0];
 }
 

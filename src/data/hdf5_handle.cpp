@@ -30,7 +30,7 @@ std::string system_message(const std::string& reason) {
 
 std::int64_t check_hdf5(std::int64_t code, const Hdf5Action& action) {
   if (code >= 0) return code;
-  std::string reason = "no reason given by HDF5";
+  std::string reason = "HDF5 gives no reason";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
   reason = system_message(reason);
   if (action.object.empty()) throw core::ConfigError(core::format("cannot {} '{}': {}", action.verb, action.file, reason));

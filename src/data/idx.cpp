@@ -22,8 +22,7 @@ std::string find_in(const std::string& folder, const std::string& what, int rank
       if (std::filesystem::exists(path)) return path.string();
     }
   throw core::ConfigError(
-      core::format("'{}' holds no {}-idx{}-ubyte, neither plain nor .gz; give a folder with the four IDX "
-                   "files, or name them one by one",
+      core::format("'{}' contains no {}-idx{}-ubyte, plain or .gz; give a folder with the four IDX files, or name each file",
                    folder, what, rank));
 }
 
@@ -36,9 +35,9 @@ struct Half {
       : images(read_idx(images_path)), labels(read_idx(labels_path)) {
     if (images.shape.size() < 2 || images.row_elements() == 0)
       throw core::ConfigError(
-          core::format("'{}' does not hold images: its size is {}", images_path, fmt::join(images.shape, "x")));
+          core::format("'{}' does not contain images: its shape is {}", images_path, fmt::join(images.shape, "x")));
     if (labels.shape.size() != 1)
-      throw core::ConfigError(core::format("'{}' does not hold labels: its size is {}, not one number", labels_path,
+      throw core::ConfigError(core::format("'{}' does not contain labels: its shape is {}, not one-dimensional", labels_path,
                                            fmt::join(labels.shape, "x")));
     if (images.shape[0] != labels.shape[0])
       throw core::ConfigError(core::format("'{}' has {} images but '{}' has {} labels", images_path, images.shape[0],
@@ -49,7 +48,7 @@ struct Half {
     const auto largest = *std::max_element(labels.bytes.begin(), labels.bytes.end());
     if (largest >= classes)
       throw core::ConfigError(
-          core::format("'{}' has a label {}, which is outside the {} classes", labels.name, largest, classes));
+          core::format("'{}' contains label {}, but there are only {} classes", labels.name, largest, classes));
   }
 
   void write(DatasetWriter& writer, Subset subset, std::span<const std::uint32_t> rows) const {
@@ -120,7 +119,7 @@ DatasetInfo import_idx(const ImportIdxOptions& given) {
                                          fmt::join(train.images.shape, "x"), fmt::join(test.images.shape, "x")));
   const std::size_t samples = train.labels.shape[0];
   if (options.valid >= samples)
-    throw core::ConfigError(core::format("a validation set of {} leaves nothing of the {} training samples; take fewer",
+    throw core::ConfigError(core::format("a validation set of {} uses up all {} training samples; choose a smaller one",
                                          options.valid, samples));
   const auto info = describe(options, train, test);
   train.check_labels(info.classes);

@@ -69,7 +69,7 @@ std::vector<std::uint8_t> read_elements(ByteSource& source, const std::vector<st
   unsigned __int128 wanted = 1;
   for (const auto size : shape) {
     wanted *= size;
-    if (wanted >> 62 != 0) throw source.not_idx(core::format("its size {} is impossible", fmt::join(shape, "x")));
+    if (wanted >> 62 != 0) throw source.not_idx(core::format("its shape {} is impossible", fmt::join(shape, "x")));
   }
   std::vector<std::uint8_t> bytes;
   constexpr std::size_t chunk = std::size_t{1} << 22;
@@ -82,7 +82,7 @@ std::vector<std::uint8_t> read_elements(ByteSource& source, const std::vector<st
           core::format("it is truncated: it has {} of {} bytes of data", had + got, static_cast<std::uint64_t>(wanted)));
   }
   std::array<std::uint8_t, 1> more{};
-  if (source.read(more) != 0) throw source.not_idx("bytes follow after its last element");
+  if (source.read(more) != 0) throw source.not_idx("extra bytes follow its last element");
   return bytes;
 }
 

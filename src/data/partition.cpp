@@ -91,10 +91,9 @@ void check_counts(std::size_t samples, std::size_t workers, std::size_t blocks) 
     throw core::ConfigError(
         core::format("a partition {}x{} has no splits; both numbers must be at least 1", workers, blocks));
   if (workers > samples / blocks)  // workers * blocks > samples without overflow
-    throw core::ConfigError(
-        core::format("a partition {}x{} has more splits than the {} samples of the training set; take "
-                     "fewer workers or fewer blocks",
-                     workers, blocks, samples));
+    throw core::ConfigError(core::format(
+        "a partition {}x{} has more splits than the {} samples of the training set; use fewer workers or fewer blocks",
+        workers, blocks, samples));
 }
 
 /// One dimension, that many elements: asked before anything is read, so that a wrong length costs no memory.
@@ -123,12 +122,12 @@ Partition Partition::random(std::size_t samples, std::size_t workers, std::size_
 Partition Partition::of_utterances(std::span<const std::int64_t> offsets, std::size_t workers, std::size_t blocks,
                                    std::uint64_t seed) {
   if (offsets.size() < 2)
-    throw core::ConfigError("the training set has no utterances: a partition of whole ones cannot be made");
+    throw core::ConfigError("the training set has no utterances, so it cannot be partitioned by whole utterances");
   const std::size_t utterances = offsets.size() - 1;
   if (workers < 1 || blocks < 1 || workers > utterances / blocks)
     throw core::ConfigError(
-        core::format("a partition {}x{} of whole utterances needs at least one split, and an utterance for "
-                     "each, but the training set has {}; take other numbers of workers and blocks",
+        core::format("a partition {}x{} of whole utterances needs at least one split and one utterance per split, but the "
+                     "training set has {}; choose other numbers of workers and blocks",
                      workers, blocks, utterances));
   const auto samples = static_cast<std::size_t>(offsets.back());
   check_samples(samples);
@@ -183,7 +182,7 @@ std::optional<Partition> Partition::read(const Dataset& dataset, std::size_t wor
   const auto file = Hdf5File::open(info.path);
   if (!file.exists(group)) return {};
   const auto broken = [&](std::string_view what) {
-    return core::ConfigError(core::format("partition '{}' of '{}' {}; make the data file and its partitions anew",
+    return core::ConfigError(core::format("partition '{}' of '{}' {}; create the data file and its partitions again",
                                           group.substr(folder.size() + 1), info.path, what));
   };
   if (file.text(group, "dataset_sha256") != info.content_sha256) throw broken("belongs to another data set");
@@ -199,9 +198,9 @@ std::optional<Partition> Partition::read(const Dataset& dataset, std::size_t wor
   if (!for_real && in_one_piece("/index") && in_one_piece("/starts")) return {};
   auto order = file.read<std::uint32_t>(group + "/index");
   auto starts = file.read<std::uint64_t>(group + "/starts");
-  if (!holds_each_once(order)) throw broken("does not hold each sample exactly once");
+  if (!holds_each_once(order)) throw broken("does not contain each sample exactly once");
   if (whole_utterances && !keeps_sequences(order, starts, dataset.offsets(Subset::train)))
-    throw broken("does not hold each utterance in one split");
+    throw broken("does not keep each utterance in one split");
   if (!whole_utterances && !cuts_evenly(starts, samples)) throw broken("has splits whose sizes differ by more than one");
   Partition partition(std::move(order), std::move(starts), samples, workers, blocks, seed);
   partition.whole_utterances_ = whole_utterances;
@@ -218,7 +217,7 @@ void Partition::store(const std::string& path) const {
   const auto is_there = [&] { return Hdf5File::open(path).exists(group); };
   rehearse(path, [&] { is_there(); });
   if (is_there())
-    throw core::ConfigError(core::format("'{}' has a partition {} already; take another seed, or use that one", path,
+    throw core::ConfigError(core::format("'{}' already has a partition {}; choose another seed, or use that one", path,
                                          group.substr(folder.size() + 1)));
   auto file = Hdf5File::revise(path);
   std::vector<std::uint64_t> starts(workers_ * blocks_ + 1);
@@ -243,9 +242,9 @@ Partition Partition::without_rows() const {
 std::size_t blocks_of_duration(const DatasetInfo& info, std::size_t workers, double split_duration_s) {
   if (!(info.frame_shift_s > 0))
     throw core::ConfigError(
-        core::format("'{}' does not tell how long a sample lasts (frame_shift_s): give the number of blocks", info.path));
+        core::format("'{}' does not state how long a sample lasts (frame_shift_s): give the number of blocks", info.path));
   if (!(split_duration_s > 0) || workers < 1)
-    throw core::ConfigError("splits need a duration above zero, and at least one worker");
+    throw core::ConfigError("splits need a duration above zero and at least one worker");
   const double duration_s = static_cast<double>(info.samples[0]) * info.frame_shift_s;
   return static_cast<std::size_t>(std::max(1., std::round(duration_s / (split_duration_s * static_cast<double>(workers)))));
 }

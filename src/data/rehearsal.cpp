@@ -63,9 +63,9 @@ void rehearse(const std::string& path, const std::function<void()>& reading, uns
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGKILL)
     throw core::ConfigError(core::format(
-        "cannot read '{}': the process that tried was killed; is it too large for the memory that is free?", path));
-  throw core::ConfigError(core::format("'{}' is damaged: HDF5 {} {} while reading it ({}); take an intact copy of the file",
-                                       path, hdf5_version(), signal == SIGXCPU ? "does not come to an end" : "crashes",
+        "cannot read '{}': the process reading it was killed; the file may be too large for the free memory", path));
+  throw core::ConfigError(core::format("'{}' is damaged: HDF5 {} {} while reading it ({}); use an intact copy of the file",
+                                       path, hdf5_version(), signal == SIGXCPU ? "does not terminate" : "crashes",
                                        signal == 0 ? "a sanitizer's report" : ::strsignal(signal)));
 }
 

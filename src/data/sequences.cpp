@@ -15,10 +15,10 @@ Chunking parse_chunking(std::string_view text) {
     std::size_t value = 0;
     const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || rest != digits.data() + digits.size() || value > 1'000'000)
-      throw core::ConfigError(core::format(
-          "'{}' is no way to cut sequences: give frames with context like 21-64+21, also with an overlap like 21-64+21/32, "
-          "frames alone, or whole",
-          text));
+      throw core::ConfigError(
+          core::format("'{}' is not a valid chunking: give frames with context like 21-64+21, also with an overlap like "
+                       "21-64+21/32, frames alone like 64, or whole",
+                       text));
     return value;
   };
   const std::size_t slash = text.find('/'), minus = text.find('-'), plus = text.find('+');
@@ -30,10 +30,10 @@ Chunking parse_chunking(std::string_view text) {
   if (plus != text.npos) chunking.after = number(chunk.substr(std::min(plus + 1, chunk.size())));
   chunking.frames = number(chunk.substr(std::min(begin, chunk.size()), plus == text.npos ? text.npos : plus - begin));
   if (chunking.frames == 0)
-    throw core::ConfigError(core::format("'{}' has chunks of no frames: give 1 or more, or whole", text));
+    throw core::ConfigError(core::format("'{}' has chunks of zero frames: give at least 1, or whole", text));
   if (chunking.overlap >= chunking.frames)
-    throw core::ConfigError(core::format(
-        "the chunks of '{}' overlap by all their frames: give less than {} behind the stroke", text, chunking.frames));
+    throw core::ConfigError(
+        core::format("the chunks of '{}' overlap completely: give less than {} after the slash", text, chunking.frames));
   return chunking;
 }
 
@@ -42,7 +42,7 @@ Sequences::Sequences(const Dataset& dataset, Subset subset, const Chunking& chun
   const auto index = static_cast<std::size_t>(subset);
   if (offsets.empty() && dataset.info().samples[index] > 0)
     throw core::ConfigError(
-        core::format("the samples of '{}' ({}) are no frames of sequences, which a recurrent model needs",
+        core::format("the samples of '{}' ({}) are not frames of sequences, which a recurrent model needs",
                      dataset.info().path, subset_names[index]));
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
     const auto first = static_cast<std::size_t>(offsets[s]), end = static_cast<std::size_t>(offsets[s + 1]);
@@ -64,7 +64,8 @@ void Sequences::cut(std::size_t first, std::size_t end, const Chunking& chunking
 
 Sequences::Sequences(std::size_t rows, const Chunking& chunking) : scored_before_{0} {
   if (chunking.frames == 0)
-    throw core::ConfigError("how long whole sequences are only a data file knows: give --data, or chunks like 21-64+21");
+    throw core::ConfigError(
+        "the length of whole sequences is known only from a data file: give --data, or chunks like 21-64+21");
   const auto number = [](std::size_t frames) { return static_cast<std::uint32_t>(frames); };
   const std::uint32_t all = number(chunking.before + chunking.frames + chunking.after);
   const std::uint32_t begin = number(chunking.before + chunking.overlap / 2), end = begin + number(chunking.stride());

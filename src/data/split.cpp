@@ -83,7 +83,7 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
     labels[i] = dataset.label(subset, rows[i]);
     // A label outside the classes would index memory that is not there, in a kernel that does not ask.
     if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= dataset.info().classes)
-      throw core::ConfigError(core::format("data file '{}': label {} of row {} of {} is outside the {} classes",
+      throw core::ConfigError(core::format("data file '{}': label {} in row {} of {} is out of range for {} classes",
                                            dataset.info().path, labels[i], rows[i],
                                            subset_names[static_cast<std::size_t>(subset)], dataset.info().classes));
   }

@@ -19,8 +19,8 @@ Targets::Targets(const Dataset& dataset, Subset subset, const Tokens& tokens) {
     for (std::size_t i = 1; i < said.size(); ++i) repeats += said[i] == said[i - 1];
     if (labels.size() < said.size() + repeats)
       throw core::ConfigError(core::format(
-          "sequence {} of '{}' ({}) has {} frames for {} tokens, {} of them like the one before, which ctc cannot "
-          "tell apart in less than {}: leave it out",
+          "sequence {} of '{}' ({}) has {} frames for {} tokens, {} of them repeats of the one before; ctc needs at least "
+          "{} frames: leave the sequence out",
           names.empty() ? core::format("{}", s) : core::format("'{}'", names[s]), dataset.info().path,
           subset_names[static_cast<std::size_t>(subset)], labels.size(), said.size(), repeats, said.size() + repeats));
     all_.insert(all_.end(), said.begin(), said.end());

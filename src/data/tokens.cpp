@@ -31,7 +31,7 @@ std::vector<std::int32_t> Tokens::in(std::span<const std::int32_t> labels) const
   const State* before = nullptr;
   for (const std::int32_t label : labels) {
     if (static_cast<std::size_t>(label) >= of_class_.size())  // below zero: beyond all
-      throw core::ConfigError(core::format("the label {} is none of {} classes", label, of_class_.size()));
+      throw core::ConfigError(core::format("label {} is out of range for {} classes", label, of_class_.size()));
     const State& now = of_class_[static_cast<std::size_t>(label)];
     if (before == nullptr || now.token != before->token || now.number < before->number) tokens.push_back(now.token);
     before = &now;

@@ -37,10 +37,10 @@ void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std
   for (const auto name : dataset.utterances(subset)) hash.add_utterances(subset, as_line(name));
   for (const auto name : dataset.speakers(subset)) hash.add_speakers(subset, as_line(name));
   if (bad_labels > 0)
-    findings.push_back(core::format("/{}/labels: {} of {} labels are outside the {} classes, the first in row {}",
+    findings.push_back(core::format("/{}/labels: {} of {} labels are out of range for {} classes, the first in row {}",
                                     subset_names[index], bad_labels, info.samples[index], info.classes, first_label));
   if (bad_rows > 0)
-    findings.push_back(core::format("/{}/features: {} of {} rows hold numbers that are not finite, the first is row {}",
+    findings.push_back(core::format("/{}/features: {} of {} rows contain numbers that are not finite, the first is row {}",
                                     subset_names[index], bad_rows, info.samples[index], first_row));
 }
 
@@ -53,11 +53,11 @@ std::vector<std::string> verify(const std::string& path) {
   ContentHash hash;
   for (const auto subset : {Subset::train, Subset::valid, Subset::test}) verify_subset(*dataset, subset, hash, findings);
   if (const auto digest = hash.finish(info); digest != info.content_sha256)
-    findings.push_back(core::format("content_sha256 is {}, but the content has {}", info.content_sha256, digest));
+    findings.push_back(core::format("content_sha256 is {}, but the content hashes to {}", info.content_sha256, digest));
   for (const auto& name : stored_partitions(*dataset)) {
     try {
       if (!Partition::find(*dataset, name.workers, name.blocks, name.seed))
-        findings.push_back(core::format("/partitions/{}: not the name of a partition", name.group));
+        findings.push_back(core::format("/partitions/{}: not a valid partition name", name.group));
     } catch (const core::ConfigError& error) {
       findings.push_back(error.what());
     }

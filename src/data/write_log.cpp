@@ -30,9 +30,8 @@ std::uint64_t checksum_of(const Hdf5File& file, std::uint64_t begin, std::uint64
 }
 
 core::ConfigError unlike_written(const std::string& object, const Hdf5File& file) {
-  return core::ConfigError(
-      core::format("cannot write '{}': its '{}', read back, is not what was written; check the disk that it lies on",
-                   file.path(), object));
+  return core::ConfigError(core::format(
+      "cannot write '{}': its '{}' reads back differently from what was written; check the disk", file.path(), object));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= classes)
       throw core::ConfigError(
-          core::format("label {} of row {} of {} is outside the {} classes", labels[i], first_row + i, group, classes));
+          core::format("label {} in row {} of {} is out of range for {} classes", labels[i], first_row + i, group, classes));
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ void DatasetWriter::end_sequence(std::string_view utterance, std::string_view sp
   const auto append = [](std::string_view name, std::string& lines, std::size_t& count) {
     if (name.empty()) return;
     if (name.find('\n') != std::string_view::npos)
-      throw core::ConfigError(core::format("'{}' is no name: it has a line break", name));
+      throw core::ConfigError(core::format("'{}' is not a valid name: it contains a line break", name));
     lines.append(name) += '\n';
     ++count;
   };

@@ -35,7 +35,7 @@ RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
     : lock_(std::move(lock)), path_(std::move(path)) {
   if (existing != Existing::continue_it && fs::exists(file("config.toml"))) {
     if (existing == Existing::refuse)
-      throw core::ConfigError(core::format("'{}' holds a run already; choose another --out or add --overwrite", path_));
+      throw core::ConfigError(core::format("'{}' already contains a run; choose another --out or add --overwrite", path_));
     for (const char* name : own_files()) fs::remove_all(file(name));
   }
   std::error_code error;
@@ -80,7 +80,7 @@ void RunFolder::keep_records(const Mark& mark) {
   }
   if (found.records != mark.records || found.sha256 != mark.sha256)
     throw core::ConfigError(
-        core::format("cannot resume: '{}' does not hold the {} records that were written before the interruption; restore "
+        core::format("cannot resume: '{}' does not contain the {} records written before the interruption; restore "
                      "the file, or start "
                      "another run",
                      file("metrics.jsonl"), mark.records));

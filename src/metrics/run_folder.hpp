@@ -27,7 +27,7 @@ class RunFolder {
     std::string sha256;
   };
 
-  /// Creates the folder. Throws ConfigError if it holds a run already that may not stay, is in use by another process, or
+  /// Creates the folder. Throws ConfigError if it already contains a run that may not stay, is in use by another process, or
   /// cannot be made.
   RunFolder(std::string path, Existing existing);
   /// The same where the folder is locked already.

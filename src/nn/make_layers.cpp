@@ -26,7 +26,7 @@ std::size_t number(const std::string& model, std::string_view part, std::string_
   std::size_t value = 0;
   const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc{} || rest != digits.data() + digits.size() || value < 1 || value > at_most)
-    refuse(model, part, core::format("is no number from 1 to {}", at_most));
+    refuse(model, part, core::format("is not a number from 1 to {}", at_most));
   return value;
 }
 
@@ -49,7 +49,7 @@ backend::LstmShape recurrent(const std::string& model, std::string_view part, st
                              std::size_t directions) {
   backend::LstmShape shape{.directions = directions};
   if (const std::size_t plus = text.find('+'); plus != text.npos) {
-    if (text.substr(plus) != "+peepholes") refuse(model, part, "has something unknown behind '+'");
+    if (text.substr(plus) != "+peepholes") refuse(model, part, "has an unknown suffix after '+'");
     shape.peepholes = true;
     text = text.substr(0, plus);
   }
@@ -79,7 +79,7 @@ backend::Activation activation(const std::string& model, std::string_view name) 
   if (name == "sigmoid") return backend::Activation::sigmoid;
   if (name == "tanh") return backend::Activation::tanh;
   if (name == "relu") return backend::Activation::relu;
-  refuse(model, name, "is no activation");
+  refuse(model, name, "is not an activation");
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ Layers make_layers(const std::string& model) {
     rest.remove_prefix(dash + 1);
   }
   if (parts.size() < 2) refuse(model, model, "needs an input and an output width");
-  if (parts.front().recurrent || parts.back().recurrent) refuse(model, model, "begins and ends with a width");
+  if (parts.front().recurrent || parts.back().recurrent) refuse(model, model, "must begin and end with a width");
   if (parts.size() > most_layers) refuse(model, model, core::format("has more than {} layers", most_layers));
   Layers layers;
   for (std::size_t l = 0; l + 1 < parts.size(); ++l) {

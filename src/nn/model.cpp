@@ -53,7 +53,7 @@ Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std:
   std::size_t widest = 0;
   for (std::size_t l = 0; l < layers().size(); ++l) {
     if (l > 0 && layers()[l]->inputs() != layers()[l - 1]->outputs())
-      throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below gives {}", l + 1,
+      throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below has {} outputs", l + 1,
                                            layers()[l]->inputs(), layers()[l - 1]->outputs()));
     starts_.push_back(starts_.back() + layers()[l]->parameter_count());
     activation_starts_.push_back(activation_starts_.back() + lines(max_batch * layers()[l]->outputs()));

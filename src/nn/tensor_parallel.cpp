@@ -14,12 +14,12 @@ Layers cut_layers(const Layers& whole, std::size_t parts, std::size_t part) {
     const std::size_t outputs = whole[l]->outputs();
     if (outputs < parts)
       throw core::ConfigError(
-          core::format("layer {} has {} outputs and cannot be cut into {} parts: give a smaller --tensor-parallel", l + 1,
+          core::format("layer {} has {} outputs and cannot be split into {} parts: give a smaller --tensor-parallel", l + 1,
                        outputs, parts));
     own.push_back(whole[l]->part(core::part_of(outputs, parts, part)));
     if (own.back() == nullptr)
       throw core::ConfigError(
-          core::format("layer {} of this model cannot be cut by its outputs: train it without --tensor-parallel", l + 1));
+          core::format("layer {} of this model cannot be split by its outputs: train it without --tensor-parallel", l + 1));
   }
   return own;
 }

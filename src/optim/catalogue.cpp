@@ -12,13 +12,14 @@ std::size_t parameters_of(std::span<const core::Matrix> layout) { return layout.
 
 void check_limits(const OptimiserOptions& options) {
   if (!(options.clip_per_sample >= 0) || !std::isfinite(options.clip_per_sample))
-    throw core::ConfigError(core::format(
-        "gradients cannot be clipped at {} per sample: give a number above 0, or 0 for none", options.clip_per_sample));
+    throw core::ConfigError(
+        core::format("gradients cannot be clipped at {} per sample: give a number above 0, or 0 for no clipping",
+                     options.clip_per_sample));
   if (!(options.max_norm >= 0) || !std::isfinite(options.max_norm))
     throw core::ConfigError(
-        core::format("weights of a norm of {} at most are none: give a number above 0, or 0 for any", options.max_norm));
+        core::format("{} is not a valid max norm: give a number above 0, or 0 for no limit", options.max_norm));
   if (options.clip != "truncate" && options.clip != "norm")
-    throw core::unknown_name("way to clip gradients", options.clip, {"truncate", "norm"});
+    throw core::unknown_name("gradient clipping mode", options.clip, {"truncate", "norm"});
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void check_table(const ScheduleOptions& options) {
     if (!(rate > 0) || !std::isfinite(rate))
       throw core::ConfigError(core::format("the schedule's rate {} must be above 0", rate));
   if (options.rates.front() != options.initial_rate)
-    throw core::ConfigError(core::format("the schedule 'table' begins with {}, the learning rate is {}: make them equal",
+    throw core::ConfigError(core::format("the schedule 'table' begins with {}, but the learning rate is {}: make them equal",
                                          options.rates.front(), options.initial_rate));
 }
 

@@ -9,8 +9,7 @@
 namespace paragrad::rbm {
 
 std::vector<Shape> machines_of(const nn::Layers& layers, const std::string& model) {
-  if (layers.size() < 2)
-    throw core::ConfigError(core::format("model '{}' has no hidden layer that could be pretrained", model));
+  if (layers.size() < 2) throw core::ConfigError(core::format("model '{}' has no hidden layer to pretrain", model));
   std::vector<Shape> machines;
   for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
     const nn::Layer& layer = *layers[l];

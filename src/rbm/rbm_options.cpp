@@ -13,11 +13,11 @@ VisibleUnits parse_visible_units(std::string_view name) {
 
 void check(const RbmOptions& options) {
   if (options.cd_steps < 1)
-    throw core::ConfigError(core::format("contrastive divergence takes at least one step, not {}", options.cd_steps));
+    throw core::ConfigError(core::format("contrastive divergence needs at least one step, not {}", options.cd_steps));
   if (!(options.sparsity_target >= 0 && options.sparsity_target <= 1))
-    throw core::ConfigError(core::format("the sparsity target is a share from 0 to 1, not {}", options.sparsity_target));
+    throw core::ConfigError(core::format("the sparsity target must be from 0 to 1, not {}", options.sparsity_target));
   if (!(options.sparsity_cost >= 0))
-    throw core::ConfigError(core::format("the sparsity cost is at least 0, not {}", options.sparsity_cost));
+    throw core::ConfigError(core::format("the sparsity cost must be at least 0, not {}", options.sparsity_cost));
 }
 
 Activations parse_activations(std::string_view name) {

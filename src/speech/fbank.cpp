@@ -28,10 +28,10 @@ struct Filter {
 void check(const FbankOptions& options, double high_hz) {
   const double half_rate = options.frame.sample_rate / 2;
   if (!(options.low_hz >= 0 && options.low_hz < high_hz && high_hz <= half_rate))
-    throw core::ConfigError(core::format("mel filters from {} to {} Hz do not fit into 0 to {} Hz, half the sample rate",
+    throw core::ConfigError(core::format("mel filters from {} to {} Hz must lie between 0 and {} Hz, half the sample rate",
                                          options.low_hz, high_hz, half_rate));
   if (options.bins < 1 || options.bins > 4096)
-    throw core::ConfigError(core::format("{} mel filters are of no use: take 1 to 4096", options.bins));
+    throw core::ConfigError(core::format("{} mel filters are not usable: choose 1 to 4096", options.bins));
 }
 
 /// A triangle from `left` over `centre` to `right`, in mel, at the lines of a spectrum up to half the sample rate (without
@@ -57,9 +57,8 @@ std::vector<Filter> make_filters(const FbankOptions& options, std::size_t padded
     const double left = first + step * static_cast<double>(bin);
     filters.push_back(triangle(left, left + step, left + 2 * step, padded_length / 2, hz_per_line));
     if (filters.back().weights.empty())
-      throw core::ConfigError(
-          core::format("mel filter {} of {} would see no line of the spectrum: take fewer filters, or longer frames",
-                       bin + 1, options.bins));
+      throw core::ConfigError(core::format("mel filter {} of {} covers no spectral line: use fewer filters or longer frames",
+                                           bin + 1, options.bins));
   }
   return filters;
 }

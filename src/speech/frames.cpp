@@ -19,7 +19,7 @@ std::size_t samples_of(const FrameOptions& options, double seconds, double least
   const double samples = std::floor(options.sample_rate * seconds + 1e-9);  // 0.025 * 8000 is a little less than 200
   if (!(samples >= least && samples <= longest_frame))
     throw core::ConfigError(
-        core::format("a {} of {} s at {} samples per second is of no use: it must be {} to {:.0f} samples", what, seconds,
+        core::format("a {} of {} s at {} samples per second is not usable: it must be {} to {:.0f} samples", what, seconds,
                      options.sample_rate, least, longest_frame));
   return static_cast<std::size_t>(samples);
 }

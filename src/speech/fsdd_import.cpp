@@ -55,8 +55,7 @@ std::vector<Recording> list(const std::string& folder) {
   std::vector<Recording> all;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (auto recording = parse_name(entry.path())) all.push_back(std::move(*recording));
-  if (all.empty())
-    throw core::ConfigError(core::format("'{}' has no recordings that are called as 7_jackson_32.wav", folder));
+  if (all.empty()) throw core::ConfigError(core::format("'{}' has no recordings named like 7_jackson_32.wav", folder));
   std::ranges::sort(all, {}, &Recording::order);
   return all;
 }

@@ -44,9 +44,10 @@ class Import {
   explicit Import(const ImportKaldiOptions& options) : options_(options), normaliser_(options.cmvn) {
     if (!options.utt2spk.empty()) speakers_ = read_kaldi_map(options.utt2spk);
     if (normaliser_.needs_speakers() && options.utt2spk.empty())
-      throw core::ConfigError("--cmvn speaker needs to know who speaks: give --utt2spk");
+      throw core::ConfigError("--cmvn speaker needs the speaker of each utterance: give --utt2spk");
     if (options.valid > 0 && !options.features[1].empty())
-      throw core::ConfigError("the validation set comes either from --valid-features or out of the training set: give one");
+      throw core::ConfigError(
+          "the validation set comes either from --valid-features or from the training set: give only one");
   }
 
   ImportedKaldi run() {
@@ -54,7 +55,7 @@ class Import {
     for (std::size_t i = 0; i < 3; ++i)
       if (!options_.features[i].empty()) take_table(i);
     if (options_.valid > 0) set_aside();
-    if (sets_[0].utterances.empty()) throw core::ConfigError("no utterance is left for the training set");
+    if (sets_[0].utterances.empty()) throw core::ConfigError("no utterances are left for the training set");
     describe();
     if (normaliser_.learns()) learn();
     data::DatasetWriter writer(options_.out, result_.info);
@@ -112,7 +113,7 @@ bool Import::keep(const KaldiTable& features, const KaldiTable& alignments, Utte
   utterance.frames = object.rows();
   const auto alignment = alignments.find(key);
   const auto skip = [&](std::size_t& count, const std::string& why) {
-    if (!options_.skip_missing) throw refused(key, why + "; --skip-missing leaves such utterances out");
+    if (!options_.skip_missing) throw refused(key, why + "; use --skip-missing to leave such utterances out");
     ++count;
     return false;
   };
@@ -120,10 +121,11 @@ bool Import::keep(const KaldiTable& features, const KaldiTable& alignments, Utte
   utterance.alignment = *alignment;
   const std::size_t labels = alignments.object(*alignment).columns();
   if (labels != utterance.frames || labels == 0)
-    return skip(result_.other_length, core::format("has {} frames, but its alignment {}", utterance.frames, labels));
+    return skip(result_.other_length, core::format("has {} frames, but its alignment has {}", utterance.frames, labels));
   if (dim_ == 0) dim_ = object.columns();
   if (object.columns() != dim_)
-    throw refused(key, core::format("has {} features a frame where those before have {}", object.columns(), dim_));
+    throw refused(key,
+                  core::format("has {} features per frame, but the utterances before it have {}", object.columns(), dim_));
   return true;
 }
 
@@ -131,7 +133,7 @@ bool Import::keep(const KaldiTable& features, const KaldiTable& alignments, Utte
 void Import::set_aside() {
   const auto all = std::move(sets_[0].utterances);
   if (options_.valid >= all.size())
-    throw core::ConfigError(core::format("a validation set of {} leaves nothing of the {} training utterances; take fewer",
+    throw core::ConfigError(core::format("a validation set of {} uses up all {} training utterances; choose a smaller one",
                                          options_.valid, all.size()));
   const auto order =
       core::RandomStream(options_.seed, core::Purpose::validation_split).permutation(static_cast<std::uint32_t>(all.size()));
@@ -176,7 +178,7 @@ void Import::describe() {
   info.frame_shift_s = options_.frame_shift_s;
   if (!options_.class_names.empty()) info.class_names = read_names(options_.class_names);
   if (!info.class_names.empty() && info.class_names.size() != info.classes)
-    throw core::ConfigError(core::format("'{}' has names of {} classes, but there are {}", options_.class_names,
+    throw core::ConfigError(core::format("'{}' names {} classes, but there are {}", options_.class_names,
                                          info.class_names.size(), info.classes));
 }
 
@@ -201,7 +203,7 @@ void Import::check_labels(const std::string& key, const std::vector<std::int32_t
   for (std::size_t t = 0; t < labels.size(); ++t)
     if (labels[t] < 0 || static_cast<std::size_t>(labels[t]) >= result_.info.classes)
       throw refused(
-          key, core::format("has the class {} in frame {}, outside the {} classes", labels[t], t, result_.info.classes));
+          key, core::format("has class {} in frame {}, but there are only {} classes", labels[t], t, result_.info.classes));
 }
 
 void Import::write(data::DatasetWriter& writer, Subset subset) {
@@ -214,7 +216,7 @@ void Import::write(data::DatasetWriter& writer, Subset subset) {
     auto features = features_of(set, utterance);
     normaliser_.apply(spoken, features);
     if (!std::all_of(features.values.begin(), features.values.end(), [](float x) { return std::isfinite(x); }))
-      throw refused(spoken.utterance, "has features that are not finite numbers");
+      throw refused(spoken.utterance, "has features that are not finite");
     const auto labels = alignments_[set.table]->object(utterance.alignment).whole();
     check_labels(spoken.utterance, labels);
     writer.append(std::span<const float>(features.values), std::span<const std::int32_t>(labels));

@@ -34,7 +34,7 @@ void KaldiObject::fail(const std::string& why) const {
 }
 
 KaldiObject::KaldiObject(std::string_view bytes, std::size_t begin, KaldiPosition place) : place_(std::move(place)) {
-  if (begin >= bytes.size()) fail(core::format("it has {} bytes, so nothing lies at offset {}", bytes.size(), begin));
+  if (begin >= bytes.size()) fail(core::format("it has {} bytes, so there is nothing at offset {}", bytes.size(), begin));
   if (bytes.substr(begin, 2) == std::string_view("\0B", 2))
     locate_binary(bytes, begin + 2);
   else
@@ -43,7 +43,7 @@ KaldiObject::KaldiObject(std::string_view bytes, std::size_t begin, KaldiPositio
 
 void KaldiObject::take(std::string_view bytes, std::size_t at, unsigned __int128 size) {
   if (at > bytes.size() || size > bytes.size() - at)
-    fail(core::format("it is truncated or damaged: numbers of {}x{} go beyond its end", rows_, columns_));
+    fail(core::format("it is truncated or damaged: {}x{} numbers extend beyond its end", rows_, columns_));
   data_ = bytes.substr(at, static_cast<std::size_t>(size));
   end_ = at + static_cast<std::size_t>(size);
 }
@@ -61,7 +61,7 @@ void KaldiObject::locate_binary(std::string_view bytes, std::size_t at) {
   if (token == "CM3") return locate_compressed(bytes, at, Kind::one_byte);
   const bool printable = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 127; });
   fail(core::format("it is {}, neither a matrix (FM, DM, CM, CM2, CM3) nor a vector (FV, DV, int32)",
-                    printable ? core::format("'{}'", token) : "something foreign"));
+                    printable ? core::format("'{}'", token) : "unknown binary data"));
 }
 
 /// Sizes, each after a byte that tells that it has 4, then numbers.
@@ -88,7 +88,7 @@ void KaldiObject::locate_values(std::string_view bytes, std::size_t at, Kind kin
 /// min, range, rows, columns, then codes; CM has four percentiles of two bytes for each column before them.
 void KaldiObject::locate_compressed(std::string_view bytes, std::size_t at, Kind kind) {
   kind_ = kind;
-  if (at > bytes.size() || bytes.size() - at < 16) fail("it ends within the head of a compressed matrix");
+  if (at > bytes.size() || bytes.size() - at < 16) fail("it ends within the header of a compressed matrix");
   least_ = number_at<float>(bytes, at);
   range_ = number_at<float>(bytes, at + 4);
   const auto rows = number_at<std::int32_t>(bytes, at + 8), columns = number_at<std::int32_t>(bytes, at + 12);
@@ -115,7 +115,7 @@ void KaldiObject::locate_text(std::string_view bytes, std::size_t at) {
     const std::size_t words = words_in(line);
     if (words == 0) continue;
     if (rows_ > 0 && words != columns_)
-      fail(core::format("row {} has {} numbers where the row before has {}", rows_ + 1, words, columns_));
+      fail(core::format("row {} has {} numbers, but the row before it has {}", rows_ + 1, words, columns_));
     columns_ = words;
     ++rows_;
   }
@@ -205,7 +205,7 @@ std::vector<std::int32_t> KaldiObject::whole() const {
   if (kind_ != Kind::whole) fail("it is not a vector of int32");
   std::vector<std::int32_t> values(columns_);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (data_[5 * i] != 4) fail(core::format("element {} of a vector of int32 does not tell a size of 4 bytes", i));
+    if (data_[5 * i] != 4) fail(core::format("element {} of a vector of int32 does not state a size of 4 bytes", i));
     values[i] = number_at<std::int32_t>(data_, 5 * i + 1);
   }
   return values;

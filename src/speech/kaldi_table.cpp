@@ -34,7 +34,7 @@ std::pair<std::string, std::string> parse_name(const std::string& name) {
 /// Refuses what Kaldi's tools read and we do not.
 void check_plain(std::string_view file, const std::string& where) {
   const auto refuse = [&](std::string_view what, std::string_view instead) {
-    throw core::ConfigError(core::format("{}: '{}' is {}, which is not read here; {}", where, file, what, instead));
+    throw core::ConfigError(core::format("{}: '{}' is {}, which is not supported; {}", where, file, what, instead));
   };
   if (file.empty()) throw core::ConfigError(core::format("{}: no file is named", where));
   if (file.back() == '|' || file.front() == '|')
@@ -64,7 +64,7 @@ std::pair<std::string_view, std::string_view> split_line(std::string_view line, 
   const auto key = line.substr(0, line.find_first_of(kaldi_spaces));
   const auto rest = trimmed(line.substr(key.size()));
   if (!is_key(key) || rest.empty())
-    throw core::ConfigError(core::format("line {} of '{}' is not a key and what belongs to it", number, path));
+    throw core::ConfigError(core::format("line {} of '{}' is not a key followed by a value", number, path));
   return {key, rest};
 }
 
@@ -94,7 +94,7 @@ void KaldiTable::read_archive(const std::string& path) {
     const auto key =
         bytes.substr(at, std::min(bytes.substr(at, longest_key + 1).find_first_of(kaldi_spaces), longest_key + 1));
     if (!is_key(key))
-      throw core::ConfigError(core::format("'{}' is not an archive of Kaldi, or damaged: no key at offset {}{}", path, at,
+      throw core::ConfigError(core::format("'{}' is not a Kaldi archive, or is damaged: no key at offset {}{}", path, at,
                                            entries_.empty() ? "" : core::format(", after '{}'", entries_.back().key)));
     at += key.size();
     const std::size_t begin = at < bytes.size() && bytes[at] != '\n' ? at + 1 : at;  // "key\n": nothing, in text
@@ -129,7 +129,7 @@ std::string_view KaldiTable::bytes_of(std::size_t file) const {
     map_ = core::FileMap::open(files_[file]);
     mapped_ = file;
     if (text_of(map_).starts_with("\x1f\x8b"))
-      throw core::ConfigError(core::format("'{}' is compressed by gzip; decompress it first", files_[file]));
+      throw core::ConfigError(core::format("'{}' is compressed with gzip; decompress it first", files_[file]));
   }
   return text_of(map_);
 }

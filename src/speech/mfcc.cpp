@@ -22,7 +22,7 @@ Matrix<double> make_transform(const MfccOptions& options) {
   const std::size_t bins = options.fbank.bins;
   if (options.cepstra < 1 || options.cepstra > bins)
     throw core::ConfigError(
-        core::format("{} cepstra cannot come from {} mel filters: take 1 to {}", options.cepstra, bins, bins));
+        core::format("{} cepstra cannot be computed from {} mel filters: choose 1 to {}", options.cepstra, bins, bins));
   Matrix<double> transform(options.cepstra, bins);
   const auto n = static_cast<double>(bins);
   for (std::size_t i = 0; i < options.cepstra; ++i)

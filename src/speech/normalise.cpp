@@ -26,10 +26,11 @@ void FeatureStatistics::add(const Matrix<double>& kaldi) {
   const std::size_t dim = sum_.size();
   if (kaldi.rows != 2 || kaldi.columns != dim + 1)
     throw core::ConfigError(
-        core::format("statistics of {} features are a matrix 2x{}, not {}x{}", dim, dim + 1, kaldi.rows, kaldi.columns));
+        core::format("statistics of {} features must be a matrix 2x{}, not {}x{}", dim, dim + 1, kaldi.rows, kaldi.columns));
   const double frames = kaldi.row(0)[dim];
   const bool finite = std::all_of(kaldi.values.begin(), kaldi.values.end(), [](double x) { return std::isfinite(x); });
-  if (!finite || !(frames >= 1)) throw core::ConfigError("statistics of no frames, or with numbers that are not finite");
+  if (!finite || !(frames >= 1))
+    throw core::ConfigError("the statistics cover no frames or contain numbers that are not finite");
   frames_ += frames;
   for (std::size_t d = 0; d < dim; ++d) {
     sum_[d] += kaldi.row(0)[d];

@@ -63,11 +63,11 @@ void Normaliser::apply(const SpokenBy& who, Features& features) const {
     if (lone_) return apply_matrix(*lone_, features);
     auto entry = table_->find(who.speaker);
     if (!entry) entry = table_->find(who.utterance);
-    if (!entry) throw core::ConfigError("nothing for this utterance or its speaker");
+    if (!entry) throw core::ConfigError("no statistics for this utterance or its speaker");
     apply_matrix(table_->object(*entry).matrix<double>(), features);
   } catch (const core::ConfigError& error) {
     throw core::ConfigError(
-        core::format("--cmvn '{}' does not normalise utterance '{}': {}", how_, who.utterance, error.what()));
+        core::format("--cmvn '{}' cannot normalise utterance '{}': {}", how_, who.utterance, error.what()));
   }
 }
 

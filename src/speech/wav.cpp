@@ -32,17 +32,17 @@ class WavReader {
 
   Wave read() {
     if (bytes_.size() < 12 || bytes_.substr(0, 4) != "RIFF" || bytes_.substr(8, 4) != "WAVE")
-      throw refused("it does not begin as RIFF/WAVE");
+      throw refused("it does not start with a RIFF/WAVE header");
     for (std::size_t at = 12; at + 8 <= bytes_.size();) {
       const auto name = bytes_.substr(at, 4);
       const std::size_t size = number_at<std::uint32_t>(bytes_, at + 4), have = bytes_.size() - at - 8;
-      if (size > have) throw refused(core::format("it is truncated: a part of {} bytes has {} of them", size, have));
+      if (size > have) throw refused(core::format("it is truncated: a chunk of {} bytes has only {}", size, have));
       const auto chunk = bytes_.substr(at + 8, size);
       if (name == "fmt ") take_format(chunk);
       if (name == "data") return take_data(chunk);
       at += 8 + size + size % 2;
     }
-    throw refused("it has no part 'data'");
+    throw refused("it has no 'data' chunk");
   }
 
  private:
@@ -51,7 +51,7 @@ class WavReader {
   }
 
   void take_format(std::string_view chunk) {
-    if (chunk.size() < 16) throw refused("its part 'fmt ' is too short");
+    if (chunk.size() < 16) throw refused("its 'fmt ' chunk is too short");
     auto encoding = number_at<std::uint16_t>(chunk, 0);
     if (encoding == extensible && chunk.size() >= 26) encoding = number_at<std::uint16_t>(chunk, 24);
     const auto channels = number_at<std::uint16_t>(chunk, 2), bits = number_at<std::uint16_t>(chunk, 14);
@@ -63,8 +63,8 @@ class WavReader {
   }
 
   Wave take_data(std::string_view chunk) {
-    if (wave_.sample_rate == 0) throw refused("its part 'data' comes before a part 'fmt '");
-    if (chunk.size() % 2 != 0) throw refused("it ends in the midst of a sample");
+    if (wave_.sample_rate == 0) throw refused("its 'data' chunk comes before any 'fmt ' chunk");
+    if (chunk.size() % 2 != 0) throw refused("it ends in the middle of a sample");
     wave_.samples.resize(chunk.size() / 2);
     for (std::size_t i = 0; i < wave_.samples.size(); ++i) wave_.samples[i] = number_at<std::int16_t>(chunk, 2 * i);
     return std::move(wave_);
@@ -86,8 +86,9 @@ Features normalised_fbank(const Wave& wave, FbankOptions options) {
   options.frame.sample_rate = wave.sample_rate;
   Features features = Fbank(options)(wave.samples);
   if (features.rows == 0)
-    throw core::ConfigError(core::format("a sound of {} samples is shorter than a frame of {} s at {} samples per second",
-                                         wave.samples.size(), options.frame.length_s, wave.sample_rate));
+    throw core::ConfigError(
+        core::format("a recording of {} samples is shorter than a frame of {} s at {} samples per second",
+                     wave.samples.size(), options.frame.length_s, wave.sample_rate));
   FeatureStatistics statistics(features.columns);
   statistics.add(features);
   statistics.normalise(features);

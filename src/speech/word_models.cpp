@@ -12,17 +12,15 @@ namespace paragrad::speech {
 
 WordModels::WordModels(const std::vector<std::string>& class_names) : tokens_(class_names, class_names.size()) {
   if (class_names.empty())
-    throw core::ConfigError("the data file has no names of classes, which say what states words have: seven/0, seven/1");
+    throw core::ConfigError("the data file has no class names, which define the states of words, like seven/0, seven/1");
   std::unordered_set<std::string> variants;  // of the present state
   for (const auto& text : class_names) {
     const std::size_t states_before = states();
     add_class(text);
     if (states() > states_before) variants.clear();
     if (!variants.insert(text).second)
-      throw core::ConfigError(
-          core::format("two classes are called '{}'; what tells variants of a state apart follows a space: "
-                       "seven/0 after_six",
-                       text));
+      throw core::ConfigError(core::format(
+          "two classes are named '{}'; distinguish variants of a state by a suffix after a space: seven/0 after_six", text));
   }
 }
 
@@ -32,10 +30,9 @@ void WordModels::add_class(const std::string& text) {
   const std::size_t next = goes_on ? words_.back().states : 0;
   const bool is_variant = goes_on && name.state == next - 1;
   if (!is_variant && name.state != next)
-    throw core::ConfigError(
-        core::format("class {} is called '{}', which is no state of a word that is next there: seven/0 "
-                     "to begin the word 'seven', then seven/1",
-                     classes(), text));
+    throw core::ConfigError(core::format(
+        "class {} is named '{}', which is not the next state of a word: use seven/0 to begin the word 'seven', then seven/1",
+        classes(), text));
   if (!is_variant) {
     if (!goes_on) words_.push_back({name.token, states(), 0});
     ++words_.back().states;

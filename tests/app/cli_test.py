@@ -68,7 +68,7 @@ class Runs(CliTest):
         out = self.folder / "kept"
         self.simulate(1, "--out", out)
         before = (out / "checkpoint.h5").read_bytes()
-        self.assert_refused(self.simulate(1, "--out", out, "--seed", 2), "holds a run already", "--overwrite")
+        self.assert_refused(self.simulate(1, "--out", out, "--seed", 2), "already contains a run", "--overwrite")
         self.assertEqual((out / "checkpoint.h5").read_bytes(), before)
         self.assertEqual(self.simulate(1, "--out", out, "--seed", 2, "--overwrite").returncode, 0)
         self.assertNotEqual((out / "checkpoint.h5").read_bytes(), before)

@@ -41,7 +41,7 @@ class CutShort(CliTest):
         result = self.cut_in_mid_run([part.format(data=data, out=out) for part in start], data, out)
         self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
         said = [line for line in result.stderr.splitlines() if not line.startswith("Abort(2) on node") and line]  # MPICH's
-        self.assertEqual(said, [f"paragrad: '{data}' was cut short to 4096 bytes while it was being read; restore the file"])
+        self.assertEqual(said, [f"paragrad: '{data}' was truncated to 4096 bytes while it was being read; restore the file"])
         for _ in range(300):  # the launcher may return while the ranks that it killed are ending
             if not self.processes_with(str(data)):
                 break

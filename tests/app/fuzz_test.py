@@ -81,7 +81,7 @@ class Fuzz(CliTest):
         self.survive(FOREIGN, "evaluate", FOREIGN_CHECKPOINT, "--data", "{}", "--subset", "valid")
 
     def test_inputs_on_which_hdf5_crashed_or_looped_are_damaged_files(self):
-        for number, finding in ((200, "crashes while reading it"), (142, "does not come to an end while reading it")):
+        for number, finding in ((200, "crashes while reading it"), (142, "does not terminate while reading it")):
             path = self.folder / f"known-{number}.h5"
             path.write_bytes(damaged(Path(FOREIGN).read_bytes(), number, seed=2))
             result = run("data", "info", path)

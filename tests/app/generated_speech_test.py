@@ -75,7 +75,7 @@ class GeneratedSpeech(FolderTest):
     def test_what_cannot_be_made_is_refused(self):
         empty = self.folder / "empty"
         empty.write_text("two words\n")
-        for more, parts in ((["--train", "0h"], ["no duration"]), (["--train", "5"], ["5"]), (["--voices", "slt,hal"], ["'hal'", "awb"]),
+        for more, parts in ((["--train", "0h"], ["a duration above zero"]), (["--train", "5"], ["5"]), (["--voices", "slt,hal"], ["'hal'", "awb"]),
                             (["--text", self.folder / "none"], ["cannot read"]), (["--text", empty], ["no line"]),
                             (["--unseen-text", self.text], ["fewer than two"]), (["--classes", "3"], ["3 classes"]),
                             (["--jobs", "0"], ["--jobs"]), (["--out", self.folder / "none/x.h5"], ["none/x.h5"])):

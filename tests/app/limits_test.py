@@ -23,7 +23,7 @@ class Memory(CliTest):
 
     def test_a_model_that_does_not_fit_is_refused_before_it_is_made(self):
         self.assert_refused(self.train("8-1000000-1000000-6"), "'8-1000000-1000000-6'", "of 1 worker needs 8TB of memory, but ",
-                            "are free")
+                            "is free")
         self.assert_refused(self.train("8-30000-30000-30000-6", **ADDRESS_SPACE), "of 1 worker needs 14.4", "GB of memory, but ")
         self.assert_refused(self.train("8-20000-20000-6", "--optimiser", "adam", **ADDRESS_SPACE), "needs 6.4", "GB of memory")
 
@@ -48,14 +48,14 @@ class Memory(CliTest):
     def test_a_generator_that_does_not_fit_is_refused(self):
         for option, value in (("--dim", 4000000000), ("--classes", 99999999999), ("--mixtures", 9999999999)):
             result = run("data", "generate", "--out", self.folder / "large.h5", option, value, **ADDRESS_SPACE)
-            self.assert_refused(result, f"{value} ", "of memory, but ", "are free")
+            self.assert_refused(result, f"{value} ", "of memory, but only ", "is free")
         self.assertEqual(list(self.folder.glob("large*")), [])
 
 
 class Disk(CliTest):
     def test_a_data_file_that_does_not_fit_is_refused_before_it_is_written(self):
         result = run("data", "generate", "--out", self.folder / "large.h5", "--samples", 99999999999999, "--valid", 0, "--test", 0)
-        self.assert_refused(result, f"'{self.folder / 'large.h5'}' needs 16000TB more, but ", "are free on its disk")
+        self.assert_refused(result, f"'{self.folder / 'large.h5'}' needs 16000TB more, but its disk has only ", " free")
         self.assertEqual(list(self.folder.glob("large*")), [])
 
     def test_a_file_beyond_the_limit_of_file_sizes_is_reported(self):

@@ -36,7 +36,7 @@ TEST_CASE("a fault beyond the end of a mapped file is a file cut short", "[core]
   const auto map = three_pages(folder.file("x.h5"));
   std::filesystem::resize_file(folder.file("x.h5"), 5000);
   CHECK(fault_at(&map.bytes()[8192]) ==
-        "'" + folder.file("x.h5") + "' was cut short to 5000 bytes while it was being read; restore the file\n");
+        "'" + folder.file("x.h5") + "' was truncated to 5000 bytes while it was being read; restore the file\n");
 }
 
 TEST_CASE("a fault within a mapped file is the disk's", "[core]") {

@@ -168,11 +168,11 @@ TEST_CASE("attributes of speech that make no sense are refused when the file is 
   std::string finding;
   SECTION("a context beyond all bounds") {
     file.set_count("/", "context_left", ~std::uint64_t{0});
-    finding = "a context of 18446744073709551615+2 frames";
+    finding = "its context of 18446744073709551615+2 frames";
   }
   SECTION("a negative frame shift") {
     file.set_number("/", "frame_shift_s", -0.01);
-    finding = "a frame shift of -0.01 s";
+    finding = "its frame shift of -0.01 s";
   }
   SECTION("names of fewer classes") {
     file.set_texts("/", "class_names", {"a", "b"});
@@ -181,7 +181,7 @@ TEST_CASE("attributes of speech that make no sense are refused when the file is 
   SECTION("names of more utterances") {
     const std::string text = "a\nb\nc\nd\ne\nf\n";
     file.write("/valid/utterances", std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
-    finding = "has not one line for each of the 0 sequences";
+    finding = "does not have one line for each of the 0 sequences";
   }
   SECTION("names that are no text") {
     const std::vector<float> numbers{1, 2};

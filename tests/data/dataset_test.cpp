@@ -239,7 +239,7 @@ TEST_CASE("counts and types that do not fit are refused at opening", "[data]") {
   CHECK_THROWS_WITH(opens({.classes = 0}), contains_text("no classes"));
   CHECK_THROWS_WITH(opens({.valid_dim = 3}), contains_text("/valid/features differs"));
   CHECK_THROWS_WITH(opens({.valid_is_uint8 = true}), contains_text("/valid/features differs"));
-  CHECK_THROWS_WITH(opens({.labels_are_int64 = true}), contains_text("/train/labels holds int64"));
+  CHECK_THROWS_WITH(opens({.labels_are_int64 = true}), contains_text("/train/labels has type int64"));
   CHECK_NOTHROW(opens({.offsets = {0, 1, 4}}));
   CHECK_THROWS_WITH(opens({.offsets = {0, 3}}), contains_text("/train/offsets does not rise"));
   CHECK_THROWS_WITH(opens({.offsets = {1, 4}}), contains_text("/train/offsets does not rise"));
@@ -262,7 +262,7 @@ TEST_CASE("the writer refuses what would break the format", "[data]") {
   DatasetWriter writer(path, info);
   CHECK_THROWS_AS(append(writer, rows, labels), std::logic_error);
   writer.begin(Subset::train, 3);
-  CHECK_THROWS_WITH(append(writer, rows, {0, 3}), "label 3 of row 1 of /train is outside the 3 classes");
+  CHECK_THROWS_WITH(append(writer, rows, {0, 3}), "label 3 in row 1 of /train is out of range for 3 classes");
   CHECK_THROWS_WITH(append(writer, rows, {-1, 0}), contains_text("label -1 of row 0"));
   CHECK_THROWS_WITH(append(writer, {1, 2, 3, NAN}, labels), "feature 1 of row 1 of /train is not a finite number");
   CHECK_THROWS_AS(append(writer, {1, 2, 3}, labels), std::logic_error);

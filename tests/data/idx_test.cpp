@@ -138,7 +138,7 @@ TEST_CASE("the validation set depends on the seed and may be empty", "[data]") {
   options.valid = 0;
   CHECK(import_idx(options).samples == std::array<std::size_t, 3>{6, 0, 2});
   options.valid = 6;
-  CHECK_THROWS_WITH(import_idx(options), contains_text("leaves nothing of the 6 training samples"));
+  CHECK_THROWS_WITH(import_idx(options), contains_text("uses up all 6 training samples"));
 }
 
 TEST_CASE("files that are not the IDX files they should be are refused", "[data]") {
@@ -148,16 +148,16 @@ TEST_CASE("files that are not the IDX files they should be are refused", "[data]
   check_refused({{images, idx({6, 2, 2}, std::string(96, 'x'), 0x0d)}}, "element type is 0x0d");
   check_refused({{images, train_images.substr(0, 10)}}, "ends within its header");
   check_refused({{images, train_images.substr(0, 39)}}, "truncated: it has 23 of 24 bytes");
-  check_refused({{images, train_images + "y"}}, "bytes follow after its last element");
+  check_refused({{images, train_images + "y"}}, "extra bytes follow its last element");
   check_refused({{images, idx({0xffffffff, 0xffffffff, 0xffffffff}, "x")}}, "impossible");
   check_refused({{images, idx({0xffffffff, 0x7fff, 1}, "x")}}, "truncated");
   check_refused({{images, idx({}, "x")}}, "no dimensions");
-  check_refused({{images, train_labels}}, "does not hold images: its size is 6");
-  check_refused({{images, idx({6, 0}, "")}}, "does not hold images");
+  check_refused({{images, train_labels}}, "does not contain images: its shape is 6");
+  check_refused({{images, idx({6, 0}, "")}}, "does not contain images");
   check_refused({{labels, train_images}}, "does not hold labels: its size is 6x2x2");
   check_refused({{labels, idx({5}, "\1\1\1\1\1")}}, "has 6 images but");
   check_refused({{"t10k-images-idx3-ubyte", idx({2, 4, 1}, "ABCDEFGH")}}, "differ in size: 6x2x2 and 2x4x1");
-  check_refused({{"t10k-labels-idx1-ubyte", idx({2}, "\2\3")}}, "label 3, which is outside the 3 classes");
+  check_refused({{"t10k-labels-idx1-ubyte", idx({2}, "\2\3")}}, "label 3, but there are only 3 classes");
   const auto packed = gzip(train_images);
   check_refused({{images, packed.substr(0, packed.size() - 9)}}, "truncated");
   check_refused({{images, packed.substr(0, packed.size() - 3)}}, "truncated");
@@ -170,7 +170,7 @@ TEST_CASE("missing IDX files and labels outside the classes asked for are refuse
   const TemporaryFolder folder;
   auto options = tiny(folder);
   options.classes = 2;
-  CHECK_THROWS_WITH(import_idx(options), contains_text("label 2, which is outside the 2 classes"));
+  CHECK_THROWS_WITH(import_idx(options), contains_text("label 2, but there are only 2 classes"));
   options.classes = 11;
   CHECK(import_idx(options).classes == 11);
   std::filesystem::remove(folder.file("t10k-images-idx3-ubyte"));

@@ -134,7 +134,7 @@ TEST_CASE("what goes wrong in the background reaches advance, and the loader can
   CHECK_THROWS_AS(loader.advance(), std::logic_error);
   CHECK(loader.remaining() == 0);
   loader.prefetch({0, 1, 2});
-  CHECK_THROWS_WITH(loader.advance(), contains_text("label 4 of row 2 of train is outside the 4 classes"));
+  CHECK_THROWS_WITH(loader.advance(), contains_text("label 4 in row 2 of train is out of range for 4 classes"));
   loader.prefetch({0, 1});
   loader.advance();
   CHECK(loader.next(5).size() == 2);

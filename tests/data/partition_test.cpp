@@ -122,11 +122,11 @@ TEST_CASE("a partition of another data set, or a damaged one, is refused by find
   }
   SECTION("a sample twice") {
     patch(path, group + "/index", 5, Hdf5File::open(path).read<std::uint32_t>(group + "/index")[6]);
-    finding = "does not hold each sample exactly once";
+    finding = "does not contain each sample exactly once";
   }
   SECTION("a sample that is none") {
     patch(path, group + "/index", 5, std::uint32_t{20});
-    finding = "does not hold each sample exactly once";
+    finding = "does not contain each sample exactly once";
   }
   SECTION("uneven splits") {
     patch(path, group + "/starts", 1, std::uint64_t{0});
@@ -164,7 +164,7 @@ TEST_CASE("a strange name among the partitions is listed and found by verify", "
   CHECK(stored_partitions(*Dataset::open(path)).at(0).group == name);
   CHECK(stored_partitions(*Dataset::open(path)).at(0).workers == 0);
   REQUIRE(verify(path).size() == 1);
-  CHECK_THAT(verify(path)[0], contains_text("not the name of a partition"));
+  CHECK_THAT(verify(path)[0], contains_text("not a valid partition name"));
 }
 
 TEST_CASE("a partition of sizes has the splits of the real one, and no rows", "[data]") {

@@ -20,7 +20,7 @@ TEST_CASE("a file whose reading does not come to an end is damaged", "[data]") {
     for (volatile bool more = true; more;) {
     }
   };
-  CHECK_THROWS_WITH(rehearse("x.h5", for_ever, 1), contains_text("does not come to an end while reading it"));
+  CHECK_THROWS_WITH(rehearse("x.h5", for_ever, 1), contains_text("does not terminate while reading it"));
 }
 
 TEST_CASE("a rehearsal changes nothing here, and leaves exceptions to the reading itself", "[data]") {

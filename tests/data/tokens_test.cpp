@@ -40,5 +40,5 @@ TEST_CASE("variants of a state are states of the same token", "[data]") {
 TEST_CASE("labels that are no classes say nothing, which is told", "[data]") {
   const Tokens tokens(Names{"a/0", "a/1"}, 2);
   for (const std::int32_t label : {-1, 2})
-    CHECK_THROWS_WITH(tokens.in(Said{0, label}), contains_text("is none of 2 classes"));
+    CHECK_THROWS_WITH(tokens.in(Said{0, label}), contains_text("is out of range for 2 classes"));
 }

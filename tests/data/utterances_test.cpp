@@ -117,7 +117,7 @@ TEST_CASE("a stored partition of utterances is found again, and refused where it
     patch(path, group + "/index", 20, index[0]);
   }
   CHECK_THROWS_WITH(Partition::find(*Dataset::open(path), 2, 2, 3),
-                    contains_text("does not hold each utterance in one split"));
+                    contains_text("does not keep each utterance in one split"));
   REQUIRE(verify(path).size() == 1);
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("numbers that are not finite are found, with their row", "[data]") {
   patch(path, "/train/features", 7 * 50, bad);
   const auto findings = verify(path);
   REQUIRE(findings.size() == 2);
-  CHECK(findings[0] == "/train/features: 2 of 100 rows hold numbers that are not finite, the first is row 42");
+  CHECK(findings[0] == "/train/features: 2 of 100 rows contain numbers that are not finite, the first is row 42");
   CHECK_THAT(findings[1], contains_text("content_sha256"));
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("labels outside the classes are found, with their row", "[data]") {
   patch(path, "/valid/labels", 3, std::int32_t{GENERATE(4, -1)});
   const auto findings = verify(path);
   REQUIRE(findings.size() == 2);
-  CHECK(findings[0] == "/valid/labels: 1 of 5 labels are outside the 4 classes, the first in row 3");
+  CHECK(findings[0] == "/valid/labels: 1 of 5 labels are out of range for 4 classes, the first in row 3");
 }
 
 TEST_CASE("a change that breaks no other promise is found by the checksum", "[data]") {

@@ -16,7 +16,7 @@ class Judgement(unittest.TestCase):
         self.assertEqual(wrong_exit(Ended(0, "", ""), plan, False), "")
         self.assertEqual(wrong_exit(Ended(2, "", "paragrad: cannot write 'x'\n"), plan, False), "")
         for ended in (Ended(2, "", ""), Ended(2, "", "paragrad: one\nparagrad: two\n"), Ended(2, "", "a trace\nparagrad: one\n"),
-                      Ended(2, "", "paragrad: cannot create 'x': no reason given by HDF5\n"), Ended(1, "", "paragrad: internal error: one\n"), Ended(-9, "", ""), Ended(-11, "", ""), Ended(124, "", "")):
+                      Ended(2, "", "paragrad: cannot create 'x': HDF5 gives no reason\n"), Ended(1, "", "paragrad: internal error: one\n"), Ended(-9, "", ""), Ended(-11, "", ""), Ended(124, "", "")):
             self.assertNotEqual(wrong_exit(ended, plan, False), "", ended)
 
     def test_death_is_for_those_that_are_killed(self):

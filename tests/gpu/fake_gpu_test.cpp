@@ -90,7 +90,7 @@ TEST_CASE("memory that a GPU lacks is refused with how much was wanted and how m
     });
   };
   const std::string said = workers(8);
-  CHECK(has(said, "50 MB more are wanted, and of the GPU's 268 MB 18 are free; at most 5 emulated workers fit"));
+  CHECK(has(said, "50 MB more are needed, but of the GPU's 268 MB only 18 are free; at most 5 emulated workers fit"));
   CHECK(workers(5) == "none");
   CHECK(has(workers(6), "at most 5 emulated workers fit"));
   CHECK(has(refusal([] { make_device("cuda")->allocate(100'000'000); }), "not one worker fits"));
@@ -134,10 +134,9 @@ TEST_CASE("a kernel that fails while it runs is named when launches block", "[gp
     device->finish();
   });
   unsetenv("CUDA_LAUNCH_BLOCKING");
-  CHECK(said == (blocks
-                     ? "the GPU failed in 'scale': an illegal memory access was encountered"
-                     : "the GPU failed by the time of 'what was called before' (CUDA_LAUNCH_BLOCKING=1 names the kernel): "
-                       "an illegal memory access was encountered"));
+  CHECK(said == (blocks ? "the GPU failed in 'scale': an illegal memory access was encountered"
+                        : "the GPU failed at or before 'synchronisation' (CUDA_LAUNCH_BLOCKING=1 names the kernel): "
+                          "an illegal memory access was encountered"));
 }
 
 TEST_CASE("a rank keeps to the GPU of its place on the node, on whatever thread", "[gpu]") {

@@ -51,7 +51,7 @@ class FakeGpu(CliTest):
     def test_nccl_is_refused_where_it_cannot_be(self):
         nccl = ["--strategy", "bmuf", "--collective", "nccl"]
         for found, part in (
-            (run("train", *self.task, *nccl, "--device", "cuda", ranks=2, **gpus("gpus=1")), "give each rank a GPU of its own"),
+            (run("train", *self.task, *nccl, "--device", "cuda", ranks=2, **gpus("gpus=1")), "give each rank its own GPU"),
             (run("train", *self.task, *nccl, ranks=2), "the device is 'cpu'"),
             (self.simulate(2, *nccl, "--device", "cuda"), "does not exist among emulated workers"),
         ):
@@ -85,7 +85,7 @@ class FakeGpu(CliTest):
     def test_as_many_emulated_workers_fit_as_the_refusal_says(self):
         options = ["--strategy", "model_averaging", "--device", "cuda"]
         refused = self.simulate(8, *options, **gpus("megabytes=200"))
-        self.assert_refused(refused, "more are wanted", "emulated workers fit")
+        self.assert_refused(refused, "more are needed", "emulated workers fit")
         fit = int(re.search(r"at most (\d+) emulated workers fit", refused.stderr).group(1))
         self.assertGreater(fit, 1)
         weights(self.simulate(fit, *options, **gpus("megabytes=200")))

@@ -131,7 +131,7 @@ TEST_CASE("a run that is continued keeps the records up to a mark and drops thos
   const std::string changed = GENERATE("", "{\"epoch\":1}\n", "{\"epoch\":1}\n{\"epoch\":2}",
                                        "{\"epoch\":1}\n{\"epoch\":7}\n", "{\"epoch\":2}\n{\"epoch\":1}\n", "garbage\n\n");
   CAPTURE(changed);
-  CHECK_THROWS_WITH(resumed(changed), contains_text("metrics.jsonl' does not hold the 2 records"));
+  CHECK_THROWS_WITH(resumed(changed), contains_text("metrics.jsonl' does not contain the 2 records"));
   CHECK(read_text(path + "/metrics.jsonl") == changed);  // the refusal has touched nothing
 }
 

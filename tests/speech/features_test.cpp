@@ -93,7 +93,7 @@ TEST_CASE("cepstra equal those of torchaudio's Kaldi-compatible function", "[spe
   options.use_energy = false;
   check_equal(Mfcc(options)(noise(8000)), golden("mfcc_noise", 20), on_average);
   options.cepstra = 25;
-  CHECK_THROWS_WITH(Mfcc(options), contains_text("25 cepstra cannot come from 24 mel filters"));
+  CHECK_THROWS_WITH(Mfcc(options), contains_text("25 cepstra cannot be computed from 24 mel filters"));
 }
 
 TEST_CASE("the number of frames follows from length and shift, at both ways to treat the ends", "[speech]") {

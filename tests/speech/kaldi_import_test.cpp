@@ -134,7 +134,7 @@ TEST_CASE("archives that kaldiio wrote import, compressed ones and scripts too",
   CHECK(imported.info.dim == 3);
   options.features[0] = golden_path("kaldi_" + name + ".ark");
   CHECK_THROWS_WITH(import_kaldi(options),
-                    contains_text("'speaker1-utt1' has 4 features a frame where those before have 3"));
+                    contains_text("'speaker1-utt1' has 4 features per frame, but the utterances before it have 3"));
 }
 
 TEST_CASE("validation and test sets come from tables of their own, or out of the training set", "[speech]") {
@@ -152,7 +152,7 @@ TEST_CASE("validation and test sets come from tables of their own, or out of the
     CHECK(dataset->utterances(Subset::valid).at(0) == "u1");
     CHECK(dataset->label(Subset::test, 0) == 4);
     task.options.valid = 2;
-    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("either from --valid-features or out of the training set"));
+    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("either from --valid-features or from the training set"));
   }
   SECTION("drawn") {
     task.options.valid = 3;
@@ -162,7 +162,7 @@ TEST_CASE("validation and test sets come from tables of their own, or out of the
     const auto names = dataset->utterances(Subset::train);
     CHECK(std::is_sorted(names.begin(), names.end()));
     task.options.valid = 10;
-    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("leaves nothing of the 10 training utterances"));
+    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("uses up all 10 training utterances"));
   }
 }
 
@@ -244,9 +244,9 @@ TEST_CASE("features are normalised by statistics or transforms of Kaldi's, for a
   test::write_text(path, "u0 " + binary(affine) + "u1 " + binary(statistics));
   CHECK(first(0) == moved);
   test::write_text(path, "u0 " + binary(affine));
-  CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("'u1': nothing for this utterance or its speaker"));
+  CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("'u1': no statistics for this utterance or its speaker"));
   test::write_text(path, binary(Matrix<double>(5, 4)));
-  CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("statistics of 3 features are a matrix 2x4, not 5x4"));
+  CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("statistics of 3 features must be a matrix 2x4, not 5x4"));
   task.options.cmvn = "speakers";
   CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("'speakers'"));
 }
@@ -255,7 +255,8 @@ TEST_CASE("what does not fit is refused with the utterance it is in", "[speech]"
   Task task;
   SECTION("a class") {
     task.options.classes = 4;
-    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("'u1' has the class 4 in frame 4, outside the 4 classes"));
+    CHECK_THROWS_WITH(import_kaldi(task.options),
+                      contains_text("'u1' has class 4 in frame 4, but there are only 4 classes"));
   }
   SECTION("a number that is none") {
     auto text = test::read_text(task.options.features[0]);
@@ -279,6 +280,6 @@ TEST_CASE("what does not fit is refused with the utterance it is in", "[speech]"
     std::replace(text.begin(), text.end(), 'u', 'w');
     test::write_text(task.folder.file("ali.ark"), text);
     task.options.skip_missing = true;
-    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("no utterance is left"));
+    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("no utterances are left"));
   }
 }

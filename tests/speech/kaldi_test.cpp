@@ -161,7 +161,7 @@ TEST_CASE("what scripts may hold and is not read here is refused in one sentence
   refused("u " + archive("float") + ":99999\n", "nothing lies at offset 99999");
   refused("u " + archive("float") + ":99999999999999999999999\n", "is not an offset");
   refused("u " + folder.file("none.ark") + ":3\n", "none.ark");
-  refused("u " + folder.path() + "\n", "not a plain file");
+  refused("u " + folder.path() + "\n", "not a regular file");
   refused("", "is empty");
   CHECK_THROWS_WITH(KaldiTable("ark:gunzip -c x.gz |"), contains_text("is a pipe"));
   CHECK_THROWS_WITH(KaldiTable("ark:-"), contains_text("is the standard input"));
@@ -193,17 +193,17 @@ TEST_CASE("damaged and foreign archives are refused with file and utterance", "[
   refused("\x1f\x8b\x08"s, "gzip");
   refused("u1 \0BFM "s, "ends within the size");
   refused("u1 \0BFM "s + size(0x7fffffff) + size(0x7fffffff) + "abcd",
-          "'u1': it is truncated or damaged: numbers of 2147483647x2147483647");
+          "'u1': it is truncated or damaged: 2147483647x2147483647 numbers");
   refused("u1 \0BFM "s + size(0xffffffff) + size(1) + "abcd", "size of an object is damaged");
   refused("u1 \0BFM "s + size(0) + size(5), "0x5 is damaged");
   refused("u1 \0BFM \x08"s + size(1) + size(1) + "abcd", "size of an object is damaged");
   refused("u1 \0BSM "s + size(1), "it is 'SM', neither");
-  refused("u1 \0B\1\2\3"s, "something foreign");
+  refused("u1 \0B\1\2\3"s, "unknown binary data");
   refused("u1 \0BCM2 "s + plain(0) + plain(0) + plain(1000) + plain(1000) + "abcd", "1000x1000 go beyond");
   refused("u1 \0BCM "s + plain(0) + plain(0) + plain(0xffffffff) + plain(1), "-1x1 is damaged");
   refused("u1 \0BCM "s + plain(0), "ends within the head");
   refused("u1 \0B"s + size(3) + size(1) + size(2) + "\5abcd", "element 2 of a vector of int32");
-  refused("u1 [ 1 2\n 3 ]\n", "row 2 has 1 numbers where the row before has 2");
+  refused("u1 [ 1 2\n 3 ]\n", "row 2 has 1 numbers, but the row before it has 2");
   refused("u1 [ 1 2\n 3 4\n", "a '[' without a ']'");
   refused("u1 [ 1 two\n 3 4 ]\n", "'two' is not a number");
   refused("u1 1 2.5 3\n", "'2.5' is not an int32");

@@ -54,8 +54,8 @@ TEST_CASE("what goes wrong in a process is told once, and no process is left", "
   REQUIRE_THROWS_AS(run([] { throw core::ConfigError("a user's mistake"); }), core::ConfigError);
   REQUIRE_THROWS_WITH(run([] { throw core::ConfigError("a user's mistake"); }), "a user's mistake");
   REQUIRE_THROWS_WITH(run([] { throw std::logic_error("a mistake of ours"); }), "a mistake of ours");
-  REQUIRE_THROWS_WITH(run([] { ::raise(SIGKILL); }), contains_text("was ended by signal 9"));
-  REQUIRE_THROWS_WITH(run([] { ::_exit(3); }), contains_text("ended by itself with 3"));
+  REQUIRE_THROWS_WITH(run([] { ::raise(SIGKILL); }), contains_text("was killed by signal 9"));
+  REQUIRE_THROWS_WITH(run([] { ::_exit(3); }), contains_text("exited with status 3"));
   REQUIRE_THROWS_AS(in_processes(0, {}, {}), core::ConfigError);
   CHECK(!has_children());
 }

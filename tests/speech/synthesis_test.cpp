@@ -86,7 +86,7 @@ TEST_CASE("sentences are clean lines, each once", "[speech]") {
   test::write_text(folder.file("text"), long_line + "\n" + long_line + " b\n");
   CHECK(read_sentences(folder.file("text")) == std::vector<std::string>{long_line});
   test::write_text(folder.file("text"), "");
-  REQUIRE_THROWS_WITH(read_sentences(folder.file("text")), contains_text("no line that is a sentence"));
+  REQUIRE_THROWS_WITH(read_sentences(folder.file("text")), contains_text("no line with a sentence"));
   REQUIRE_THROWS_WITH(read_sentences(folder.file("none")), contains_text("cannot read the text"));
 }
 
@@ -353,8 +353,8 @@ TEST_CASE("what cannot be generated is refused, and no file is made", "[speech]"
   SmallSet set;
   auto& options = set.options;
   std::string part;
-  SECTION("no duration") { options.train_s = 0, part = "no duration"; }
-  SECTION("less than none") { options.test_s = -1, part = "no duration"; }
+  SECTION("no duration") { options.train_s = 0, part = "a duration above zero"; }
+  SECTION("less than none") { options.test_s = -1, part = "a duration above zero"; }
   SECTION("no end") { options.valid_s = 1e300, part = "more than"; }
   SECTION("an unknown voice") { options.voices = {"slt", "bob"}, part = "unknown voice 'bob'"; }
   SECTION("no text") { options.text = set.folder.file("none"), part = "cannot read the text"; }

@@ -79,7 +79,7 @@ TEST_CASE("a run may look at fewer or other neighbours than its data file names"
   task.options.context = "1+1";
   CHECK_THROWS_WITH(task.simulate(1), contains_text("24 features"));
   task.options.context = "five";
-  CHECK_THROWS_WITH(task.simulate(1), contains_text("as 5+5"));
+  CHECK_THROWS_WITH(task.simulate(1), contains_text("like 5+5"));
 }
 
 TEST_CASE("splits of whole utterances are trained on, and timed, as they are stored", "[train]") {

@@ -219,12 +219,12 @@ TEST_CASE("what cannot be split is refused", "[train]") {
   task.options.tensor_parallel = 4;
   CHECK_THROWS_WITH(task.simulate(6), contains_text("--tensor-parallel 4: 6 workers"));
   task.options.tensor_parallel = 7;
-  CHECK_THROWS_WITH(task.simulate(7), contains_text("layer 2 has 6 outputs and cannot be cut into 7 parts"));
+  CHECK_THROWS_WITH(task.simulate(7), contains_text("layer 2 has 6 outputs and cannot be split into 7 parts"));
   task.options.tensor_parallel = 2;
   task.options.optimiser.name = "lars";
   CHECK_THROWS_WITH(task.simulate(2), contains_text("looks at whole matrices"));
   task.options.model = "zoo:alexnet";
   task.options.data.clear();
   task.options.imaginary_samples = {100, 0, 0};
-  CHECK_THROWS_WITH(task.simulate(2, sim::free_platform(2), {.device = "meta"}), contains_text("cannot be cut"));
+  CHECK_THROWS_WITH(task.simulate(2, sim::free_platform(2), {.device = "meta"}), contains_text("cannot be split"));
 }

@@ -35,7 +35,7 @@ bool launches_block() {
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   const bool may_be_another = is_late(status) && !launches_block();
-  throw std::runtime_error(core::format("the GPU failed {} '{}'{}: {}", may_be_another ? "by the time of" : "in", what,
+  throw std::runtime_error(core::format("the GPU failed {} '{}'{}: {}", may_be_another ? "at or before" : "in", what,
                                         may_be_another ? " (CUDA_LAUNCH_BLOCKING=1 names the kernel)" : "",
                                         cudaGetErrorString(status)));
 }

@@ -42,7 +42,7 @@ class GraphRecording final : public gpu_kernels::CommandGraph {
   GraphRecording(Graph graph, std::vector<cudaGraphNode_t> nodes, cudaStream_t stream)
       : graph_(std::move(graph)), nodes_(std::move(nodes)), stream_(stream) {
     cudaGraphExec_t exec = nullptr;
-    check(cudaGraphInstantiate(&exec, graph_.get(), 0), "making a graph of calls");
+    check(cudaGraphInstantiate(&exec, graph_.get(), 0), "creating a CUDA graph");
     exec_.reset(exec);
   }
 
@@ -50,7 +50,7 @@ class GraphRecording final : public gpu_kernels::CommandGraph {
     check(cudaGraphExecKernelNodeSetParams(exec_.get(), nodes_[call], Parameters(launch).get()), launch.name);
   }
 
-  void launch() override { check(cudaGraphLaunch(exec_.get(), stream_), "a graph of calls"); }
+  void launch() override { check(cudaGraphLaunch(exec_.get(), stream_), "a CUDA graph"); }
 
  private:
   Graph graph_;
@@ -80,7 +80,7 @@ void CudaExecutor::multiply(const gpu_kernels::Multiplication& product) {
 std::unique_ptr<gpu_kernels::CommandGraph> CudaExecutor::record(std::span<const gpu_kernels::Call> calls) {
   if (is_blocking_) return nullptr;
   cudaGraph_t made = nullptr;
-  check(cudaGraphCreate(&made, 0), "making a graph of calls");
+  check(cudaGraphCreate(&made, 0), "creating a CUDA graph");
   Graph graph(made);
   std::vector<cudaGraphNode_t> nodes;
   gpu_kernels::Ends<cudaGraphNode_t> ends;

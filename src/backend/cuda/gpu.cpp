@@ -29,7 +29,7 @@ int choose_gpu() {
         "device 'cuda': the NVIDIA driver is missing or older than the CUDA toolkit of this build: choose the device cpu");
   if (status != cudaSuccess || gpus == 0)
     throw core::ConfigError(
-        core::format("device 'cuda': this machine has no NVIDIA GPU that can be used ({}): choose the "
+        core::format("device 'cuda': this machine has no usable NVIDIA GPU ({}): choose the "
                      "device cpu",
                      cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status)));
   return use_gpu(rank_on_node() % gpus);
@@ -42,7 +42,7 @@ int use_gpu(int gpu) {
 
 std::string describe_gpu(int gpu) {
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, gpu), "asking what GPU it is");
+  check(cudaGetDeviceProperties(&properties, gpu), "querying the GPU");
   return core::format("{}, {:.0f} GB", properties.name, in_megabytes(properties.totalGlobalMem) * 1e-3);
 }
 
@@ -61,11 +61,11 @@ Memory& gpu_memory() {
 
 [[noreturn]] void refuse(const void* device, std::size_t bytes) {
   std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  check(cudaMemGetInfo(&free, &total), "querying free memory");
   const std::size_t room = gpu_memory().ledger.room(device, bytes, free);
   throw core::ConfigError(
-      core::format("device 'cuda': {:.0f} MB more are wanted, and of the GPU's {:.0f} MB {:.0f} are free; {}: choose fewer "
-                   "of them, a smaller minibatch or a smaller model",
+      core::format("device 'cuda': {:.0f} MB more are needed, but of the GPU's {:.0f} MB only {:.0f} are free; {}: use "
+                   "fewer workers, a smaller minibatch or a smaller model",
                    in_megabytes(bytes), in_megabytes(total), in_megabytes(free),
                    room == 0 ? "not one worker fits" : core::format("at most {} emulated workers fit", room)));
 }

@@ -8,7 +8,7 @@ namespace {
 
 Nccl load() {
   const SharedLibrary library("NCCL", {core::format("libnccl.so.{}", NCCL_MAJOR)},
-                              "install NCCL, or choose another collective than nccl");
+                              "install NCCL, or choose a collective other than nccl");
   Nccl found{};
   library.find("ncclGetUniqueId", found.get_unique_id);
   library.find("ncclCommInitRankConfig", found.init_rank);

@@ -81,8 +81,7 @@ class NcclAllreduce final : public DeviceAllreduce {
     const char* const text = nccl().error_string(result);
     if (phase_ == Phase::joining && result == ncclInvalidUsage)
       throw core::ConfigError(core::format(
-          "NCCL does not join these GPUs ({}): give each rank a GPU of its own, or choose another collective than nccl",
-          text));
+          "NCCL cannot connect these GPUs ({}): give each rank its own GPU, or choose a collective other than nccl", text));
     throw std::runtime_error(core::format("NCCL failed: {}", text));
   }
 

@@ -34,7 +34,7 @@ class CudaRuntime {
 
   bool is_isolated(const void* address) const {
     cudaPointerAttributes attributes{};
-    check(cudaPointerGetAttributes(&attributes, address), "asking whose memory it is");
+    check(cudaPointerGetAttributes(&attributes, address), "querying where memory resides");
     return attributes.type == cudaMemoryTypeDevice;
   }
 
@@ -75,7 +75,7 @@ class CudaRuntime {
 
   void finish() {
     submit();
-    check(cudaStreamSynchronize(executor_.stream()), "what was called before");
+    check(cudaStreamSynchronize(executor_.stream()), "synchronisation");
   }
 
  private:

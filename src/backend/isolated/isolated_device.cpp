@@ -30,7 +30,7 @@ T* anywhere(T* address) {
 /// What kernels are given must lie behind the wall.
 template <class T>
 T* real(T* address) {
-  if (!is_behind_wall(address)) throw std::logic_error("a kernel of the isolated device was given memory of the host");
+  if (!is_behind_wall(address)) throw std::logic_error("a kernel of the isolated device was given host memory");
   return anywhere(address);
 }
 

@@ -24,7 +24,7 @@ Layers make_zoo_model(std::string_view name) {
 #undef ZOO
   std::vector<std::string> known;
   for (const ZooEntry& entry : zoo_catalogue()) known.push_back(entry.name);
-  throw core::unknown_name("model of the zoo", name, known);
+  throw core::unknown_name("zoo model", name, known);
 }
 
 }  // namespace paragrad::nn

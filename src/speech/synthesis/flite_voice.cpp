@@ -40,8 +40,7 @@ std::uint8_t state_of(const cst_item* state) {
   const int place = item_feat_int(state, "statepos");  // from 1
   const auto known = std::ranges::find(phone_names, phone);
   if (known == phone_names.end() || place < 1 || place > static_cast<int>(states_per_phone))
-    throw core::ConfigError(
-        core::format("a voice of flite has a state {} of a phone '{}', which is not known", place, phone));
+    throw core::ConfigError(core::format("a flite voice has state {} of phone '{}', which is unknown", place, phone));
   return static_cast<std::uint8_t>((known - phone_names.begin()) * states_per_phone + place - 1);
 }
 
@@ -84,7 +83,7 @@ Spoken Voice::say(const std::string& text, const Manner& manner, std::uint32_t i
   const OwnedUtterance utterance(flite_synth_text(text.c_str(), voice), delete_utterance);
   const cst_wave* const wave = utterance ? utt_wave(utterance.get()) : nullptr;
   if (wave == nullptr || wave->num_samples <= 0)
-    throw core::ConfigError(core::format("the sentence '{}' gives no sound", text));
+    throw core::ConfigError(core::format("the sentence '{}' produces no sound", text));
   return {{wave->samples, wave->samples + wave->num_samples}, states_of(*utterance)};
 }
 

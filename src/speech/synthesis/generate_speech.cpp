@@ -89,9 +89,9 @@ class Generator {
     std::erase_if(unseen, [&](const std::string& sentence) { return seen.contains(words_of(sentence)); });
     for (std::size_t i = 0; i < unseen.size(); ++i) texts_[1 + i % 2].push_back(std::move(unseen[i]));
     if (texts_[2].empty())
-      throw core::ConfigError(
-          core::format("the text '{}' has fewer than two sentences that '{}' has not; validation and test need some each",
-                       options_.unseen_text, options_.text));
+      throw core::ConfigError(core::format(
+          "the text '{}' has fewer than two sentences that are not in '{}'; validation and test need at least one each",
+          options_.unseen_text, options_.text));
   }
 
   void generate(std::size_t s, std::size_t frames) {
@@ -152,9 +152,9 @@ class Generator {
 void check(const GenerateSpeechOptions& options) {
   if (!Voice::available()) Voice{""};  // says so
   if (!(options.train_s > 0) || !(options.valid_s >= 0) || !(options.test_s >= 0))
-    throw core::ConfigError("speech of no duration was asked for; the training set must have some, the others none or some");
+    throw core::ConfigError("the training set needs a duration above zero, the other sets zero or more");
   if (!(options.train_s + options.valid_s + options.test_s <= longest_s))
-    throw core::ConfigError(core::format("more than {} of speech was asked for; that is not what a data file is for",
+    throw core::ConfigError(core::format("more than {} of speech requested; that is too much for one data file",
                                          core::format_quantity(longest_s, core::Unit::time)));
 }
 

@@ -106,14 +106,14 @@ class Child {
       result.resize(header.bytes);
       whole = read_all(descriptor_, result.data(), result.size());
     }
-    if (!whole) throw core::ConfigError(core::format("a process that made a part of the data {}; try again", epitaph()));
+    if (!whole) throw core::ConfigError(core::format("a process generating part of the data {}; try again", epitaph()));
     if (header.outcome == Outcome::user_error) throw core::ConfigError(result);
     if (header.outcome == Outcome::other_error) throw std::runtime_error(result);
   }
 
  private:
   [[noreturn]] static void fail(const char* what) {
-    throw core::ConfigError(core::format("cannot {}: {}; ask for fewer jobs", what, std::strerror(errno)));
+    throw core::ConfigError(core::format("cannot {}: {}; use fewer jobs", what, std::strerror(errno)));
   }
 
   int wait() {
@@ -126,8 +126,8 @@ class Child {
 
   std::string epitaph() {
     const int status = wait();
-    return WIFSIGNALED(status) ? core::format("was ended by signal {}", WTERMSIG(status))
-                               : core::format("ended by itself with {}", WEXITSTATUS(status));
+    return WIFSIGNALED(status) ? core::format("was killed by signal {}", WTERMSIG(status))
+                               : core::format("exited with status {}", WEXITSTATUS(status));
   }
 
   pid_t process_ = -1;

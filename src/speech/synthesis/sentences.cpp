@@ -61,7 +61,7 @@ std::vector<std::string> read_sentences(const std::string& path) {
       sentences.push_back(std::move(*sentence));
   if (sentences.empty())
     throw core::ConfigError(
-        core::format("the text '{}' has no line that is a sentence of {} to {} words", path, least_words, most_words));
+        core::format("the text '{}' contains no line with a sentence of {} to {} words", path, least_words, most_words));
   return sentences;
 }
 

@@ -61,7 +61,7 @@ TiedStates::TiedStates(std::span<const std::uint64_t> frames, std::size_t most_c
     : least_frames_(1), classes_(context_states) {
   if (most_classes < phone_states)
     throw core::ConfigError(
-        core::format("{} classes are fewer than the {} states of phones; allow more", most_classes, phone_states));
+        core::format("{} classes are fewer than the {} phone states; allow more", most_classes, phone_states));
   while (classes_of(frames, least_frames_) > most_classes) ++least_frames_;
   for (std::size_t state = 0; state < phone_states; ++state) {
     const Tie tie(frames, state, least_frames_);

@@ -89,7 +89,7 @@ GeneratedUtterance Speaker::say(std::uint64_t index) {
   const auto& sentence = sentences_[index];
   const auto spoken = voices_[variation.voice].say(sentence, variation.manner, variation.id);
   Features features = fbank_(vary(spoken.samples, variation, noise, index));
-  if (features.rows == 0) throw core::ConfigError(core::format("the sentence '{}' lasts for less than a frame", sentence));
+  if (features.rows == 0) throw core::ConfigError(core::format("the sentence '{}' is shorter than one frame", sentence));
   if (options_.deltas > 0) features = add_deltas(features, options_.deltas);
   auto states =
       states_of_frames(spoken.states, warp_factor(variation.warp), features.rows, cutter_.length(), cutter_.shift());

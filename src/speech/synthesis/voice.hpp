@@ -35,7 +35,7 @@ class Voice {
   explicit Voice(const std::string& name);
 
   /// The same for the same arguments, whatever was said before. `id` seeds the noise in the voice. Throws ConfigError for a
-  /// text that gives no sound.
+  /// text that produces no sound.
   Spoken say(const std::string& text, const Manner& manner, std::uint32_t id);
 
  private:
