@@ -5,22 +5,22 @@
 
 namespace paragrad::core {
 
-/// What a worker spends its time on. One kind of span may lie within another.
+/// What a worker spends its time on. Spans may nest.
 enum class Activity : std::size_t {
-  block,      ///< the minibatches of a block and the agreement at its end
+  block,      ///< the minibatches of a block and the aggregation at its end
   compute,    ///< kernels
-  wait,       ///< for a message to come or go, or for communication tasks
+  wait,       ///< for a message to arrive or leave, or for communication tasks
   reduce,     ///< the additions of a reduction
   data,       ///< waiting for samples
-  aggregate,  ///< agreeing with the others
+  aggregate,  ///< synchronisation with the other workers
   validate,
-  task  ///< communication beside the worker
+  task  ///< communication that runs concurrently with the worker
 };
 
 inline constexpr std::array activity_names{"block",     "compute",   "wait",     "reduce",
                                            "data wait", "aggregate", "validate", "communication task"};
 
-/// Told what one thread of control does, as it happens: begin and end in pairs, properly nested.
+/// Receives the activities of one thread of control as they happen: begin and end in pairs, properly nested.
 class ActivityRecorder {
  public:
   virtual ~ActivityRecorder() = default;
@@ -28,7 +28,7 @@ class ActivityRecorder {
   virtual void end(double now_s) = 0;
 };
 
-/// From here to the end of the scope. clock: has observed_s().
+/// Records an activity from construction to the end of the scope. clock: must provide observed_s().
 template <class Clock>
 class ActivitySpan {
  public:

@@ -12,7 +12,7 @@ namespace paragrad::core {
 
 Arena host_arena(std::size_t count) {
   constexpr std::size_t alignment = 64;
-  constexpr double worth_asking_bytes = 64e6;  // to ask costs some 50 us, to clear 64 MB 10 ms
+  constexpr double worth_asking_bytes = 64e6;  // asking costs about 50 us, clearing 64 MB 10 ms
   const double wanted_bytes = static_cast<double>(count) * sizeof(float);
   if (wanted_bytes >= worth_asking_bytes) require_memory(wanted_bytes, format("an array of {} numbers", count));
   if (count > (std::numeric_limits<std::size_t>::max() - alignment) / sizeof(float)) throw ConfigError(out_of_memory());

@@ -6,8 +6,8 @@
 
 namespace paragrad::core {
 
-/// Owner of one flat stretch of floats on some device. Knows nothing of layers: parameters, gradients, momentum, scratch.
-/// The device that allocates it says how it is given back.
+/// Owns one flat array of floats on some device: parameters, gradients, momentum or scratch. Independent of layers.
+/// The device that allocates it supplies the function that releases it.
 class Arena {
  public:
   using Release = void (*)(float* data, std::size_t count);
@@ -19,7 +19,7 @@ class Arena {
   std::span<const float> span() const { return {data_.get(), count_}; }
   std::size_t size() const { return count_; }
 
-  /// Leaves the memory, and its release, to the caller.
+  /// Hands the memory to the caller, who must release it.
   float* let_go() {
     count_ = 0;
     return data_.release();
@@ -35,10 +35,11 @@ class Arena {
   std::size_t count_ = 0;
 };
 
-/// `count` zeros in host memory, aligned to 64 bytes (a cache line, an AVX-512 register). Throws ConfigError: none is left.
+/// `count` zeros in host memory, aligned to 64 bytes (a cache line, an AVX-512 register). Throws ConfigError if memory is
+/// exhausted.
 Arena host_arena(std::size_t count);
 
-/// Releases memory that an arena of host_arena() has let go of.
+/// Releases memory obtained by let_go() from an arena of host_arena().
 void release_host_memory(float* data, std::size_t count);
 
 }  // namespace paragrad::core

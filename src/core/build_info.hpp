@@ -4,11 +4,11 @@
 
 namespace paragrad::core {
 
-/// What made this program; the body is generated at build time (src/setup/build_info.cmake).
+/// How this program was built; the body is generated at build time (src/setup/build_info.cmake).
 struct BuildInfo {
   std::string version;
   std::string commit;        ///< "unknown" outside a git checkout
-  std::string dirty_sha256;  ///< of the difference to that commit, empty if there is none
+  std::string dirty_sha256;  ///< of the uncommitted diff; empty for a clean checkout
   std::string compiler;
   std::string flags;
   std::string build_type;

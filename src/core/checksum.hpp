@@ -8,8 +8,8 @@
 
 namespace paragrad::core {
 
-/// Incremental XXH3, 64 bits: finds out whether bytes are still those that were written, about as fast as memory can be
-/// read. Against accidents, not against forgery; what names content is a SHA-256.
+/// Incremental XXH3, 64 bits: detects accidental corruption of written bytes at about memory bandwidth. Not secure against
+/// forgery; content is identified by SHA-256 instead.
 class Checksum {
  public:
   Checksum();
@@ -19,7 +19,7 @@ class Checksum {
 
   void update(std::span<const std::byte> bytes);
 
-  /// Of all bytes so far, which others may follow.
+  /// Checksum of all bytes so far; more may follow.
   std::uint64_t value() const;
 
   /// The value in 16 hexadecimal digits.

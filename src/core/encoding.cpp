@@ -4,7 +4,7 @@
 
 namespace paragrad::core {
 
-// What Encoding::decode does, in loops that have no branch.
+// Same result as Encoding::decode, in branch-free loops.
 void decode(const Encoding& encoding, const std::byte* stored, std::span<float> numbers) {
   const float scale = encoding.scale, offset = encoding.offset;
   const std::size_t count = numbers.size();

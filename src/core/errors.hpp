@@ -7,7 +7,7 @@
 
 namespace paragrad::core {
 
-/// Something the user can put right: a wrong option, a damaged file, a loss that became NaN.
+/// An error that the user can fix: a wrong option, a damaged file, a loss that became NaN.
 /// The text is one sentence: what is wrong, where, and what to do. `main` prints it and exits with 2.
 class ConfigError : public std::runtime_error {
  public:

@@ -6,15 +6,15 @@
 
 namespace paragrad::core {
 
-/// A file in memory, read-only; its pages are read when they are touched. Where that fails (the file was cut short
-/// meanwhile, or its disk reports an error) the reader gets SIGBUS. Nothing here handles it: a program may, see
+/// A read-only memory-mapped file; pages are read on first access. If that fails (the file was truncated in the meantime,
+/// or its disk reports an error), the reader gets SIGBUS. This class does not handle the signal; a program may, see
 /// mapping_fault.hpp.
 class FileMap {
  public:
   FileMap() = default;
-  /// Of an open file, which may be closed afterwards; empty where the file system cannot map.
+  /// Maps an open file, which may be closed afterwards; empty if the file system does not support mapping.
   explicit FileMap(int descriptor);
-  /// Throws ConfigError where it is missing, no plain file, or cannot be mapped.
+  /// Throws ConfigError if the file is missing, is not a regular file or cannot be mapped.
   static FileMap open(const std::string& path);
 
   ~FileMap();

@@ -39,7 +39,7 @@ LockedFile open_locked(const std::string& path) {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
-/// All of it, however many calls that takes.
+/// Writes everything, in as many calls as needed.
 void write_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto put = ::write(to, bytes.data(), bytes.size());
@@ -49,7 +49,7 @@ void write_all(int to, std::string_view bytes) {
   }
 }
 
-/// What the file holds from `offset` on, as much of it as fits into `chunk`.
+/// Reads the file from `offset` on, up to the size of `chunk`.
 std::string_view read_at(int from, std::uint64_t offset, std::span<char> chunk) {
   std::size_t got = 0;
   while (got < chunk.size()) {
@@ -62,7 +62,7 @@ std::string_view read_at(int from, std::uint64_t offset, std::span<char> chunk) 
   return {chunk.data(), got};
 }
 
-/// Whether the file holds these bytes at `offset`; where none are expected, whether it ends there.
+/// Whether the file contains these bytes at `offset`; for empty `expected`, whether it ends there.
 bool holds(int file, std::uint64_t offset, std::string_view expected, std::vector<char>& scratch) {
   scratch.resize(std::max<std::size_t>(expected.size(), 1));
   return read_at(file, offset, scratch) == expected;
@@ -85,7 +85,7 @@ void copy_bytes(int from, int to) {
     if (copied > 0) continue;
     if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO)
       throw std::system_error(errno, std::generic_category());
-    return copy_by_hand(from, to);  // not offered between these files; both positions are where the copy stands
+    return copy_by_hand(from, to);  // unsupported between these files; both positions match the copy's progress
   }
 }
 
@@ -152,7 +152,7 @@ void FileReplacement::commit() {
 
 void sync_folder(const std::string& path) {
   const Descriptor folder{::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (folder.value >= 0) (void)::fsync(folder.value);  // some file systems refuse; what was renamed is so anyway
+  if (folder.value >= 0) (void)::fsync(folder.value);  // some file systems refuse; the rename holds anyway
 }
 
 void sync_file(const std::string& path) {

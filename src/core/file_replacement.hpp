@@ -10,14 +10,14 @@
 
 namespace paragrad::core {
 
-/// A file that takes another's place only when it is complete. It is written beside its final name, as `path`.tmp, and
-/// renamed by commit(); until then, whatever happens (full disk, exception, power cut), `path` is as it was.
+/// Replaces a file atomically. The new content is written to `path`.tmp and renamed by commit(); until then `path` stays
+/// unchanged, whatever happens (full disk, exception, power cut).
 ///
-/// The temporary file is locked, so that two writers of one path do not mix their bytes: the second gets a ConfigError.
-/// What a killed process left behind is overwritten. A `path` that is a symbolic link keeps pointing where it did.
+/// The temporary file is locked, so that two writers of one path cannot interleave: the second gets a ConfigError.
+/// Leftovers of a killed process are overwritten. A `path` that is a symbolic link keeps its target.
 class FileReplacement {
  public:
-  /// Opens and locks an empty `path`.tmp. Throws ConfigError if that is not possible.
+  /// Opens and locks an empty `path`.tmp. Throws ConfigError on failure.
   explicit FileReplacement(const std::string& path);
   ~FileReplacement();  ///< removes the temporary file unless committed
   FileReplacement(const FileReplacement&) = delete;
@@ -25,14 +25,14 @@ class FileReplacement {
 
   const std::string& temporary_path() const { return temporary_; }
 
-  /// Fills the temporary file with the bytes of `path` (shared with the original where the file system can do that), and
-  /// compares the two. Throws ConfigError.
+  /// Copies `path` to the temporary file (sharing blocks where the file system supports it) and compares the two. Throws
+  /// ConfigError.
   void copy_original();
 
-  /// Fills the temporary file and reads it back. Throws ConfigError: a write that failed, or other bytes than were written.
+  /// Writes the temporary file and reads it back. Throws ConfigError if the write fails or the bytes read back differ.
   void write(std::string_view content);
 
-  /// Forces the bytes to the disk and gives the file its name. Throws ConfigError, `path` being as it was.
+  /// Flushes the bytes to disk and renames the file. Throws ConfigError and leaves `path` unchanged on failure.
   void commit();
 
  private:
@@ -44,14 +44,14 @@ class FileReplacement {
   bool committed_ = false;
 };
 
-/// Forces what was written to a file to the disk. Throws ConfigError.
+/// Flushes a file to disk. Throws ConfigError.
 void sync_file(const std::string& path);
 
-/// The same of the names in a folder, as far as its file system can do that.
+/// Flushes the entries of a folder to disk, if its file system supports that.
 void sync_folder(const std::string& path);
 
-/// Replaces a text file by what `write` puts out, which is kept in memory meanwhile. Throws ConfigError; `path` is then as
-/// it was.
+/// Replaces a text file with the output of `write`, which is buffered in memory. Throws ConfigError and leaves `path`
+/// unchanged on failure.
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 }  // namespace paragrad::core

@@ -18,7 +18,7 @@ std::string this_process() {
   return format("process {} on {}\n", ::getpid(), host.data());
 }
 
-/// As its holder wrote it; the holder may be about to.
+/// The holder's description of itself, which it may not have written yet.
 std::string holder_in(const std::string& path) {
   std::ifstream file(path);
   std::string text;
@@ -36,7 +36,7 @@ FolderLock::FolderLock(const std::string& folder) : path_(folder + "/.lock") {
     throw ConfigError(
         format("the folder '{}' is in use by {}: wait until it ends, or choose another folder", folder, holder_in(path_)));
   const std::string text = this_process();
-  // Without a name in it the lock holds all the same.
+  // The lock holds even if the description cannot be written.
   if (::ftruncate(file_->descriptor(), 0) == 0) (void)!::pwrite(file_->descriptor(), text.data(), text.size(), 0);
 }
 

@@ -8,12 +8,12 @@
 
 namespace paragrad::core {
 
-/// Keeps a folder for one process: a locked file `.lock` in it that names the process. The file of a process that was killed
+/// Reserves a folder for one process by a locked file `.lock` in it, which names the process. The file of a killed process
 /// stays in the folder and is ignored.
 class FolderLock {
  public:
-  /// Creates the folder where it is missing. Throws ConfigError: another process has the folder (its id and host are named),
-  /// or nothing can be written there.
+  /// Creates the folder if missing. Throws ConfigError if another process holds the folder (the message gives its id and
+  /// host) or if the folder is not writable.
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, std::nullopt)) {}

@@ -14,9 +14,9 @@ namespace paragrad::core {
 void require_free_space(const std::string& path, double bytes) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   struct statvfs status {};
-  // The file that will be replaced, by which a link to elsewhere is followed; else its folder.
+  // Ask about the file that will be replaced, which follows a symbolic link; otherwise about its folder.
   if (::statvfs(path.c_str(), &status) != 0 && ::statvfs(folder.empty() ? "." : folder.c_str(), &status) != 0) return;
-  if (status.f_blocks == 0) return;  // file systems that do not know
+  if (status.f_blocks == 0) return;  // the file system does not report its size
   const auto blocks = ::geteuid() == 0 ? status.f_bfree : status.f_bavail;
   const double free = static_cast<double>(blocks) * static_cast<double>(status.f_frsize);
   if (bytes <= free) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Before a function that processors and GPUs both compute, from the same text.
+/// Marks a function that is compiled for both CPU and GPU from the same source.
 #ifdef __CUDACC__
 #define PARAGRAD_HOST_DEVICE __host__ __device__
 #else

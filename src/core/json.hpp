@@ -1,6 +1,6 @@
 #pragma once
 
-// The one door to nlohmann-json. Keys keep the order in which they were written.
+// The only header that includes nlohmann-json. Keys keep their insertion order.
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -8,8 +8,8 @@ namespace paragrad::core {
 
 using Json = nlohmann::ordered_json;
 
-/// As text, on one line or (indent of 0 or more) on several. A name or a path need not be UTF-8, but JSON must: what is not
-/// becomes U+FFFD. (Json::dump() would throw.)
+/// As text, on one line or, with an indent of 0 or more, on several. Names and paths need not be UTF-8, but JSON must be:
+/// invalid bytes become U+FFFD. (Json::dump() would throw.)
 inline std::string text_of(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

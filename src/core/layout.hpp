@@ -14,9 +14,9 @@ struct MatrixShape {
   std::size_t size() const { return rows * columns; }
 };
 
-/// A matrix among the parameters, stored column by column from `begin` on. A layer's weights [inputs][outputs] are such a
-/// matrix with outputs rows: column i is what leaves input i. The layout of a model is the list of its matrices, which cover
-/// the flat span of its parameters without a gap: all that optimisers and compressors know of layers.
+/// A matrix within the parameters, stored column by column from `begin` on. A layer's weights [inputs][outputs] are such a
+/// matrix with `outputs` rows: column i holds the weights of input i. The layout of a model is the list of its matrices,
+/// which cover its flat parameters without gaps. Optimisers and compressors see layers only through this list.
 struct Matrix {
   std::size_t begin = 0;
   MatrixShape shape;

@@ -36,7 +36,7 @@ std::optional<LockedFile> LockedFile::open(const std::string& path) {
     if (file.descriptor() < 0) throw ConfigError(format("cannot create '{}': {}", path, std::strerror(errno)));
     if (!lock(file.descriptor())) return std::nullopt;
     if (same_file(file.descriptor(), path)) return file;
-    // Between our open and our lock the holder renamed or removed the file: it has another name now, or none.
+    // The holder renamed or removed the file between our open and our lock: try again.
   }
 }
 

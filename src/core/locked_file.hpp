@@ -6,12 +6,11 @@
 
 namespace paragrad::core {
 
-/// A file that is open for reading and writing and locked against other processes. The lock ends with the object, or with
-/// the process, however that ends. On a file system without locks, locking always succeeds.
+/// A file open for reading and writing and locked against other processes. The lock ends with the object or with the
+/// process, even if the process is killed. On a file system without locks, locking always succeeds.
 class LockedFile {
  public:
-  /// Creates the file where it is missing. Nothing if another process holds it. Throws ConfigError where it cannot be
-  /// opened.
+  /// Creates the file if missing. Returns nullopt if another process holds it. Throws ConfigError if it cannot be opened.
   static std::optional<LockedFile> open(const std::string& path);
 
   ~LockedFile();

@@ -67,7 +67,7 @@ std::optional<Mapping> find_mapping(std::uintptr_t address, std::span<char> line
   return found;
 }
 
-/// A text in memory that is there already.
+/// Text built in preallocated memory.
 class Text {
  public:
   explicit Text(std::span<char> memory) : memory_(memory) {}
@@ -88,7 +88,7 @@ class Text {
   std::size_t length_ = 0;
 };
 
-/// How long the mapped file is now; nothing where its name stands for another file by now, or for none.
+/// Current length of the mapped file; nullopt if its name now refers to another file or to none.
 std::optional<std::uint64_t> length_of(const Mapping& mapping, std::span<char> path) {
   if (mapping.path.size() >= path.size()) return std::nullopt;
   std::copy(mapping.path.begin(), mapping.path.end(), path.begin());
@@ -109,7 +109,7 @@ std::string_view describe_mapping_fault(const void* address, std::span<char> tex
   const auto length = length_of(*mapping, path);
   const std::uint64_t position = at - mapping->begin + mapping->offset;
   for (char& c : std::span(line))
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';  // nothing that a terminal obeys
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';  // no control characters for the terminal
   Text sentence(text);
   sentence << "'" << mapping->path;
   if (!length)

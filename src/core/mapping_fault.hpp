@@ -5,13 +5,13 @@
 
 namespace paragrad::core {
 
-/// What is wrong with the file that is mapped at `address`, after a read there ended in SIGBUS: the file was cut short, or
-/// its disk failed. One sentence with a line feed, in `text`, cut off where that is too short.
+/// Describes the problem with the file mapped at `address` after a read there raised SIGBUS: the file was truncated, or its
+/// disk failed. Writes one sentence with a line feed to `text`, truncated if `text` is too short.
 ///
-/// Empty where no file is mapped read-only and shared, as FileMap does it: then the fault is not one of a file's readers.
-/// What is mapped is read from /proc/self/maps, so no list of files has to be kept; without /proc the result is empty.
+/// Empty if no file is mapped there read-only and shared, as by FileMap: the fault then has another cause. Mappings are
+/// read from /proc/self/maps, so no list of files is kept; without /proc the result is empty.
 ///
-/// Calls only what a signal handler may call, and needs 6 kB of stack.
+/// Async-signal-safe; needs 6 kB of stack.
 std::string_view describe_mapping_fault(const void* address, std::span<char> text);
 
 }  // namespace paragrad::core

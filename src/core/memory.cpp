@@ -25,7 +25,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return value;
 }
 
-/// The number after `key` where that begins a line.
+/// The number after `key` at the beginning of a line.
 std::optional<std::uint64_t> entry(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     if (text.starts_with(key)) return number_in(text.substr(key.size()));
@@ -36,8 +36,8 @@ std::optional<std::uint64_t> entry(std::string_view text, std::string_view key) 
 
 std::uint64_t less(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
 
-/// What no other process can be made to give up: of the group's memory only what is neither a file's nor the kernel's is
-/// certainly taken.
+/// Memory that the group can still allocate: only anonymous memory, which is neither file cache nor the kernel's, counts
+/// as certainly taken.
 std::optional<std::uint64_t> free_in(const MemorySources::Group& group) {
   const auto limit = number_in(group.limit);  // none: "max"
   if (!limit) return std::nullopt;
@@ -50,7 +50,7 @@ std::string text_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Where `base` is mounted, a process sees its group by its path there or, in a container, as `base` itself.
+/// Under the mount point `base`, a process finds its group at its path or, in a container, at `base` itself.
 void add_groups(const std::string& base, std::string path, const char* limit, std::vector<MemorySources::Group>& groups) {
   for (;; path.resize(path.rfind('/'))) {
     const std::string folder = base + path + "/";

@@ -17,7 +17,7 @@ constexpr std::array<std::uint32_t, 2> next_philox_key(std::array<std::uint32_t,
 }
 
 /// Philox4x32-10: a counter-based generator (Salmon et al., SC'11). The same (key, counter) always gives the same four
-/// words, so a random number depends on what it is for, never on who asked first or on which thread.
+/// words, so a random number depends only on its purpose and index, never on the order of calls or the thread.
 constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < philox_rounds; ++round) {
     const std::uint64_t a = std::uint64_t{philox_multipliers[0]} * counter[0];
@@ -29,7 +29,7 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
-/// What a random number is for. Part of the key: two purposes never share numbers.
+/// The purpose of a random number. Part of the counter: two purposes never share numbers.
 enum class Purpose : std::uint32_t {
   initial_weights,
   partition,
@@ -56,7 +56,7 @@ class RandomStream {
 
   constexpr std::array<std::uint32_t, 4> words(std::uint64_t index) const { return philox4x32(counter(index), key_); }
 
-  // What words() feeds the generator with, for those who compute many at once.
+  // The generator's input for words(), for callers that compute many at once.
   constexpr std::array<std::uint32_t, 4> counter(std::uint64_t index) const {
     return {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), purpose_, step_};
   }
@@ -76,8 +76,8 @@ class RandomStream {
     return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
   }
 
-  /// A number of mean 0 and variance 1, near a Gaussian: the sum of eight 16-bit uniform ones. No logarithm or cosine, whose
-  /// last bit differs between mathematical libraries.
+  /// An approximately normal number of mean 0 and variance 1: the sum of eight 16-bit uniform numbers. Uses no logarithm or
+  /// cosine, whose last bit differs between mathematical libraries.
   float near_normal(std::uint64_t index) const {
     constexpr float mean = 8 * 32767.5f;
     constexpr float deviation = 53509.918f;  // sqrt(8 (2^32 - 1) / 12)
@@ -86,7 +86,7 @@ class RandomStream {
     return (static_cast<float>(static_cast<std::int32_t>(sum)) - mean) / deviation;
   }
 
-  /// A whole number in [0, bound), by multiplication; the bias is below bound / 2^64.
+  /// An integer in [0, bound), by multiplication; the bias is below bound / 2^64.
   std::uint64_t below(std::uint64_t bound, std::uint64_t index) const {
     const auto w = words(index);
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>((std::uint64_t{w[0]} << 32) | w[1]) * bound) >> 64);

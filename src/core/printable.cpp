@@ -8,7 +8,7 @@
 namespace paragrad::core {
 namespace {
 
-/// How many bytes of text[at…] are one character of UTF-8, and which; 0: none.
+/// Length in bytes of the UTF-8 character at text[at], and its code point; 0 if it is invalid.
 std::size_t character(std::string_view text, std::size_t at, std::uint32_t& code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned char first = byte(0);
@@ -35,7 +35,7 @@ bool is_control(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 || turns;
 }
 
-/// Where a word may be cut: before the byte at or before `at` that begins a character.
+/// The last position up to `at` where a character begins, so that a word may be cut there.
 std::size_t cut(std::string_view text, std::size_t at) {
   while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
   return at;

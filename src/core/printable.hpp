@@ -5,11 +5,11 @@
 
 namespace paragrad::core {
 
-/// Text from outside (a name in a file, an argument) for a terminal or a message: control characters, bytes that are not
-/// UTF-8 and characters that change the direction of writing become escape sequences as in C.
+/// Makes external text (a name in a file, an argument) safe for a terminal or a message: control characters, bytes that are
+/// not UTF-8 and characters that change the text direction become C escape sequences.
 std::string printable(std::string_view text);
 
-/// The same for a whole message, in which words of more than 300 bytes lose their middle.
+/// The same for a whole message; words of more than 300 bytes are shortened in the middle.
 std::string printable_message(std::string_view text);
 
 }  // namespace paragrad::core

@@ -7,7 +7,7 @@
 
 namespace paragrad::core {
 
-/// Incremental SHA-256. Names the content of files, data sets and weights.
+/// Incremental SHA-256. Identifies the content of files, data sets and weights.
 class Sha256 {
  public:
   Sha256();

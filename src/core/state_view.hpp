@@ -10,8 +10,8 @@
 
 namespace paragrad::core {
 
-/// What the parts of a training remember from minibatch to minibatch, by name: enough to stop it and to take it up again
-/// with the same bits. Refers to the memory of who describes himself, which stays where it is.
+/// The named state that the parts of a training keep between minibatches: enough to stop and to resume with bit-identical
+/// results. Refers to the owner's memory, which must not move.
 struct StateView {
   struct Array {
     std::string name;

@@ -16,7 +16,7 @@ struct Name {
   double factor;
 };
 
-// Rising factors; format_quantity uses those before `formatted`.
+// Factors increase; format_quantity uses the first `formatted` of them.
 struct Table {
   std::string_view what;
   std::vector<Name> names;

@@ -6,17 +6,17 @@
 
 namespace paragrad::core {
 
-/// What a quantity measures; each has its units.
+/// The dimension of a quantity, with its units.
 ///   time       ps ns us ms s min h d             in seconds
 ///   bytes      B kB MB GB TB (powers of 1000)    in bytes
 ///   bandwidth  Bps kBps MBps GBps, bps … Gbps    in bytes per second
 ///   rate       FLOPs kFLOPs … TFLOPs PFLOPs      in floating-point operations per second
 enum class Unit { time, bytes, bandwidth, rate };
 
-/// "22.5min" -> 1350. Throws ConfigError for a number without a unit, an unknown unit, or a value that is not finite.
+/// "22.5min" -> 1350. Throws ConfigError for a missing or unknown unit and for a value that is not finite.
 double parse_quantity(std::string_view text, Unit unit);
 
-/// 1350 -> "22.5min": the largest unit that leaves at least 1, four significant digits.
+/// 1350 -> "22.5min": the largest unit that gives a number of at least 1, four significant digits.
 std::string format_quantity(double value, Unit unit);
 
 }  // namespace paragrad::core

@@ -11,7 +11,7 @@
 namespace paragrad::data {
 
 /// The identity of a data set: SHA-256 of a short text that states what a network is shown (types, sizes, scale) and the
-/// SHA-256 of each array. Arrays may be fed piece by piece and in turns. data/README.md shows the text.
+/// SHA-256 of each array. Arrays may be added piecewise and interleaved. data/README.md shows the text.
 class ContentHash {
  public:
   void add_features(Subset subset, std::span<const std::byte> rows) { of(subset).features.update(rows); }
@@ -19,11 +19,11 @@ class ContentHash {
   void add_offsets(Subset subset, std::span<const std::int64_t> offsets) {
     of(subset).offsets.update(std::as_bytes(offsets));
   }
-  /// The stored text of names, or part of it; an empty one counts as none.
+  /// The stored text of names, or part of it; empty text counts as no names.
   void add_utterances(Subset subset, std::span<const std::byte> text) { add(of(subset).utterances, text); }
   void add_speakers(Subset subset, std::span<const std::byte> text) { add(of(subset).speakers, text); }
 
-  /// `info` gives types, scale and counts; its content_sha256 is not looked at. Ends the computation.
+  /// `info` gives types, scale and counts; its content_sha256 is ignored. Ends the computation.
   std::string finish(const DatasetInfo& info);
 
  private:

@@ -5,8 +5,8 @@
 
 namespace paragrad::data {
 
-/// The neighbours of a frame that a network sees with it: frames of the same sequence; beyond its ends the first and the
-/// last frame are repeated.
+/// The neighbouring frames that a network sees together with a frame, from the same sequence; beyond the ends of the
+/// sequence its first or last frame is repeated.
 struct Context {
   std::size_t left = 0;
   std::size_t right = 0;
@@ -15,9 +15,9 @@ struct Context {
   bool operator==(const Context&) const = default;
 };
 
-inline constexpr std::size_t widest_context = 1000;  ///< to either side: more is a mistake
+inline constexpr std::size_t widest_context = 1000;  ///< frames on either side; more is rejected as a mistake
 
-/// "5+5", frames before and after. Throws ConfigError.
+/// Parses "5+5": frames before and after. Throws ConfigError.
 Context parse_context(std::string_view text);
 
 }  // namespace paragrad::data

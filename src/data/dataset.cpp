@@ -30,7 +30,7 @@ void check_format(const Hdf5File& file) {
                                          version, format_version));
 }
 
-/// The attributes that only files of speech have.
+/// Reads the attributes that only speech files have.
 void read_speech(const Hdf5File& file, DatasetInfo& info) {
   if (file.has_attribute("/", "context_left")) info.context.left = file.count("/", "context_left");
   if (file.has_attribute("/", "context_right")) info.context.right = file.count("/", "context_right");
@@ -62,7 +62,7 @@ DatasetInfo read_root(const Hdf5File& file) {
   return info;
 }
 
-/// One array: a view into the map or, where another tool stored it in chunks, compressed or byte-swapped, a copy.
+/// One array: a view into the mapping or, if another tool stored it chunked, compressed or byte-swapped, a copy.
 struct Array {
   std::span<const std::byte> bytes;
   std::vector<std::byte> copy;
@@ -192,7 +192,7 @@ void Dataset::Mapping::load_offsets(const Hdf5File& file, const std::string& nam
   const auto stored = file.array_info(name);
   if (stored.type != ElementType::int64 || stored.shape.size() != 1 || stored.shape[0] < 2)
     throw broken(file, core::format("{} is not a list of at least 2 int64", name));
-  if (stored.shape[0] - 1 > info.samples[subset])  // also keeps a hostile length from the allocator
+  if (stored.shape[0] - 1 > info.samples[subset])  // also keeps a malicious length from reaching the allocator
     throw broken(file, core::format("{} has more sequences than there are samples", name));
   auto offsets = file.read<std::int64_t>(name);
   const bool rising = std::adjacent_find(offsets.begin(), offsets.end(), std::greater_equal<>()) == offsets.end();

@@ -5,7 +5,7 @@
 
 namespace paragrad::data {
 
-// Names of the format that more than one file needs; data/README.md describes it.
+// Constants of the file format that more than one source file needs; data/README.md describes the format.
 inline constexpr std::string_view format_name = "paragrad-data";
 inline constexpr std::uint64_t format_version = 1;
 

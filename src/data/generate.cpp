@@ -17,10 +17,10 @@ using core::Purpose;
 using core::RandomStream;
 
 constexpr std::size_t chain_length = 3;  // states of a chain, like the beginning, middle and end of a phone
-constexpr std::size_t preferred = 4;     // chains that like to follow a chain
-constexpr double preference = 0.8;       // how often one of them does
+constexpr std::size_t preferred = 4;     // preferred successors of a chain
+constexpr double preference = 0.8;       // probability that one of them follows
 
-/// What the numbers of the stream are for: its step. Those of a subset are 16 apart from those of the next.
+/// The use of a random stream, which gives its step. The steps of consecutive subsets are 16 apart.
 enum Use : std::uint32_t {
   centres,
   components,
@@ -38,7 +38,7 @@ RandomStream stream(std::uint64_t seed, Use use, Subset subset = Subset::train) 
   return {seed, Purpose::generator, use + 16 * static_cast<std::uint32_t>(subset)};
 }
 
-/// The model that speaks.
+/// The generating model.
 class Teacher {
  public:
   explicit Teacher(const GenerateOptions& options)
@@ -87,8 +87,8 @@ class Teacher {
                                       options_.mixtures, options_.dim));
   }
 
-  /// Mean of a Gaussian = centre of its state + own displacement, of equal variance: two Gaussians of different states are
-  /// `separation` apart (root mean square), those of one state closer by sqrt(2).
+  /// Mean of a Gaussian = centre of its state + own displacement, of equal variance: Gaussians of different states are
+  /// `separation` apart (root mean square), Gaussians of the same state closer by a factor of sqrt(2).
   void draw_means() {
     const auto scale = static_cast<float>(options_.separation / std::sqrt(4.0 * static_cast<double>(options_.dim)));
     const auto centre = stream(options_.seed, centres), component = stream(options_.seed, components);
@@ -99,7 +99,7 @@ class Teacher {
           means_.push_back(scale * (centre.near_normal(state * options_.dim + d) + component.near_normal(means_.size())));
   }
 
-  /// Weights in proportion to 0.5 … 1.5, kept as running sums.
+  /// Weights proportional to uniform numbers in 0.5 … 1.5, stored as cumulative sums.
   void draw_weights() {
     const auto draw = stream(options_.seed, weights);
     cumulative_.resize(options_.classes * options_.mixtures);

@@ -95,7 +95,7 @@ std::size_t Hdf5ArrayInfo::row_elements() const { return product(shape, 1); }
 
 void Hdf5File::create_array(const std::string& array, ElementType type, const std::vector<std::size_t>& shape) {
   const QuietHdf5 quiet;
-  constexpr double worth_asking = 1e6;  // a smaller one is written sooner than the disk is asked
+  constexpr double worth_asking = 1e6;  // writing a smaller array is faster than querying the disk
   const double bytes = static_cast<double>(product(shape, 0)) * static_cast<double>(bytes_of(type));
   if (bytes > worth_asking) core::require_free_space(path_, bytes);
   create_parents(array);

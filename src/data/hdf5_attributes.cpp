@@ -12,8 +12,8 @@
 namespace paragrad::data {
 namespace {
 
-/// UTF-8 of fixed length. Not of variable length, as many tools write it: that lies in a "global heap", the one part of a
-/// file without a checksum, and HDF5 1.10 crashes where it is damaged.
+/// UTF-8 of fixed length. Variable-length text, as many tools write it, is stored in a "global heap", the only part of a
+/// file without a checksum, and HDF5 1.10 crashes if that is damaged.
 Hdf5Id text_type(std::size_t length, const Hdf5Action& action) {
   Hdf5Id type(H5Tcopy(H5T_C_S1), H5Tclose, action);
   check_hdf5(H5Tset_size(type, std::max<std::size_t>(length, 1)), action);

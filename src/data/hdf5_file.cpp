@@ -16,7 +16,7 @@
 namespace paragrad::data {
 namespace {
 
-/// How files are opened: no locks, and whatever was opened in a file closes with it.
+/// Access properties: no locks; closing a file also closes everything opened in it.
 Hdf5Id access_properties(const Hdf5Action& action) {
   Hdf5Id properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, action);
   check_hdf5(H5Pset_fclose_degree(properties, H5F_CLOSE_STRONG), action);
@@ -104,7 +104,7 @@ int Hdf5File::descriptor() const {
 bool Hdf5File::exists(const std::string& object) const {
   const QuietHdf5 quiet;
   if (object == "/") return true;
-  // H5Lexists wants every group on the way to exist, so ask for "/a", then "/a/b", …
+  // H5Lexists requires every parent group to exist, so ask for "/a", then "/a/b", …
   for (auto end = object.find('/', 1);; end = object.find('/', end + 1)) {
     const auto part = object.substr(0, end);
     if (check_hdf5(H5Lexists(file_, part.c_str(), H5P_DEFAULT), {"look for", part, path_}) == 0) return false;

@@ -53,8 +53,8 @@ constexpr ElementType element_type_of<double>() {
 struct Hdf5ArrayInfo {
   ElementType type = ElementType::other;
   std::vector<std::size_t> shape;
-  /// Where the elements begin in the file, if they lie there in one piece and in this machine's byte order: then the file
-  /// can be mapped. Nothing for empty, chunked, compressed or external arrays.
+  /// Offset of the elements in the file if they are contiguous and in this machine's byte order, so that the file can be
+  /// mapped. nullopt for empty, chunked, compressed or external arrays.
   std::optional<std::uint64_t> file_offset;
 
   std::size_t elements() const;      ///< throws ConfigError if the product overflows
@@ -63,26 +63,26 @@ struct Hdf5ArrayInfo {
 
 /// One HDF5 file: arrays of numbers, groups, and attributes of type text, list of texts, number, count.
 ///
-/// Objects are named by their absolute path, "/train/features". A file under construction lies beside its final name and
-/// takes it with finish(); a failure before that (full disk, exception, kill) leaves an existing file as it was.
-/// Files carry no times: the same writes give the same bytes. Not for use by two threads at once.
+/// Objects are named by their absolute path, "/train/features". A new file has a temporary name until finish() renames it;
+/// a failure before that (full disk, exception, kill) leaves an existing file unchanged.
+/// Files contain no timestamps: the same writes give the same bytes. Not thread-safe.
 ///
-/// Throws core::ConfigError with one sentence that names file, object and reason for whatever goes wrong.
+/// Every failure throws core::ConfigError with one sentence that names file, object and reason.
 class Hdf5File {
  public:
   /// Read-only, without file locks (network file systems often refuse them).
   static Hdf5File open(const std::string& path);
   /// A new file, replacing `path` at finish().
   static Hdf5File create(const std::string& path);
-  /// A changed copy of an existing file, replacing it at finish(). Costs a copy of the file (free where the file system
-  /// shares blocks); changing it in place would leave it unreadable if the process died half-way.
+  /// A modified copy of an existing file, replacing it at finish(). Costs a copy of the file (free if the file system can
+  /// share blocks); a change in place would leave it unreadable if the process died half-way.
   static Hdf5File revise(const std::string& path);
 
   Hdf5File(Hdf5File&&) noexcept;
   Hdf5File& operator=(Hdf5File&&) = delete;
-  ~Hdf5File();  ///< closes; forgets a file under construction that was not finished
+  ~Hdf5File();  ///< closes; discards a new file that was not finished
 
-  /// Closes, reads back and compares what was written, forces it to disk, renames. Only for files from create() and
+  /// Closes the file, reads it back and compares, flushes it to disk and renames it. Only for files from create() and
   /// revise().
   void finish();
 
@@ -91,9 +91,9 @@ class Hdf5File {
 
   bool exists(const std::string& object) const;
   std::vector<std::string> children(const std::string& group) const;  ///< names in a group, sorted
-  void create_group(const std::string& group);                        ///< and those above it that are missing
+  void create_group(const std::string& group);                        ///< and missing parents
 
-  /// A contiguous array with undefined content, to be filled by write_rows. Missing groups are created.
+  /// Creates a contiguous array with undefined content, to be filled by write_rows. Creates missing groups.
   void create_array(const std::string& array, ElementType type, const std::vector<std::size_t>& shape);
   Hdf5ArrayInfo array_info(const std::string& array) const;
 
@@ -136,18 +136,18 @@ class Hdf5File {
   std::vector<std::string> texts(const std::string& object, const std::string& name) const;
   double number(const std::string& object, const std::string& name) const;
   std::uint64_t count(const std::string& object, const std::string& name) const;
-  /// The value's bytes as they are stored; not of texts of variable length.
+  /// The stored bytes of the value; not for variable-length text.
   std::vector<std::byte> stored_attribute(const std::string& object, const std::string& name) const;
 
  private:
   Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement);
   void create_parents(const std::string& object);
-  /// type, space: HDF5's identifiers. value: as it will be stored.
+  /// type, space: HDF5 identifiers. value: the bytes to store.
   void set(const std::string& object, const std::string& name, std::int64_t type, std::int64_t space,
            std::span<const std::byte> value);
   void write_elements(const std::string& array, std::size_t first_row, ElementType type, const void* source,
                       std::size_t count);
-  /// Reads (to `target`) or writes (from `source`) `count` elements from `first_row` on; returns what the array is.
+  /// Reads (to `target`) or writes (from `source`) `count` elements from `first_row` on; returns the array's type and shape.
   Hdf5ArrayInfo transfer_rows(const std::string& array, std::size_t first_row, ElementType type, const void* source,
                               std::size_t count, void* target) const;
 

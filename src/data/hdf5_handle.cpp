@@ -17,7 +17,7 @@ herr_t keep_innermost(unsigned depth, const H5E_error2_t* error, void* reason) {
   return 0;
 }
 
-/// HDF5's text for a failed system call holds times, addresses and counts; only the system's own words help a user.
+/// HDF5's text for a failed system call contains times, addresses and counts; only the system's message helps a user.
 std::string system_message(const std::string& reason) {
   constexpr std::string_view before = "error message = '";
   const auto at = reason.find(before);
@@ -38,8 +38,8 @@ std::int64_t check_hdf5(std::int64_t code, const Hdf5Action& action) {
 }
 
 QuietHdf5::QuietHdf5() {
-  // Before HDF5's first call: no clean-up when the process ends. Every file is closed by its owner, and where a file is
-  // damaged, HDF5 1.10 loses track of its own memory and its clean-up prints "infinite loop closing library".
+  // Before the first call of HDF5: disable its clean-up at exit. Every file is closed by its owner, and after reading a
+  // damaged file the clean-up of HDF5 1.10 prints "infinite loop closing library".
   H5dont_atexit();
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_argument_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

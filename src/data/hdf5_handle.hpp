@@ -7,21 +7,21 @@
 
 namespace paragrad::data {
 
-// Inner workings of Hdf5File; include nowhere else. Identifiers are HDF5's hid_t, a 64-bit number since HDF5 1.10.
+// Implementation details of Hdf5File; include nowhere else. Identifiers are HDF5's hid_t, a 64-bit integer since HDF5 1.10.
 
-/// What is being done, for error messages: "cannot {verb} '{object}' in '{file}': {HDF5's reason}".
+/// The current operation, for error messages: "cannot {verb} '{object}' in '{file}': {HDF5's reason}".
 struct Hdf5Action {
   std::string_view verb;
   std::string_view object;
   std::string_view file;
 };
 
-/// Returns `code` unless it is negative, which is how HDF5 says "failed"; then throws ConfigError with the innermost
-/// reason on HDF5's error stack.
+/// Returns `code` unless it is negative, HDF5's sign of failure; then throws ConfigError with the innermost reason on HDF5's
+/// error stack.
 std::int64_t check_hdf5(std::int64_t code, const Hdf5Action& action);
 
-/// Owner of one identifier. After writing through one, close() it: HDF5 keeps arrays below 64 KiB in memory until then, and
-/// a destructor cannot report that they did not reach the disk.
+/// Owns one identifier. After writing through it, call close(): HDF5 keeps arrays below 64 KiB in memory until then, and a
+/// destructor cannot report that they did not reach the disk.
 class Hdf5Id {
  public:
   using Close = int (*)(std::int64_t);
@@ -34,7 +34,7 @@ class Hdf5Id {
   Hdf5Id& operator=(const Hdf5Id&) = delete;
   operator std::int64_t() const { return id_; }
 
-  /// Throws ConfigError where HDF5 could not write what it had kept back.
+  /// Throws ConfigError if HDF5 could not write its buffered data.
   void close(const Hdf5Action& action) { check_hdf5(close_(std::exchange(id_, -1)), action); }
 
  private:
@@ -42,7 +42,7 @@ class Hdf5Id {
   Close close_;
 };
 
-/// Keeps HDF5 from printing its error stack while in scope (of this thread; a library built without threads has one stack).
+/// Stops HDF5 from printing its error stack while in scope (per thread; a library built without threads has one stack).
 class QuietHdf5 {
  public:
   QuietHdf5();

@@ -4,7 +4,7 @@
 
 namespace paragrad::data {
 
-/// Of the HDF5 library: "1.10.8".
+/// Version of the HDF5 library, for example "1.10.8".
 std::string hdf5_version();
 
 }  // namespace paragrad::data

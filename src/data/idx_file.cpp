@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint8_t unsigned_bytes = 0x08;
 
-/// Bytes of a file in order, decompressed if it is gzip (zlib looks at its first bytes), and their SHA-256.
+/// The bytes of a file in order, decompressed if it is gzip (zlib detects that), and their SHA-256.
 class ByteSource {
  public:
   explicit ByteSource(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb"), gzclose_r) {
@@ -64,7 +64,7 @@ std::vector<std::size_t> read_shape(ByteSource& source) {
   return shape;
 }
 
-/// Memory grows with what is really there, not with what a damaged header promises.
+/// Memory grows with the data actually present, not with the sizes that a damaged header claims.
 std::vector<std::uint8_t> read_elements(ByteSource& source, const std::vector<std::size_t>& shape) {
   unsigned __int128 wanted = 1;
   for (const auto size : shape) {

@@ -19,8 +19,8 @@ struct IdxFile {
   std::size_t row_elements() const { return shape[0] == 0 ? 0 : bytes.size() / shape[0]; }
 };
 
-/// Reads a file, compressed by gzip or not. Throws ConfigError: missing, not IDX, another element type, damaged gzip,
-/// truncated, bytes after the end.
+/// Reads a file, compressed with gzip or not. Throws ConfigError for a missing or truncated file, damaged gzip, another
+/// format or element type, and extra bytes at the end.
 IdxFile read_idx(const std::string& path);
 
 }  // namespace paragrad::data

@@ -16,7 +16,7 @@ namespace paragrad::data {
 class Prefetcher {
  public:
   Prefetcher();
-  ~Prefetcher();  ///< finishes what was submitted
+  ~Prefetcher();  ///< finishes all submitted tasks
   std::future<void> submit(std::function<void()> task);
 
  private:
@@ -24,8 +24,8 @@ class Prefetcher {
   std::unique_ptr<Thread> thread_;
 };
 
-/// Hands one worker its rows, minibatch by minibatch. "Next split will be loaded to memory when the current split is being
-/// processed": prefetch() starts to copy rows out of the file in the background, advance() makes them the current ones.
+/// Gives one worker its rows, minibatch by minibatch. "Next split will be loaded to memory when the current split is being
+/// processed": prefetch() starts copying rows from the file in the background, advance() makes them the current split.
 ///
 ///   loader.prefetch(rows_of(0));
 ///   for (t = 0; t < n; ++t) {
@@ -37,19 +37,19 @@ class Prefetcher {
 /// Holds the stored bytes of two splits.
 class Loader {
  public:
-  /// Told of a split as soon as it has been read, in the background and before advance() makes it the current one: whoever
-  /// wants it elsewhere takes it there meanwhile. May throw, as reading may; advance() throws it then.
+  /// Called in the background as soon as a split has been read, before advance() makes it current, for example to copy it to
+  /// a device. Exceptions from here and from reading are rethrown by advance().
   using Arrival = std::function<void(const Split&)>;
 
   Loader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher, Arrival arrival = {});
   ~Loader();
 
   void prefetch(std::vector<std::uint32_t> rows);  ///< at most one ahead of the current split
-  void advance();                                  ///< waits for the prefetched rows if need be
+  void advance();                                  ///< waits for the prefetched rows if necessary
   StoredBatch next(std::size_t at_most);           ///< next rows of the current split; empty at its end
   std::size_t remaining() const;                   ///< rows of the current split not yet handed out
 
-  double waited_s() const;  ///< wall-clock seconds that advance() spent waiting, in all
+  double waited_s() const;  ///< total wall-clock seconds that advance() has waited
 
  private:
   struct State;

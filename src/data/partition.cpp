@@ -43,7 +43,7 @@ bool cuts_evenly(std::span<const std::uint64_t> starts, std::uint64_t samples) {
   return true;
 }
 
-/// Each sequence in one piece, from its first row to its last, and none cut by a split.
+/// Whether each sequence is contiguous, from its first row to its last, and within one split.
 bool keeps_sequences(std::span<const std::uint32_t> order, std::span<const std::uint64_t> starts,
                      std::span<const std::int64_t> offsets) {
   if (offsets.empty() || starts.front() != 0 || starts.back() != order.size()) return false;
@@ -62,8 +62,8 @@ bool keeps_sequences(std::span<const std::uint32_t> order, std::span<const std::
   return split == starts.size();
 }
 
-/// Where splits begin and the last ends: at those of the `ends` ([utterances + 1], from 0) that are nearest to equal parts,
-/// with at least one utterance for each split.
+/// The starts of all splits and the end of the last: the `ends` ([utterances + 1], from 0) nearest to equal parts, with at
+/// least one utterance per split.
 std::vector<std::uint64_t> cut_at_ends(const std::vector<std::uint64_t>& ends, std::size_t splits) {
   std::vector<std::uint64_t> starts{0};
   std::size_t at = 0;
@@ -96,7 +96,7 @@ void check_counts(std::size_t samples, std::size_t workers, std::size_t blocks) 
         workers, blocks, samples));
 }
 
-/// One dimension, that many elements: asked before anything is read, so that a wrong length costs no memory.
+/// Whether the array has one dimension of this length; checked before reading, so that a wrong length costs no memory.
 bool has_length(const Hdf5File& file, const std::string& array, std::size_t length) {
   return file.exists(array) && file.array_info(array).shape == std::vector<std::size_t>{length};
 }
@@ -131,7 +131,7 @@ Partition Partition::of_utterances(std::span<const std::int64_t> offsets, std::s
                      workers, blocks, utterances));
   const auto samples = static_cast<std::size_t>(offsets.back());
   check_samples(samples);
-  constexpr std::uint32_t whole_utterances = 1;  // the step of the stream: another order than that of samples
+  constexpr std::uint32_t whole_utterances = 1;  // step of the stream, so that the order differs from that of samples
   const auto shuffled = core::RandomStream(seed, core::Purpose::partition, whole_utterances)
                             .permutation(static_cast<std::uint32_t>(utterances));
   std::vector<std::uint32_t> order;
@@ -149,7 +149,7 @@ Partition Partition::of_utterances(std::span<const std::int64_t> offsets, std::s
 
 Partition Partition::of_pieces(std::span<const std::uint32_t> begins) const {
   if (!whole_utterances_ || !has_rows()) throw std::logic_error("Partition::of_pieces: splits that are not of utterances");
-  constexpr std::uint32_t first_step = 2;  // of the streams: those before order samples and utterances
+  constexpr std::uint32_t first_step = 2;  // of the streams: steps 0 and 1 order samples and utterances
   std::vector<std::uint32_t> order;
   std::vector<std::uint64_t> starts{0};
   for (std::size_t split = 0; split < workers_ * blocks_; ++split) {

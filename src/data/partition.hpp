@@ -11,9 +11,9 @@
 
 namespace paragrad::data {
 
-/// Partition N×M of the training set: M blocks of N splits, D_j = {D_jk}; every sample stands in exactly one split
-/// (Chen and Huo, ICASSP 2016). Splits of samples differ in size by at most one; splits of whole utterances are as near to
-/// equal sizes as the ends of utterances allow.
+/// Partition N×M of the training set: M blocks of N splits, D_j = {D_jk}; every sample is in exactly one split
+/// (Chen and Huo, ICASSP 2016). Splits of samples differ in size by at most one; splits of whole utterances are as close to
+/// equal size as the utterance boundaries allow.
 class Partition {
  public:
   /// A random partition: the permutation of 0 … samples-1 keyed by `seed`, cut into N·M parts, block by block.
@@ -21,29 +21,29 @@ class Partition {
   /// Throws ConfigError if there are more splits than samples, or a count below one.
   static Partition random(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);
 
-  /// A random partition of whole utterances: those of `offsets` ([sequences + 1] of the training set) in an order keyed by
-  /// `seed` that depends on their number and the seed alone, each in one split, its samples in their own order. The order is
-  /// cut where an utterance ends nearest to a k-th of the samples; each split has at least one utterance. Throws ConfigError
-  /// if there are more splits than utterances, or a count below one.
+  /// A random partition of whole utterances, given by `offsets` ([sequences + 1] of the training set). Their order depends
+  /// on their number and `seed` alone; each utterance is in one split, with its samples in their own order. Splits end at
+  /// the utterance ends nearest to equal parts; each split has at least one utterance. Throws ConfigError if there are more
+  /// splits than utterances, or a count below one.
   static Partition of_utterances(std::span<const std::int64_t> offsets, std::size_t workers, std::size_t blocks,
                                  std::uint64_t seed);
 
-  /// The same splits of whole utterances, by pieces of these: `begins` are the first rows of all pieces, rising, and no
-  /// piece goes beyond its utterance. Pieces are the samples then, in their places a split's pieces in a random order keyed
-  /// by the partition's seed: neighbouring ones are alike. Throws std::logic_error for splits that are not of utterances.
+  /// The same splits with pieces of utterances as samples: `begins` are the first rows of all pieces, ascending, and no
+  /// piece crosses an utterance boundary. Within a split the pieces are in a random order keyed by the partition's seed,
+  /// because neighbouring pieces are similar. Throws std::logic_error if the splits are not of utterances.
   Partition of_pieces(std::span<const std::uint32_t> begins) const;
 
-  /// The same splits by their sizes, without rows: for runs that count and never read. Costs no memory, whatever the number
-  /// of samples.
+  /// Only the sizes of the splits, without rows: for runs that count and never read. Uses no memory, whatever the number of
+  /// samples.
   static Partition of_sizes(std::size_t samples, std::size_t workers, std::size_t blocks, std::uint64_t seed);
 
   /// The stored partition "NxM" of a data file with this seed, if there is one. Throws ConfigError if it belongs to another
-  /// data set or breaks the promise above.
+  /// data set or violates the invariants above.
   static std::optional<Partition> find(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed);
 
-  /// Adds this partition to the data file. Throws ConfigError if it is there already, or the disk is full; the file is then
-  /// as it was: the partition is added to a copy that then takes the file's place. Costs a copy of the file (free where the
-  /// file system shares blocks); adding in place would leave it unreadable if the process died half-way.
+  /// Adds this partition to the data file. Throws ConfigError if it already exists or the disk is full, and leaves the file
+  /// unchanged: the partition is added to a copy, which then replaces the file. Costs a copy of the file (free if the file
+  /// system can share blocks); adding in place would leave it unreadable if the process died half-way.
   void store(const std::string& path) const;
 
   std::size_t workers() const { return workers_; }
@@ -53,14 +53,14 @@ class Partition {
   bool has_rows() const { return !order_.empty(); }
   bool has_whole_utterances() const { return whole_utterances_; }
 
-  /// The same splits by their sizes alone, for runs that count and never read.
+  /// Only the sizes of these splits, for runs that count and never read.
   Partition without_rows() const;
 
   /// Positions, in the order of the partition, of split (block j, worker k), and of all splits of a block.
   core::Range split_range(std::size_t block, std::size_t worker) const;
   core::Range block_range(std::size_t block) const;
 
-  /// Rows of the training set at these positions. A logic_error where there are none.
+  /// Rows of the training set at these positions. Throws logic_error if the partition has no rows.
   std::span<const std::uint32_t> rows(core::Range positions) const;
   std::span<const std::uint32_t> split(std::size_t block, std::size_t worker) const {
     return rows(split_range(block, worker));
@@ -70,7 +70,7 @@ class Partition {
  private:
   Partition(std::vector<std::uint32_t> order, std::vector<std::uint64_t> starts, std::size_t samples, std::size_t workers,
             std::size_t blocks, std::uint64_t seed);
-  /// for_real: or to see whether HDF5 can read it, for which arrays that lie in one piece need not be read.
+  /// for_real: false only checks that HDF5 can read the partition, for which contiguous arrays need not be read.
   static std::optional<Partition> read(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
                                        bool for_real);
   std::size_t start(std::size_t split) const;
@@ -85,10 +85,10 @@ class Partition {
 };
 
 /// M, so that splits of a partition N×M of this training set last about `split_duration_s`; at least 1.
-/// Throws ConfigError for a data set that knows no frame shift, and for a duration that is not positive.
+/// Throws ConfigError for a data set without a frame shift and for a duration that is not positive.
 std::size_t blocks_of_duration(const DatasetInfo& info, std::size_t workers, double split_duration_s);
 
-/// The name of a stored partition, "32x64-s1": what find() needs to know.
+/// The name of a stored partition, "32x64-s1", which gives the arguments of find().
 struct PartitionName {
   std::string group;
   std::size_t workers = 0;
@@ -96,7 +96,7 @@ struct PartitionName {
   std::uint64_t seed = 0;
 };
 
-/// The partitions in a data file, by rising workers, blocks and seed. A group with another name is listed with zeros.
+/// The partitions in a data file, sorted by workers, blocks and seed. A group with another name is listed with zeros.
 std::vector<PartitionName> stored_partitions(const Dataset& dataset);
 
 }  // namespace paragrad::data

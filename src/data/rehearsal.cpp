@@ -19,7 +19,7 @@
 namespace paragrad::data {
 namespace {
 
-/// Far more than any file takes; only a loop without end comes there.
+/// Far more than any file needs; only an infinite loop reaches it.
 rlim_t processor_seconds_for(const std::string& path, unsigned timeout_s) {
   constexpr rlim_t bytes_per_s = 1'000'000;
   struct stat status {};
@@ -34,7 +34,7 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(resource, &now);
 }
 
-/// The copy's life. It says nothing and leaves no core file: its death is expected.
+/// The child process. It prints nothing and leaves no core file, as its crash is expected.
 [[noreturn]] void live(rlim_t processor_seconds, const std::function<void()>& reading) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU}) std::signal(signal, SIG_DFL);

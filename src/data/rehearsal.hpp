@@ -5,22 +5,21 @@
 
 namespace paragrad::data {
 
-/// Runs `reading`, which reads the HDF5 file `path`, in a copy of this process, before the caller does the same itself.
+/// Runs `reading`, which reads the HDF5 file `path`, in a forked copy of this process before the caller does the same.
 ///
-/// On damaged metadata HDF5 1.10 crashes, or loops without end, wherever these carry no checksum, as in files of h5py and
-/// most other tools. A copy of the process fails as the process would, so it is found out there. Exceptions of `reading` are
-/// not reported: the caller gets them when it reads.
+/// On damaged metadata HDF5 1.10 crashes or loops forever if the metadata carries no checksum, as in files of h5py and most
+/// other tools. The copy fails exactly as the process would, which detects the damage. Exceptions from `reading` are not
+/// reported: the caller gets them when it reads.
 ///
-/// Cost: one fork() and the reading itself, about 3 ms for a mapped file; what is not mapped is read twice.
+/// Cost: one fork() and the reading itself, about 3 ms for a mapped file; unmapped arrays are read twice.
 ///
-/// Throws core::ConfigError where the copy ends by a signal (or a sanitizer's report) or takes more processor time than
-/// reading can take.
+/// Throws core::ConfigError if the copy dies by a signal (or a sanitizer's report) or exceeds its CPU time.
 ///
-/// Limits: HDF5 must not be at work on another thread. Memory that HDF5 overwrites without a crash goes unnoticed: a file
-/// made to attack the program is not harmless. Where no process can be started, there is no rehearsal. A child does not see
-/// memory that a network device has pinned, so a rank reads foreign files before it sends large messages.
+/// Limits: HDF5 must not run on another thread. Memory that HDF5 overwrites without a crash goes unnoticed, so malicious
+/// files are not safe. If no process can be started, there is no check. A child does not see memory pinned by a network
+/// device, so a rank reads foreign files before it sends large messages.
 ///
-/// timeout_s: processor time that is enough for any file, with a second more for each MB of it, which may be compressed.
+/// timeout_s: CPU time that suffices for any file, plus one second per MB of the file, which may be compressed.
 void rehearse(const std::string& path, const std::function<void()>& reading, unsigned timeout_s = 2);
 
 }  // namespace paragrad::data

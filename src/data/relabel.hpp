@@ -12,8 +12,8 @@ namespace paragrad::data {
 /// The labels of each Subset, [samples].
 using Labels = std::array<std::vector<std::int32_t>, 3>;
 
-/// Writes a data set again with other labels; partitions are not taken along. `note`, if any, is added to its source.
-/// Throws ConfigError as DatasetWriter does; std::logic_error for labels of another number.
+/// Writes a copy of a data set with other labels and without its partitions. `note`, if any, is appended to its source.
+/// Throws ConfigError as DatasetWriter does; std::logic_error if the number of labels differs.
 DatasetInfo relabel(const Dataset& dataset, const Labels& labels, const std::string& out, const std::string& note = {});
 
 }  // namespace paragrad::data

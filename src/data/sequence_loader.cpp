@@ -26,7 +26,7 @@ void SequenceLoader::advance() {
   position_ = 0;
 }
 
-// Returns how many there are.
+// Returns the number of tokens.
 std::size_t SequenceLoader::label_tokens() {
   std::ranges::fill(labels_, no_label);
   std::size_t count = 0;

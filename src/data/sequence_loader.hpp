@@ -9,16 +9,15 @@
 
 namespace paragrad::data {
 
-/// A Loader whose samples are sequences: minibatches are their frames, packed as Packing says; frames that are context have
-/// no label. With targets the labels of whole sequences are their tokens, in the places of the first frames; the other
-/// frames have none.
+/// A Loader whose samples are sequences: minibatches are their frames, packed as in Packing; context frames have no label.
+/// With targets, the labels of a whole sequence are its tokens, stored in its first frames; the other frames have none.
 class SequenceLoader {
  public:
   SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
                  std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets = nullptr,
                  Loader::Arrival arrival = {});
 
-  void prefetch(std::vector<std::uint32_t> sequences);  ///< indices; at most one list ahead of the current
+  void prefetch(std::vector<std::uint32_t> sequences);  ///< indices; at most one list ahead of the current one
   void advance();
   StoredBatch next(std::size_t at_most);  ///< sequences
   double waited_s() const { return frames_.waited_s(); }

@@ -10,14 +10,14 @@
 
 namespace paragrad::data {
 
-/// How sequences are cut for training: context-sensitive chunks of so many frames, with frames before and after them as
+/// How sequences are cut for training: context-sensitive chunks of `frames` frames, with frames before and after them as
 /// context whose outputs carry no loss (Chen and Huo, "Training deep bidirectional LSTM acoustic model for LVCSR by a
-/// context-sensitive-chunk BPTT approach", IEEE/ACM TASLP 24(7), 2016; "21-64+21"). At the ends of a sequence context is
-/// what there is.
+/// context-sensitive-chunk BPTT approach", IEEE/ACM TASLP 24(7), 2016; "21-64+21"). At the ends of a sequence the context
+/// is truncated.
 ///
-/// Chunks may overlap by so many frames ("21-64+21/32", as the paper decodes): one begins `frames - overlap` behind the
-/// other. A frame of two or more is scored where it is furthest from the chunk's ends, so that neighbours divide what they
-/// share in its middle; of the first and the last chunk of a sequence all that is left is scored too.
+/// Chunks may overlap by `overlap` frames ("21-64+21/32", as the paper decodes): each begins `frames - overlap` frames after
+/// the previous one. A frame in several chunks is scored in the chunk whose ends are furthest away, so neighbours split
+/// their overlap in the middle; the first and the last chunk of a sequence also score the frames at its ends.
 struct Chunking {
   std::size_t frames = 0;  ///< 0: whole sequences
   std::size_t before = 0;
@@ -30,7 +30,7 @@ struct Chunking {
 /// "21-64+21", "21-64+21/32", "64" or "whole". Throws ConfigError.
 Chunking parse_chunking(std::string_view text);
 
-/// Consecutive frames that are processed together, [begin, end) of a subset's rows; those in [scored_begin, scored_end)
+/// Consecutive frames that are processed together, [begin, end) of a subset's rows; frames in [scored_begin, scored_end)
 /// carry loss, the others are context.
 struct Sequence {
   std::uint32_t begin = 0;
@@ -42,22 +42,21 @@ struct Sequence {
   std::size_t scored() const { return scored_end - scored_begin; }
 };
 
-/// What a subset's sequences are cut into, in the order of the file. Every frame is scored once.
+/// The chunks of a subset's sequences, in the order of the file. Every frame is scored exactly once.
 class Sequences {
  public:
-  /// Throws ConfigError for a subset that has samples and no sequences.
+  /// Throws ConfigError for a subset that has samples but no sequences.
   Sequences(const Dataset& dataset, Subset subset, const Chunking& chunking);
 
-  /// Chunks of full length with full context, of which nothing is known but how many rows there are. Throws ConfigError for
-  /// whole sequences.
+  /// Chunks of full length with full context, when only the number of rows is known. Throws ConfigError for whole sequences.
   Sequences(std::size_t rows, const Chunking& chunking);
 
   std::size_t count() const { return all_.size(); }
   const Sequence& at(std::size_t index) const { return all_[index]; }
-  std::vector<std::uint32_t> begins() const;        ///< [count], of each the first row that is scored
+  std::vector<std::uint32_t> begins() const;        ///< [count] first scored row of each
   std::size_t longest() const { return longest_; }  ///< frames, context included
-  std::size_t scored(std::size_t first) const;      ///< frames of the first so many
-  double mean_scored() const;                       ///< per sequence; 1 where there are none
+  std::size_t scored(std::size_t first) const;      ///< scored frames of the first `first` sequences
+  double mean_scored() const;                       ///< per sequence; 1 if there are none
 
  private:
   void cut(std::size_t first, std::size_t end, const Chunking& chunking);
@@ -71,14 +70,14 @@ class Sequences {
 /// Label of a frame without loss.
 inline constexpr std::int32_t no_label = -1;
 
-/// How sequences of different length lie in one minibatch: all first frames, all second frames, …, the longest sequence
-/// first; of equal ones the earlier.
+/// Layout of sequences of different length in one minibatch: all first frames, all second frames, …, the longest sequence
+/// first; ties keep their order.
 struct Packing {
-  std::vector<std::uint32_t> order;   ///< the sequences, as they lie in each step
-  std::vector<std::uint32_t> active;  ///< how many of them have each step, see Batch::active
-  std::vector<std::uint32_t> from;    ///< of each place the frame, counted from the first one's first to the last one's last
-  std::vector<bool> has_loss;         ///< of each place
-  std::size_t scored = 0;             ///< places that have
+  std::vector<std::uint32_t> order;   ///< the sequences, in their order within each step
+  std::vector<std::uint32_t> active;  ///< number of sequences in each step, see Batch::active
+  std::vector<std::uint32_t> from;    ///< for each position its frame, counted through all sequences as given
+  std::vector<bool> has_loss;         ///< for each position
+  std::size_t scored = 0;             ///< positions with loss
 };
 
 Packing pack(const Sequences& all, std::span<const std::uint32_t> sequences);

@@ -11,13 +11,14 @@
 namespace paragrad::data {
 namespace {
 
-/// Frames [begin, end) around the frames [first, last] of a sequence; those before `first` and after `last` repeat these.
+/// Frames [begin, end) around the frames [first, last] of a sequence; frames before `first` repeat it, frames after `last`
+/// repeat that.
 struct Run {
   std::int64_t first, last;
   std::int64_t begin, end;
 };
 
-/// Positions in `rows`, in the order of the rows: windows that overlap then follow each other, and so do pages of the file.
+/// Positions in `rows`, sorted by row, so that overlapping windows and pages of the file are adjacent.
 std::vector<std::uint32_t> by_row(const std::vector<std::uint32_t>& rows) {
   std::vector<std::uint32_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -26,7 +27,7 @@ std::vector<std::uint32_t> by_row(const std::vector<std::uint32_t>& rows) {
   return order;
 }
 
-/// The runs that hold all windows, and where each window begins in them.
+/// The runs that contain all windows, and the position of each window in them.
 std::vector<Run> plan_runs(const std::vector<std::uint32_t>& rows, std::span<const std::int64_t> offsets, Context context,
                            std::vector<std::uint32_t>& windows) {
   const auto left = static_cast<std::int64_t>(context.left), right = static_cast<std::int64_t>(context.right);
@@ -49,7 +50,7 @@ std::vector<Run> plan_runs(const std::vector<std::uint32_t>& rows, std::span<con
   return runs;
 }
 
-/// Appends the frames of a run to `out`; returns the end of what was written.
+/// Writes the frames of a run to `out`; returns the end of the written bytes.
 std::byte* copy_run(const Dataset& dataset, Subset subset, const Run& run, std::byte* out) {
   const auto copy = [&](std::int64_t first, std::int64_t count) {
     const auto bytes = dataset.rows(subset, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
@@ -81,7 +82,7 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
     read_windows(dataset, subset);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     labels[i] = dataset.label(subset, rows[i]);
-    // A label outside the classes would index memory that is not there, in a kernel that does not ask.
+    // A label outside the classes would make kernels, which do not check, access memory out of bounds.
     if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= dataset.info().classes)
       throw core::ConfigError(core::format("data file '{}': label {} in row {} of {} is out of range for {} classes",
                                            dataset.info().path, labels[i], rows[i],

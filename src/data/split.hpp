@@ -9,20 +9,20 @@
 
 namespace paragrad::data {
 
-/// The rows of one split as they are stored, and their labels: what a loader holds of it.
+/// The stored rows of one split and their labels, as a loader holds them.
 ///
-/// With a context, a sample sees a window of frames. Then not rows are held but runs of frames, each frame once however many
-/// windows it stands in; at the ends of a sequence its first and last frame are repeated, so that each window is one piece.
+/// With a context, a sample is a window of frames. The split then holds runs of frames, each frame once however many windows
+/// contain it; at the ends of a sequence its first and last frame are repeated, so that each window is contiguous.
 struct Split {
   std::vector<std::byte> stored;       ///< [frames][frame_dim]
-  std::vector<std::uint32_t> windows;  ///< [rows] the frame of `stored` that each row's window begins with
+  std::vector<std::uint32_t> windows;  ///< [rows] first frame of each row's window in `stored`
   std::vector<std::int32_t> labels;    ///< [rows]
-  std::vector<std::uint32_t> rows;     ///< numbers of the rows in the subset
+  std::vector<std::uint32_t> rows;     ///< row numbers in the subset
 
   void clear();
 
-  /// Copies out of the map: this is where pages are read from the disk. Throws ConfigError for a label outside the classes,
-  /// std::out_of_range for a row that is none.
+  /// Copies from the mapping; this is where pages are read from disk. Throws ConfigError for a label outside the classes,
+  /// std::out_of_range for a row that does not exist.
   void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted);
 
  private:

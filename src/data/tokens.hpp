@@ -10,8 +10,8 @@
 
 namespace paragrad::data {
 
-/// What the name of a class says: "seven/2" is state 2 of the token "seven", and "seven/2 after_six" a variant of that
-/// state. Any other name is a token.
+/// A parsed class name: "seven/2" is state 2 of the token "seven", and "seven/2 after_six" a variant of that state. Any
+/// other name is a token.
 struct ClassName {
   explicit ClassName(std::string_view name);
 
@@ -19,7 +19,7 @@ struct ClassName {
   std::optional<std::size_t> state;
 };
 
-/// What can be said (words, phones), in the order of the classes: neighbouring classes with the same token are its states.
+/// The tokens (words, phones) in the order of the classes: neighbouring classes with the same token are its states.
 class Tokens {
  public:
   /// Without names each class is a token.
@@ -28,9 +28,9 @@ class Tokens {
   std::size_t count() const { return names_.size(); }
   const std::string& name(std::size_t token) const { return names_[token]; }
 
-  /// The tokens that labels of consecutive frames pass through. States may be left out, as those that were shorter than a
-  /// frame are: a token ends where another follows, or an earlier state of its own. So one of a single state is not seen to
-  /// come twice in a row. Throws ConfigError for labels that are no classes.
+  /// The tokens that the labels of consecutive frames pass through. States may be missing, for example those shorter than a
+  /// frame: a token ends when another token or an earlier state of its own follows. Repetitions of a token with a single
+  /// state are therefore not detected. Throws ConfigError for labels outside the classes.
   std::vector<std::int32_t> in(std::span<const std::int32_t> labels) const;
 
  private:

@@ -12,12 +12,12 @@
 namespace paragrad::data {
 namespace {
 
-/// A name with the end of its line, as it is stored.
+/// A name with its line feed, as stored.
 std::span<const std::byte> as_line(std::string_view name) {
   return std::as_bytes(std::span<const char>(name.data(), name.size() + 1));
 }
 
-/// Feeds one subset to the hash and looks at each label and feature.
+/// Adds one subset to the hash and checks each label and feature.
 void verify_subset(const Dataset& dataset, Subset subset, ContentHash& hash, std::vector<std::string>& findings) {
   const auto index = static_cast<std::size_t>(subset);
   const auto& info = dataset.info();

@@ -13,7 +13,7 @@
 namespace paragrad::data {
 namespace {
 
-/// Of the bytes [begin, end) of a file; of fewer where it ends before.
+/// Checksum of the bytes [begin, end) of a file, or of fewer if it ends before.
 std::uint64_t checksum_of(const Hdf5File& file, std::uint64_t begin, std::uint64_t end) {
   std::vector<std::byte> chunk(std::min<std::uint64_t>(end - begin, std::uint64_t{1} << 20));
   core::Checksum checksum;

@@ -14,18 +14,18 @@ namespace paragrad::data {
 
 class Hdf5File;
 
-/// What was written into an HDF5 file, as checksums: enough to find out whether it got there. A disk that fails
-/// once can lose a write that HDF5 had kept back, and nothing but reading it again shows that for certain. Costs one pass
-/// over the bytes that are written and one over those that are read; consecutive writes share an entry.
+/// Checksums of everything written to an HDF5 file, to verify that it reached the disk. A disk that fails once can lose a
+/// write that HDF5 had buffered, and only reading it back proves the contrary. Costs one pass over the written bytes and one
+/// over the bytes read back; consecutive writes share an entry.
 class WriteLog {
  public:
-  /// offset: of these bytes within the array. No byte is written twice.
+  /// offset: of these bytes within the array. No byte may be written twice.
   void add(const std::string& array, std::uint64_t offset, std::span<const std::byte> bytes);
 
-  /// value: as HDF5 stores it. Replaces the one that was set before.
+  /// value: as HDF5 stores it. Replaces an earlier value.
   void set_attribute(const std::string& object, const std::string& name, std::span<const std::byte> value);
 
-  /// Reads all of it from the file as it is on disk. Throws ConfigError that names the first array or attribute which is not
+  /// Reads everything back from the file on disk. Throws ConfigError naming the first array or attribute that differs from
   /// what was written.
   void compare_with(const Hdf5File& file) const;
 
@@ -37,7 +37,7 @@ class WriteLog {
   };
   struct Array {
     std::vector<Piece> pieces;
-    core::Checksum last;  ///< of the last piece, which may go on
+    core::Checksum last;  ///< of the last piece, which may still grow
   };
 
   std::map<std::string, Array> arrays_;

@@ -14,19 +14,19 @@
 
 namespace paragrad::data {
 
-/// Writes a data file row by row; needs memory for the rows of one call only.
+/// Writes a data file row by row; needs memory only for the rows of one call.
 ///
 ///   DatasetWriter writer("x.h5", description);
 ///   writer.begin(Subset::train, 1000);
-///   for (…) writer.append(rows, labels);     // in all 1000 rows
-///   writer.begin(Subset::test, 100); …       // subsets in any order; one left out is empty
+///   for (…) writer.append(rows, labels);     // 1000 rows in total
+///   writer.begin(Subset::test, 100); …       // subsets in any order; an omitted one is empty
 ///   writer.finish();
 ///
-/// The file appears (or replaces an older one) at finish(). Throws ConfigError for a disk that is full, a label outside
-/// 0 … classes-1 or a feature that is not finite; std::logic_error for counts that do not add up.
+/// The file appears (or replaces an older one) at finish(). Throws ConfigError for a full disk, a label outside
+/// 0 … classes-1 or a feature that is not finite; std::logic_error for inconsistent counts.
 class DatasetWriter {
  public:
-  /// `description`: everything but path, content_sha256, samples and sequences, which the writer finds out.
+  /// `description`: everything except path, content_sha256, samples and sequences, which the writer fills in.
   DatasetWriter(const std::string& path, DatasetInfo description);
 
   void begin(Subset subset, std::size_t samples);
@@ -35,9 +35,9 @@ class DatasetWriter {
   void append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels);
   void append(std::span<const float> features, std::span<const std::int32_t> labels);
 
-  /// The rows since the last call are one sequence. A subset has either no sequences or nothing outside of them.
-  /// With the name of the utterance, and of who speaks (or not): then all sequences of the subset have them.
-  /// Throws ConfigError for a name with a line break or none at all.
+  /// Makes the rows since the last call one sequence. A subset has either no sequences or no rows outside of them.
+  /// If one sequence of a subset has an utterance name or a speaker, all must have one.
+  /// Throws ConfigError for a name with a line break.
   void end_sequence(std::string_view utterance = {}, std::string_view speaker = {});
 
   /// Returns the description with the counts and the content_sha256.
