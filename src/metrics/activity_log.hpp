@@ -9,7 +9,7 @@
 
 namespace paragrad::metrics {
 
-/// Picoseconds: the simulator's times stay exact, and the boundaries of spans equal.
+/// Picoseconds, so that the simulator's times stay exact and adjacent spans share their boundary.
 inline std::int64_t picoseconds(double seconds) { return std::llround(seconds * 1e12); }
 
 struct Span {
@@ -18,7 +18,7 @@ struct Span {
   core::Activity activity{};
 };
 
-/// The spans of one thread of control, at most `limit`: the first and the last. Spans without length are left out.
+/// The spans of one thread of control, at most `limit`: the first and the last. Empty spans are left out.
 class ActivityLog : public core::ActivityRecorder {
  public:
   explicit ActivityLog(std::size_t limit) : spans_(limit) {}

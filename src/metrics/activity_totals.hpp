@@ -11,18 +11,18 @@
 
 namespace paragrad::metrics {
 
-/// Where a worker's time went between two synchronisations.
+/// A worker's time between two synchronisations, by activity.
 struct PeriodTimes {
   double compute_s = 0;
   double wait_s = 0;         ///< for messages, communication tasks, samples
-  double communicate_s = 0;  ///< the rest of agreeing with the others: additions, copies, calls
+  double communicate_s = 0;  ///< the rest of synchronisation: additions, copies, calls
   double other_s = 0;
 
   double total_s() const { return compute_s + wait_s + communicate_s + other_s; }
 };
 
-/// Adds up activities and tells, every `every` synchronisations, where the time since the last time went. Time outside of
-/// blocks (validation, checkpoints) does not count. Passes on what it hears to `next`, where there is one.
+/// Adds up activities and reports, every `every` synchronisations, how the time since the last report was spent. Time
+/// outside blocks (validation, checkpoints) does not count. Forwards all events to `next`, if there is one.
 class ActivityTotals : public core::ActivityRecorder {
  public:
   using OnPeriod = std::function<void(std::size_t synchronisation, const PeriodTimes&)>;
@@ -30,7 +30,7 @@ class ActivityTotals : public core::ActivityRecorder {
   ActivityTotals(std::size_t every, OnPeriod on_period, core::ActivityRecorder* next)
       : every_(every), on_period_(std::move(on_period)), next_(next) {}
 
-  /// Rethrows what on_period threw.
+  /// Rethrows exceptions from on_period.
   void begin(core::Activity activity, double now_s) override {
     if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
     charge(now_s);
@@ -49,7 +49,7 @@ class ActivityTotals : public core::ActivityRecorder {
  private:
   using A = core::Activity;
 
-  /// Spans end in destructors, perhaps of a worker that an error unwinds.
+  /// Must not throw: spans end in destructors, possibly during stack unwinding.
   void tell() {
     if (std::uncaught_exceptions() > 0) return;
     try {
@@ -61,7 +61,7 @@ class ActivityTotals : public core::ActivityRecorder {
 
   double& of(A activity) { return sums_[static_cast<std::size_t>(activity)]; }
 
-  /// The time since the last change belongs to the innermost activity.
+  /// Charges the time since the last change to the innermost activity.
   void charge(double now_s) {
     if (!open_.empty() && (open_[0] == A::block || open_[0] == A::data)) of(open_.back()) += now_s - changed_s_;
     changed_s_ = now_s;

@@ -5,7 +5,7 @@
 
 namespace paragrad::metrics {
 
-/// Castagnoli's cyclic redundancy check (RFC 3720, appendix B.4), bit by bit: what is checked here is small.
+/// Castagnoli's cyclic redundancy check (RFC 3720, appendix B.4), bit by bit, as the data checked here is small.
 constexpr std::uint32_t crc32c(std::string_view bytes) {
   std::uint32_t crc = ~0u;
   for (const char byte : bytes) {
@@ -15,7 +15,7 @@ constexpr std::uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-/// As TensorFlow's records store it: a checksum of bytes that contain their own would otherwise say little.
+/// Masked as in TensorFlow's records, because a CRC over bytes that contain their own CRC would be weak.
 constexpr std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
 
 }  // namespace paragrad::metrics

@@ -15,13 +15,13 @@
 namespace paragrad::metrics {
 namespace {
 
-// Numbers of fields are those of TensorFlow's event.proto, summary.proto, tensor.proto and tensor_shape.proto, of protocol
+// Field numbers are from TensorFlow's event.proto, summary.proto, tensor.proto and tensor_shape.proto, of protocol
 // buffers' struct.proto, and of plugin_data.proto of TensorBoard's hparams plugin.
 using Message = ProtobufMessage;
 
 double unix_time_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-/// As TFRecordWriter has it.
+/// The format of TFRecordWriter.
 std::string framed(std::string_view data) {
   std::string record;
   append_little_endian(record, static_cast<std::uint64_t>(data.size()));
@@ -55,8 +55,8 @@ Message session_end(double time_s) {
   return Message().integer(1, success).float64(2, time_s);
 }
 
-/// Summary.Value of the hparams plugin: all that it says is in the metadata, beside an empty tensor of floats.
-/// field: of HParamsPluginData
+/// Summary.Value of the hparams plugin: metadata plus an empty float tensor.
+/// field: number in HParamsPluginData
 Message hparams_value(const char* tag, int field, const Message& content) {
   const Message plugin = Message().text(1, "hparams").message(2, Message().message(field, content));
   const Message no_tensor = Message().integer(1, 1).message(2, Message().message(2, Message()));  // type, one dimension of 0
@@ -75,7 +75,7 @@ std::string scope_of(const core::Json& record) {
   return record.contains("layer") ? core::format("pretrain_{}", record["layer"].get<int>()) : "epoch";
 }
 
-/// Whether a number of a record says where the run is.
+/// Whether a number of a record gives the position in the run rather than a measurement.
 bool is_place(const std::string& name) {
   return name == "epoch" || name == "samples" || name == "blocks" || name == "layer";
 }

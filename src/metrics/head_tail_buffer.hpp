@@ -8,7 +8,7 @@
 
 namespace paragrad::metrics {
 
-/// A list that keeps its first and its last entries, at most `limit` together: how something began and how it ended.
+/// A list that keeps only its first and last entries, at most `limit` in total.
 template <class T>
 class HeadTailBuffer {
  public:
@@ -25,7 +25,7 @@ class HeadTailBuffer {
 
   std::uint64_t dropped() const { return dropped_; }
 
-  /// In the order of adding; leaves nothing behind.
+  /// Returns the entries in insertion order and empties the buffer.
   std::vector<T> take() {
     std::rotate(last_.begin(), last_.begin() + static_cast<std::ptrdiff_t>(oldest_), last_.end());
     first_.insert(first_.end(), std::make_move_iterator(last_.begin()), std::make_move_iterator(last_.end()));

@@ -6,8 +6,8 @@
 
 namespace paragrad::metrics {
 
-/// Tells how far a run is. On a terminal one line that is rewritten (at most ten times a second): position, rate, time left.
-/// Elsewhere, and where NO_COLOR or TERM=dumb asks for plain lines, nothing but those given to say().
+/// Shows the progress of a run. On a terminal, one line rewritten at most ten times a second: position, rate, time left.
+/// Elsewhere, or if NO_COLOR or TERM=dumb is set, only the lines passed to say().
 class Progress {
  public:
   /// total_samples: of the whole run. quiet: print nothing at all.
@@ -16,7 +16,7 @@ class Progress {
 
   void advance(std::uint64_t samples, const std::string& position);
 
-  /// A line that stays.
+  /// Prints a permanent line.
   void say(const std::string& line);
 
  private:

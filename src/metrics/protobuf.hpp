@@ -8,18 +8,18 @@
 
 namespace paragrad::metrics {
 
-/// The lowest byte first, on whatever machine.
+/// Appends the lowest byte first, on any machine.
 template <class Unsigned>
 void append_little_endian(std::string& to, Unsigned value) {
   static_assert(std::is_unsigned_v<Unsigned>);
   for (std::size_t i = 0; i < sizeof value; ++i) to += static_cast<char>(value >> 8 * i & 0xff);
 }
 
-/// A message of protocol buffers, in their wire format (protobuf.dev/programming-guides/encoding): field after field, each
-/// with its number and the kind of its value. What the numbers mean is the reader's and the writer's to know.
+/// A protocol buffers message in wire format (protobuf.dev/programming-guides/encoding): a sequence of fields, each with its
+/// number and wire type. The meaning of the numbers is up to writer and reader.
 class ProtobufMessage {
  public:
-  /// Of the types int32, int64, bool and enum.
+  /// For the types int32, int64, bool and enum.
   ProtobufMessage& integer(int field, std::int64_t value) {
     key(field, 0);
     varint(static_cast<std::uint64_t>(value));
@@ -38,7 +38,7 @@ class ProtobufMessage {
     return *this;
   }
 
-  /// Of the type string, in UTF-8, or bytes.
+  /// For the types string (UTF-8) and bytes.
   ProtobufMessage& text(int field, std::string_view value) {
     key(field, 2);
     varint(value.size());
@@ -53,7 +53,7 @@ class ProtobufMessage {
  private:
   void key(int field, std::uint64_t kind) { varint(static_cast<std::uint64_t>(field) << 3 | kind); }
 
-  /// Seven bits to a byte, the lowest first; the eighth says that more follow.
+  /// Seven bits per byte, lowest first; the eighth bit is set if more bytes follow.
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7f) | 0x80);
     bytes_ += static_cast<char>(value);

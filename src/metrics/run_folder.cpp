@@ -16,8 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// In the order in which they can be removed: without a manifest the run is not complete, without a configuration it is
-/// none.
+/// In a safe order of removal: without a manifest the run is incomplete, without a configuration it is not a run.
 std::array<const char*, 7> own_files() {
   return {"manifest.json", "state", "metrics.jsonl", "checkpoint.h5", "timeline.json", "order.txt", "config.toml"};
 }
@@ -39,8 +38,8 @@ RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
     for (const char* name : own_files()) fs::remove_all(file(name));
   }
   std::error_code error;
-  for (const char* name : own_files()) fs::remove(file(std::string(name) + ".tmp"), error);  // of a process that was killed
-  fs::remove(file(EventFile::name), error);  // a run that continues without one would let it fall behind
+  for (const char* name : own_files()) fs::remove(file(std::string(name) + ".tmp"), error);  // left by a killed process
+  fs::remove(file(EventFile::name), error);  // a run resumed without one would leave it out of date
   metrics_.open(file("metrics.jsonl"), existing == Existing::continue_it ? std::ios::app : std::ios::trunc);
   if (error || !metrics_) throw core::ConfigError(core::format("cannot write into the folder '{}'", path_));
 }

@@ -10,9 +10,9 @@
 
 namespace paragrad::metrics {
 
-/// The folder of one run: config.toml (feeding it back repeats the run), manifest.json (what it ran on), metrics.jsonl (one
-/// record per epoch and a last one for the result), checkpoint.h5 (written by train), timeline.json and an
-/// event file for TensorBoard where they were asked for. Written by worker 0 alone, whose process has the folder for itself.
+/// The folder of one run: config.toml (passing it back repeats the run), manifest.json (what it ran on), metrics.jsonl (one
+/// record per epoch and a final one for the result), checkpoint.h5 (written by train), and on request timeline.json and an
+/// event file for TensorBoard. Written by worker 0 only, whose process locks the folder.
 class RunFolder {
  public:
   enum class Existing {
@@ -21,7 +21,7 @@ class RunFolder {
     continue_it  ///< its records stay
   };
 
-  /// How far metrics.jsonl has got: its first records, and a checksum of them.
+  /// A position in metrics.jsonl: the number of records before it, and their checksum.
   struct Mark {
     std::size_t records = 0;
     std::string sha256;
@@ -30,17 +30,17 @@ class RunFolder {
   /// Creates the folder. Throws ConfigError if it already contains a run that may not stay, is in use by another process, or
   /// cannot be made.
   RunFolder(std::string path, Existing existing);
-  /// The same where the folder is locked already.
+  /// The same for a folder that is already locked.
   RunFolder(core::FolderLock lock, std::string path, Existing existing);
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
 
-  /// Writes a whole file beside and renames it. Throws ConfigError on a full disk; the old file is then as it was.
+  /// Writes a whole file under a temporary name and renames it. Throws ConfigError on a full disk and leaves the old file
+  /// unchanged.
   void write(const std::string& name, const std::string& content) const;
 
-  /// Has records told to TensorBoard, too. An event file that was there before is not continued: keep_records() writes it
-  /// anew.
+  /// Writes records for TensorBoard, too. An existing event file is not continued: keep_records() rewrites it.
   void add_event_file(Hyperparameters hyperparameters, EventFile::Clock clock);
 
   /// Appends one line to metrics.jsonl, and an event to the event file.
@@ -48,11 +48,11 @@ class RunFolder {
 
   std::size_t records() const { return mark_.records; }
 
-  /// Forces the records to the disk, and returns how far they have got. Throws ConfigError.
+  /// Flushes the records to disk and returns the current position. Throws ConfigError.
   Mark sync();
 
-  /// Drops the records after those of `mark`. Throws ConfigError if they are not there, or not those that were written;
-  /// nothing is changed then.
+  /// Drops the records after `mark`. Throws ConfigError, and changes nothing, if the records before it are missing or differ
+  /// from what was written.
   void keep_records(const Mark& mark);
 
  private:

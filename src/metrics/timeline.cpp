@@ -47,7 +47,7 @@ class TraceWriter {
   }
 
   void spans(int node, int row, std::vector<Span> spans) {
-    // They were recorded as they ended; readers like the outer ones first.
+    // Spans were recorded as they ended; readers expect the outer ones first.
     std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
       return std::pair(a.begin_ps, -a.end_ps) < std::pair(b.begin_ps, -b.end_ps);
     });

@@ -30,7 +30,7 @@ std::size_t number(const std::string& model, std::string_view part, std::string_
   return value;
 }
 
-/// One layer between the dashes: a width, or a recurrent layer's cells.
+/// One part between the dashes: a width, or the description of a recurrent layer.
 struct Part {
   std::size_t width = 0;
   std::optional<backend::LstmShape> recurrent{};

@@ -21,7 +21,7 @@ enum class Loss { cross_entropy, squared_error, ctc };
 /// "cross_entropy", "squared_error" or "ctc". Throws ConfigError.
 Loss parse_loss(std::string_view name);
 
-/// Layers, and where their matrices lie in the flat span of a replica's parameters. Shared by all replicas of a process.
+/// Layers, and the layout of their matrices in the flat parameters of a replica. Shared by all replicas of a process.
 struct Network {
   explicit Network(Layers chain);
 
@@ -34,11 +34,11 @@ struct Network {
   std::vector<core::Matrix> layout;
 };
 
-/// Initial parameters, layer after layer, in host memory: a function of the seed alone.
+/// Sets the initial parameters, layer by layer, in host memory: a function of the seed alone.
 void initialise(const Layers& layers, std::uint64_t seed, std::span<float> parameters);
 
-/// A chain of layers over flat arenas. The model owns its activations, [max_batch][outputs] of each layer, and no
-/// parameters: those of a replica are one span [parameter_count()], layer after layer, and gradients mirror it.
+/// A chain of layers over flat arenas. The model owns its activations, [max_batch][outputs] per layer, but no parameters: a
+/// replica's parameters are one span [parameter_count()], layer by layer, and gradients have the same layout.
 class Model {
  public:
   /// Throws ConfigError if the layers do not fit each other.
@@ -55,18 +55,18 @@ class Model {
 
   void initialise(std::uint64_t seed, std::span<float> parameters) const { nn::initialise(layers(), seed, parameters); }
 
-  /// Computes the outputs of a minibatch of at most max_batch samples, [rows][outputs()], before any softmax; they last
-  /// until loss() or the next pass. The batch's features are used again by backward().
+  /// Computes the outputs of a minibatch of at most max_batch samples, [rows][outputs()], before any softmax; valid until
+  /// loss() or the next pass. backward() reads the batch's features again.
   std::span<const float> forward(std::span<const float> parameters, const data::Batch& batch);
 
-  /// *into, memory of the device, += loss of the outputs just computed; turns them into its gradient.
+  /// Adds the loss of the current outputs to *into (device memory) and overwrites the outputs with its gradient.
   void loss(Loss kind, const data::Batch& batch, backend::LossSum* into);
 
-  /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. What `sink` or `ready`
-  /// changes in the parameters of a finished layer is not needed any more.
+  /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. `sink` and `ready` may
+  /// change the parameters of a finished layer.
   void backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink, const GradientReady& ready);
 
-  /// One layer's part of it, for a backward pass in steps: from the last layer to the first, each once.
+  /// The backward pass of one layer; call it for each layer once, from the last to the first.
   void backward_layer(std::size_t layer, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
                       const GradientReady& ready);
 
@@ -79,21 +79,21 @@ class Model {
 
   backend::Device& device_;
   std::shared_ptr<const Layers> layers_;
-  std::vector<std::size_t> starts_;             // [layers + 1] where each layer's parameters begin
-  std::vector<std::size_t> activation_starts_;  // [layers + 1] and its activations
-  std::vector<std::size_t> memory_starts_;      // [layers + 1] and what it keeps for the way back
+  std::vector<std::size_t> starts_;             // [layers + 1] start of each layer's parameters
+  std::vector<std::size_t> activation_starts_;  // [layers + 1] start of its activations
+  std::vector<std::size_t> memory_starts_;      // [layers + 1] start of what it saves for the backward pass
   std::size_t max_batch_;
   core::Arena memory_;
-  core::Arena activations_;            // [layers][max_batch * outputs], each on a cache line of its own
+  core::Arena activations_;            // [layers][max_batch * outputs], each aligned to a cache line
   std::array<core::Arena, 2> deltas_;  // [max_batch * widest hidden layer], used in turn
 };
 
-/// A model from its string. Multilayer perceptron: widths joined by '-', n layers of width w as nxw, hidden activation after
-/// a colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid", "440-5x1024-1000:relu". The output layer is
-/// affine. Layers of long short-term memory stand between the widths: lstm256 or, in both directions of time, blstm256 (256
-/// cells each), projected to 128 outputs as lstm256p128, with peepholes as lstm256+peepholes: "40-5xblstm256-1000". Their
-/// samples are frames of sequences. A published network: "zoo:resnet50" (zoo/zoo.hpp). Throws ConfigError that quotes the
-/// part it cannot use.
+/// Makes the layers of a model from its name. Multilayer perceptron: widths joined by '-', n layers of width w as nxw,
+/// hidden activation after a colon (sigmoid, tanh or relu; default sigmoid): "784-512-256-10:sigmoid",
+/// "440-5x1024-1000:relu". The output layer is affine. LSTM layers are written between the widths: lstm256 or,
+/// bidirectional, blstm256 (256 cells per direction), projected to 128 outputs as lstm256p128, with peepholes as
+/// lstm256+peepholes: "40-5xblstm256-1000". Their samples are frames of sequences. Published networks: "zoo:resnet50"
+/// (zoo/zoo.hpp). Throws ConfigError quoting the part that it cannot parse.
 Layers make_layers(const std::string& model);
 
 }  // namespace paragrad::nn

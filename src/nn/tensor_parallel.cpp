@@ -33,7 +33,7 @@ core::Range TensorParallelNetwork::outputs_of(std::size_t layer, std::size_t of)
   return core::part_of(whole->layers[layer]->outputs(), parts, of);
 }
 
-/// piece(where in the whole, where in the part, length), for each column of each matrix.
+/// Calls piece(offset in the whole, offset in the part, length) for each column of each matrix.
 template <class Piece>
 void TensorParallelNetwork::for_each_piece(std::size_t of, Piece piece) const {
   std::size_t in_part = 0;

@@ -13,7 +13,7 @@ namespace {
 ///
 ///   d = g/n + λw;  s = s + d²;  w -= α d / (√s + ε),  α = n·rate
 ///
-/// The arena holds the mean of the squares of the k steps so far, s/k, so that the kernel of Adam does it, with β1 = 0 and
+/// The arena holds the mean of the squares over the k steps so far, s/k, so that Adam's kernel can be used, with β1 = 0 and
 /// β2 = 1 - 1/k.
 class AdaGrad : public LocalOptimiser {
  public:
@@ -41,7 +41,7 @@ class AdaGrad : public LocalOptimiser {
 
   void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {
     if (range.empty()) return;
-    // Where its minibatch begins; a device that only counts is asked beforehand what this will cost, and that is no step.
+    // Count a step at the beginning of its minibatch; a call that only measures the cost on a counting device is no step.
     if (range.end == parameters.size() && device.computes()) steps_ += 1;
     const double samples = step.samples, count = std::max(1., steps_);
     device.adam_update({.rate = samples * step.rate,
@@ -58,7 +58,7 @@ class AdaGrad : public LocalOptimiser {
  private:
   double epsilon_;
   core::Arena gradients_;
-  core::Arena direction_;    // d of the step in hand
+  core::Arena direction_;    // d of the current step
   core::Arena mean_square_;  // s/k
   double steps_ = 0;         // k
 };

@@ -37,7 +37,7 @@ void Adam::forget(backend::Device& device) {
 
 void Adam::update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) {
   if (range.empty()) return;
-  // Where its minibatch begins; a device that only counts is asked beforehand what this will cost, and that is no step.
+  // Count a step at the beginning of its minibatch; a call that only measures the cost on a counting device is no step.
   if (range.end == parameters.size() && device.computes()) steps_ += 1;
   device.adam_update(numbers(step), range.of(gradients_.span()), range.of(first_.span()), range.of(second_.span()),
                      range.of(parameters));

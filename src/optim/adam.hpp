@@ -11,8 +11,8 @@ namespace paragrad::optim {
 ///   d = g/n + λw;  m = β1 m + (1-β1) d;  v = β2 v + (1-β2) d²;  t = t + 1
 ///   w -= α m/(1-β1^t) / (√(v/(1-β2^t)) + ε)
 ///
-/// α = n·rate, the rate of the minibatch's samples together: --learning-rate 0.001 per minibatch is the α of the paper, and
-/// that of a shorter minibatch is as much smaller as it is. ε is relative to the mean gradient, as usual.
+/// α = n·rate, the rate of the whole minibatch: --learning-rate 0.001 per minibatch is the α of the paper, and a shorter
+/// minibatch gets a proportionally smaller one. ε is relative to the mean gradient, as usual.
 ///
 /// AdamW (Loshchilov and Hutter, ICLR 2019): d = g/n, and w -= αλw in addition.
 class Adam : public LocalOptimiser {

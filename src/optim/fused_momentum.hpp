@@ -6,7 +6,7 @@
 
 namespace paragrad::optim {
 
-/// One arena d: the gradient itself, or the velocity into which backward accumulates (keep μ). w -= rate·d.
+/// One arena d: the gradient itself, or the velocity, into which the backward pass accumulates (keep = μ). w -= rate·d.
 class FusedMomentum : public LocalOptimiser {
  public:
   FusedMomentum(backend::Device& device, std::size_t parameters, bool has_momentum)

@@ -36,7 +36,7 @@ void Limited::clip(backend::Device& device, core::Range range, double limit) {
   device.clamp(static_cast<float>(limit), range.of(gradients()));
 }
 
-// Scaled by 1 where nothing is clipped: the work must not depend on numbers, which a device that only counts has not.
+// Scaled by 1 if nothing is clipped: the work must not depend on values, which a device that only counts does not have.
 void Limited::clip_norms(backend::Device& device, double limit) {
   for (const core::Matrix& matrix : layout_) {
     const auto gradient = matrix.range().of(gradients());

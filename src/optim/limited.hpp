@@ -7,26 +7,25 @@
 
 namespace paragrad::optim {
 
-/// Limits around another rule. Before it, gradient clipping per sample (CNTK's clippingThresholdPerSample): what the rule
-/// takes in, the gradient summed over the n samples of a step, is brought
+/// Limits around another rule. Before the rule, gradient clipping per sample (CNTK's clippingThresholdPerSample): the
+/// gradient summed over the n samples of a step is clipped
 ///
 ///   truncate  element by element to within ±n·threshold
-///   norm      matrix by matrix to a norm of n·threshold at most, biases and peepholes each being a matrix
+///   norm      matrix by matrix to a norm of at most n·threshold; biases and peepholes each count as a matrix
 ///
-/// before L2 is added to it, as in CNTK (UpdateWeightsS of its SGD.cpp). That is where a gradient is used, not where it is
-/// computed: with data_parallel on the sum of all workers (and n their samples), with parameter servers at the server. n is
-/// Step::samples: where samples are sequences, their number times the frames (with ctc, the tokens) that they are scored on,
-/// on average.
+/// before L2 is added to it, as in CNTK (UpdateWeightsS of its SGD.cpp). Clipping happens where a gradient is used, not
+/// where it is computed: with data_parallel on the sum over all workers (n counting all their samples), with parameter
+/// servers at the server. n is Step::samples: if samples are sequences, their number times their mean number of scored
+/// frames (with ctc, tokens).
 ///
-/// Behind it, max-norm (Srebro and Shraibman, COLT 2005; with dropout Hinton et al., arXiv 1207.0580, 2012): each row of a
-/// matrix of the model, the weights by which one unit of an affine layer or one gate or output of a recurrent layer sees
-/// its inputs, its layer's outputs of before, or its cells, is scaled back to max_norm where its norm is above that.
-/// Biases, peepholes and whatever else is a single column are left alone. So it is after every update of a replica, and
-/// averages of such replicas are so too; block momentum and other outer optimisers may lead a little beyond, until the next
-/// update.
+/// After the rule, max-norm (Srebro and Shraibman, COLT 2005; with dropout Hinton et al., arXiv 1207.0580, 2012): each row
+/// of a matrix of the model (the incoming weights of one unit of an affine layer, or of one gate or output of a recurrent
+/// layer) is scaled back to max_norm if its norm is larger. Biases, peepholes and all other single columns are left alone.
+/// The limit holds after every update of a replica, and therefore for averages of replicas; block momentum and other outer
+/// optimisers may exceed it slightly until the next update.
 class Limited : public LocalOptimiser {
  public:
-  /// rule: must deliver the bare gradient (see make_optimiser). Throws ConfigError: limits that are none.
+  /// rule: must deliver the bare gradient (see make_optimiser). Throws ConfigError for invalid limits.
   Limited(const OptimiserOptions& options, std::unique_ptr<LocalOptimiser> rule, std::span<const core::Matrix> layout);
 
   std::span<float> gradients() override { return rule_->gradients(); }

@@ -4,7 +4,7 @@
 
 namespace paragrad::optim {
 
-/// What a rule is made from; see make_optimiser.
+/// The arguments from which a rule is constructed; see make_optimiser.
 struct OptimiserContext {
   const OptimiserOptions& options;
   backend::Device& device;

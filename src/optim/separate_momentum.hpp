@@ -6,7 +6,7 @@
 
 namespace paragrad::optim {
 
-/// Gradient and velocity in two arenas, for either kind of momentum.
+/// Gradient and velocity in two arenas, for classical and Nesterov momentum.
 class SeparateMomentum : public LocalOptimiser {
  public:
   SeparateMomentum(backend::Device& device, std::size_t parameters, bool nesterov)

@@ -16,15 +16,15 @@
 
 namespace paragrad::rbm {
 
-/// A deep belief net is a network in which every hidden layer was a machine first (G. Hinton, S. Osindero and Y. Teh, Neural
-/// Computation 18, 2006): one machine after the other learns what those below make of the data (Algorithm 2 of T. Ma's
-/// slides), then backpropagation trains the network that they unroll into (Algorithm 3).
+/// A deep belief net is a network whose hidden layers were first trained as RBMs (G. Hinton, S. Osindero and Y. Teh, Neural
+/// Computation 18, 2006): one machine after the other is trained on the activations of the machines below (Algorithm 2 of
+/// T. Ma's slides), then backpropagation trains the unrolled network (Algorithm 3).
 
-/// The machines of a network, one for each hidden layer; the output layer is none. Throws ConfigError, which names `model`,
-/// if there is no hidden layer, or one that is no sigmoid layer.
+/// The machines of a network, one per hidden layer; the output layer has none. Throws ConfigError, naming `model`, if there
+/// is no hidden layer or a hidden layer is not a sigmoid layer.
 std::vector<Shape> machines_of(const nn::Layers& layers, const std::string& model);
 
-/// The finished machines, as layers of the network that is to be. Owns their activations and no parameters.
+/// The finished machines, as layers of the later network. Owns their activations but no parameters.
 class LayersBelow {
  public:
   /// The first `count` of `layers`.
@@ -33,7 +33,8 @@ class LayersBelow {
 
   std::size_t parameter_count() const { return starts_.back(); }
 
-  /// From x[rows][inputs] to what the machine above them sees; x itself if there is none below. Valid until the next call.
+  /// Maps x[rows][inputs] to the input of the machine above; returns x itself if there are no layers. Valid until the next
+  /// call.
   std::span<const float> pass(std::span<const float> parameters, std::span<const float> x,
                               std::span<const std::uint32_t> rows, const Draws& draws);
 
@@ -44,7 +45,7 @@ class LayersBelow {
   std::shared_ptr<const nn::Layers> layers_;
   Activations activations_;
   std::vector<std::size_t> starts_;     // [count + 1] where each layer's parameters begin
-  std::array<core::Arena, 3> buffers_;  // [max_batch][widest]: two in turn, and means of which states are drawn
+  std::array<core::Arena, 3> buffers_;  // [max_batch][widest]: two used in turn, and the means from which states are drawn
 };
 
 }  // namespace paragrad::rbm

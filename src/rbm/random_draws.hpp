@@ -6,15 +6,15 @@
 
 namespace paragrad::rbm {
 
-/// Which random numbers are drawn, before they differ by sample and unit: those of this epoch over the data in the training
-/// of this layer. So a sample draws the same numbers in whatever minibatch and on whatever worker.
+/// The key of random draws besides sample and unit: the epoch and the layer being trained. A sample therefore draws the
+/// same numbers in every minibatch and on every worker.
 struct Draws {
   std::uint64_t seed = 1;
   std::uint32_t epoch = 0;
   std::uint32_t layer = 0;
-  std::uint32_t layers = 1;  ///< of all machines
+  std::uint32_t layers = 1;  ///< number of machines
 
-  /// The `step`-th of `steps` for this purpose.
+  /// The stream of step `step` out of `steps` for this purpose.
   core::RandomStream stream(core::Purpose purpose, std::uint32_t step = 0, std::uint32_t steps = 1) const {
     return {seed, purpose, (epoch * steps + step) * layers + layer};
   }

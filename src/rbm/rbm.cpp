@@ -83,7 +83,7 @@ void Rbm::contrast(std::span<const float> parameters, std::span<const float> v0,
   }
 }
 
-/// From P(v|h) in p_ to the negative phase's states (or means) and probabilities.
+/// From P(v|h) in p_ to the states (or means) and probabilities of the negative phase.
 void Rbm::walk(std::span<const float> parameters, std::span<const std::uint32_t> rows, const Draws& draws, bool chains) {
   const Purpose of_visible = chains ? Purpose::visible_chains : Purpose::visible_states;
   const Purpose of_hidden = chains ? Purpose::hidden_chains : Purpose::hidden_states;
@@ -99,7 +99,7 @@ void Rbm::walk(std::span<const float> parameters, std::span<const std::uint32_t>
   }
 }
 
-// Both phases go where backward would put one: into = -keep·into + positive, then into = negative - into.
+// Both phases share one gradient arena: into = -keep·into + positive, then into = negative - into.
 void Rbm::gradient(const nn::GradientSink& sink, const nn::GradientReady& ready) {
   const core::Range of_visible = shape_.visible_bias();
   const auto v = visible(options_.sample_visible ? v_ : p_, samples_);

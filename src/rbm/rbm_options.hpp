@@ -13,17 +13,17 @@ VisibleUnits parse_visible_units(std::string_view name);
 
 struct RbmOptions {
   VisibleUnits visible = VisibleUnits::binomial;
-  int cd_steps = 1;            ///< k: Gibbs steps between the data and what they are compared with
-  bool persistent = false;     ///< these steps go on from where they ended before, not from the data (PCD)
-  bool sample_visible = true;  ///< v1 is drawn; false: its mean stands for it
-  double sparsity_target = 0;  ///< share of the samples for which a hidden unit should be on
-  double sparsity_cost = 0;    ///< times (its mean probability - target) goes to the gradient of its bias; 0: none
+  int cd_steps = 1;            ///< k: Gibbs steps between the data and the negative phase
+  bool persistent = false;     ///< steps continue from the previous end of the chains, not from the data (PCD)
+  bool sample_visible = true;  ///< v1 is sampled; false: its mean is used
+  double sparsity_target = 0;  ///< fraction of the samples for which a hidden unit should be on
+  double sparsity_cost = 0;    ///< cost·(mean probability - target) is added to the gradient of each hidden bias; 0: none
 };
 
-/// Throws ConfigError that names the option.
+/// Throws ConfigError naming the invalid option.
 void check(const RbmOptions& options);
 
-/// What a machine sees of those below it: states that they draw one after the other, as Algorithm 2 has it, or means.
+/// The input of a machine from the machines below: states sampled layer by layer, as in Algorithm 2, or means.
 enum class Activations { sampled, mean };
 
 /// "sampled" or "mean". Throws ConfigError.

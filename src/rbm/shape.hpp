@@ -10,8 +10,9 @@
 
 namespace paragrad::rbm {
 
-/// How many units, and where the parameters lie in one flat span: W[visible][hidden], b[hidden], c[visible]. Its first two
-/// parts are those of the sigmoid layer (nn/layers/affine_layer.hpp) that the machine becomes when a network is unrolled.
+/// Number of units, and the parameters' layout in one flat span: W[visible][hidden], b[hidden], c[visible]. The first two
+/// are the parameters of the sigmoid layer (nn/layers/affine_layer.hpp) that the machine becomes when the network is
+/// unrolled.
 struct Shape {
   std::size_t visible = 0;
   std::size_t hidden = 0;
@@ -27,10 +28,10 @@ struct Shape {
   }
 };
 
-/// Weights from a normal distribution of this deviation, biases 0, into host memory; the numbers depend on the stream and
-/// the position alone. 0.01 is the deviation of G. Hinton, "A Practical Guide to Training Restricted Boltzmann Machines"
-/// (2010), section 8. Algorithm 2 of T. Ma's slides begins with W = 0: then all hidden units see the same, and only what
-/// they draw makes them differ.
+/// Draws weights from a normal distribution with this standard deviation and sets biases to 0, in host memory; the numbers
+/// depend only on the stream and the position. G. Hinton, "A Practical Guide to Training Restricted Boltzmann Machines"
+/// (2010), section 8, uses 0.01. Algorithm 2 of T. Ma's slides starts from W = 0: then all hidden units have the same input
+/// and differ only by their random draws.
 void initialise(const Shape& shape, double deviation, const core::RandomStream& random, std::span<float> parameters);
 
 }  // namespace paragrad::rbm

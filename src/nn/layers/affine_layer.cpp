@@ -6,7 +6,7 @@
 namespace paragrad::nn {
 namespace {
 
-// Small enough for `ready` to find a panel of the gradient in the second-level cache; each panel packs delta anew.
+// Small enough that `ready` finds a panel of the gradient in the L2 cache; each panel packs delta again.
 constexpr std::size_t panel_bytes = 1024 * 1024;
 
 }  // namespace

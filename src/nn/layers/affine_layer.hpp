@@ -5,8 +5,8 @@
 namespace paragrad::nn {
 
 /// y = f(x·W + b). Parameters: W[in][out], then b[out].
-/// Initial weights: uniform in ±sqrt(6/(in+out)), four times that for sigmoid (Glorot and Bengio, AISTATS 2010); normal with
-/// variance 2/in for ReLU (He et al., ICCV 2015). Biases start at zero.
+/// Initial weights: uniform in ±sqrt(6/(in+out)), four times as wide for sigmoid (Glorot and Bengio, AISTATS 2010); normal
+/// with variance 2/in for ReLU (He et al., ICCV 2015). Biases start at zero.
 class Affine : public Layer {
  public:
   Affine(std::size_t inputs, std::size_t outputs, backend::Activation f) : inputs_(inputs), outputs_(outputs), f_(f) {}

@@ -33,7 +33,7 @@ backend::LstmMemory Lstm::memory_of(const Pass& pass) const {
   return {pass.memory.first(gates), pass.memory.subspan(gates, cells), pass.memory.subspan(gates + cells)};
 }
 
-// The input's share of the gates.
+// The input's contribution to the gates.
 Pass Lstm::of_input(const Pass& pass) const {
   return {.device = pass.device,
           .rows = pass.rows,

@@ -5,13 +5,13 @@
 
 namespace paragrad::nn {
 
-/// Long short-term memory (backend/lstm_arguments.hpp), in one or both directions of time; y is the outputs of the first
-/// direction beside those of the second. Parameters: W[in][directions][4][H] and b[directions][4][H], then the recurrent
+/// Long short-term memory (backend/lstm_arguments.hpp), in one or both directions of time; y concatenates the outputs of the
+/// first and the second direction. Parameters: W[in][directions][4][H] and b[directions][4][H], then the recurrent
 /// weights, peepholes and projection. Initial weights: uniform in ±sqrt(6/(in+H)) and ±sqrt(6/(R+H)) (Glorot and Bengio,
-/// AISTATS 2010); peepholes and biases zero, but for those of the forget gates, which start at 1 (Jozefowicz, Zaremba and
-/// Sutskever, ICML 2015).
+/// AISTATS 2010); peepholes and biases start at zero, except the biases of the forget gates, which start at 1 (Jozefowicz,
+/// Zaremba and Sutskever, ICML 2015).
 ///
-/// Its rows must be frames of sequences (Pass::active), and another layer must lie above it.
+/// Its rows must be frames of sequences (Pass::active), and it must not be the last layer.
 class Lstm : public Layer {
  public:
   Lstm(std::size_t inputs, const backend::LstmShape& shape)
@@ -34,7 +34,7 @@ class Lstm : public Layer {
                            const GradientReady& ready) const override;
 
  private:
-  core::Range recurrent_range() const;  ///< of the parameters: all but W and b
+  core::Range recurrent_range() const;  ///< all parameters except W and b
   template <class Float>
   backend::LstmWeightsOf<Float> weights(std::span<Float> parameters) const;
   backend::LstmMemory memory_of(const Pass& pass) const;

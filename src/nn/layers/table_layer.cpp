@@ -15,7 +15,7 @@ void TableLayer::initialise(const core::RandomStream&, std::span<float>) const {
   throw std::logic_error("a layer table has no initial weights");
 }
 
-// Input, output and weights cross the memory once, however often a convolution uses them.
+// Input, output and weights are read from or written to memory once, however often a convolution uses them.
 void TableLayer::product(backend::Device& device, Kernel kernel, std::size_t batch) const {
   const std::size_t weights = row_.inner * row_.columns;
   if (weights == 0) return;

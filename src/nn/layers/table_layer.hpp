@@ -7,27 +7,27 @@
 
 namespace paragrad::nn {
 
-/// What one layer costs per sample.
+/// The cost of one layer per sample.
 struct TableRow {
   std::string name;
   std::vector<core::MatrixShape> matrices;  ///< its parameters
 
-  /// Its matrix product, multiplications per sample: of a convolution positions × (channels · kernel) × channels. Zeros:
-  /// none.
+  /// Its matrix product, in multiplications per sample: for a convolution positions × (channels · kernel) × channels. Zeros:
+  /// no product.
   std::size_t positions = 0;
   std::size_t inner = 0;
   std::size_t columns = 0;
 
-  std::size_t reads = 0;              ///< activations that it takes in
-  std::size_t outputs = 0;            ///< and gives
-  std::size_t forward_accesses = 0;   ///< activations read or written by what surrounds the product: bias, function, pooling
-  std::size_t backward_accesses = 0;  ///< the same on the way back
+  std::size_t reads = 0;              ///< activations read
+  std::size_t outputs = 0;            ///< activations written
+  std::size_t forward_accesses = 0;   ///< activations read or written around the product: bias, activation function, pooling
+  std::size_t backward_accesses = 0;  ///< the same in the backward pass
 };
 
-/// A layer that is known by its costs alone: it counts work on a device that does not compute, and cannot be trained.
+/// A layer described only by its costs: it counts work on a device that does not compute, and cannot be trained.
 ///
-/// A network with branches is a chain of such rows in the order of execution; inputs() is then what the row before gives,
-/// which need not be what this row reads.
+/// A network with branches is a chain of such layers in execution order; inputs() is then the output size of the previous
+/// layer, which need not be what this layer reads.
 class TableLayer : public Layer {
  public:
   TableLayer(TableRow row, std::size_t inputs);

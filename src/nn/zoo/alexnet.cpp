@@ -3,7 +3,7 @@
 
 namespace paragrad::nn::zoo {
 
-/// One tower and no local response normalisation, as TensorFlow's tf_cnn_benchmarks builds it: images of 227 × 227.
+/// One tower without local response normalisation, as built by TensorFlow's tf_cnn_benchmarks: images of 227 × 227.
 /// Krizhevsky, Sutskever and Hinton, NIPS 2012; Krizhevsky, arXiv 1404.5997.
 Layers make_alexnet() {
   const Filter halve = square(3, 2, Padding::valid);

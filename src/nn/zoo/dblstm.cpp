@@ -4,7 +4,7 @@
 namespace paragrad::nn::zoo {
 
 /// Chen and Huo, ICASSP 2016: 5 hidden layers of 256 forward and 256 backward memory blocks, 9,304 states. A sample is a
-/// frame. Their features per frame are not given; 39 fits "about 11 million parameters".
+/// frame. The paper does not give the features per frame; 39 matches "about 11 million parameters".
 Layers make_dblstm() {
   constexpr std::size_t features = 39, cells = 256, hidden_layers = 5, states = 9304;
   Sketch net({features, 1, 1}, Normalise::bias);

@@ -3,8 +3,8 @@
 
 namespace paragrad::nn::zoo {
 
-/// Chen and Huo, ICASSP 2016: 11 frames in, 7 hidden layers of 2048 ReLU, 18,002 tied states out. Their features per frame
-/// are not given; 39 fits "about 63 million parameters".
+/// Chen and Huo, ICASSP 2016: 11 frames in, 7 hidden layers of 2048 ReLU, 18,002 tied states out. The paper does not
+/// give the features per frame; 39 matches "about 63 million parameters".
 Layers make_dnn63m() { return make_layers("429-7x2048-18002:relu"); }
 
 }  // namespace paragrad::nn::zoo

@@ -9,7 +9,7 @@ constexpr Filter three = square(3);
 constexpr Filter halve = square(3, 2, Padding::valid);
 constexpr Filter row{1, 7}, column{7, 1};
 
-/// Convolutions one after the other: names, channels and windows.
+/// A sequence of convolutions: names, channels and filters.
 struct Step {
   const char* name;
   std::size_t channels;

@@ -6,7 +6,7 @@
 namespace paragrad::nn::zoo {
 namespace {
 
-/// 1×1 down to `channels`, 3×3, 1×1 up to four times as many, plus the shortcut.
+/// 1×1 down to `channels`, 3×3, 1×1 up to four times `channels`, plus the shortcut.
 Shape bottleneck(Sketch& net, const std::string& name, Shape from, std::size_t channels, std::size_t stride, bool first) {
   if (first) net.convolution(name + "/shortcut", from, 4 * channels, square(1, stride));
   Shape x = net.convolution(name + "/1x1a", from, channels, square(1, stride));

@@ -15,9 +15,9 @@ Shape through(Shape from, std::size_t channels, const Filter& window) {
 
 }  // namespace
 
-// Accesses per output activation. Bias and ReLU in one pass: read, write; back: the ReLU reads two and writes one, the
-// bias gradient reads one. Batch normalisation reads twice (moments, then scaling) and writes; back it reads input and
-// gradient twice and writes; a ReLU of its own.
+// Accesses per output activation. Bias and ReLU in one pass: read, write; backward: the ReLU reads two and writes one, the
+// bias gradient reads one. Batch normalisation reads twice (moments, then scaling) and writes; backward it reads input and
+// gradient twice and writes; its ReLU is separate.
 Shape Sketch::convolution(const std::string& name, Shape from, std::size_t channels, Filter window) {
   const Shape to = through(from, channels, window);
   const std::size_t inner = from.channels * window.height * window.width;
@@ -59,7 +59,7 @@ Shape Sketch::fully_connected(const std::string& name, Shape from, std::size_t o
   return {outputs, 1, 1};
 }
 
-// Weights, biases, three peepholes. Gates, cell and output are read and written about twice, back once more.
+// Weights, biases, three peepholes. Gates, cell and output are read and written about twice, once more in the backward pass.
 Shape Sketch::lstm(const std::string& name, std::size_t inputs, std::size_t cells) {
   const std::size_t inner = inputs + cells, gates = 4 * cells;
   Matrices weights{{gates, inner}, {gates, 1}};

@@ -7,7 +7,7 @@
 
 namespace paragrad::nn::zoo {
 
-/// An image, or a vector in one of its points.
+/// The shape of an image, or of a vector as an image of one point.
 struct Shape {
   std::size_t channels = 1;
   std::size_t height = 1;
@@ -17,7 +17,8 @@ struct Shape {
   std::size_t size() const { return channels * positions(); }
 };
 
-/// same: the output has a stride-th of the positions, rounded up; valid: only where the kernel fits.
+/// same: each dimension of the output is that of the input divided by the stride, rounded up; valid: only where the
+/// filter fits.
 enum class Padding { same, valid };
 
 struct Filter {
@@ -31,10 +32,10 @@ constexpr Filter square(std::size_t side, std::size_t stride = 1, Padding paddin
   return {side, side, stride, padding};
 }
 
-/// After a convolution: a bias per channel, or batch normalisation (a row of its own, no bias).
+/// After a convolution: a bias per channel, or batch normalisation (a separate row, no bias).
 enum class Normalise { bias, batch };
 
-/// Writes a layer table: each function adds rows in the order of execution and returns the shape that comes out.
+/// Builds a layer table: each function adds rows in execution order and returns the output shape.
 class Sketch {
  public:
   Sketch(Shape input, Normalise normalise) : input_(input.size()), normalise_(normalise) {}

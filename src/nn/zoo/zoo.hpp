@@ -13,7 +13,7 @@ struct ZooEntry {
   std::string description;
 };
 
-/// Published networks, from zoo/catalogue.def. Most are tables of layers (TableLayer): they can be timed, not trained.
+/// Published networks, from zoo/catalogue.def. Most are tables of layers (TableLayer), which can be timed but not trained.
 std::vector<ZooEntry> zoo_catalogue();
 
 /// Throws ConfigError for an unknown name.
