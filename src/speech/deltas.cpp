@@ -6,7 +6,7 @@
 namespace paragrad::speech {
 namespace {
 
-/// The filter of the next derivative: `filter` convolved with the regression, whose reach is `window` frames to either side.
+/// The filter of the next derivative: `filter` convolved with the regression over `window` frames on either side.
 std::vector<double> derived(const std::vector<double>& filter, std::size_t window) {
   std::vector<double> next(filter.size() + 2 * window, 0);
   double squares = 0;

@@ -13,7 +13,7 @@ namespace {
 
 double mel(double hz) { return 1127 * std::log1p(hz / 700); }
 
-/// The lines of a spectrum that a filter weighs: it is zero outside of them.
+/// The spectral lines with non-zero weight in a filter.
 struct Filter {
   std::size_t first = 0;
   std::vector<double> weights;
@@ -34,8 +34,7 @@ void check(const FbankOptions& options, double high_hz) {
     throw core::ConfigError(core::format("{} mel filters are not usable: choose 1 to 4096", options.bins));
 }
 
-/// A triangle from `left` over `centre` to `right`, in mel, at the lines of a spectrum up to half the sample rate (without
-/// it).
+/// A triangle from `left` over `centre` to `right`, in mel, at the spectral lines below half the sample rate.
 Filter triangle(double left, double centre, double right, std::size_t lines, double hz_per_line) {
   Filter filter;
   for (std::size_t line = 0; line < lines; ++line) {

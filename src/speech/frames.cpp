@@ -13,7 +13,7 @@
 namespace paragrad::speech {
 namespace {
 
-constexpr double longest_frame = 1 << 24;  // samples: more is a mistake
+constexpr double longest_frame = 1 << 24;  // samples; more is rejected as a mistake
 
 std::size_t samples_of(const FrameOptions& options, double seconds, double least, const char* what) {
   const double samples = std::floor(options.sample_rate * seconds + 1e-9);  // 0.025 * 8000 is a little less than 200
@@ -39,7 +39,7 @@ double window_at(WindowFunction window, double position) {  // position from 0 t
   throw std::logic_error("no such window");
 }
 
-/// Position `at` of a signal that goes on as its mirror image beyond both ends: … 1 0 | 0 1 2 … n-1 | n-1 n-2 …
+/// Position `at` of a signal reflected at both ends: … 1 0 | 0 1 2 … n-1 | n-1 n-2 …
 std::size_t reflected(std::int64_t at, std::int64_t samples) {
   const std::int64_t period = 2 * samples;
   at = ((at % period) + period) % period;

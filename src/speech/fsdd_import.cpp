@@ -37,7 +37,7 @@ struct Recording {
   std::string name() const { return core::format("{}_{}_{}", digit, speaker, index); }
 };
 
-/// Of "7_jackson_32.wav"; nothing for other names.
+/// Parses "7_jackson_32.wav"; nullopt for other names.
 std::optional<Recording> parse_name(const std::filesystem::path& path) {
   const std::string name = path.stem().string();
   const auto first = name.find('_'), last = name.rfind('_');
@@ -76,7 +76,7 @@ Features features_of(const Recording& recording, const ImportFsddOptions& option
   return features;
 }
 
-/// One digest for all: of lines "digest  file".
+/// One digest for all files: the digest of lines "digest  file".
 std::string digest_of(const std::vector<Recording>& all) {
   std::string lines;
   for (const auto& recording : all)

@@ -30,11 +30,11 @@ struct Utterance {
 /// Utterances of a table that go into one subset.
 struct Set {
   std::size_t subset = 0;
-  std::size_t table = 0;  // whose: 0 training, 1 validation, 2 test; the validation set may come from the training set's
+  std::size_t table = 0;  // of which set: 0 training, 1 validation, 2 test; validation utterances may come from table 0
   std::vector<Utterance> utterances;
 };
 
-/// The utterance that an error is about.
+/// An error about an utterance.
 core::ConfigError refused(const std::string& utterance, const std::string& why) {
   return core::ConfigError(core::format("utterance '{}' {}", utterance, why));
 }
@@ -106,7 +106,8 @@ void Import::take_table(std::size_t i) {
   }
 }
 
-/// Whether an utterance has an alignment of its length; fills in what is missing. Throws unless such are to be skipped.
+/// Whether an utterance has an alignment of its length; fills in the missing fields. Otherwise throws unless such utterances
+/// are to be skipped.
 bool Import::keep(const KaldiTable& features, const KaldiTable& alignments, Utterance& utterance) {
   const auto& key = features.key(utterance.features);
   const auto object = features.object(utterance.features);
@@ -152,7 +153,7 @@ std::vector<std::string> read_names(const std::string& path) {
   return names;
 }
 
-/// "file: digest" of what a table's name names.
+/// "file: digest" of the file that a table name refers to.
 void add_source(const std::string& name, std::vector<std::string>& sources) {
   if (name.empty()) return;
   const auto path = name.starts_with("ark") || name.starts_with("scp:") ? name.substr(name.find(':') + 1) : name;

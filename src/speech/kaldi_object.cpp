@@ -12,7 +12,7 @@
 namespace paragrad::speech {
 namespace {
 
-/// The next word of `text`, which loses it; empty at the end.
+/// Removes and returns the next word of `text`; empty at the end.
 std::string_view next_word(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(kaldi_spaces), text.size()));
   const auto word = text.substr(0, text.find_first_of(kaldi_spaces));
@@ -64,7 +64,7 @@ void KaldiObject::locate_binary(std::string_view bytes, std::size_t at) {
                     printable ? core::format("'{}'", token) : "unknown binary data"));
 }
 
-/// Sizes, each after a byte that tells that it has 4, then numbers.
+/// Sizes, each after a byte with its length of 4, then numbers.
 void KaldiObject::locate_values(std::string_view bytes, std::size_t at, Kind kind) {
   kind_ = kind;
   const bool is_matrix = kind == Kind::float_matrix || kind == Kind::double_matrix;
@@ -85,7 +85,7 @@ void KaldiObject::locate_values(std::string_view bytes, std::size_t at, Kind kin
   take(bytes, at, static_cast<unsigned __int128>(rows_) * columns_ * each);
 }
 
-/// min, range, rows, columns, then codes; CM has four percentiles of two bytes for each column before them.
+/// min, range, rows, columns, then codes; in CM four two-byte percentiles per column precede the codes.
 void KaldiObject::locate_compressed(std::string_view bytes, std::size_t at, Kind kind) {
   kind_ = kind;
   if (at > bytes.size() || bytes.size() - at < 16) fail("it ends within the header of a compressed matrix");
@@ -98,7 +98,7 @@ void KaldiObject::locate_compressed(std::string_view bytes, std::size_t at, Kind
   columns_ = static_cast<std::size_t>(columns);
   const std::size_t each = kind == Kind::two_bytes ? 2 : 1, per_column = kind == Kind::by_columns ? 8 : 0;
   take(bytes, at + 16, (static_cast<unsigned __int128>(rows_) * each + per_column) * columns_);
-  // Kaldi writes an empty one with four bytes more than it reads.
+  // Kaldi writes four bytes more for an empty matrix than it reads.
   if (rows_ == 0 && kind == Kind::by_columns && bytes.substr(end_, 4) == std::string_view("\0\0\0\0", 4)) end_ += 4;
 }
 
@@ -142,7 +142,7 @@ std::vector<T> KaldiObject::numbers() const {
   return numbers;
 }
 
-/// CM, column after column: codes 0, 64, 192 and 255 stand for a column's least value, quartiles and largest value.
+/// CM, column by column: codes 0, 64, 192 and 255 are the column's minimum, quartiles and maximum.
 void KaldiObject::expand_columns(Matrix<float>& matrix) const {
   const auto codes = data_.substr(8 * columns_);
   for (std::size_t c = 0; c < columns_; ++c) {
@@ -159,7 +159,7 @@ void KaldiObject::expand_columns(Matrix<float>& matrix) const {
   }
 }
 
-/// CM2 and CM3, row after row: code 0 is the least number of the matrix, the largest code the largest number.
+/// CM2 and CM3, row by row: code 0 is the minimum of the matrix, the largest code its maximum.
 template <class Stored>
 void KaldiObject::expand(Matrix<float>& matrix) const {
   const auto step = static_cast<float>(range_ * (1.0 / static_cast<Stored>(~0)));

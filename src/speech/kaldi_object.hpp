@@ -10,30 +10,30 @@
 
 namespace paragrad::speech {
 
-/// What stands between words in the text forms of Kaldi.
+/// Separators between words in Kaldi's text formats.
 inline constexpr std::string_view kaldi_spaces = " \t\r\n";
 
-/// Where something lies in a file of Kaldi, for the sentence that says what is wrong with it.
+/// A position in a Kaldi file, for error messages.
 struct KaldiPosition {
   std::string file;
   std::string key;  ///< utterance or speaker; empty: unknown
 };
 
-/// One value of an archive where it lies in memory, as Kaldi writes it:
+/// A view of one value of an archive in memory, as Kaldi writes it:
 ///   matrices  FM, DM (float, double), CM, CM2, CM3 (compressed), in text "[ 1 2 \n 3 4 ]"
 ///   vectors   FV, DV, in text "[ 1 2 3 ]"
-///   int32     each element after a byte that tells its size; in text "1 2 3", with or without brackets
-/// Sizes are held against the bytes that are really there before any memory is asked for.
+///   int32     each element after a byte with its size; in text "1 2 3", with or without brackets
+/// Sizes are checked against the bytes present before any memory is allocated.
 class KaldiObject {
  public:
-  /// The object at `begin` of a file's `bytes`. Throws ConfigError where there is none, or it is truncated or foreign.
+  /// The object at `begin` of a file's `bytes`. Throws ConfigError if it is missing, truncated or of an unknown format.
   KaldiObject(std::string_view bytes, std::size_t begin, KaldiPosition place);
 
-  std::size_t end() const { return end_; }  ///< where the next begins
+  std::size_t end() const { return end_; }  ///< start of the next object
   std::size_t rows() const { return rows_; }
-  std::size_t columns() const { return columns_; }  ///< of a vector: its length, with one row (none if it is empty)
+  std::size_t columns() const { return columns_; }  ///< for a vector its length; it has one row (none if it is empty)
 
-  // The content. Throws ConfigError for another kind of object and for text that is no number.
+  // The content. Throws ConfigError for another kind of object and for text that is not a number.
   template <class T>
   Matrix<T> matrix() const;                 ///< T: float or double; converted
   std::vector<float> floats() const;        ///< a vector
@@ -61,7 +61,7 @@ class KaldiObject {
   Kind kind_ = Kind::text;
   std::size_t rows_ = 0, columns_ = 0;
   float least_ = 0, range_ = 0;  // of compressed matrices
-  std::string_view data_;        // numbers, without what stands before them
+  std::string_view data_;        // numbers, without the header
   std::size_t end_ = 0;
 };
 

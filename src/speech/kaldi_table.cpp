@@ -11,7 +11,7 @@
 namespace paragrad::speech {
 namespace {
 
-constexpr std::size_t longest_key = 4096;  // bytes: more is no Kaldi file
+constexpr std::size_t longest_key = 4096;  // bytes; a file with more is not a Kaldi file
 
 std::string_view text_of(const core::FileMap& map) {
   return {reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()};
@@ -22,7 +22,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kaldi_spaces) + 1);
 }
 
-/// "scp:x" -> {"scp", "x"}; "x" -> {"", "x"}. Options after the kind ("ark,t:") say nothing that the files do not.
+/// "scp:x" -> {"scp", "x"}; "x" -> {"", "x"}. Options after the kind ("ark,t:") are ignored.
 std::pair<std::string, std::string> parse_name(const std::string& name) {
   const auto colon = name.find(':');
   const auto head = name.substr(0, colon);
@@ -31,7 +31,7 @@ std::pair<std::string, std::string> parse_name(const std::string& name) {
   return {kind, name.substr(colon + 1)};
 }
 
-/// Refuses what Kaldi's tools read and we do not.
+/// Rejects inputs that Kaldi's tools read and this class does not.
 void check_plain(std::string_view file, const std::string& where) {
   const auto refuse = [&](std::string_view what, std::string_view instead) {
     throw core::ConfigError(core::format("{}: '{}' is {}, which is not supported; {}", where, file, what, instead));

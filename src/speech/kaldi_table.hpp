@@ -13,15 +13,15 @@
 
 namespace paragrad::speech {
 
-/// A table of Kaldi, from keys (utterances or speakers) to matrices or vectors: an archive (.ark), or a script (.scp) whose
-/// lines tell for each key a file and, after a colon, an offset. Named as in Kaldi, "ark:FILE" and "scp:FILE", or by the
-/// file alone, which is a script if it ends in .scp. File names in a script begin, as in Kaldi, in the working folder.
+/// A Kaldi table from keys (utterances or speakers) to matrices or vectors: an archive (.ark), or a script (.scp) whose
+/// lines give for each key a file and, after a colon, an offset. Named as in Kaldi, "ark:FILE" and "scp:FILE", or by the
+/// file alone, which is a script if it ends in .scp. As in Kaldi, file names in a script are relative to the working folder.
 ///
-/// Making one reads the keys (in an archive: walks from object to object); objects are read when asked for. Files are
-/// mapped, not copied. Not for use by two threads at once.
+/// The constructor reads the keys (in an archive by walking from object to object); objects are read on request. Files are
+/// mapped, not copied. Not thread-safe.
 ///
-/// Throws ConfigError with one sentence: missing, truncated, foreign or compressed files, keys that come twice, sizes that
-/// are impossible, and what is not read here: pipes, standard input, and ranges like [0:9] of a matrix.
+/// Throws ConfigError for missing, truncated, foreign or compressed files, duplicate keys, impossible sizes, and unsupported
+/// inputs: pipes, standard input, and ranges like [0:9] of a matrix.
 class KaldiTable {
  public:
   explicit KaldiTable(const std::string& name);
@@ -49,16 +49,16 @@ class KaldiTable {
   std::vector<std::string> files_;
   std::unordered_map<std::string, std::size_t> file_numbers_;
   std::vector<Entry> entries_;
-  std::unordered_map<std::string, std::size_t> index_;  // looked up in, never walked through
+  std::unordered_map<std::string, std::size_t> index_;  // for lookup only, never iterated
   mutable std::optional<std::size_t> mapped_;
   mutable core::FileMap map_;  // of file mapped_
 };
 
-/// The matrix that is all a file holds, as compute-cmvn-stats writes one for all speakers; nothing if the file begins with a
-/// key, as archives do.
+/// The matrix of a file that contains nothing else, as compute-cmvn-stats writes it for all speakers; nullopt if the file
+/// begins with a key, as archives do.
 std::optional<Matrix<double>> read_lone_matrix(const std::string& path);
 
-/// A text file of lines "key value", as utt2spk. Throws ConfigError for other lines and for keys that come twice.
+/// Reads a text file of lines "key value", like utt2spk. Throws ConfigError for other lines and for duplicate keys.
 std::unordered_map<std::string, std::string> read_kaldi_map(const std::string& path);
 
 }  // namespace paragrad::speech

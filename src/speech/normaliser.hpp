@@ -11,32 +11,32 @@
 
 namespace paragrad::speech {
 
-/// An utterance, as far as its normalisation goes.
+/// The identity of an utterance, for normalisation.
 struct SpokenBy {
   std::string utterance;
-  std::string speaker;  ///< empty: not known
-  std::size_t set = 0;  ///< statistics of a speaker do not mix sets; those of all are of set 0, the training set
+  std::string speaker;  ///< empty: unknown
+  std::size_t set = 0;  ///< speaker statistics are kept per set; global statistics use set 0, the training set
 };
 
-/// Normalises the features of utterances by statistics that are
-///   none       not wanted
-///   utterance  those of the utterance alone
-///   speaker    of all utterances of a speaker in a set
-///   global     of all utterances of the training set
-/// or, for any other word, by what a file of Kaldi's holds: a matrix for all, or a table of matrices by speaker or by
-/// utterance. A matrix is either statistics ([2][dim + 1], of compute-cmvn-stats) or a transform ([dim][dim + 1], offsets in
-/// the last column). Mean and variance both become those of a standard normal variable.
+/// Normalises the features of utterances by statistics of
+///   none       no normalisation
+///   utterance  the utterance alone
+///   speaker    all utterances of a speaker in a set
+///   global     all utterances of the training set
+/// Any other word names a Kaldi file: one matrix for all, or a table of matrices by speaker or by utterance. A matrix is
+/// either statistics ([2][dim + 1], from compute-cmvn-stats) or a transform ([dim][dim + 1], offsets in the last column).
+/// Features get mean 0 and variance 1.
 class Normaliser {
  public:
-  /// Throws ConfigError for a file that does not exist or is none of Kaldi's.
+  /// Throws ConfigError for a file that does not exist or is not a Kaldi file.
   explicit Normaliser(std::string how);
 
-  bool learns() const { return how_ == "speaker" || how_ == "global"; }  ///< learn() wants to see all features first
+  bool learns() const { return how_ == "speaker" || how_ == "global"; }  ///< learn() must first be called with all features
   bool needs_speakers() const { return how_ == "speaker"; }
   bool reads_file() const { return lone_ || table_; }
   void learn(const SpokenBy& who, const Features& features);
 
-  /// In place. Throws ConfigError for an utterance of which the file knows nothing, or a matrix that does not fit.
+  /// In place. Throws ConfigError for an utterance missing in the file or a matrix of the wrong size.
   void apply(const SpokenBy& who, Features& features) const;
 
  private:
@@ -44,7 +44,7 @@ class Normaliser {
   void apply_matrix(const Matrix<double>& matrix, Features& features) const;
 
   std::string how_;
-  std::unordered_map<std::string, FeatureStatistics> learnt_;  // by speaker and set; looked up in, never walked through
+  std::unordered_map<std::string, FeatureStatistics> learnt_;  // by speaker and set; for lookup only, never iterated
   std::optional<Matrix<double>> lone_;
   std::unique_ptr<KaldiTable> table_;
 };

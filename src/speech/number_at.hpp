@@ -9,7 +9,7 @@ namespace paragrad::speech {
 
 static_assert(std::endian::native == std::endian::little, "files of Kaldi and RIFF hold little-endian numbers");
 
-/// The number that stands `at` bytes behind the beginning of a file's `bytes`, which reach so far.
+/// The number at offset `at` of a file's `bytes`; it must lie within them.
 template <class T>
 T number_at(std::string_view bytes, std::size_t at) {
   T value;

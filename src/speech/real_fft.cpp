@@ -10,7 +10,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// The product without the care for infinities that operator* takes.
+/// The product without the handling of infinities in operator*.
 Complex times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -28,7 +28,7 @@ RealFft::RealFft(std::size_t size) : half_(size / 2), roots_(half_), reversed_(h
 
 void RealFft::transform() {
   for (std::size_t length = 2; length <= half_; length *= 2) {
-    const std::size_t stride = 2 * half_ / length;  // of roots_, which are those of the real length
+    const std::size_t stride = 2 * half_ / length;  // in roots_, which are for the real length
     for (std::size_t begin = 0; begin < half_; begin += length)
       for (std::size_t k = 0; k < length / 2; ++k) {
         Complex& low = work_[begin + k];

@@ -9,11 +9,11 @@ namespace paragrad::speech {
 
 /// Discrete Fourier transform of n real numbers, n a power of two of at least 4:
 ///   X[k] = sum over t of x[t] exp(-2 pi i k t / n),  k = 0 … n/2
-/// as a complex transform of half the length, radix 2, in double. Cost about 5/2 n log2 n operations. Not for use by two
-/// threads at once: it works in memory of its own.
+/// as a complex transform of half the length, radix 2, in double. Cost about 5/2 n log2 n operations. Not thread-safe: it
+/// has its own work memory.
 class RealFft {
  public:
-  explicit RealFft(std::size_t size);  ///< std::logic_error unless a power of two of at least 4
+  explicit RealFft(std::size_t size);  ///< throws std::logic_error unless `size` is a power of two of at least 4
 
   std::size_t size() const { return 2 * half_; }
 

@@ -25,7 +25,7 @@ std::vector<std::int32_t> align_uniformly(std::span<const std::int32_t> states, 
 std::vector<std::int32_t> align(const Scores& scores, std::span<const std::int32_t> states) {
   const std::size_t frames = scores.rows, last = states.size() - 1;
   check_room(states.size(), frames);
-  std::vector<double> best(states.size(), impossible);  // of paths that are in a state now
+  std::vector<double> best(states.size(), impossible);  // best score of paths now in a state
   Matrix<std::uint8_t> came(frames, states.size());     // from the state before
   best[0] = scores.row(0)[static_cast<std::size_t>(states[0])];
   for (std::size_t t = 1; t < frames; ++t)
@@ -41,7 +41,7 @@ std::vector<std::int32_t> align(const Scores& scores, std::span<const std::int32
 
 namespace {
 
-/// Words that were said up to a frame: the last, and where in the list of histories the words before it are.
+/// The words up to a frame: the last one, and the index of the words before it in the list of histories.
 struct History {
   std::size_t word;
   std::size_t before;
@@ -58,7 +58,7 @@ class Decoder {
         history_(models.states(), none) {}
 
   std::vector<std::size_t> run() {
-    double ended = 0;  // of paths whose words have ended just before the frame
+    double ended = 0;  // best score of paths whose last word ended just before the frame
     std::size_t said = none;
     for (std::size_t t = 0; t < scores_.rows; ++t) {
       for (std::size_t w = 0; w < models_.count(); ++w) advance(models_.word(w), t, ended, said);
@@ -97,8 +97,8 @@ class Decoder {
   const Scores& scores_;
   const WordModels& models_;
   const Grammar& grammar_;
-  std::vector<double> best_;          // [states], of paths that are in a state now
-  std::vector<std::size_t> history_;  // [states], the words before the present one
+  std::vector<double> best_;          // [states], best score of paths now in a state
+  std::vector<std::size_t> history_;  // [states], the words before the current one
   std::vector<History> said_;
 };
 
@@ -121,7 +121,7 @@ WordErrors word_errors(std::span<const std::size_t> said, std::span<const std::s
   const auto better = [](const WordErrors& a, const WordErrors& b) {
     return a.errors() != b.errors() ? a.errors() < b.errors() : a.insertions < b.insertions;
   };
-  std::vector<WordErrors> row(found.size() + 1);  // of the first words said, with each number of words found
+  std::vector<WordErrors> row(found.size() + 1);  // for a prefix of the reference, with each number of recognised words
   for (std::size_t j = 1; j <= found.size(); ++j) row[j].insertions = j;
   for (std::size_t i = 1; i <= said.size(); ++i) {
     WordErrors diagonal = row[0];

@@ -11,13 +11,13 @@
 
 namespace paragrad::speech {
 
-/// Words (or phones) as hidden Markov models from left to right: the frames of a word pass through its states one after the
-/// other, each for at least one frame. The probabilities to stay and to go on are taken as equal: through given words every
-/// path then has the same, so they decide nothing.
+/// Words (or phones) as left-to-right hidden Markov models: the frames of a word pass through its states in order, each for
+/// at least one frame. Self-loop and transition probabilities are equal, so all paths through the same words have the same
+/// transition score, which is therefore omitted.
 ///
-/// The names of a data file's classes say which words there are: "seven/0", "seven/1", … are the states of "seven". Several
-/// classes may be variants of one state, if they are neighbours and something tells them apart after a space: "ah/0",
-/// "ah/0 front_labial". Here states are numbered too: without variants they are the classes.
+/// The class names of a data file define the words: "seven/0", "seven/1", … are the states of "seven". Several classes may
+/// be variants of one state, if they are adjacent and differ in a suffix after a space: "ah/0", "ah/0 front_labial". States
+/// are numbered separately; without variants they are the classes.
 class WordModels {
  public:
   struct Word {
@@ -28,7 +28,7 @@ class WordModels {
     std::size_t last() const { return first + states - 1; }
   };
 
-  /// Throws ConfigError for names that are no states of words, or out of order.
+  /// Throws ConfigError for names that are not states of words, or out of order.
   explicit WordModels(const std::vector<std::string>& class_names);
 
   /// The names that say so.
@@ -36,19 +36,20 @@ class WordModels {
 
   std::size_t count() const { return words_.size(); }
   const Word& word(std::size_t index) const { return words_[index]; }
-  std::size_t find(const std::string& name) const;  ///< throws ConfigError for an unknown one
+  std::size_t find(const std::string& name) const;  ///< throws ConfigError for an unknown name
   std::size_t states() const { return word_of_.size(); }
   std::size_t classes() const { return state_of_.size(); }
   bool has_variants() const { return classes() > states(); }
 
-  /// The words that an alignment, of classes, passes through, as data::Tokens reads them. Throws ConfigError for labels that
-  /// are no classes.
+  /// The words that an alignment (of classes) passes through, as read by data::Tokens. Throws ConfigError for labels outside
+  /// the classes.
   std::vector<std::size_t> words_in(std::span<const std::int32_t> labels) const;
 
-  /// The states of words, one after the other.
+  /// The concatenated states of words.
   std::vector<std::int32_t> states_of(std::span<const std::size_t> words) const;
 
-  /// Logarithms of the probabilities of states, [states], from those of classes: a state's is the sum of its variants'.
+  /// Log probabilities of states, [states], from log probabilities of classes: a state's probability is the sum of its
+  /// variants' probabilities.
   std::vector<double> sum_variants(std::span<const double> log_classes) const;
 
  private:

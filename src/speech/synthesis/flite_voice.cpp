@@ -10,7 +10,7 @@
 #include "speech/synthesis/phones.hpp"
 #include "speech/synthesis/voice.hpp"
 
-// No header of flite declares them.
+// Not declared in flite's headers.
 extern "C" {
 cst_voice* register_cmu_us_slt(const char* folder);
 cst_voice* register_cmu_us_rms(const char* folder);
@@ -20,7 +20,7 @@ cst_voice* register_cmu_us_awb(const char* folder);
 namespace paragrad::speech {
 namespace {
 
-// So many of the 25 mel cepstra, the last ones, are left out of the filter: an eighth less time, a slightly smoother
+// Number of the 25 mel cepstra, counted from the last, that the filter omits: one eighth less time, a slightly smoother
 // spectrum.
 constexpr int left_out_cepstra = 5;
 
@@ -34,7 +34,7 @@ std::array<Registered, 3> voices() {
 
 using OwnedUtterance = std::unique_ptr<cst_utterance, decltype(&delete_utterance)>;
 
-/// Of an item of the relation HMMstate, through the phone that it is a part of.
+/// The phone state of an item of the relation HMMstate, found through its phone.
 std::uint8_t state_of(const cst_item* state) {
   const std::string_view phone = item_feat_string(item_parent(item_as(state, "segstate")), "name");
   const int place = item_feat_int(state, "statepos");  // from 1
@@ -44,7 +44,7 @@ std::uint8_t state_of(const cst_item* state) {
   return static_cast<std::uint8_t>((known - phone_names.begin()) * states_per_phone + place - 1);
 }
 
-/// Of each 5 ms: those of a state are its daughters in the relation mcep_link.
+/// The state of each 5 ms: the frames of a state are its daughters in the relation mcep_link.
 std::vector<std::uint8_t> states_of(const cst_utterance& utterance) {
   std::vector<std::uint8_t> states;
   for (const cst_item* item = relation_head(utt_relation(&utterance, "HMMstate")); item != nullptr; item = item_next(item)) {
@@ -79,7 +79,7 @@ Spoken Voice::say(const std::string& text, const Manner& manner, std::uint32_t i
   auto* const voice = static_cast<cst_voice*>(voice_);
   flite_feat_set_float(voice->features, "f0_shift", static_cast<float>(manner.pitch));
   flite_feat_set_float(voice->features, "duration_stretch", static_cast<float>(manner.duration));
-  std::srand(id);  // the vocoder's noise is of rand(), so what was said before would be heard in what comes after
+  std::srand(id);  // the vocoder's noise comes from rand(), so earlier calls would change it
   const OwnedUtterance utterance(flite_synth_text(text.c_str(), voice), delete_utterance);
   const cst_wave* const wave = utterance ? utt_wave(utterance.get()) : nullptr;
   if (wave == nullptr || wave->num_samples <= 0)

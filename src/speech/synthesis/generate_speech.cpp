@@ -21,7 +21,7 @@ namespace {
 constexpr double frame_shift_s = 0.01;
 constexpr double longest_s = 1e8;
 
-/// Features on their way, in a file that is gone when this is.
+/// Temporary storage of features, in a file that is removed with this object.
 class Spool {
  public:
   explicit Spool(const std::string& path)
@@ -46,11 +46,11 @@ class Spool {
       throw core::ConfigError(core::format("cannot {} the file '{}'; is the disk full?", action, place_.temporary_path()));
   }
 
-  core::FileReplacement place_;  // never takes a place: what is written is not kept
+  core::FileReplacement place_;  // never committed: the content is temporary
   std::fstream file_;
 };
 
-/// What is kept in memory of a subset.
+/// The part of a subset that is kept in memory.
 struct Part {
   std::vector<ContextState> states{};   // of all frames
   std::vector<std::size_t> lengths{};   // of utterances, in frames
@@ -61,7 +61,7 @@ class Generator {
  public:
   explicit Generator(const GenerateSpeechOptions& options) : options_(options), spool_(options.out + ".features") {
     if (options_.voices.empty()) options_.voices = Voice::names();
-    for (const auto& name : options_.voices) Voice{name};  // refuses unknown ones
+    for (const auto& name : options_.voices) Voice{name};  // throws for unknown names
     texts_[0] = read_sentences(options.text);
     if (options.valid_s + options.test_s > 0) divide_unseen_text();
   }
@@ -81,7 +81,7 @@ class Generator {
   }
 
  private:
-  /// Sentences that nobody trains on: every other one for validation, the others for the test.
+  /// Sentences outside the training set: alternately for validation and test.
   void divide_unseen_text() {
     std::unordered_set<std::string> seen;
     for (const auto& sentence : texts_[0]) seen.insert(words_of(sentence));
@@ -150,7 +150,7 @@ class Generator {
 };
 
 void check(const GenerateSpeechOptions& options) {
-  if (!Voice::available()) Voice{""};  // says so
+  if (!Voice::available()) Voice{""};  // throws the error
   if (!(options.train_s > 0) || !(options.valid_s >= 0) || !(options.test_s >= 0))
     throw core::ConfigError("the training set needs a duration above zero, the other sets zero or more");
   if (!(options.train_s + options.valid_s + options.test_s <= longest_s))

@@ -19,11 +19,11 @@
 namespace paragrad::speech {
 namespace {
 
-constexpr int pipe_bytes = 1 << 20;  // what an unprivileged process may ask for
+constexpr int pipe_bytes = 1 << 20;  // the most that an unprivileged process may request
 
 enum class Outcome : std::uint64_t { made, user_error, other_error };
 
-/// Before each result, or the text of an error.
+/// Header of each result or error text.
 struct Header {
   Outcome outcome = Outcome::made;
   std::uint64_t bytes = 0;
@@ -58,7 +58,7 @@ bool send(int descriptor, Outcome outcome, std::string_view text) {
   return write_all(descriptor, &header, sizeof header) && write_all(descriptor, text.data(), text.size());
 }
 
-/// The life of a child, until nobody reads any more or something is wrong.
+/// Runs a child until the reader is gone or an error occurs.
 void work(int descriptor, std::uint64_t first, std::uint64_t step, const std::function<std::string(std::uint64_t)>& make) {
   try {
     for (std::uint64_t i = first; send(descriptor, Outcome::made, make(i));) i += step;
@@ -74,13 +74,13 @@ class Child {
   Child(std::uint64_t first, std::uint64_t step, const std::function<std::string(std::uint64_t)>& make) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("open a pipe");
-    ::fcntl(ends[1], F_SETPIPE_SZ, pipe_bytes);  // smaller serves as well
+    ::fcntl(ends[1], F_SETPIPE_SZ, pipe_bytes);  // works with a smaller pipe, too
     process_ = ::fork();
     if (process_ == 0) {
       ::signal(SIGPIPE, SIG_IGN);
       ::close(ends[0]);
       work(ends[1], first, step, make);
-      ::_exit(0);  // nothing of the parent's is flushed or closed a second time
+      ::_exit(0);  // do not flush or close the parent's resources a second time
     }
     ::close(ends[1]);
     if (process_ < 0) {

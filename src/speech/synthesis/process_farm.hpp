@@ -8,12 +8,12 @@
 
 namespace paragrad::speech {
 
-/// What processes made, in order: `make(0)`, `make(1)`, … are called in `jobs` child processes, the k-th for k, k + jobs, …;
-/// `take` gets the results here, one after the other, until it says enough (false), and the children end. So `make` may use
-/// what is neither safe with threads nor without memory of its own, as long as its results depend on its argument alone.
+/// Computes results in child processes and delivers them in order: `make(0)`, `make(1)`, … run in `jobs` children, the k-th
+/// for k, k + jobs, …; `take` gets the results in this process one by one until it returns false, and the children end. So
+/// `make` may use code that is not thread-safe or keeps global state, as long as its result depends only on its argument.
 ///
-/// Each child is a copy of this process, which must have one thread only. Children work ahead of what is taken by what a
-/// pipe holds. A ConfigError in `make` is thrown here; ConfigError for a child that dies; what `take` throws passes through.
+/// Each child is a fork of this process, which must have only one thread. Children run ahead by the capacity of a pipe. A
+/// ConfigError in `make` is rethrown here; a child that dies gives a ConfigError; exceptions of `take` pass through.
 void in_processes(std::size_t jobs, const std::function<std::string(std::uint64_t)>& make,
                   const std::function<bool(std::string_view)>& take);
 

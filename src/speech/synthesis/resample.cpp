@@ -10,8 +10,8 @@
 namespace paragrad::speech {
 namespace {
 
-constexpr std::size_t phases = 256;  // of the kernel between two samples; the nearest is taken
-constexpr std::size_t lanes = 8;     // partial sums, so that the compiler can have them in a register
+constexpr std::size_t phases = 256;  // of the kernel between two samples; the nearest is used
+constexpr std::size_t lanes = 8;     // partial sums, so that the compiler can keep them in a register
 
 /// The kernel at every phase, [phases + 1][2 half]: tap j of phase p weighs the sample at j - (half - 1) - p / phases.
 class Kernel {
@@ -52,7 +52,7 @@ float product(std::span<const float> taps, const float* from) {
 std::vector<float> resample(std::span<const float> signal, double factor) {
   if (!(factor >= 2. / 3 && factor <= 2)) throw std::logic_error("resample: a factor outside 2/3 … 2");
   const Kernel kernel(std::min(1.0, factor));
-  std::vector<float> padded(signal.size() + 2 * kernel.half() + 1, 0.f);  // zeros around: no ends to look out for
+  std::vector<float> padded(signal.size() + 2 * kernel.half() + 1, 0.f);  // zero padding, so the ends need no special case
   std::ranges::copy(signal, padded.begin() + static_cast<std::ptrdiff_t>(kernel.half()));
   std::vector<float> result(static_cast<std::size_t>(std::floor(factor * static_cast<double>(signal.size()))));
   for (std::size_t n = 0; n < result.size(); ++n) {

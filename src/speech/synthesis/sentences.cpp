@@ -17,7 +17,7 @@ constexpr std::size_t least_words = 3, most_words = 25, most_letters = 20;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// A word with the signs around it.
+/// A word with the punctuation around it.
 bool is_clean(std::string_view word) {
   const auto begin = word.find_first_not_of("\"('");
   const auto end = word.find_last_not_of(",.;:?!\"')");
@@ -27,7 +27,7 @@ bool is_clean(std::string_view word) {
          std::ranges::all_of(word, [](char c) { return is_letter(c) || c == '\'' || c == '-'; });
 }
 
-/// With single spaces; nothing where it is not clean.
+/// The line with single spaces; nullopt if it is not a valid sentence.
 std::optional<std::string> clean_sentence(const std::string& line) {
   std::istringstream words(line);
   std::string sentence, word;
@@ -55,7 +55,7 @@ std::vector<std::string> read_sentences(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw core::ConfigError(core::format("cannot read the text '{}'", path));
   std::vector<std::string> sentences;
-  std::unordered_set<std::string> known;  // asked, never walked through
+  std::unordered_set<std::string> known;  // for lookup only, never iterated
   for (std::string line; std::getline(file, line);)
     if (auto sentence = clean_sentence(line); sentence && known.insert(words_of(*sentence)).second)
       sentences.push_back(std::move(*sentence));

@@ -10,21 +10,21 @@
 
 namespace paragrad::speech {
 
-/// What is said: the sentences of a text file, one to a line, in its order. A line is left out unless it has 3 to 25 words
-/// of letters (and ' or - within), with spaces and , . ; : ? ! " ( ) between; so is one that came before, but for case and
-/// signs. Throws ConfigError for a file that cannot be read, or has none.
+/// The sentences of a text file, one per line, in order. A line is skipped unless it has 3 to 25 words of letters (with ' or
+/// - inside), separated by spaces and , . ; : ? ! " ( ); repetitions that differ only in case and punctuation are skipped,
+/// too. Throws ConfigError if the file cannot be read or has no sentence.
 std::vector<std::string> read_sentences(const std::string& path);
 
-/// The letters of a sentence, and what two have in common that sound the same: "let there be light".
+/// The normalised words of a sentence, equal for sentences that sound the same: "let there be light".
 std::string words_of(std::string_view sentence);
 
-/// An endless order: all sentences in a random order, then all in another.
+/// An infinite sequence: all sentences in a random order, then all in another order, and so on.
 class SentenceOrder {
  public:
   SentenceOrder(std::vector<std::string> sentences, std::uint64_t seed, std::uint32_t subset)
       : sentences_(std::move(sentences)), seed_(seed), subset_(subset) {}
 
-  const std::string& operator[](std::uint64_t index);  ///< keeps the order of the last pass asked for
+  const std::string& operator[](std::uint64_t index);  ///< caches the order of the last requested pass
 
  private:
   std::vector<std::string> sentences_;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t broad = broad_names.size();
 constexpr std::size_t pairs = broad * broad;
 
-/// Index of the neighbour that a state keeps when it gives up the other.
+/// Index of the neighbour that is kept when contexts of a state are merged.
 std::size_t kept_neighbour(std::size_t state, std::size_t pair) {
   return state % states_per_phone + 1 == states_per_phone ? pair % broad : pair / broad;
 }
@@ -19,7 +19,7 @@ std::string side_name(std::size_t state, std::size_t neighbour) {
   return right ? core::format(" _{}", broad_names[neighbour]) : core::format(" {}_", broad_names[neighbour]);
 }
 
-/// How the contexts of one state are tied where N is `least`.
+/// Ties the contexts of one state with N = `least`.
 struct Tie {
   Tie(std::span<const std::uint64_t> frames, std::size_t state, std::uint64_t least) : sides(broad, 0) {
     const auto own = frames.subspan(state * pairs, pairs);
@@ -32,7 +32,7 @@ struct Tie {
   }
 
   std::vector<bool> whole;           // [pairs] a class of its own?
-  std::vector<std::uint64_t> sides;  // [broad] 1: the others are a class together
+  std::vector<std::uint64_t> sides;  // [broad] 1: the remaining contexts form one class
   std::size_t classes = 1;
 };
 

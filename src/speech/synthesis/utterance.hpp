@@ -12,22 +12,22 @@
 
 namespace paragrad::speech {
 
-/// A generated utterance: what a data file has of it, but that its states are not tied yet.
+/// A generated utterance as stored in a data file, except that its states are not tied yet.
 struct GeneratedUtterance {
   std::string speaker{};
   Features features{};                 ///< [frames][dim]
   std::vector<ContextState> states{};  ///< [frames]
 
-  std::string pack() const;  ///< to send it to another process of the same program
+  std::string pack() const;  ///< serialised, to send it to another process of the same program
   static GeneratedUtterance unpack(std::string_view bytes);
 };
 
-/// What the states of a voice are in frames of its sound once that is `factor` times as long: at the middle of each of the
-/// `frames`, whose length and shift are in samples.
+/// The states of a voice at the middle of each of the `frames` of its sound, after stretching by `factor`; frame length and
+/// shift are in samples.
 std::vector<ContextState> states_of_frames(std::span<const std::uint8_t> states, double factor, std::size_t frames,
                                            std::size_t length, std::size_t shift);
 
-/// Who says the utterances of one subset.
+/// The speaker of the utterances of one subset.
 class Speaker {
  public:
   struct Options {
@@ -36,11 +36,11 @@ class Speaker {
     std::size_t deltas = 0;
     std::uint64_t seed = 1;
     std::uint32_t subset = 0;
-    bool held_out = false;  ///< speakers that the training set has not
+    bool held_out = false;  ///< use speakers that are not in the training set
   };
   Speaker(const Options& options, std::vector<std::string> sentences);
 
-  /// The same for the same index, whatever was said before.
+  /// The same for the same index, whatever was generated before.
   GeneratedUtterance say(std::uint64_t index);
 
  private:

@@ -30,7 +30,7 @@ void pass_channel(std::span<float> signal, double pole) {
   for (float& x : signal) x = static_cast<float>(y = (1 - std::abs(pole)) * static_cast<double>(x) + pole * y);
 }
 
-/// Noise of the given power, whose spectrum falls as the pole has it.
+/// Noise of the given power, whose spectrum falls off according to the pole.
 void add_noise(std::span<float> signal, double power, double pole, const core::RandomStream& noise, std::uint64_t index) {
   const double drive = std::sqrt(power * (1 - pole * pole));
   double y = 0;

@@ -7,35 +7,35 @@
 
 namespace paragrad::speech {
 
-/// How a sentence is to be said.
+/// How a sentence is spoken.
 struct Manner {
-  double pitch = 1;     ///< times the voice's own mean
-  double duration = 1;  ///< times the voice's own
+  double pitch = 1;     ///< factor on the voice's mean pitch
+  double duration = 1;  ///< factor on the voice's duration
 };
 
-/// What a voice said.
+/// Synthesised speech with its states.
 struct Spoken {
-  std::vector<float> samples{};        ///< in steps of 16-bit samples
-  std::vector<std::uint8_t> states{};  ///< phone_state of phones.hpp every 5 ms: item j is what sample 80 j is made of
+  std::vector<float> samples{};        ///< in units of 16-bit samples
+  std::vector<std::uint8_t> states{};  ///< phone_state of phones.hpp every 5 ms: item j is the state at sample 80 j
 };
 
 inline constexpr double voice_sample_rate = 16000;   ///< per second
 inline constexpr std::size_t samples_per_item = 80;  ///< 5 ms
 
-/// A voice of flite (Black and Lenzo, 2001) of the kind clustergen (Black, CLUSTERGEN, Interspeech 2006): statistics of mel
-/// cepstra for each state of each phone, which know exactly what state each 5 ms are. About 1/70 of the time that the speech
-/// lasts. For one thread of a process alone: flite has variables of its own, and draws from rand().
+/// A flite voice (Black and Lenzo, 2001) of the kind clustergen (Black, CLUSTERGEN, Interspeech 2006): statistics of mel
+/// cepstra for each phone state, so the state of each 5 ms is known exactly. Runs in about 1/70 of real time. Use from one
+/// thread only: flite has global variables and draws from rand().
 ///
-/// Throws ConfigError for an unknown name, and where the program was built without flite.
+/// Throws ConfigError for an unknown name, or if the program was built without flite.
 class Voice {
  public:
   static std::vector<std::string> names();
-  static bool available();  ///< was the program built with flite?
+  static bool available();  ///< whether the program was built with flite
 
   explicit Voice(const std::string& name);
 
-  /// The same for the same arguments, whatever was said before. `id` seeds the noise in the voice. Throws ConfigError for a
-  /// text that produces no sound.
+  /// The same for the same arguments, whatever was spoken before. `id` seeds the noise in the voice. Throws ConfigError for
+  /// a text that produces no sound.
   Spoken say(const std::string& text, const Manner& manner, std::uint32_t id);
 
  private:
