@@ -8,7 +8,7 @@ namespace paragrad::backend {
 /// One line of backend/catalogue.def.
 struct DeviceEntry {
   std::string name;
-  std::string parameters;  ///< what may stand behind a colon
+  std::string parameters;  ///< what may follow a colon
   std::string description;
 };
 
@@ -18,7 +18,7 @@ std::vector<DeviceEntry> device_catalogue();
 /// "OpenBLAS 0.3.21 …, core SkylakeX; own kernels AVX-512". Throws ConfigError if OpenBLAS cannot be loaded.
 std::string blas_description();
 
-/// The CUDA toolkit of the device cuda, "12.4"; "none" where it is not built.
+/// The CUDA toolkit version of the device cuda, "12.4"; "none" if the device is not built.
 std::string cuda_description();
 
 }  // namespace paragrad::backend

@@ -7,7 +7,7 @@
 #include "backend/work_meter.hpp"
 #include "core/format.hpp"
 
-/// What the device's calls are checked and counted by, whichever file they are in.
+/// Checks and work counts shared by the files that implement the device's calls.
 namespace paragrad::backend {
 
 inline void expect_size(const char* kernel, const char* argument, std::size_t size, std::size_t wanted) {

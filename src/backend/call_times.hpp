@@ -10,7 +10,7 @@
 
 namespace paragrad::backend {
 
-/// The kernels that a Device offers, from backend/kernels.def.
+/// The kernels of a Device, from backend/kernels.def.
 enum class Kernel : std::size_t {
 #define KERNEL(name, kind) name,
 #include "backend/kernels.def"
@@ -24,17 +24,16 @@ std::string_view kernel_name(Kernel kernel);
 std::optional<Kernel> find_kernel(std::string_view name);
 KernelKind kernel_kind(Kernel kernel);
 
-/// How large a call is. Of a matrix product: batch, inputs, outputs (of a plain gemm m, k, n). Of a kernel that streams
-/// through arrays: bytes, 1, 1.
+/// The size of a call. Matrix product: batch, inputs, outputs (plain gemm: m, k, n). Kernel that streams through arrays:
+/// bytes, 1, 1.
 using CallSize = std::array<std::uint64_t, 3>;
 
-/// What one call of a kernel takes on some device, as measured beforehand. A Device that has been given one adds it up in
-/// its meter, call by call.
+/// Measured times of single kernel calls on some device. A Device with CallTimes adds them up in its meter, call by call.
 class CallTimes {
  public:
   virtual ~CallTimes() = default;
 
-  /// `work` is what the meter counts for this call. Never decreases when a size grows.
+  /// `work` is the work counted for this call. The result never decreases when a size grows.
   virtual std::uint64_t picoseconds(Kernel kernel, const CallSize& size, const WorkMeter& work) const = 0;
 };
 

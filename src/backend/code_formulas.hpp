@@ -10,13 +10,13 @@
 #include "backend/quantiser.hpp"
 #include "core/host_device.hpp"
 
-/// The codes of backend/quantiser.hpp, number by number: what the devices that take one element at a time share.
+/// The codes of backend/quantiser.hpp per element, shared by the devices that process one element at a time.
 namespace paragrad::backend {
 
-/// To the even one of two. Of numbers that are small enough.
+/// Rounds to nearest, ties to even. For sufficiently small numbers.
 PARAGRAD_HOST_DEVICE inline std::int32_t nearest_whole(float value) { return static_cast<std::int32_t>(std::rint(value)); }
 
-// Rounded to the nearest number, to the even one of two. NaN stays NaN, and loses its lower bits.
+// Rounds to nearest, ties to even. NaN stays NaN but loses its lower bits.
 PARAGRAD_HOST_DEVICE inline std::uint16_t to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
@@ -36,7 +36,7 @@ PARAGRAD_HOST_DEVICE inline std::uint16_t to_half(float value) {
   if (std::isnan(value)) {
     half = 0x7E00 | (bits >> 13 & 0x3FF);
   } else if (size < 0x1p-14f) {
-    half = static_cast<std::uint32_t>(nearest_whole(size * 0x1p24f));  // of the denormal numbers' step
+    half = static_cast<std::uint32_t>(nearest_whole(size * 0x1p24f));  // in units of the denormal step
   } else {
     const auto size_bits = std::bit_cast<std::uint32_t>(size) - (112u << 23);  // the exponent's bias becomes 15
     half = (size_bits + 0xFFF + (size_bits >> 13 & 1)) >> 13;
@@ -57,7 +57,7 @@ struct Scale {
   std::uint32_t header = 0;  ///< two levels, or a step
 };
 
-/// 0 of nothing.
+/// 0 if there are no elements.
 PARAGRAD_HOST_DEVICE inline float mean_of_sum(double sum, std::size_t count) {
   return count == 0 ? 0 : static_cast<float>(sum / static_cast<double>(count));
 }
@@ -74,15 +74,15 @@ PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_step(float step) {
   return std::bit_cast<std::uint32_t>(step < std::numeric_limits<float>::min() ? 0 : step);  // NaN stays NaN
 }
 
-/// |u| as bits, which are in the order of the sizes; NaN is the largest.
+/// |u| as bits, which compare like the absolute values; NaN is the largest.
 PARAGRAD_HOST_DEVICE inline std::uint32_t size_bits(float u) { return std::bit_cast<std::uint32_t>(u) & 0x7FFFFFFF; }
 
-/// Of bits16, from the largest |u| of the column, as bits.
+/// Step of bits16, from the largest |u| of the column, as bits.
 PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_largest(std::uint32_t largest) {
   return header_of_step(std::bit_cast<float>(largest) / static_cast<float>(largest_multiple(16)));
 }
 
-/// Of bits2, bits4, bits8, from Σ u² over the column.
+/// Step of bits2, bits4, bits8, from Σ u² over the column.
 PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_squares(Code code, double squares, std::size_t count) {
   return header_of_step(step_per_deviation(bits_of(code)) * std::sqrt(mean_of_sum(squares, count)));
 }
@@ -95,7 +95,7 @@ PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const Scale& scale, 
   const float step = std::bit_cast<float>(scale.header);
   const float limit = static_cast<float>(largest_multiple(bits));
   float q = step == 0 ? 0 : u * (1 / step);
-  q = q < limit ? q : limit;  // also where it is NaN, whose code is any
+  q = q < limit ? q : limit;  // also for NaN, whose code is arbitrary
   q = q > -limit ? q : -limit;
   return static_cast<std::uint32_t>(nearest_whole(q)) & ((1u << bits) - 1);
 }

@@ -6,17 +6,16 @@
 
 namespace paragrad::backend {
 
-/// A way into the memory of a device for another thread than the one that calls it: what is brought travels while kernels
-/// run.
+/// Copies data to a device's memory from a thread other than the one that calls the device, overlapping with kernels.
 class CopyStream {
  public:
   virtual ~CopyStream() = default;
 
-  /// For the thread that calls the device: what is brought after this waits until all is done that the device was called
-  /// before. So memory that kernels used may be filled anew.
+  /// For the thread that calls the device: later copies wait until all earlier calls of the device are complete, so that
+  /// memory used by kernels may be overwritten.
   virtual void follow() = 0;
 
-  /// to = from, from memory of the host to the device's; done on return.
+  /// to = from, from host memory to device memory; complete on return.
   template <class T>
   void bring(std::span<const T> from, std::span<T> to) {
     if (from.size() != to.size()) throw std::logic_error("CopyStream::bring: sizes differ");

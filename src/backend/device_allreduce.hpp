@@ -5,21 +5,22 @@
 
 namespace paragrad::backend {
 
-/// Sums of arrays over the devices of several processes by the library of their maker (NCCL), which knows the wires between
-/// them. All take part in every call, in the same order. Nothing waits: is_done() says when the next call may come.
+/// Sums arrays over the devices of several processes with the vendor's library (NCCL), which uses the direct links between
+/// them. All processes take part in every call, in the same order. Non-blocking: is_done() tells when the next call may
+/// come.
 ///
-/// Throws  std::runtime_error in the library's words, from any call, for what went wrong in it or in one before.
+/// Throws  std::runtime_error with the library's message, from any call, for errors in that call or an earlier one.
 class DeviceAllreduce {
  public:
   virtual ~DeviceAllreduce() = default;
 
-  /// What one of them has to tell the others: some bytes.
+  /// Bytes that one process must send to the others to establish the connection.
   virtual std::string invite() = 0;
 
-  /// Throws ConfigError where the library does not take these devices.
+  /// Throws ConfigError if the library does not support these devices.
   virtual void join(const std::string& invitation, int rank, int size) = 0;
 
-  /// data = its sum, memory of the device, after all that the device was called before.
+  /// data = its sum, in device memory, after all earlier calls of the device.
   virtual void start(std::span<float> data) = 0;
 
   virtual bool is_done() = 0;

@@ -9,7 +9,7 @@
 
 namespace paragrad::backend {
 
-/// An array of other things than floats in memory of a device, at first zeros.
+/// An array of elements other than floats in device memory, initially zero.
 template <class T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
@@ -30,7 +30,7 @@ class DeviceArray {
   std::size_t count_ = 0;
 };
 
-/// The host's values in memory of the device.
+/// A device array with a copy of the host's values.
 template <class T>
 DeviceArray<std::remove_const_t<T>> on_device(Device& device, std::span<T> values) {
   DeviceArray<std::remove_const_t<T>> array(device, values.size());
@@ -38,7 +38,7 @@ DeviceArray<std::remove_const_t<T>> on_device(Device& device, std::span<T> value
   return array;
 }
 
-/// What lies at `place`, memory of the device or of the host; T{} where there is no arithmetic.
+/// The value at `place`, in device or host memory; T{} on a device without arithmetic.
 template <class T>
 T value_at(Device& device, const T* place) {
   T value{};

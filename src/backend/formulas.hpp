@@ -6,8 +6,8 @@
 #include "backend/kernels.hpp"
 #include "core/host_device.hpp"
 
-/// What happens to one element, over any real type: the reference's loops and a GPU's threads compute it from this text.
-/// With multiplications and additions rounded apart, which both are compiled for, all but exp, tanh and log give equal bits.
+/// Per-element formulas over any real type, shared by the reference's loops and the GPU's threads. Both are compiled without
+/// fused multiply-add, so everything except exp, tanh and log gives equal bits.
 namespace paragrad::backend::formulas {
 
 template <class Real>
@@ -41,7 +41,7 @@ PARAGRAD_HOST_DEVICE Real slope(Activation f, Real y) {
   return Real(1);
 }
 
-/// sum + keep·old; old is not looked at where keep is 0.
+/// sum + keep·old; old is ignored if keep is 0.
 template <class Real>
 PARAGRAD_HOST_DEVICE Real accumulate(Real sum, Real keep, Real old) {
   return keep == 0 ? sum : keep * old + sum;
@@ -52,7 +52,7 @@ PARAGRAD_HOST_DEVICE Real clamp(Real limit, Real x) {
   return x > limit ? limit : x < -limit ? -limit : x;
 }
 
-/// What scales a row of norm √squares to `limit`, if it is above.
+/// The factor that scales a row of norm √squares to `limit` if its norm is larger, otherwise 1.
 template <class Real>
 PARAGRAD_HOST_DEVICE Real norm_factor(double squares, Real limit) {
   const double norm = std::sqrt(squares);
@@ -72,7 +72,7 @@ PARAGRAD_HOST_DEVICE void momentum_update(Real rate, Real momentum, bool nestero
   w -= rate * (nesterov ? gradient + momentum * v : v);
 }
 
-/// The numbers of an AdamStep as a Real has them.
+/// The constants of an AdamStep as Reals.
 template <class Real>
 struct Adam {
   Real rate, unbias, epsilon, beta1, gain1, beta2, gain2, scale, decay, shrink;
@@ -106,7 +106,7 @@ PARAGRAD_HOST_DEVICE void block_filter(Real momentum, Real rate, Real ahead_befo
   average = w + ahead * delta;
 }
 
-/// The numbers of Device::moment_filter as a Real has them.
+/// The constants of Device::moment_filter as Reals.
 template <class Real>
 struct MomentFilter {
   Real old, stretch, kept, gain;
@@ -129,14 +129,13 @@ struct MomentFilter {
 /// log(1 + e^z); NaN stays NaN.
 PARAGRAD_HOST_DEVICE inline double softplus(double z) { return (z < 0 ? 0 : z) + std::log1p(std::exp(-std::abs(z))); }
 
-/// What peepholes add to the gates of a cell, where there are any.
+/// The contribution of peepholes, if any, to the gates of a cell.
 template <class Real>
 struct Peepholes {
   Real i = 0, f = 0, o = 0;
 };
 
-/// One cell of long short-term memory (backend/lstm_arguments.hpp), from z to values; `before` is c₋, m what its gates let
-/// through.
+/// Forward pass of one LSTM cell (backend/lstm_arguments.hpp), from z to values; `before` is c₋, m the gated output.
 template <class Real>
 PARAGRAD_HOST_DEVICE void lstm_forward(const Peepholes<Real>& p, Real before, Real& i, Real& f, Real& g, Real& o, Real& c,
                                        Real& m) {
@@ -148,8 +147,8 @@ PARAGRAD_HOST_DEVICE void lstm_forward(const Peepholes<Real>& p, Real before, Re
   m = o * std::tanh(c);
 }
 
-/// And back, from values to gradients by z. dm: gradient by m; dc: by c from the step after, and on return for the one
-/// before.
+/// Backward pass of one cell, from values to gradients with respect to z. dm: gradient with respect to m; dc: with respect
+/// to c, from the next step; on return for the previous step.
 template <class Real>
 PARAGRAD_HOST_DEVICE void lstm_backward(const Peepholes<Real>& p, Real before, Real c, Real dm, Real& dc, Real& i, Real& f,
                                         Real& g, Real& o) {

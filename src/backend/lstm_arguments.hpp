@@ -9,16 +9,16 @@ namespace paragrad::backend {
 
 /// A layer of long short-term memory (Hochreiter and Schmidhuber 1997; forget gates: Gers, Schmidhuber and Cummins 2000;
 /// peepholes: Gers, Schraudolph and Schmidhuber 2002; projection: Sak, Senior and Beaufays, Interspeech 2014). With H cells,
-/// R outputs and z the input's share x·W + b, for each direction
+/// R outputs and the input's contribution z = x·W + b, for each direction
 ///
 ///   i = σ(z_i + h₋·U_i + p_i∘c₋)   f = σ(z_f + h₋·U_f + p_f∘c₋)   g = tanh(z_g + h₋·U_g)
-///   c = f∘c₋ + i∘g                 o = σ(z_o + h₋·U_o + p_o∘c)    m = o∘tanh(c)   h = m, or m·V where it is projected
+///   c = f∘c₋ + i∘g                 o = σ(z_o + h₋·U_o + p_o∘c)    m = o∘tanh(c)   h = m, or m·V with projection
 ///
-/// c₋ and h₋ being those of the step before, zero at the beginning of a sequence.
+/// where c₋ and h₋ belong to the previous step and are zero at the beginning of a sequence.
 struct LstmShape {
   std::size_t cells = 0;       ///< H
-  std::size_t outputs = 0;     ///< R of each direction: cells, unless it is projected
-  std::size_t directions = 1;  ///< 2: the second goes from the last step to the first
+  std::size_t outputs = 0;     ///< R per direction; equals cells without projection
+  std::size_t directions = 1;  ///< 2: the second runs from the last step to the first
   bool peepholes = false;
   bool projected = false;
 
@@ -35,21 +35,22 @@ struct LstmShape {
 template <class Float>
 struct LstmWeightsOf {
   std::span<Float> recurrent;   ///< U, [directions][R][4][H]
-  std::span<Float> peepholes;   ///< p, [directions][3][H]: i f o; or nothing
-  std::span<Float> projection;  ///< V, [directions][H][R]; or nothing
+  std::span<Float> peepholes;   ///< p, [directions][3][H]: i f o; or empty
+  std::span<Float> projection;  ///< V, [directions][H][R]; or empty
 };
 using LstmWeights = LstmWeightsOf<const float>;
 using LstmGradients = LstmWeightsOf<float>;
 
-/// What a pass forward leaves for the pass back.
+/// What the forward pass saves for the backward pass.
 struct LstmMemory {
-  std::span<float> gates;   ///< [frames][directions][4][H]: z before; i f g o after; gradients by z after the pass back
+  std::span<float>
+      gates;  ///< [frames][directions][4][H]: z before; i f g o after; gradients with respect to z after the backward pass
   std::span<float> cells;   ///< c, [frames][directions][H]
-  std::span<float> hidden;  ///< m, [frames][directions][H] where it is projected; or nothing
+  std::span<float> hidden;  ///< m, [frames][directions][H] with projection; otherwise empty
 };
 
-/// Where the frames of some sequences lie: all first frames, all second frames, …, the longest sequence first. active[t] is
-/// the number of sequences that have a frame t, and no greater than active[t-1].
+/// Layout of the frames of several sequences: all first frames, all second frames, …, the longest sequence first. active[t]
+/// is the number of sequences that have a frame t, at most active[t-1].
 class Steps {
  public:
   explicit Steps(std::span<const std::uint32_t> active) : active_(active) {
@@ -68,11 +69,11 @@ class Steps {
   struct Step {
     std::size_t row = 0;            ///< of its first frame
     std::size_t rows = 0;           ///< one per sequence
-    std::size_t row_before = 0;     ///< of the step before in this direction
-    std::size_t rows_continue = 0;  ///< how many of the rows, the first, have one
+    std::size_t row_before = 0;     ///< first row of the previous step in this direction
+    std::size_t rows_continue = 0;  ///< number of leading rows that have a previous step
   };
 
-  /// All steps in the order of a direction, or against it.
+  /// Visits all steps in the order of a direction, or in reverse.
   template <class Visit>
   void walk(bool backwards, bool in_order, const Visit& visit) const {
     const bool upwards = backwards != in_order;

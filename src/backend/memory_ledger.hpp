@@ -6,15 +6,15 @@
 
 namespace paragrad::backend {
 
-/// What devices have of a memory that they share. Each emulated worker has a device of its own, so the ledger knows how many
-/// workers there is room for. May be asked by any thread.
+/// Tracks the allocations of devices that share one memory. Each emulated worker has its own device, so the ledger can tell
+/// how many workers fit. Thread-safe.
 class MemoryLedger {
  public:
   void took(const void* device, const void* address, std::size_t bytes);
   void gave_back(const void* address);
 
-  /// How many devices fit at most into what all of them have and `free` more bytes, if each needs as much as the one that
-  /// needs most: `device` what it has and `wanted` more, the others what they have.
+  /// Maximum number of devices that fit into all current allocations plus `free` bytes, if each needs as much as the
+  /// largest: `device` needs its current bytes plus `wanted`, the others their current bytes.
   std::size_t room(const void* device, std::size_t wanted, std::size_t free) const;
 
  private:

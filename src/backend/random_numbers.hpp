@@ -7,12 +7,12 @@
 
 #include "core/host_device.hpp"
 
-/// What becomes of Philox's words (core/philox.hpp): uniform and normal numbers by formulas that every device computes with
-/// the same roundings, so that it draws the same bits. Templates over a number and over a register of them; nothing here may
-/// be contracted into multiply-adds.
+/// Turns Philox words (core/philox.hpp) into uniform and normal numbers, by formulas that every device computes with the
+/// same roundings, so all draw the same bits. Templates over a scalar or a vector register; no operation here may be
+/// contracted into fused multiply-adds.
 namespace paragrad::backend {
 
-/// How a Real is taken apart; specialised for registers in cpu/vector.hpp.
+/// Access to the bits of a Real; specialised for registers in cpu/vector.hpp.
 template <class Real>
 struct Lane;
 
@@ -23,7 +23,7 @@ struct Lane<float> {
   PARAGRAD_HOST_DEVICE static float root(float x) { return std::sqrt(x); }
 };
 
-/// The numbers of a row: 64 units share 16 counters, each of which serves units 16 apart with its four words.
+/// The random numbers of a row: 64 units share 16 counters; the four words of a counter serve units 16 apart.
 struct CounterSlot {
   static constexpr std::size_t counters = 16, words = 4, units = counters * words;
 
@@ -45,7 +45,7 @@ PARAGRAD_HOST_DEVICE Real uniform(Word word) {
   return Lane<Real>::real(std::bit_cast<typename Lane<Real>::Integer>(word >> 8)) * 0x1p-24f;
 }
 
-/// log x, relative error below 2e-7, for positive normal numbers (Cephes' logf: x = 2^e·(1 + m), polynomial in m).
+/// log x with relative error below 2e-7, for positive normal numbers (Cephes' logf: x = 2^e·(1 + m), polynomial in m).
 template <class Real>
 PARAGRAD_HOST_DEVICE Real logarithm(Real x) {
   using Integer = typename Lane<Real>::Integer;
@@ -66,8 +66,8 @@ PARAGRAD_HOST_DEVICE Real logarithm(Real x) {
   return (m + (p * m * square + e * -2.12194440e-4f - 0.5f * square)) + e * 0.693359375f;
 }
 
-/// Standard normal, at most 5.3 in size: √2·erf⁻¹ of a uniform number in (-1, 1), 23 bits (M. Giles, "Approximating the
-/// erfinv function", GPU Computing Gems 2, 2011; single precision).
+/// Standard normal, at most 5.3 in absolute value: √2·erf⁻¹ of a uniform number in (-1, 1), 23 bits (M. Giles,
+/// "Approximating the erfinv function", GPU Computing Gems 2, 2011; single precision).
 template <class Real, class Word>
 PARAGRAD_HOST_DEVICE Real normal(Word word) {
   using Integer = typename Lane<Real>::Integer;

@@ -6,7 +6,7 @@
 
 namespace paragrad::backend {
 
-/// What limits a kernel: arithmetic (a matrix product) or memory (everything that streams through arrays once).
+/// What limits a kernel: arithmetic (matrix products) or memory bandwidth (everything that streams through arrays once).
 enum class KernelKind : std::size_t { gemm, streaming, count };
 
 /// Work of one kind: number of kernel calls, floating-point operations, bytes read and written at least once.
@@ -18,8 +18,8 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 
-/// Adds up the work of the kernels that one worker ran. The simulator's clock is a function of it: of the counts, or of the
-/// measured times of the single calls where the platform has them.
+/// Adds up the work of the kernels run by one worker. The simulator's clock is derived from it: from the counts, or from
+/// measured times of single calls if the platform has them.
 class WorkMeter {
  public:
   void add(KernelKind kind, std::uint64_t flops, std::uint64_t bytes) {
@@ -29,7 +29,7 @@ class WorkMeter {
     work.bytes += bytes;
   }
 
-  /// Time of one call, by the device's CallTimes.
+  /// Time of one call, from the device's CallTimes.
   void charge(std::uint64_t picoseconds) { charged_ps_ += picoseconds; }
   std::uint64_t charged_ps() const { return charged_ps_; }
 
