@@ -1,4 +1,4 @@
-// What every device has in common: shapes are checked, work is counted, the body is called.
+// Common to all devices: check shapes, count work, call the body.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>

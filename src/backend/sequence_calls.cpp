@@ -1,4 +1,4 @@
-// The device's calls on packed sequences: as device.cpp has the others.
+// The device's calls on packed sequences; the other calls are in device.cpp.
 #include "backend/call_checks.hpp"
 #include "backend/kernels.hpp"
 

@@ -4,7 +4,7 @@
 
 namespace paragrad::backend::cpu {
 
-/// The reference's loop, whose root keeps the compiler from vectorising it, and its bits.
+/// A vectorised version of the reference's loop (the compiler does not vectorise its square root), with the same bits.
 void adam_update(const AdamStep& step, std::size_t count, const float* g, float* m, float* v, float* w);
 
 }  // namespace paragrad::backend::cpu

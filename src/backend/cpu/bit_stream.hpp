@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-/// Bits that begin and end anywhere in a stream of 32-bit words, lower bits first. `bit` and `count` are in bits, `bit` from
-/// the stream's beginning; `words` begin with a word.
+/// Access to bit ranges at any position of a stream of 32-bit words, lower bits first. `bit` (from the beginning of the
+/// stream) and `count` are in bits; `words` start at a word boundary.
 namespace paragrad::backend::cpu {
 
 inline std::uint32_t load_word(const std::byte* from) {
@@ -15,8 +15,8 @@ inline std::uint32_t load_word(const std::byte* from) {
 }
 inline void store_word(std::uint32_t word, std::byte* to) { std::memcpy(to, &word, sizeof word); }
 
-/// Writes the first `count` bits of `words` at `bit`. Keeps what stands before; what stands behind, to the end of the last
-/// word touched, becomes 0: a stream is written from front to back.
+/// Writes the first `count` bits of `words` at `bit`. Preceding bits are kept; following bits, to the end of the last word
+/// touched, become 0: a stream is written from front to back.
 inline void put_bits(std::byte* stream, std::size_t bit, const std::byte* words, std::size_t count) {
   const std::size_t shift = bit % 32;
   std::byte* to = stream + bit / 32 * 4;
@@ -31,7 +31,7 @@ inline void put_bits(std::byte* stream, std::size_t bit, const std::byte* words,
   if (shift + count > done) store_word(left, to);
 }
 
-/// Reads `count` bits at `bit` into the first ones of `words`; the others of their last word are undefined.
+/// Reads `count` bits at `bit` into the first bits of `words`; the remaining bits of the last word are undefined.
 inline void get_bits(const std::byte* stream, std::size_t bit, std::byte* words, std::size_t count) {
   const std::size_t shift = bit % 32;
   const std::byte* from = stream + bit / 32 * 4;

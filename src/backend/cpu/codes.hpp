@@ -13,14 +13,15 @@
 #include "backend/cpu/vector.hpp"
 #include "backend/quantiser.hpp"
 
-/// The codes of backend/quantiser.hpp on registers: made for one column, they encode and decode 32 of its rows at a time.
+/// The codes of backend/quantiser.hpp on vector registers: constructed for one column, they encode and decode 32 of its rows
+/// at a time.
 namespace paragrad::backend::cpu {
 
 // 32 rows at a time: as many words as an element has bits, and sums whose order does not depend on the registers' width.
 inline constexpr std::size_t group_rows = 32;
 inline constexpr std::size_t group_vectors = group_rows / lanes;
 inline constexpr std::size_t cache_line_bytes = 64;
-inline constexpr std::size_t rows_per_sum = 4096;  // what float32 adds up well; further in double
+inline constexpr std::size_t rows_per_sum = 4096;  // accurate in float32; longer sums continue in double
 
 struct Group {
   Vector part[group_vectors] = {};
@@ -49,7 +50,7 @@ inline void store_group(const Group& group, float* to, std::size_t count) {
   }
 }
 
-/// The upper half is added to the lower one, again and again.
+/// Repeatedly adds the upper half to the lower one.
 inline float sum_of(Group group) {
   for (std::size_t half = group_vectors / 2; half > 0; half /= 2)
     for (std::size_t p = 0; p < half; ++p) group.part[p] += group.part[p + half];
@@ -61,7 +62,7 @@ inline float sum_of(Group group) {
   return sum[0];
 }
 
-/// f(first row, rows), a group at a time.
+/// Calls f(first row, rows) for each group.
 template <class F>
 void over_groups(std::size_t begin, std::size_t end, const F& f) {
   std::size_t r = begin;
@@ -69,13 +70,13 @@ void over_groups(std::size_t begin, std::size_t end, const F& f) {
   if (r < end) f(r, end - r);
 }
 
-/// f(begin, end) of stretches that float32 adds up well.
+/// Calls f(begin, end) for ranges that float32 sums accurately.
 template <class F>
 void over_sums(std::size_t rows, const F& f) {
   for (std::size_t begin = 0; begin < rows; begin += rows_per_sum) f(begin, std::min(rows, begin + rows_per_sum));
 }
 
-/// One column of what is to be quantised, u = x + residual.
+/// One column of the values to quantise, u = x + residual.
 template <bool remembers>
 struct Column {
   std::size_t rows;
@@ -91,7 +92,7 @@ struct Column {
     return u;
   }
 
-  /// Of a group that will be asked for, in this column or beyond; an address without memory does no harm.
+  /// Prefetches a group that will be needed, in this column or beyond; invalid addresses do no harm.
   void prefetch(std::size_t r) const {
     for (std::size_t line = 0; line < group_rows; line += cache_line_bytes / sizeof(float)) {
       __builtin_prefetch(x + r + line);
@@ -100,7 +101,7 @@ struct Column {
   }
 };
 
-/// The codes of a group: `bits` words each. encode leaves in u what was not sent.
+/// The codes of a group: `bits` words each. encode leaves the unsent remainder in u.
 class TwoLevels {
  public:
   static constexpr std::size_t bits = 1, header = 4;
@@ -181,7 +182,7 @@ class TwoLevels {
 
 using LongsBytes = std::uint8_t __attribute__((vector_size(sizeof(Vector) / 8)));
 
-/// The lanes' low `bits` bits one after the other, in the low end.
+/// The low `bits` bits of all lanes, concatenated at the low end.
 template <std::size_t bits>
 std::uint64_t squeezed(Integers codes) {
   static_assert(bits == 2 || bits == 4);
@@ -196,7 +197,7 @@ std::uint64_t squeezed(Integers codes) {
   return (word | word >> 16) & 0xFFFFFFFF;
 }
 
-/// Back, with the sign.
+/// The inverse, with sign extension.
 template <std::size_t bits>
 Integers spread(std::uint64_t word) {
   Integers first_bit, left;
@@ -235,7 +236,7 @@ class Multiples {
     const Vector shift = broadcast(12582912.f);  // 1.5 · 2^23: adding it rounds to a whole number, in the low bits
     for (std::size_t p = 0; p < group_vectors; ++p) {
       Vector q = u.part[p] * inverse_;
-      q = q < limit ? q : broadcast(limit);  // also where it is NaN, whose code is any
+      q = q < limit ? q : broadcast(limit);  // also for NaN, whose code is arbitrary
       q = q > -limit ? q : broadcast(-limit);
       const Vector shifted = q + shift;
       u.part[p] -= (shifted - shift) * step_;
@@ -310,7 +311,7 @@ class Multiples {
   Vector step_, inverse_;
 };
 
-/// fp16 and bf16: each element for itself.
+/// fp16 and bf16: each element separately.
 template <Code code>
 class ShortFloat {
  public:

@@ -6,11 +6,13 @@
 
 namespace paragrad::backend::cpu {
 
-/// While it lives, this thread reads and writes denormal numbers (below 1.2e-38) as zero. The momentum of a weight that gets
-/// no gradient any more, as of a dead unit, falls into that range after some hundred minibatches and stays there; arithmetic
-/// on it takes about a hundred times as long (784-512-256-10 with ReLU: an epoch took 1.5 times as long from the second on).
+/// While in scope, this thread reads and writes denormal numbers (below 1.2e-38) as zero. The momentum of a weight that no
+/// longer gets a gradient, as of a dead unit, falls into that range after some hundred minibatches and stays there;
+/// arithmetic on it is about a hundred times slower (784-512-256-10 with ReLU: an epoch took 1.5 times as long from the
+/// second on).
 ///
-/// Around every kernel, so that a kernel's bits do not depend on the thread that runs it. Nothing on other processors.
+/// Used around every kernel, so that a kernel's bits do not depend on the thread that runs it. No effect on CPUs other than
+/// x86.
 class FlushDenormals {
  public:
 #ifdef __SSE__

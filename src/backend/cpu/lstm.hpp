@@ -6,9 +6,8 @@
 
 namespace paragrad::backend::cpu {
 
-/// The kernels of long short-term memory: per step one product of all sequences with the recurrent weights, which stay in
-/// the L2 cache from step to step, and one pass over the gates. A row's bits do not depend on which other sequences there
-/// are.
+/// The LSTM kernels: per step one product of all sequences with the recurrent weights, which stay in the L2 cache between
+/// steps, and one pass over the gates. A row's bits do not depend on the other sequences.
 class Lstm {
  public:
   void forward(PackBuffer& buffer, const LstmShape& shape, const Steps& steps, const LstmWeights& weights,

@@ -24,25 +24,25 @@ class PackBuffer {
   core::Arena memory_;
 };
 
-/// What happens to rows [row, row + rows) and columns [column, column + columns) of C once their sums are complete, while
-/// they are in the cache.
+/// Applied to rows [row, row + rows) and columns [column, column + columns) of C when their sums are complete, while they
+/// are in the cache.
 class Finish {
  public:
   virtual ~Finish() = default;
 
-  /// A matrix of C's shape that will be read: large ones are brought near while the sums are computed. May be null.
+  /// A matrix of C's shape that will be read: large ones are prefetched while the sums are computed. May be null.
   virtual const float* reads() const = 0;
   virtual void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const = 0;
 };
 
 /// C[m][n] = A·B + keep·C on row-major C without padding (the blocking of Goto and van de Geijn, ACM TOMS 34(3), 2008).
 ///
-/// Element (i, j) is a chain of multiply-adds over k in ascending order, cut at places that depend on k alone. Its bits do
-/// not depend on where in C it lies, so a row of C does not notice which other rows are computed in the same call.
+/// Element (i, j) is a chain of multiply-adds over k in ascending order, split at points that depend on k alone. Its bits do
+/// not depend on its position in C, so a row of C does not depend on which other rows are computed in the same call.
 void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
               const Finish* finish = nullptr);
 
-/// The same where the rows of C are c_stride floats apart.
+/// The same for a C with row stride c_stride floats.
 void multiply(PackBuffer& buffer, std::size_t m, std::size_t n, std::size_t k, Operand a, Operand b, float keep, float* c,
               std::size_t c_stride, const Finish* finish);
 

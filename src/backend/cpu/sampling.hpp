@@ -6,7 +6,7 @@
 
 #include "core/philox.hpp"
 
-/// Random numbers of backend::Device by registers; the same bits as the reference.
+/// Vectorised random numbers of backend::Device; the same bits as the reference.
 namespace paragrad::backend::cpu {
 
 void sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,

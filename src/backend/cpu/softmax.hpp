@@ -7,7 +7,7 @@
 /// The two halves of a softmax.
 namespace paragrad::backend::cpu {
 
-/// Largest element; a NaN may be passed over.
+/// Largest element; NaN may be ignored.
 inline float largest_of(std::size_t count, const float* row) {
   Vector best = broadcast(row[0]);
   std::size_t j = 0;

@@ -30,8 +30,8 @@ struct Walk {
 };
 
 /// C[rows][columns] = keep·C + A·B, with A packed by rows (stride packed_row) or by columns (packed_column) and the rows of
-/// B along a walk, vectors·lanes floats each. C is not read where keep is 0. `ahead` is what a later call will read: one
-/// cache line per step comes to the L2 cache behind the arithmetic, where a burst of prefetches would hold it up.
+/// B along a walk, vectors·lanes floats each. C is not read where keep is 0. `ahead` is data that a later call will read:
+/// one cache line per step is prefetched to the L2 cache during the arithmetic, which a burst of prefetches would stall.
 using Tile = void (*)(std::size_t depth, const float* a, Walk b, Walk ahead, float keep, std::size_t columns,
                       std::size_t stride, float* c);
 
@@ -39,7 +39,7 @@ template <std::size_t rows, std::size_t vectors, bool by_columns>
 void tile(std::size_t depth, const float* a, Walk b, Walk ahead, float keep, std::size_t columns, std::size_t stride,
           float* c) {
 #pragma GCC unroll 14
-  for (std::size_t i = 0; i < rows; ++i) {  // needed only after the sums: hides the way from memory
+  for (std::size_t i = 0; i < rows; ++i) {  // needed only after the sums: hides the memory latency
     __builtin_prefetch(c + i * stride, 1);
     __builtin_prefetch(c + i * stride + vectors * lanes - 1, 1);
   }

@@ -60,8 +60,8 @@ inline void store_part(Vector v, float* to, std::size_t count) {
 
 inline bool is_aligned(const float* to) { return reinterpret_cast<std::uintptr_t>(to) % sizeof(Vector) == 0; }
 
-/// To an aligned address whose line need not be fetched for it, as all of it will be overwritten; nor is it kept. Other
-/// threads see it after finish_past_cache.
+/// Non-temporal store to an aligned address: the cache line is neither fetched nor kept. Other threads see it after
+/// finish_past_cache.
 inline void store_past_cache(Vector v, float* to) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(to, v);
@@ -90,7 +90,7 @@ inline Vector multiply_add(Vector a, Vector b, Vector c) {
 #endif
 }
 
-/// Of each 64-bit lane the product of its lower halves.
+/// The product of the lower halves of each 64-bit lane.
 inline Longs multiply_low_halves(Longs a, Longs b) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Longs>(_mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -103,7 +103,7 @@ inline Longs multiply_low_halves(Longs a, Longs b) {
 #endif
 }
 
-/// Bit l says whether u[l] >= threshold[l].
+/// Bit l is set if u[l] >= threshold[l].
 inline std::uint32_t bits_at_least(Vector u, Vector threshold) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(u, threshold, _CMP_GE_OQ);
@@ -118,7 +118,7 @@ inline std::uint32_t bits_at_least(Vector u, Vector threshold) {
 #endif
 }
 
-/// Bit l says whether a[l] >= b[l].
+/// Bit l is set if a[l] >= b[l].
 inline std::uint32_t bits_at_least(Integers a, Integers b) {
 #if defined(__AVX512F__)
   return _mm512_cmpge_epi32_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b));
@@ -133,7 +133,7 @@ inline std::uint32_t bits_at_least(Integers a, Integers b) {
 #endif
 }
 
-/// Lane l is one[l] where bit l is set, zero[l] elsewhere; higher bits are not looked at.
+/// Lane l is one[l] if bit l is set, otherwise zero[l]; higher bits are ignored.
 inline Vector choose(std::uint32_t bits, Vector zero, Vector one) {
 #if defined(__AVX512F__)
   return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), zero, one);
@@ -152,7 +152,7 @@ inline Integers widened(Bytes bytes) {
 #endif
 }
 
-/// To half precision, to the nearest and to the even one of two. |v| is at most 65504 or NaN, which stays NaN.
+/// To half precision, rounded to nearest, ties to even. |v| is at most 65504 or NaN, which stays NaN.
 inline Shorts halves(Vector v) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Shorts>(_mm512_maskz_cvtps_ph(0xFFFF, v, _MM_FROUND_TO_NEAREST_INT));

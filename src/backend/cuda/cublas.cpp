@@ -7,7 +7,7 @@
 namespace paragrad::backend::cuda {
 namespace {
 
-/// As the loader finds it, or where the toolkit was.
+/// Found by the dynamic loader, or at the toolkit's location at build time.
 SharedLibrary open(const char* name, const char* file, const char* of_toolkit) {
   return SharedLibrary(name, {core::format("{}.so.{}", file, CUBLAS_VER_MAJOR), of_toolkit}, "install the CUDA toolkit");
 }

@@ -4,7 +4,7 @@
 
 namespace paragrad::backend::cuda {
 
-/// What is used of cuBLAS.
+/// The functions of cuBLAS that are used.
 struct Cublas {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasDestroy_v2) destroy;
@@ -14,7 +14,7 @@ struct Cublas {
   decltype(&cublasGetStatusString) status_string;
 };
 
-/// Throws ConfigError where there is none.
+/// Throws ConfigError if the library is missing.
 const Cublas& cublas();
 
 }  // namespace paragrad::backend::cuda

@@ -4,7 +4,7 @@
 
 namespace paragrad::backend::cuda {
 
-/// What is used of cuBLASLt.
+/// The functions of cuBLASLt that are used.
 struct CublasLt {
   decltype(&cublasLtCreate) create;
   decltype(&cublasLtDestroy) destroy;
@@ -20,7 +20,7 @@ struct CublasLt {
   decltype(&cublasLtMatmul) matmul;
 };
 
-/// Throws ConfigError where there is none.
+/// Throws ConfigError if the library is missing.
 const CublasLt& cublas_lt();
 
 }  // namespace paragrad::backend::cuda

@@ -11,7 +11,7 @@ namespace paragrad::backend::cuda {
 
 namespace {
 
-/// Of a kernel while it runs: told to whoever asks the GPU for something afterwards.
+/// Whether an error comes from a running kernel, which a later call reports.
 bool is_late(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:

@@ -5,11 +5,11 @@
 
 namespace paragrad::backend::cuda {
 
-/// Whether CUDA's variable CUDA_LAUNCH_BLOCKING is set: each kernel is waited for where it is started.
+/// Whether the environment variable CUDA_LAUNCH_BLOCKING is set: each launch then waits for its kernel.
 bool launches_block();
 
-/// Throws std::runtime_error that names what failed, a kernel as a rule, and says CUDA's reason; of a kernel that failed
-/// some time ago, how to find out which.
+/// Throws std::runtime_error naming the failed operation (usually a kernel) and CUDA's reason; for an asynchronous failure
+/// of an earlier kernel, also how to identify it.
 void check(cudaError_t status, const char* what);
 void check(cublasStatus_t status, const char* what);
 

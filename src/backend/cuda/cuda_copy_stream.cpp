@@ -14,7 +14,7 @@ void CudaCopyStream::follow() {
   check(cudaEventRecord(before_.get(), kernels_), "recording an event");
 }
 
-// In pieces, so that one is put into pinned memory while the one before travels.
+// In pieces, so that one is copied to pinned memory while the previous one is transferred.
 void CudaCopyStream::do_bring(std::size_t bytes, const std::byte* from, std::byte* to) {
   constexpr std::size_t piece = std::size_t{512} * 1024;
   use_gpu(gpu_);

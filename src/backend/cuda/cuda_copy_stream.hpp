@@ -6,10 +6,10 @@
 
 namespace paragrad::backend::cuda {
 
-/// Copies on a stream of their own, past pinned memory.
+/// Copies on a separate stream, through pinned memory.
 class CudaCopyStream final : public CopyStream {
  public:
-  /// kernels: the stream of the device that follow() follows; both must live as long.
+  /// kernels: the device's stream that follow() waits for; it must outlive this object.
   CudaCopyStream(int gpu, cudaStream_t kernels, Device& device);
   void follow() override;
 
@@ -20,7 +20,7 @@ class CudaCopyStream final : public CopyStream {
   cudaStream_t kernels_;
   Device& device_;
   Stream stream_ = make_stream();
-  Event before_ = make_event();  // what was called before follow()
+  Event before_ = make_event();  // the last call before follow()
   PinnedRing copies_;
 };
 

@@ -8,7 +8,7 @@
 namespace paragrad::backend::cuda {
 namespace {
 
-/// How CUDA is given a kernel, whose only parameter is its object.
+/// Launch parameters of a kernel, whose only argument is the kernel object.
 class Parameters {
  public:
   explicit Parameters(const gpu_kernels::Launch& launch) : kernel_(const_cast<std::byte*>(launch.kernel.data())) {
@@ -38,7 +38,7 @@ using GraphExec = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destro
 
 class GraphRecording final : public gpu_kernels::CommandGraph {
  public:
-  /// nodes: of `graph`, for each of the calls, null for a mark.
+  /// nodes: the nodes of `graph` for each call, null for a mark.
   GraphRecording(Graph graph, std::vector<cudaGraphNode_t> nodes, cudaStream_t stream)
       : graph_(std::move(graph)), nodes_(std::move(nodes)), stream_(stream) {
     cudaGraphExec_t exec = nullptr;
@@ -102,7 +102,7 @@ std::unique_ptr<gpu_kernels::CommandGraph> CudaExecutor::record(std::span<const 
   return std::make_unique<GraphRecording>(std::move(graph), std::move(nodes), stream());
 }
 
-// What cuBLAS does for a product is its own affair: it is captured as a graph within the graph.
+// The calls that cuBLAS makes for a product are unknown, so they are captured as a child graph.
 cudaGraphNode_t CudaExecutor::add(cudaGraph_t graph, std::span<const cudaGraphNode_t> before,
                                   const gpu_kernels::Multiplication& product) {
   check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording a matrix product");

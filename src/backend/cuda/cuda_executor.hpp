@@ -10,8 +10,8 @@
 
 namespace paragrad::backend::cuda {
 
-/// Calls on one stream of a GPU, one by one or as a CUDA graph, in which branches go side by side. With CUDA's variable
-/// CUDA_LAUNCH_BLOCKING=1 all go one by one, so that a kernel that fails while it runs is named.
+/// Executes calls on one stream of a GPU, one by one or as a CUDA graph, in which branches run concurrently. With the
+/// environment variable CUDA_LAUNCH_BLOCKING=1 all calls run one by one, so that errors name the failing kernel.
 class CudaExecutor final : public gpu_kernels::Executor {
  public:
   CudaExecutor(int gpu, const void* device, Precision precision) : gpu_(gpu), device_(device), precision_(precision) {}
@@ -27,12 +27,12 @@ class CudaExecutor final : public gpu_kernels::Executor {
                       const gpu_kernels::Multiplication& product);
 
   int gpu_;
-  const void* device_;  // whose memory products take
+  const void* device_;  // owner of the memory used by products
   Precision precision_;
   bool is_blocking_ = launches_block();
   Stream stream_ = make_stream();
-  std::size_t branch_ = 0;                      // that the next call belongs to
-  std::vector<std::unique_ptr<GpuBlas>> blas_;  // of each branch that has had a product: it has memory of its own
+  std::size_t branch_ = 0;                      // branch of the next call
+  std::vector<std::unique_ptr<GpuBlas>> blas_;  // one per branch with products, each with its own memory
 };
 
 }  // namespace paragrad::backend::cuda

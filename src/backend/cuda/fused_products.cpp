@@ -13,13 +13,13 @@ namespace {
 
 constexpr const char* doing = "a matrix product with a bias";
 
-/// The largest power of two that an address is a multiple of, as far as cuBLASLt asks.
+/// The alignment of an address, up to the largest that cuBLASLt distinguishes.
 std::uint32_t alignment_of(const void* address) {
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(number & -number, 256));
 }
 
-/// What CUDA's libraries make and destroy by functions found at run time.
+/// Owner of an object of a CUDA library whose functions are loaded at run time.
 template <class Handle, class Destroy>
 class Owned {
  public:
@@ -55,7 +55,7 @@ void make(Layout& layout, std::size_t rows, std::size_t columns, std::size_t dis
   check(cublas_lt().make_layout(layout.place(), CUDA_R_32F, rows, columns, static_cast<std::int64_t>(distance)), doing);
 }
 
-/// Stored [rows][columns], which is a matrix of `columns` rows to cuBLASLt.
+/// Stored as [rows][columns], which cuBLASLt sees as a matrix of `columns` rows.
 void make(Layout& layout, const gpu_kernels::Multiplication::Input& input, std::size_t rows, std::size_t columns) {
   const bool transposed = input.transpose == Transpose::yes;
   make(layout, transposed ? rows : columns, transposed ? columns : rows, input.row);
@@ -67,7 +67,7 @@ cublasOperation_t operation_of(const gpu_kernels::Multiplication::Input& input) 
 
 }  // namespace
 
-/// What cuBLASLt's choice depends on.
+/// The properties on which cuBLASLt's choice of algorithm depends.
 struct FusedProducts::Shape {
   std::size_t m, n, k, a_row, b_row, c_row;
   Transpose a_transpose, b_transpose;
@@ -91,8 +91,8 @@ struct FusedProducts::Shape {
   auto operator<=>(const Shape&) const = default;
 };
 
-/// cuBLASLt's matrices are column-major: what is C = A·B in rows is Cᵀ = Bᵀ·Aᵀ to it, and the bias one number for each of
-/// its rows, as it wants it.
+/// cuBLASLt's matrices are column-major: the row-major C = A·B is its Cᵀ = Bᵀ·Aᵀ, and the bias has one number per row, as it
+/// requires.
 class FusedProducts::Plan {
  public:
   Plan(cublasLtHandle_t handle, cublasComputeType_t type, const gpu_kernels::Multiplication& p,
@@ -103,7 +103,7 @@ class FusedProducts::Plan {
     set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(p.a));
     set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE,
         p.f == Activation::relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS);
-    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);  // its alignment counts
+    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);  // its alignment matters
     make(left_, p.b, p.k, p.n);
     make(right_, p.a, p.m, p.k);
     make(result_, p.n, p.m, p.c_row);

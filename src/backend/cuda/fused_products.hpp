@@ -9,8 +9,8 @@
 
 namespace paragrad::backend::cuda {
 
-/// Products that end with a bias and a function, each one kernel of cuBLASLt's. Which one is asked once for each shape, so
-/// that the same calls give the same bits.
+/// Products fused with a bias and a function, each a single cuBLASLt kernel. The algorithm is chosen once per shape, so that
+/// the same calls give the same bits.
 class FusedProducts {
  public:
   explicit FusedProducts(cublasComputeType_t compute_type);

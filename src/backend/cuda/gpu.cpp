@@ -48,14 +48,14 @@ std::string describe_gpu(int gpu) {
 
 namespace {
 
-/// Memory is taken and given back under the mutex, so that whoever is refused finds all of it in the ledger or free.
+/// Memory is allocated and released under the mutex, so that after a failed allocation all of it is in the ledger or free.
 struct Memory {
   std::mutex mutex;
   MemoryLedger ledger;
 };
 
 Memory& gpu_memory() {
-  static auto* const of_process = new Memory;  // which memory that outlives main() may still be given back to
+  static auto* const of_process = new Memory;  // never destroyed: memory that outlives main() may still be released
   return *of_process;
 }
 
@@ -75,7 +75,7 @@ float* take(const void* device, std::size_t bytes) {
   void* taken = nullptr;
   const cudaError_t status = cudaMalloc(&taken, bytes);
   if (status == cudaErrorMemoryAllocation) {
-    static_cast<void>(cudaGetLastError());  // which is no concern of the next call
+    static_cast<void>(cudaGetLastError());  // clear the error, so that the next call does not report it
     refuse(device, bytes);
   }
   check(status, "allocating memory");
@@ -97,7 +97,7 @@ core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count) {
   const std::size_t bytes = count * sizeof(float);
   core::Arena arena(take(device, bytes), count, [](float* data, std::size_t) { give_back(data); });
   check(cudaMemset(arena.span().data(), 0, bytes), "clearing memory");
-  check(cudaStreamSynchronize(nullptr), "clearing memory");  // for which the devices' own streams do not wait
+  check(cudaStreamSynchronize(nullptr), "clearing memory");  // the devices' own streams would not wait for it
   return arena;
 }
 

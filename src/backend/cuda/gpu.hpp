@@ -7,22 +7,21 @@
 
 namespace paragrad::backend::cuda {
 
-/// The GPU that this process computes on: among those of the node, by the process's rank there (as MPICH, Open MPI and Slurm
-/// tell it), round robin. Throws ConfigError where there is no GPU, or no driver for it: one sentence.
+/// The GPU used by this process: the node's GPUs are assigned round robin by local rank (as given by MPICH, Open MPI or
+/// Slurm). Throws ConfigError if there is no GPU or no driver.
 int choose_gpu();
 
-/// Makes it the calling thread's, whose calls go to it from now on: a device is used by many threads, one after the other.
-/// Returns it.
+/// Selects that GPU for the calling thread and returns it; needed because several threads use a device one after another.
 int use_gpu(int gpu);
 
 /// "NVIDIA H200, 151 GB"
 std::string describe_gpu(int gpu);
 
-/// Zeros in memory of that GPU, for `device`. Throws ConfigError that says how much was wanted, how much is free, and how
-/// many devices like this there is room for.
+/// Allocates zeros in that GPU's memory, for `device`. Throws ConfigError stating how much is needed, how much is free, and
+/// how many such devices fit.
 core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count);
 
-/// Memory of the host that that GPU fetches from by itself; content undefined.
+/// Pinned host memory, which the GPU can access by DMA; content undefined.
 core::Arena allocate_pinned(int gpu, std::size_t count);
 
 }  // namespace paragrad::backend::cuda

@@ -8,7 +8,8 @@
 namespace paragrad::backend::cuda {
 namespace {
 
-constexpr std::size_t workspace_floats = std::size_t{32} * 1024 * 1024 / sizeof(float);  // what NVIDIA advises for Hopper
+constexpr std::size_t workspace_floats =
+    std::size_t{32} * 1024 * 1024 / sizeof(float);  // NVIDIA's recommendation for Hopper
 
 cublasComputeType_t compute_type(Precision precision) {
   switch (precision) {
@@ -42,7 +43,7 @@ GpuBlas::~GpuBlas() {
   if (handle_ != nullptr) static_cast<void>(cublas().destroy(handle_));
 }
 
-// cuBLAS's matrices are column-major: what is C = A·B in rows is Cᵀ = Bᵀ·Aᵀ to it, without any of them being moved.
+// cuBLAS's matrices are column-major: the row-major C = A·B is its Cᵀ = Bᵀ·Aᵀ, without moving any data.
 void GpuBlas::multiply(const gpu_kernels::Multiplication& p) {
   if (p.m == 0 || p.n == 0) return;
   if (p.bias != nullptr) {

@@ -10,17 +10,17 @@
 
 namespace paragrad::backend::cuda {
 
-/// How products are computed. Everything is kept in float32; tf32 and bf16 round what is multiplied to 10 and 7 bits of
-/// mantissa, and add up in float32.
+/// Precision of products. All data is stored as float32; tf32 and bf16 round the factors to 10 and 7 bits of mantissa and
+/// accumulate in float32.
 enum class Precision { fp32, tf32, bf16 };
 
 /// "" (fp32), "tf32" or "bf16". Throws ConfigError.
 Precision parse_precision(std::string_view name);
 
-/// cuBLAS on one stream, with memory of its own, so that the same calls give the same bits.
+/// cuBLAS on one stream with its own workspace, so that the same calls give the same bits.
 class GpuBlas {
  public:
-  /// device: whose memory it takes.
+  /// device: owner of the workspace memory.
   GpuBlas(int gpu, const void* device, cudaStream_t stream, Precision precision);
   ~GpuBlas();
   GpuBlas(const GpuBlas&) = delete;
@@ -33,7 +33,7 @@ class GpuBlas {
   core::Arena workspace_;
   cublasHandle_t handle_ = nullptr;
   cublasComputeType_t compute_type_;
-  std::optional<FusedProducts> fused_;  // from the first one on
+  std::optional<FusedProducts> fused_;  // created on first use
 };
 
 }  // namespace paragrad::backend::cuda

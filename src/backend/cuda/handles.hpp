@@ -15,7 +15,7 @@ struct DestroyEvent {
 using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream>;
 using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
 
-/// Of the thread's GPU; it has nothing to do with CUDA's default stream.
+/// A stream of the thread's GPU, not synchronised with CUDA's default stream.
 inline Stream make_stream() {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");

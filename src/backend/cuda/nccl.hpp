@@ -4,7 +4,7 @@
 
 namespace paragrad::backend::cuda {
 
-/// What is used of NCCL.
+/// The functions of NCCL that are used.
 struct Nccl {
   decltype(&ncclGetUniqueId) get_unique_id;
   decltype(&ncclCommInitRankConfig) init_rank;
@@ -15,7 +15,7 @@ struct Nccl {
   decltype(&ncclGetErrorString) error_string;
 };
 
-/// Throws ConfigError where there is none.
+/// Throws ConfigError if the library is missing.
 const Nccl& nccl();
 
 }  // namespace paragrad::backend::cuda

@@ -11,12 +11,12 @@
 namespace paragrad::backend::cuda {
 namespace {
 
-/// Of NCCL's communicators the kind that does not block: what a call began is asked for until it is there, so that a process
-/// that waits for others notices when they are gone.
+/// Uses non-blocking NCCL communicators: pending operations are polled, so that a waiting process notices when others are
+/// gone.
 class NcclAllreduce final : public DeviceAllreduce {
  public:
   NcclAllreduce(int gpu, cudaStream_t stream, Device& device) : gpu_(gpu), stream_(stream), device_(device) {
-    nccl();  // or there is none
+    nccl();  // throws if NCCL is missing
   }
   NcclAllreduce(const NcclAllreduce&) = delete;
   NcclAllreduce& operator=(const NcclAllreduce&) = delete;

@@ -7,7 +7,7 @@
 
 namespace paragrad::backend::cuda {
 
-/// NCCL on the stream of `device`, which has to live as long. Throws ConfigError where there is no NCCL.
+/// NCCL on the stream of `device`, which must outlive it. Throws ConfigError if NCCL is missing.
 std::unique_ptr<DeviceAllreduce> make_nccl_allreduce(int gpu, cudaStream_t stream, Device& device);
 
 }  // namespace paragrad::backend::cuda

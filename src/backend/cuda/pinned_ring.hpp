@@ -8,13 +8,13 @@
 
 namespace paragrad::backend::cuda {
 
-/// Host memory that a GPU fetches from by itself, in turns: what is to be copied is put there, so that the caller need not
-/// wait for the copy, but only, some uploads later, for the one whose turn has come again.
+/// A ring of pinned host buffers: data to upload is staged there, so that the caller need not wait for the copy, but only,
+/// some uploads later, for the buffer that is reused.
 class PinnedRing {
  public:
   explicit PinnedRing(int gpu) : gpu_(gpu) {}
 
-  /// In the stream's order; `from` is not needed any more on return.
+  /// Uploads in stream order; `from` may be reused on return.
   void upload(std::size_t bytes, const std::byte* from, std::byte* to, cudaStream_t stream);
 
  private:

@@ -14,8 +14,8 @@
 
 namespace paragrad::backend::cuda {
 
-/// One GPU: calls in their order, put off until somebody wants them done. Entry::of<Kernel>() is what CUDA knows the kernel
-/// as: what cudaLaunchKernel takes, whose only parameter is the kernel's object.
+/// One GPU: executes calls in order, deferred until they are needed. Entry::of<Kernel>() is the kernel's entry point for
+/// cudaLaunchKernel, whose only argument is the kernel object.
 template <class Entry>
 class CudaRuntime {
  public:

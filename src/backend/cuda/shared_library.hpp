@@ -5,14 +5,14 @@
 
 namespace paragrad::backend::cuda {
 
-/// A library of NVIDIA's, opened when it is first wanted: linked, these would take their time and a quarter of a gigabyte of
-/// every program that has nothing to do with a GPU. It is never closed.
+/// An NVIDIA library, opened on first use: linked, these libraries would cost every program start-up time and a quarter of a
+/// gigabyte of memory even without a GPU. It is never closed.
 class SharedLibrary {
  public:
-  /// files: tried one after the other. Throws ConfigError: none can be opened, and what to do about it.
+  /// files: tried in order. Throws ConfigError with advice if none can be opened.
   SharedLibrary(const char* name, std::initializer_list<std::string> files, const char* advice);
 
-  /// Throws ConfigError where the library has no such function.
+  /// Throws ConfigError if the library has no such function.
   template <class Function>
   void find(const char* function, Function& pointer) const {
     pointer = reinterpret_cast<Function>(address_of(function));

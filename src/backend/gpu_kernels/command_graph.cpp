@@ -6,8 +6,8 @@
 namespace paragrad::backend::gpu_kernels {
 namespace {
 
-constexpr std::size_t most_calls = 16 * 1024;  // a deep LSTM on long sequences takes a few thousand for a minibatch
-constexpr std::size_t least_recorded = 4;      // below, calls one by one are as cheap
+constexpr std::size_t most_calls = 16 * 1024;  // a deep LSTM on long sequences needs a few thousand per minibatch
+constexpr std::size_t least_recorded = 4;      // with fewer, separate calls are as cheap
 constexpr std::size_t most_recorded = 64;
 constexpr std::size_t most_met = 4096;
 
@@ -28,7 +28,7 @@ std::uint64_t key_of(const Call& call) {
   return key;
 }
 
-/// Whether a recording of one serves for the other.
+/// Whether a recording of one series can be used for the other.
 bool are_alike(const Call& a, const Call& b) {
   if (a.index() != b.index()) return false;
   if (const auto* product = std::get_if<Multiplication>(&a)) return *product == std::get<Multiplication>(b);

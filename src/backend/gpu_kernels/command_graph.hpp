@@ -14,7 +14,7 @@
 
 namespace paragrad::backend::gpu_kernels {
 
-/// A kernel over a grid, ready to go: `function` is the executor's, which is given the kernel's object.
+/// A kernel over a grid, ready to launch: `function` belongs to the executor and receives the kernel object.
 struct Launch {
   const void* function;
   const char* name;
@@ -33,40 +33,40 @@ struct Launch {
   }
 };
 
-/// Around calls that have nothing to do with each other: what stands between `fork` and `next`, or two of these, or `next`
-/// and `join`, may be made beside the others. Forks do not lie in each other.
+/// Marks around independent branches of calls: `fork`, a `next` between branches, and `join`. Branches may run concurrently.
+/// Forks do not nest.
 enum class Mark { fork, next, join };
 
 using Call = std::variant<Launch, Multiplication, Mark>;
 
-/// Some calls that a GPU can be given as a whole.
+/// A recorded series of calls that is launched as a whole.
 class CommandGraph {
  public:
   virtual ~CommandGraph() = default;
-  virtual void change(std::size_t call, const Launch& launch) = 0;  ///< of the next launch(): what that kernel is given
+  virtual void change(std::size_t call, const Launch& launch) = 0;  ///< arguments of that kernel for the next launch()
   virtual void launch() = 0;
 };
 
-/// What makes calls happen.
+/// Executes calls.
 class Executor {
  public:
   virtual ~Executor() = default;
   virtual void execute(const Call& call) = 0;
   virtual std::unique_ptr<CommandGraph> record(
-      std::span<const Call> calls) = 0;  ///< nothing: they must be executed one by one
+      std::span<const Call> calls) = 0;  ///< nullptr: the calls must be executed one by one
 };
 
-/// Puts calls off until they are wanted, so that they cost the host one call: those that came in the same order before, on
-/// the same memory or nearly so, are launched as a recorded graph, in which what their kernels are given is changed where it
-/// differs (where a minibatch lies, a learning rate).
+/// Defers calls until submit(), so that a whole series costs the host one launch: a series with the same sequence of kernels
+/// as before is launched as a recorded graph, in which only differing arguments are updated (the address of a minibatch, a
+/// learning rate).
 class CommandQueue {
  public:
   explicit CommandQueue(Executor& executor) : executor_(executor) {}
 
-  /// Submits by itself what has become too long, outside of forks.
+  /// Submits automatically if the queue becomes too long, outside forks.
   void add(Call call);
 
-  /// Calls branch(i) for each i below count: what is added there for one has nothing to do with what is added for others.
+  /// Calls branch(i) for each i below count; the calls that different branches add are independent.
   template <class Branch>
   void side_by_side(std::size_t count, const Branch& branch) {
     if (count > 1) add(Mark::fork);
@@ -77,22 +77,22 @@ class CommandQueue {
     if (count > 1) add(Mark::join);
   }
 
-  /// Makes the calls that were added since the last time. When a series of them comes the second time, it is recorded.
+  /// Executes the calls added since the last submit(). A series is recorded when it comes for the second time.
   void submit();
 
  private:
-  bool is_met(std::uint64_t key);  ///< before; from now on it is
+  bool is_met(std::uint64_t key);  ///< whether the key was seen before; it is from now on
 
   struct Recorded {
-    std::vector<Call> calls;  // as they were made last
+    std::vector<Call> calls;  // as last executed
     std::unique_ptr<CommandGraph> recording;
   };
 
   Executor& executor_;
   std::vector<Call> calls_;
   bool forked_ = false;
-  std::uint64_t key_ = 0;                                 // of calls_, but for what kernels are given
-  std::unordered_set<std::uint64_t> met_;                 // keys of what was submitted
+  std::uint64_t key_ = 0;                                 // of calls_, without the kernels' arguments
+  std::unordered_set<std::uint64_t> met_;                 // keys of all submitted series
   std::unordered_map<std::uint64_t, Recorded> recorded_;  // by key
 };
 

@@ -14,12 +14,11 @@
 #include "backend/kernels.hpp"
 #include "backend/reference/ctc.hpp"
 
-/// Connectionist temporal classification, as reference/ctc.hpp has it. What frames do for themselves, all do at once; the
-/// paths of a sequence are one block's, frame after frame. A label that names no class makes the loss NaN, as a GPU cannot
-/// throw.
+/// Connectionist temporal classification, as in reference/ctc.hpp. Independent work on frames runs in parallel; one block
+/// computes the paths of a sequence, frame by frame. A label outside the classes makes the loss NaN, as a GPU cannot throw.
 namespace paragrad::backend::gpu_kernels {
 
-/// Logarithms of the probabilities of each frame, and its first largest class.
+/// Log probabilities of each frame, and its most probable class (ties: the first).
 struct CtcSoftmax {
   static constexpr const char* name = "ctc: softmax";
   static constexpr std::uint32_t threads = 128;
@@ -51,7 +50,7 @@ struct CtcSoftmax {
   }
 
  private:
-  /// Of numbers; any NaN makes the sum NaN, whatever is the largest.
+  /// Sums numbers; any NaN makes the sum NaN, whatever the largest is.
   PARAGRAD_HOST_DEVICE Peak peak_of(const Block& block, Shared& shared, const float* row) const {
     const auto term = [&](std::size_t k) { return Peak{row[k], static_cast<std::uint32_t>(k)}; };
     const auto first_largest = [](const Peak& a, const Peak& b) {
@@ -62,8 +61,8 @@ struct CtcSoftmax {
   }
 };
 
-/// Of one sequence: its labels and its loss; and of each of its frames the logarithms of the share that the paths through a
-/// state have in all paths, in the table.
+/// For one sequence: its labels and its loss; and, in the table, for each frame the log probability of each state given the
+/// labels (the share of the paths through it).
 struct CtcPaths {
   static constexpr const char* name = "ctc: paths";
   static constexpr std::uint32_t threads = 256;
@@ -89,7 +88,7 @@ struct CtcPaths {
   }
 
  private:
-  /// Whether there are probabilities and labels of classes; labels that are none are not taken.
+  /// Whether all probabilities and labels are valid; invalid labels are not used.
   PARAGRAD_HOST_DEVICE bool take_labels(const Block& block, Shared& shared, std::size_t sequence, std::size_t length) const {
     const auto label = [&](std::size_t step) { return ctc.labels[ctc.place(step, sequence)]; };
     const auto end = [&](std::size_t step) { return label(step) == reference::no_label ? step : length; };
@@ -117,7 +116,7 @@ struct CtcPaths {
   PARAGRAD_HOST_DEVICE bool may_skip(std::size_t sequence, std::size_t state) const {
     return state >= 2 && state % 2 == 1 && label_of(sequence, state) != label_of(sequence, state - 2);
   }
-  /// Of paths from the first frame to a state here.
+  /// Log probability of all paths from the first frame to a state.
   PARAGRAD_HOST_DEVICE double before(std::size_t step, std::size_t sequence, std::size_t state) const {
     return state < 2 * step + 2 ? ctc.paths(step, sequence)[state] : reference::log_zero;
   }
@@ -136,7 +135,7 @@ struct CtcPaths {
     }
   }
 
-  /// `after` holds the paths from a state to the end, of this step and of the one behind it.
+  /// `after` holds the paths from a state to the end, for this step and the next one.
   PARAGRAD_HOST_DEVICE void backward(const Block& block, std::size_t sequence, std::size_t length, double all) const {
     const std::size_t width = ctc.most_states(), last = 2 * ctc.label_count[sequence];
     for (std::size_t step = length; step-- > 0;) {
@@ -158,7 +157,7 @@ struct CtcPaths {
   }
 };
 
-/// Of one sequence: labels to be replaced, put in or taken out of what its best path says.
+/// For one sequence: substitutions, insertions and deletions of its labels against the best path.
 struct CtcErrors {
   static constexpr const char* name = "ctc: errors";
   static constexpr std::uint32_t threads = 256;
@@ -179,7 +178,7 @@ struct CtcErrors {
   }
 
  private:
-  /// What the best path says, of equal neighbours one and without blanks. Returns how many labels.
+  /// The labels of the best path, with equal neighbours merged and blanks removed. Returns their number.
   PARAGRAD_HOST_DEVICE std::size_t collapse(const Block& block, Shared& shared, std::size_t sequence) const {
     const std::size_t length = ctc.length_of(sequence);
     const auto best = [&](std::size_t step) { return ctc.best[ctc.place(step, sequence)]; };
@@ -201,8 +200,8 @@ struct CtcErrors {
     return all;
   }
 
-  /// Levenshtein's, of the first i labels said and the first j found, for all i + j = 0, 1, …: those of one sum depend on
-  /// the two sums before it alone.
+  /// Levenshtein distances of the first i reference labels and the first j found ones, by antidiagonals i + j = 0, 1, …,
+  /// each of which depends only on the previous two.
   PARAGRAD_HOST_DEVICE std::int64_t edit_distance(const Block& block, std::size_t sequence, std::size_t found_count) const {
     const std::int32_t *said = ctc.said + sequence * ctc.steps, *found = ctc.found + sequence * ctc.steps;
     const std::size_t said_count = ctc.label_count[sequence], width = ctc.steps + 1;
@@ -225,7 +224,7 @@ struct CtcErrors {
   }
 };
 
-/// p less the share of the paths through a class's states. 0 where there is no path.
+/// Gradient: p minus the share of the paths through a class's states. 0 if there is no path.
 struct CtcGradient {
   static constexpr const char* name = "ctc: gradient";
   static constexpr std::uint32_t threads = 128;
@@ -288,7 +287,7 @@ struct CtcSum {
   }
 };
 
-/// Device::ctc. active_there: the same lengths in memory of the device. scratch: ctc_scratch() bytes.
+/// Device::ctc. active_there: the same lengths in device memory. scratch: ctc_scratch() bytes.
 template <class Run>
 void ctc(const Run& run, std::size_t classes, std::span<const std::uint32_t> active, const std::uint32_t* active_there,
          const std::int32_t* labels, float* logits, std::byte* scratch, LossSum* into) {

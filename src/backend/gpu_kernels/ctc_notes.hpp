@@ -9,20 +9,20 @@
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/scratch.hpp"
 
-/// What the kernels of gpu_kernels/ctc.hpp leave for each other, and where. Labels are on the device: the host sizes the
-/// tables as if every frame had one.
+/// Layout of the data that the kernels of gpu_kernels/ctc.hpp pass to each other. Labels are on the device, so the host
+/// sizes the tables as if every frame had one.
 namespace paragrad::backend::gpu_kernels {
 
-/// Of a step: how many frames, and how many numbers of the table of paths, the steps before it have.
+/// For a step: the number of frames and of table entries in all previous steps.
 struct CtcStep {
   std::size_t row, cell;
 
   PARAGRAD_HOST_DEVICE CtcStep operator+(const CtcStep& other) const { return {row + other.row, cell + other.cell}; }
 };
 
-/// The batch, and what the kernels leave for each other. A sequence with L labels has 2·L + 1 states: its labels, the odd
-/// ones, and blanks before, between and behind them. A path of t + 1 frames has come no further than state 2·t + 1, so the
-/// table has 2·t + 2 states there.
+/// The batch and the kernels' intermediate data. A sequence with L labels has 2·L + 1 states: its labels (the odd states),
+/// and blanks before, between and after them. A path of t + 1 frames cannot be beyond state 2·t + 1, so the table has 2·t +
+/// 2 states there.
 struct Ctc {
   std::size_t classes, steps, sequences, frames;
   const std::uint32_t* active;  ///< [steps]
@@ -31,11 +31,11 @@ struct Ctc {
 
   CtcStep* at;                 ///< [steps]
   double* log_p;               ///< [frames][classes]
-  std::int32_t* best;          ///< [frames] the class of the largest output; -1 where there are no probabilities
+  std::int32_t* best;          ///< [frames] the class of the largest output; -1 if the probabilities are invalid
   double* table;               ///< [steps][sequences that last][states]: logarithms
   double* after;               ///< [sequences][2][states]
   std::int32_t* said;          ///< [sequences][steps] the labels
-  std::int32_t* found;         ///< [sequences][steps] what the best path says
+  std::int32_t* found;         ///< [sequences][steps] labels of the best path
   std::int64_t* distances;     ///< [sequences][3][steps + 1]
   std::uint32_t* label_count;  ///< [sequences]
   double* loss;                ///< [sequences]
@@ -47,7 +47,7 @@ struct Ctc {
   PARAGRAD_HOST_DEVICE double* paths(std::size_t step, std::size_t sequence) const {
     return table + at[step].cell + sequence * (2 * step + 2);
   }
-  /// How many of a sequence's states a path can have come to by a step.
+  /// Number of a sequence's states that a path can have reached by a step.
   PARAGRAD_HOST_DEVICE std::size_t reached(std::size_t step, std::size_t sequence) const {
     return std::min<std::size_t>(2 * label_count[sequence] + 1, 2 * step + 2);
   }
@@ -60,7 +60,7 @@ struct Ctc {
   }
 
  private:
-  /// From which step on something holds; `steps`: it never does.
+  /// First step from which a condition holds; `steps` if it never does.
   template <class Holds>
   PARAGRAD_HOST_DEVICE std::size_t first_step(const Holds& holds) const {
     std::size_t begin = 0, end = steps;
@@ -75,7 +75,7 @@ struct Ctc {
   }
 };
 
-/// Where the frames of each step begin, and its part of the table.
+/// Start of the frames of each step, and of its part of the table.
 struct CtcLayout {
   static constexpr const char* name = "ctc: layout";
   static constexpr std::uint32_t threads = 256;
@@ -95,7 +95,7 @@ struct CtcLayout {
   }
 };
 
-/// `active` is the host's; the pointers of the batch are left null.
+/// `active` is host memory; the pointers of the batch stay null.
 inline Ctc ctc_notes(Scratch& scratch, std::size_t classes, std::span<const std::uint32_t> active) {
   Ctc ctc{};
   ctc.classes = classes;

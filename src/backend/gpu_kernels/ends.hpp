@@ -9,11 +9,11 @@
 
 namespace paragrad::backend::gpu_kernels {
 
-/// Walks through calls and knows at each which ones must be done before it. Node stands for a call.
+/// Walks through calls and tracks which ones each call depends on. Node represents a call.
 template <class Node>
 class Ends {
  public:
-  /// What the next call has to wait for.
+  /// The dependencies of the next call.
   std::span<const Node> before() const { return now_; }
 
   void add(Node node) { now_ = {node}; }
@@ -23,13 +23,13 @@ class Ends {
       start_ = now_;
       return;
     }
-    for (const Node& end : now_)  // a branch without calls ends where the fork began, as another may
+    for (const Node& end : now_)  // an empty branch ends at the start of the fork, as others may
       if (std::ranges::find(of_branches_, end) == of_branches_.end()) of_branches_.push_back(end);
     now_ = mark == Mark::next ? start_ : std::exchange(of_branches_, {});
   }
 
  private:
-  std::vector<Node> now_;          // the ends of what was passed last
+  std::vector<Node> now_;          // the ends of the current branch
   std::vector<Node> start_;        // of the fork
   std::vector<Node> of_branches_;  // that are complete
 };

@@ -20,8 +20,7 @@
 
 namespace paragrad::backend::gpu_kernels {
 
-/// Tables that follow from the lengths of a minibatch's sequences, in memory of a device. Kept, as many minibatches are
-/// alike.
+/// Device tables derived from the sequence lengths of a minibatch. Cached, because many minibatches have equal lengths.
 class StepTables {
  public:
   template <class Make>
@@ -30,7 +29,7 @@ class StepTables {
     const std::vector<std::uint32_t> key(active.begin(), active.end());
     if (const auto known = tables_.find(key); known != tables_.end()) return known->second.data();
     if (tables_.size() == most_tables) {
-      device.finish();  // with what reads them
+      device.finish();  // wait for kernels that read them
       tables_.clear();
     }
     const std::vector<std::uint32_t> table = make();
@@ -41,14 +40,14 @@ class StepTables {
   std::map<std::vector<std::uint32_t>, DeviceArray<std::uint32_t>> tables_;
 };
 
-/// A device whose kernels are those of this folder. What is left to the runtime:
+/// A device that uses the kernels of this folder. The runtime must provide:
 ///
-///   core::Arena allocate(count) const        zeros, of a memory that is_host(), is_isolated() and is_cuda() tell of
+///   core::Arena allocate(count) const        zeros, in memory described by is_host(), is_isolated() and is_cuda()
 ///   core::Arena allocate_on_host(count) const
 ///   std::string hardware() const             as Device's
-///   void run(const Kernel&)                  in the order of the calls, as multiply; they may be put off until submit
+///   void run(const Kernel&)                  in call order, like multiply; both may be deferred until submit
 ///   void multiply(const Multiplication&)
-///   void side_by_side(count, branch)         calls branch(i) for each i; what these call may go on beside each other
+///   void side_by_side(count, branch)         calls branch(i) for each i; the branches' calls may run concurrently
 ///   void submit(), void finish(), void transfer(bytes, from, to), void upload(bytes, from, to),
 ///   std::unique_ptr<CopyStream> make_copy_stream(Device&),
 ///   std::unique_ptr<DeviceAllreduce> make_allreduce(Device&)      as Device's
@@ -71,13 +70,13 @@ class GpuDevice : public Device {
   void submit() override { runtime_.submit(); }
 
  private:
-  /// Memory that kernels use among themselves, one for each purpose; it grows and is kept.
+  /// Scratch memory of the kernels, one array per purpose; it grows and is kept.
   template <class T>
   T* scratch(const char* purpose, std::size_t count) {
     core::Arena& arena = scratch_[purpose];
     const std::size_t floats = (count * sizeof(T) + sizeof(float) - 1) / sizeof(float);
     if (arena.size() < floats) {
-      runtime_.finish();  // with what uses the smaller one
+      runtime_.finish();  // wait for users of the smaller one
       arena = runtime_.allocate(floats);
     }
     return reinterpret_cast<T*>(arena.span().data());
@@ -88,7 +87,7 @@ class GpuDevice : public Device {
     if (count > 0) runtime_.run(Stream<Formula>{count, formula});
   }
 
-  /// C = f(C + bias[n]) after a product, or in it.
+  /// C = f(C + bias[n]) after a product, or fused into it.
   void multiply_and_add(Multiplication product, const float* bias, Activation f) {
     if (Multiplication::can_end_with(bias, f)) {
       product.bias = bias;
@@ -272,7 +271,7 @@ class GpuDevice : public Device {
 
   Runtime runtime_;
   std::map<std::string, core::Arena> scratch_;
-  StepTables lengths_;                // of sequences: what Steps are of
+  StepTables lengths_;                // sequence lengths, as in Steps
   std::array<StepTables, 2> before_;  // frames_before() of one direction, and of two
 };
 

@@ -7,8 +7,8 @@
 
 #include "core/host_device.hpp"
 
-/// Kernels for a grid of blocks of threads, written once: a GPU runs them, and so does the host, thread after thread, where
-/// tests hold them against the reference.
+/// Kernels for a grid of thread blocks, written once: they run on a GPU and, thread by thread, on the host, where tests
+/// compare them with the reference.
 ///
 ///   struct Kernel {
 ///     static constexpr const char* name = "…";         // for errors
@@ -18,19 +18,19 @@
 ///     PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const;
 ///   };
 ///
-/// What it computes must not depend on the order of blocks, nor on the order of threads within a phase.
+/// Results must not depend on the order of blocks or on the order of threads within a phase.
 namespace paragrad::backend::gpu_kernels {
 
-/// A block as its kernel sees it: phases, one after the other, each of which all of its threads go through. What one phase
-/// wrote, to shared memory or to the arrays, all threads of the block see in the next. Nothing else lasts from phase to
-/// phase but what is the same for all threads.
+/// A block as its kernel sees it: a sequence of phases, each executed by all threads. All threads of the block see in the
+/// next phase what one phase wrote to shared memory or to the arrays. Otherwise only values that are equal for all threads
+/// persist between phases.
 struct Block {
   std::uint32_t index;     ///< among the blocks
   std::uint32_t blocks;    ///< of the grid
   std::uint32_t threads;   ///< of a block
-  bool backwards = false;  ///< on the host: the last thread goes first, which must make no difference
+  bool backwards = false;  ///< on the host: run the last thread first, which must make no difference
 
-  /// phase(thread) for each thread. All threads must come here: never within a condition that differs between them.
+  /// Runs phase(thread) for each thread. All threads must reach this: never call it under a thread-dependent condition.
   template <class Phase>
   PARAGRAD_HOST_DEVICE void each(const Phase& phase) const {
 #ifdef __CUDA_ARCH__
@@ -41,7 +41,7 @@ struct Block {
 #endif
   }
 
-  /// phase(i) for each i below count, spread over the threads.
+  /// Runs phase(i) for each i below count, spread over the threads.
   template <class Phase>
   PARAGRAD_HOST_DEVICE void each_of(std::size_t count, const Phase& phase) const {
     each([&](std::uint32_t thread) {
@@ -49,8 +49,7 @@ struct Block {
     });
   }
 
-  /// values[0] = the combination of values[0 … threads), in an order that depends on `threads` alone. The others are used
-  /// up.
+  /// values[0] = the combination of values[0 … threads), in an order that depends on `threads` alone. Overwrites the others.
   template <class T, class Combine>
   PARAGRAD_HOST_DEVICE void combine(T* values, const Combine& two) const {
     for (std::uint32_t half = threads / 2; half > 0; half /= 2)
@@ -60,7 +59,7 @@ struct Block {
   }
 };
 
-/// *where += value, by many threads at once. Of whole numbers, whose sum does not depend on the order.
+/// *where += value, from many threads at once. For integers, whose sum does not depend on the order.
 PARAGRAD_HOST_DEVICE inline void add_atomically(std::uint32_t* where, std::uint32_t value) {
 #ifdef __CUDA_ARCH__
   atomicAdd(where, value);
@@ -75,7 +74,7 @@ constexpr std::size_t blocks_for(std::size_t count, std::size_t per_block) {
 
 struct Nothing {};
 
-/// formula(i) for each i below count. Formula has a name, too.
+/// Runs formula(i) for each i below count. Formula must have a name, too.
 template <class Formula>
 struct Stream {
   static constexpr const char* name = Formula::name;
@@ -94,14 +93,13 @@ struct Stream {
   }
 };
 
-/// Runs a kernel here, on memory of the host. backwards: the last block goes first, and in each of its phases the last
-/// thread.
+/// Runs a kernel on the host, on host memory. backwards: the last block first, and the last thread first in each phase.
 template <class Kernel>
 void run_on_host(const Kernel& kernel, std::uint32_t blocks, bool backwards) {
   static_assert((Kernel::threads & (Kernel::threads - 1)) == 0);
   for (std::uint32_t i = 0; i < blocks; ++i) {
     typename Kernel::Shared shared;
-    std::memset(&shared, 0xFF, sizeof shared);  // nobody may count on zeros
+    std::memset(&shared, 0xFF, sizeof shared);  // kernels must not rely on zeros
     kernel(Block{backwards ? blocks - 1 - i : i, blocks, Kernel::threads, backwards}, shared);
   }
 }

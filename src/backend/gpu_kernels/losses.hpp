@@ -9,11 +9,11 @@
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/reference/loops.hpp"
 
-/// Losses of a minibatch, a block for each row, and their sum. A label that names no class, which elsewhere is a broken
-/// contract, makes the loss NaN: a GPU has nobody to tell.
+/// Losses of a minibatch, one block per row, and their sum. A label outside the classes, elsewhere a contract violation,
+/// makes the loss NaN, as a GPU cannot throw.
 namespace paragrad::backend::gpu_kernels {
 
-/// What a row has lost, until all are added up.
+/// The loss of one row, before summation.
 struct RowLoss {
   double loss;
   std::int64_t errors;
@@ -21,7 +21,7 @@ struct RowLoss {
   PARAGRAD_HOST_DEVICE RowLoss operator+(const RowLoss& other) const { return {loss + other.loss, errors + other.errors}; }
 };
 
-/// An output and its place.
+/// An output and its index.
 struct Output {
   float value;
   std::uint32_t place;
@@ -37,17 +37,17 @@ struct FirstLargest {
   }
 };
 
-/// The first largest of row[0 … count), known to all threads.
+/// The first largest of row[0 … count), for all threads.
 PARAGRAD_HOST_DEVICE inline Output largest_of(const Block& block, std::size_t count, const float* row, Output* values) {
   const Output none{-std::numeric_limits<float>::infinity(), 0xFFFFFFFF};
   const auto output = [&](std::size_t j) { return Output{row[j], static_cast<std::uint32_t>(j)}; };
   return reduce(block, count, none, values, output, FirstLargest{});
 }
 
-/// What a row's label says.
+/// The state of a row's label.
 struct Target {
-  bool scored;  ///< there is one
-  bool named;   ///< and it names a class
+  bool scored;  ///< the row has a label
+  bool named;   ///< and the label is a valid class
   std::size_t label;
 
   PARAGRAD_HOST_DEVICE static Target of(std::int32_t said, std::size_t classes) {
@@ -62,7 +62,7 @@ struct Target {
   }
 };
 
-/// Of logits[batch][classes] their gradient, and rows[batch].
+/// Replaces logits[batch][classes] with their gradient, and fills rows[batch].
 struct SoftmaxCrossEntropy {
   static constexpr const char* name = "softmax_cross_entropy";
   static constexpr std::uint32_t threads = 256;
@@ -83,7 +83,7 @@ struct SoftmaxCrossEntropy {
     const Output largest = largest_of(block, classes, row, shared.outputs);
     const float of_label = row[target.label] - largest.value;
     const auto power = [&](std::size_t j) { return row[j] = std::exp(row[j] - largest.value); };
-    block.each([](std::uint32_t) {});  // all have read the label's output
+    block.each([](std::uint32_t) {});  // wait until all have read the label's output
     const float sum = reduce(block, classes, 0.f, shared.sums, power, Sum{});
     block.each_of(classes, [&](std::size_t j) { row[j] = target.scored ? row[j] / sum - target.wanted(j) : 0.f; });
     block.each([&](std::uint32_t thread) {
@@ -94,7 +94,7 @@ struct SoftmaxCrossEntropy {
   }
 };
 
-/// Of y[batch][classes] the gradient of ½ Σ (y - onehot)², and rows[batch].
+/// Replaces y[batch][classes] with the gradient of ½ Σ (y - onehot)², and fills rows[batch].
 struct SquaredError {
   static constexpr const char* name = "squared_error";
   static constexpr std::uint32_t threads = 256;

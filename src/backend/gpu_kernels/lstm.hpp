@@ -9,15 +9,15 @@
 #include "backend/gpu_kernels/streams.hpp"
 #include "backend/lstm_arguments.hpp"
 
-/// Long short-term memory (backend/lstm_arguments.hpp), step by step: a product for what the step before says, then all
-/// cells at once.
+/// Long short-term memory (backend/lstm_arguments.hpp), step by step: a product for the recurrent input, then all cells in
+/// parallel.
 namespace paragrad::backend::gpu_kernels {
 
-/// Where the arrays of one direction lie, and how far apart their frames are.
+/// The arrays of one direction, and the strides between their frames.
 struct LstmDirection {
   std::size_t cells, outputs, gate_row, cell_row, output_row;
   float *gates, *c, *m, *h;
-  const float *recurrent, *peepholes, *projection;  // the last two: or nullptr
+  const float *recurrent, *peepholes, *projection;  // the last two may be nullptr
 
   LstmDirection(const LstmShape& shape, std::size_t d, const LstmWeights& weights, const LstmMemory& memory, float* y)
       : cells(shape.cells),
@@ -54,7 +54,7 @@ struct LstmCellsForward {
   }
 };
 
-/// And back. dm: gradient by m, [rows][dm_row]; dc[sequences][cells].
+/// The backward pass of these cells. dm: gradient with respect to m, [rows][dm_row]; dc[sequences][cells].
 struct LstmCellsBackward {
   static constexpr const char* name = "lstm_backward";
   LstmDirection at;
@@ -73,11 +73,11 @@ struct LstmCellsBackward {
 
 inline constexpr std::uint32_t no_frame = 0xFFFFFFFF;
 
-/// into[frames][outputs] = h of the step before each frame, or zeros.
+/// into[frames][outputs] = h of the frame before each frame, or zeros.
 struct OutputsBefore {
   static constexpr const char* name = "lstm_gradient";
   std::size_t outputs, output_row;
-  const std::uint32_t* before;  // [frames] which frame that is
+  const std::uint32_t* before;  // [frames] index of the previous frame
   const float* h;
   float* into;
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
@@ -86,7 +86,7 @@ struct OutputsBefore {
   }
 };
 
-/// into[3][cells] = keep·into + gradients by the peepholes, a thread for each.
+/// into[3][cells] = keep·into + gradients of the peepholes, one thread each.
 struct PeepholeGradient {
   static constexpr const char* name = "lstm_gradient";
   std::size_t frames, cells, gate_row, cell_row;
@@ -105,7 +105,7 @@ struct PeepholeGradient {
   }
 };
 
-/// Runtime runs kernels and multiplies, and takes the directions side by side.
+/// Runtime runs kernels and products, and runs the directions concurrently.
 template <class Runtime>
 void lstm_forward(Runtime& runtime, const LstmShape& shape, const Steps& steps, const LstmWeights& weights,
                   const LstmMemory& memory, float* y) {
@@ -135,7 +135,7 @@ void lstm_forward(Runtime& runtime, const LstmShape& shape, const Steps& steps, 
   });
 }
 
-/// Elements of the memory that lstm_backward is handed: of each direction dc, and where it is projected dm.
+/// Elements of the scratch memory of lstm_backward: dc for each direction and, with projection, dm.
 inline std::size_t lstm_backward_scratch(const LstmShape& shape, const Steps& steps) {
   return shape.directions * (shape.projected ? 2 : 1) * steps.most_rows() * shape.cells;
 }
@@ -175,7 +175,7 @@ void lstm_backward(Runtime& runtime, const LstmShape& shape, const Steps& steps,
   });
 }
 
-/// The frame before each frame in each direction, [directions][frames]: what lstm_gradient needs in memory of the device.
+/// The frame before each frame in each direction, [directions][frames], which lstm_gradient needs in device memory.
 inline std::vector<std::uint32_t> frames_before(std::size_t directions, const Steps& steps) {
   std::vector<std::uint32_t> before(directions * steps.frames(), no_frame);
   for (std::size_t d = 0; d < directions; ++d)

@@ -7,8 +7,8 @@
 
 namespace paragrad::backend::gpu_kernels {
 
-/// C[m][n] = A·B + keep·C of row-major matrices whose rows begin `row` elements apart; A is [m][k], or [k][m] when
-/// transposed, B [k][n], or [n][k]. keep = 0: C is not looked at. With a bias[n]: C = f(A·B + keep·C + bias).
+/// C[m][n] = A·B + keep·C for row-major matrices with row stride `row`; A is [m][k], or [k][m] when transposed, B [k][n], or
+/// [n][k]. keep = 0: C is not read. With a bias[n]: C = f(A·B + keep·C + bias).
 struct Multiplication {
   struct Input {
     const float* data;
@@ -26,7 +26,7 @@ struct Multiplication {
   const float* bias = nullptr;
   Activation f = Activation::identity;
 
-  /// Whether that may be left to a product, by what cuBLASLt knows: functions, and biases at multiples of 16 bytes.
+  /// Whether cuBLASLt can fuse bias and function into the product: supported functions, and biases aligned to 16 bytes.
   static bool can_end_with(const float* bias, Activation f) {
     return (f == Activation::identity || f == Activation::relu) && reinterpret_cast<std::uintptr_t>(bias) % 16 == 0;
   }

@@ -9,7 +9,7 @@
 
 namespace paragrad::backend::gpu_kernels {
 
-/// One block: each column waits for those before it, and the matrices of low rank are small.
+/// One block: each column depends on the previous ones, and low-rank matrices are small.
 struct Orthonormalise {
   static constexpr const char* name = "orthonormalise";
   static constexpr std::uint32_t threads = 512;
@@ -34,7 +34,7 @@ struct Orthonormalise {
   }
 };
 
-/// The columns of matrix [rows][rank], in place.
+/// Orthonormalises the columns of matrix [rows][rank], in place.
 template <class Run>
 void orthonormalise(const Run& run, std::size_t rows, std::size_t rank, float* matrix) {
   run(Orthonormalise{rows, rank, matrix});

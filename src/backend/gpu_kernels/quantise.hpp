@@ -11,7 +11,7 @@
 #include "backend/quantiser.hpp"
 #include "backend/reference/loops.hpp"
 
-/// The codes of backend/quantiser.hpp: one kernel finds the headers, a second one packs. Packed memory is aligned to 4
+/// The codes of backend/quantiser.hpp: one kernel computes the headers, a second one packs. Packed memory is aligned to 4
 /// bytes.
 namespace paragrad::backend::gpu_kernels {
 
@@ -29,7 +29,7 @@ struct PackedOf {
   PARAGRAD_HOST_DEVICE std::size_t code_words() const { return (elements() * bits() + 31) / 32; }
 };
 
-/// What is to be quantised, u = x + residual, [columns][rows]. No residual: null.
+/// The values to quantise, u = x + residual, [columns][rows]. Without residual: null.
 struct Unsent {
   const float* x;
   float* residual;
@@ -47,11 +47,11 @@ struct Sides {
   }
 };
 
-/// The headers, and of bits1 the thresholds where they are means. One block per column.
+/// The headers and, for bits1, thresholds that are means. One block per column.
 struct FindHeaders {
   static constexpr const char* name = "quantise: headers";
   static constexpr std::uint32_t threads = 256;
-  union Shared {  // a column needs one of them, or one after the other
+  union Shared {  // a column needs one at a time
     double sums[threads];
     Sides sides[threads];
     std::uint32_t sizes[threads];
@@ -106,8 +106,8 @@ struct FindHeaders {
   }
 };
 
-/// The codes, and what they leave in the residual. A block makes as many words at a time as it has threads: its threads
-/// take elements that lie side by side, leave their codes to the block, and put together a word each.
+/// The codes and the remaining residual. A block produces as many words at a time as it has threads: the threads read
+/// adjacent elements, share their codes within the block, and assemble one word each.
 struct PackCodes {
   static constexpr const char* name = "quantise: codes";
   static constexpr std::uint32_t threads = 256;
@@ -150,7 +150,7 @@ struct PackCodes {
     return static_cast<std::uint16_t>(coded);
   }
 
-  /// Every thread begins with another code, so that they do not all wait for the same bank of the shared memory.
+  /// Each thread starts with a different code, to avoid bank conflicts in shared memory.
   PARAGRAD_HOST_DEVICE std::uint32_t word_of(const std::uint16_t* codes, std::size_t per_word, std::uint32_t thread) const {
     std::uint32_t word = 0;
     for (std::size_t k = 0; k < per_word; ++k) {
@@ -188,7 +188,7 @@ inline std::size_t quantise_scratch(const Quantiser& quantiser, std::size_t colu
   return scratch.bytes();
 }
 
-/// Device::quantise; no residual: null. scratch: quantise_scratch() bytes.
+/// Device::quantise; null without residual. scratch: quantise_scratch() bytes.
 template <class Run>
 void quantise(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x,
               float* residual, std::byte* packed, std::byte* scratch) {

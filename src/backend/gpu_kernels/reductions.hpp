@@ -6,7 +6,7 @@
 
 #include "backend/gpu_kernels/grid.hpp"
 
-/// What the threads of a block find out together. All threads must come here, as to Block::each.
+/// Reductions over the threads of a block. All threads must take part, as in Block::each.
 namespace paragrad::backend::gpu_kernels {
 
 struct Sum {
@@ -30,8 +30,8 @@ struct Smallest {
   }
 };
 
-/// The combination of term(i) for all i below count, known to all threads; `neutral` is what changes nothing. The order
-/// depends on `count` and on the number of threads alone. `values` has a place for each thread.
+/// The combination of term(i) for all i below count, for all threads; `neutral` is the neutral element. The order depends
+/// only on `count` and the number of threads. `values` has one element per thread.
 template <class T, class Term, class Combine>
 PARAGRAD_HOST_DEVICE T reduce(const Block& block, std::size_t count, T neutral, T* values, const Term& term,
                               const Combine& two) {
@@ -42,11 +42,11 @@ PARAGRAD_HOST_DEVICE T reduce(const Block& block, std::size_t count, T neutral, 
   });
   block.combine(values, two);
   const T result = values[0];
-  block.each([](std::uint32_t) {});  // until all have read it, nobody may write there
+  block.each([](std::uint32_t) {});  // no thread may write there until all have read it
   return result;
 }
 
-/// The `part`th of the stretches, `parts` of them and of one length, that make up the numbers below count.
+/// Range number `part` of the `parts` ranges of equal length that cover the numbers below count.
 struct Stretch {
   std::size_t begin, end;
 
@@ -56,8 +56,8 @@ struct Stretch {
   }
 };
 
-/// values[i] = the sum of those before it, of one per thread; T{} is zero. Returns the sum of all (G. E. Blelloch, "Prefix
-/// sums and their applications", CMU-CS-90-190, 1990).
+/// Exclusive prefix sum over one value per thread; T{} is zero. Returns the total (G. E. Blelloch, "Prefix sums and their
+/// applications", CMU-CS-90-190, 1990).
 template <class T>
 PARAGRAD_HOST_DEVICE T scan(const Block& block, T* values) {
   const std::uint32_t last = block.threads - 1;
@@ -66,7 +66,7 @@ PARAGRAD_HOST_DEVICE T scan(const Block& block, T* values) {
       if ((thread + 1) % (2 * half) == 0) values[thread] = values[thread - half] + values[thread];
     });
   const T all = values[last];
-  block.each([](std::uint32_t) {});  // all have read it
+  block.each([](std::uint32_t) {});  // wait until all have read it
   block.each([&](std::uint32_t thread) {
     if (thread == last) values[last] = T{};
   });
@@ -80,7 +80,7 @@ PARAGRAD_HOST_DEVICE T scan(const Block& block, T* values) {
   return all;
 }
 
-/// The same of an array of any length, by one block. `sums` has a place for each thread.
+/// The same for an array of any length, by one block. `sums` has one element per thread.
 template <class T>
 PARAGRAD_HOST_DEVICE void scan_array(const Block& block, std::size_t count, T* values, T* sums) {
   block.each([&](std::uint32_t thread) {

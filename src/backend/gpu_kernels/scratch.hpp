@@ -4,8 +4,8 @@
 
 namespace paragrad::backend::gpu_kernels {
 
-/// Deals out memory of a device that kernels leave notes in for those after them. Asked without memory it deals out null
-/// pointers, and says how much there must be: one function lays out the notes, and another one gives its size.
+/// Divides device memory among the intermediate arrays of kernels. Without memory it returns null pointers and only counts
+/// the bytes, so the same code gives both layout and size.
 class Scratch {
  public:
   Scratch() = default;
@@ -20,7 +20,7 @@ class Scratch {
     return place;
   }
 
-  std::size_t bytes() const { return bytes_; }  ///< dealt out until now
+  std::size_t bytes() const { return bytes_; }  ///< handed out so far
 
  private:
   std::byte* memory_ = nullptr;

@@ -10,12 +10,12 @@
 #include "backend/gpu_kernels/scratch.hpp"
 #include "backend/gpu_kernels/streams.hpp"
 
-/// Selection of the largest elements. Sizes |u| are compared as their bits: four passes over u count what their bytes are,
-/// highest first, and so find the size of the smallest element to keep, and how many of that size. Two more count what each
-/// chunk of u keeps and write it where the chunks before it end. Nothing waits for the host.
+/// Selection of the largest elements by radix select. Absolute values |u| are compared as bits: four passes over u histogram
+/// their bytes, highest first, which gives the smallest absolute value to keep and how many elements of it. Two more passes
+/// count the kept elements of each chunk of u and write them at their offsets. The host is not involved.
 namespace paragrad::backend::gpu_kernels {
 
-/// As they lie in packed memory, which is aligned to 4 bytes.
+/// The layout in packed memory, which is aligned to 4 bytes.
 struct Pair {
   std::uint32_t index;
   float value;
@@ -29,7 +29,7 @@ struct Counts {
   PARAGRAD_HOST_DEVICE Counts operator+(Counts other) const { return {larger + other.larger, equal + other.equal}; }
 };
 
-/// What is known, in memory of the device.
+/// The state of the search, in device memory.
 struct Selection {
   static constexpr std::uint32_t passes = 4, bytes = 256;  // values of a byte
   static constexpr std::size_t chunk = 4096;
@@ -37,9 +37,9 @@ struct Selection {
   std::size_t count;          ///< elements of u
   const float* u;             ///< [count]
   std::uint32_t* histograms;  ///< [passes][bytes]
-  std::uint32_t* limit;       ///< the size sought, as far as it is known: its first bytes
-  std::uint32_t* left;        ///< how many elements that begin with those bytes are to be kept
-  Counts* chunks;             ///< [chunks()], at last of all those before
+  std::uint32_t* limit;       ///< the absolute value sought, as far as known: its first bytes
+  std::uint32_t* left;        ///< number of elements to keep among those starting with these bytes
+  Counts* chunks;             ///< [chunks()], finally prefix sums over the chunks
 
   std::size_t chunk_count() const { return blocks_for(count, chunk); }
   PARAGRAD_HOST_DEVICE std::size_t length_of(std::size_t chunk_index) const {
@@ -60,11 +60,12 @@ struct BeginSelection {
   }
 };
 
-/// The values of a byte of all sizes that begin as the one sought does.
+/// Histogram of the next byte over all absolute values that share the known first bytes.
 struct CountBytes {
   static constexpr const char* name = "select_largest: histogram";
   static constexpr std::uint32_t threads = 256;
-  static constexpr std::uint32_t copies = 8;  // sizes are much alike: threads side by side rarely add to the same number
+  static constexpr std::uint32_t copies =
+      8;  // values are similar; with copies, neighbouring threads rarely add to the same counter
   struct Shared {
     std::uint32_t counts[Selection::bytes * copies];
   };
@@ -92,7 +93,7 @@ struct CountBytes {
   }
 };
 
-/// The next byte of the size sought.
+/// Determines the next byte of the absolute value sought.
 struct ChooseByte {
   static constexpr const char* name = "select_largest: choice";
   static constexpr std::uint32_t threads = Selection::bytes;
@@ -157,8 +158,8 @@ struct ScanChunks {
   }
 };
 
-/// The pairs, in the order of the elements. A block looks at a chunk side by side, but writes it in stretches, one per
-/// thread.
+/// Writes the pairs, in the order of the elements. A block reads a chunk with adjacent accesses, but writes it in ranges,
+/// one per thread.
 struct WriteChunks {
   static constexpr const char* name = "select_largest: pairs";
   static constexpr std::uint32_t threads = 256;
@@ -169,7 +170,7 @@ struct WriteChunks {
   };
 
   Selection selection;
-  float* residual;  ///< u, where what is kept becomes 0; or null
+  float* residual;  ///< u with kept elements set to 0; or null
   Pair* pairs;
 
   std::size_t blocks() const { return selection.chunk_count(); }
@@ -223,7 +224,7 @@ inline std::size_t select_scratch(std::size_t count) {
   return scratch.bytes();
 }
 
-/// Device::select_largest; no residual: null. scratch: select_scratch() bytes.
+/// Device::select_largest; null without residual. scratch: select_scratch() bytes.
 template <class Run>
 void select_largest(const Run& run, std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed,
                     std::byte* scratch) {
@@ -241,7 +242,7 @@ void select_largest(const Run& run, std::size_t keep, std::size_t count, const f
   run(WriteChunks{selection, residual, reinterpret_cast<Pair*>(packed)});
 }
 
-/// A pair that names no element is left out, as a GPU cannot throw.
+/// A pair with an index out of range is skipped, as a GPU cannot throw.
 struct AddPairs {
   static constexpr const char* name = "scatter_add";
   const Pair* pairs;
@@ -253,7 +254,7 @@ struct AddPairs {
   }
 };
 
-/// Device::scatter_add: no index stands in two pairs.
+/// Device::scatter_add: indices must not repeat.
 template <class Run>
 void scatter_add(const Run& run, std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) {
   if (keep == 0) run(Stream<Fill>{count, {0, x}});

@@ -6,8 +6,7 @@
 #include "core/encoding.hpp"
 #include "core/philox.hpp"
 
-/// Kernels whose elements have nothing to do with each other: formulas for a gpu_kernels::Stream. Arrays are of its length,
-/// but where something else is said.
+/// Elementwise kernels: formulas for a gpu_kernels::Stream. Arrays have its length unless stated otherwise.
 namespace paragrad::backend::gpu_kernels {
 
 struct Fill {
@@ -37,7 +36,7 @@ struct Decode {
   }
 };
 
-/// Of rows·columns elements.
+/// For rows·columns elements.
 struct CopyColumns {
   static constexpr const char* name = "copy_columns";
   std::size_t columns, from_width, to_width;
@@ -138,7 +137,7 @@ struct FilterMoment {
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { filter.filter(moment[i], base[i]); }
 };
 
-/// One row norm: of w[columns][rows], in the order of the columns.
+/// The norm of one row of w[columns][rows], summed in the order of the columns.
 struct LimitRowNorm {
   static constexpr const char* name = "limit_row_norms";
   std::size_t rows, columns;
@@ -153,7 +152,7 @@ struct LimitRowNorm {
   }
 };
 
-/// What a unit of a row draws, [rows][units].
+/// The random draw of each unit of each row, [rows][units].
 template <bool bernoulli>
 struct Sample {
   static constexpr const char* name = bernoulli ? "sample_bernoulli" : "sample_normal";

@@ -4,8 +4,8 @@
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 
-/// Sums in double whose order depends on the length alone: each thread adds up every so many elements, a block its threads,
-/// and one block in the end the others' sums.
+/// Sums in double whose order depends on the length alone: each thread sums elements at a fixed stride, a block sums its
+/// threads, and finally one block sums the blocks.
 namespace paragrad::backend::gpu_kernels {
 
 inline constexpr std::size_t most_partial_sums = 256;
@@ -124,7 +124,7 @@ struct AddColumnSums {
   }
 };
 
-/// Elements of the memory that add_column_sums is handed.
+/// Elements of the scratch memory of add_column_sums.
 inline std::size_t column_sums_scratch(std::size_t rows, std::size_t columns) {
   return PartialColumnSums{rows, columns, nullptr, nullptr}.chunks() * columns;
 }

@@ -12,8 +12,8 @@ namespace paragrad::backend {
 
 namespace {
 
-/// Behind the wall an address has a bit that no process can map (bit 61 of a user address is zero); memory of the device
-/// meta lies above.
+/// Addresses of the isolated device have a bit set that no process can map (bit 61 of a user address is zero); memory of the
+/// device meta is above.
 constexpr std::uintptr_t wall = std::uintptr_t{1} << 61;
 
 bool is_behind_wall(const void* address) {
@@ -21,13 +21,13 @@ bool is_behind_wall(const void* address) {
   return number >= wall && number < wall << 1;
 }
 
-/// Where it really lies; the host's own memory stays what it is.
+/// The real address; host addresses are unchanged.
 template <class T>
 T* anywhere(T* address) {
   return is_behind_wall(address) ? reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(address) & ~wall) : address;
 }
 
-/// What kernels are given must lie behind the wall.
+/// Arguments of kernels must be isolated addresses.
 template <class T>
 T* real(T* address) {
   if (!is_behind_wall(address)) throw std::logic_error("a kernel of the isolated device was given host memory");
@@ -52,12 +52,12 @@ LstmWeightsOf<Float> real(const LstmWeightsOf<Float>& weights) {
 
 LstmMemory real(const LstmMemory& memory) { return {real(memory.gates), real(memory.cells), real(memory.hidden)}; }
 
-/// What a strided matrix of copy_columns takes.
+/// Number of elements spanned by a strided matrix of copy_columns.
 std::size_t extent(std::size_t rows, std::size_t columns, std::size_t width) {
   return rows == 0 ? 0 : (rows - 1) * width + columns;
 }
 
-/// There is one queue: who follows it waits for all of it at once.
+/// There is one queue: following it means to wait for all of it at once.
 class IsolatedCopyStream final : public CopyStream {
  public:
   explicit IsolatedCopyStream(Device& device) : device_(device) {}
@@ -69,8 +69,8 @@ class IsolatedCopyStream final : public CopyStream {
   Device& device_;
 };
 
-/// The device cpu as a GPU would be: its memory is out of the host's reach, and nothing is computed before somebody waits
-/// for it. Code that forgets to transfer faults, code that forgets to wait finds zeros.
+/// The device cpu with the restrictions of a GPU: the host cannot access its memory, and nothing is computed before the host
+/// waits for it. A missing transfer faults, a missing wait yields zeros.
 class IsolatedDevice final : public Device {
  public:
   std::string_view name() const override { return "isolated"; }
@@ -299,7 +299,7 @@ class IsolatedDevice final : public Device {
   static std::size_t frames_of(const std::vector<std::uint32_t>& active) { return Steps(active).frames(); }
 
   std::unique_ptr<Device> cpu_ = make_device("cpu");
-  std::vector<Call> calls_;  // not yet made
+  std::vector<Call> calls_;  // not yet executed
 };
 
 }  // namespace

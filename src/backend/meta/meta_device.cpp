@@ -7,7 +7,7 @@ namespace paragrad::backend {
 
 namespace {
 
-/// Counts work (in Device's public functions) and does none.
+/// Counts work (in Device's public functions) without doing any.
 class MetaDevice final : public Device {
  public:
   std::string_view name() const override { return "meta"; }

@@ -5,8 +5,8 @@
 
 namespace paragrad::backend {
 
-/// Where all memory of the device meta begins: addresses to compute with that no process can map (bits 48 to 62 of a user
-/// address are zero on x86-64, and bits 52 to 55 on 64-bit ARM), so touching one faults. Nothing is reserved: a hundred
+/// Base address of all memory of the device meta: addresses for arithmetic that no process can map (bits 48 to 62 of a user
+/// address are zero on x86-64, and bits 52 to 55 on 64-bit ARM), so any access faults. Nothing is reserved: a hundred
 /// thousand workers with any model cost neither mappings nor time.
 inline constexpr std::uintptr_t meta_memory = 0x40f0'0000'0000'0000;
 

@@ -17,7 +17,7 @@
 /// Connectionist temporal classification (backend/kernels.hpp) as plain loops, in logarithms, over full tables.
 namespace paragrad::backend::reference {
 
-/// The places of a sequence's frames, in order.
+/// The positions of a sequence's frames, in order.
 inline std::vector<std::size_t> places_of(std::span<const std::uint32_t> active, std::size_t sequence) {
   std::vector<std::size_t> places;
   for (std::size_t t = 0, row = 0; t < active.size() && active[t] > sequence; row += active[t++])
@@ -25,7 +25,7 @@ inline std::vector<std::size_t> places_of(std::span<const std::uint32_t> active,
   return places;
 }
 
-/// What the labels in those places say, blanks before, between and behind: [2·labels + 1].
+/// The labels at those positions with blanks before, between and after them: [2·labels + 1].
 inline std::vector<std::size_t> with_blanks(std::span<const std::size_t> places, const std::int32_t* labels,
                                             std::size_t blank) {
   std::vector<std::size_t> states{blank};
@@ -37,7 +37,7 @@ inline std::vector<std::size_t> with_blanks(std::span<const std::size_t> places,
   return states;
 }
 
-/// Of equal neighbours one, without blanks.
+/// Merges equal neighbours and removes blanks.
 inline std::vector<std::size_t> collapsed(std::span<const std::size_t> path, std::size_t blank) {
   std::vector<std::size_t> labels;
   for (std::size_t t = 0; t < path.size(); ++t)
@@ -45,7 +45,7 @@ inline std::vector<std::size_t> collapsed(std::span<const std::size_t> path, std
   return labels;
 }
 
-/// Elements to be replaced, put in or taken out to make one of the other (Levenshtein).
+/// Substitutions, insertions and deletions that turn one sequence into the other (Levenshtein distance).
 inline std::int64_t edit_distance(std::span<const std::size_t> a, std::span<const std::size_t> b) {
   std::vector<std::int64_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -107,7 +107,7 @@ LossSum ctc_sequence(std::size_t classes, std::span<const std::size_t> places, c
   const std::vector<std::size_t> wanted = collapsed(states, blank), found = collapsed(best, blank);
   result.errors = broken ? std::max<std::int64_t>(1, static_cast<std::int64_t>(last / 2)) : edit_distance(wanted, found);
 
-  // Both include the frame t: paths from the first frame to state s there, and from there to the end.
+  // Paths from the first frame to state s at frame t, and from there to the end; both include frame t.
   LogTable before(frames, states.size()), after(frames, states.size());
   for (std::size_t t = 0; t < frames; ++t)
     for (std::size_t s = 0; s <= last; ++s) {

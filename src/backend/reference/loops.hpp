@@ -12,8 +12,8 @@
 #include "backend/kernels.hpp"
 #include "core/host_device.hpp"
 
-/// The kernels of backend/kernels.hpp as plain loops, over any real type: float is the oracle of the other devices, double
-/// lets tests hold the gradients against differences.
+/// The kernels of backend/kernels.hpp as plain loops over any real type: float is the oracle for the other devices, double
+/// lets tests check gradients against finite differences.
 namespace paragrad::backend::reference {
 
 using formulas::accumulate;
@@ -84,10 +84,10 @@ void bias_gradient(std::size_t batch, std::size_t out, const Real* dz, Real keep
   }
 }
 
-/// Of a row that has no loss: its gradient is zero.
+/// A row without loss: its gradient is zero.
 inline constexpr std::int32_t no_label = -1;
 
-/// The label as an index; another label outside [0, classes) is a broken contract.
+/// The label as an index; a label outside [0, classes) is a contract violation.
 inline std::size_t class_of(std::int32_t label, std::size_t classes) {
   if (label < 0 || static_cast<std::size_t>(label) >= classes) throw std::out_of_range("a label names no class");
   return static_cast<std::size_t>(label);
@@ -199,7 +199,7 @@ void moment_filter(double past, double keep, bool of_squares, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) filter.filter(moment[i], base[i]);
 }
 
-/// In double, as long sums are.
+/// In double, like all long sums.
 template <class Real>
 double dot(std::size_t count, const Real* a, const Real* b) {
   double sum = 0;
@@ -224,15 +224,15 @@ double softplus_sum(std::size_t count, const Real* x) {
   return sum;
 }
 
-/// What is left of a column of length `before`, and of length `after` without the columns before it, is divided by this.
-/// Infinite where too little is left; NaN stays NaN.
+/// The divisor that normalises a column of length `before`, which has length `after` once orthogonalised. Infinite if too
+/// little remains; NaN stays NaN.
 PARAGRAD_HOST_DEVICE inline double length_to_divide_by(double before, double after) {
   const double least = std::max(1e-5 * before, static_cast<double>(std::numeric_limits<float>::min()));
   return after <= least ? std::numeric_limits<double>::infinity() : after;
 }
 
-/// On columns of which one begins `distance` numbers behind the other. product(a, b), subtract(factor, from, to) and
-/// scale(factor, to) work on all numbers of a column, given its first.
+/// For columns that start `distance` elements apart. product(a, b), subtract(factor, from, to) and scale(factor, to) work on
+/// a whole column, given its first element.
 template <class Real, class Product, class Subtract, class Scale>
 PARAGRAD_HOST_DEVICE void orthonormalise_columns(std::size_t distance, std::size_t rank, Real* columns,
                                                  const Product& product, const Subtract& subtract, const Scale& scale) {

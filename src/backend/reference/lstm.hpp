@@ -6,10 +6,10 @@
 #include "backend/lstm_arguments.hpp"
 #include "backend/reference/loops.hpp"
 
-/// The kernels of long short-term memory, frame by frame and cell by cell, over any real type.
+/// The LSTM kernels, frame by frame and cell by cell, over any real type.
 namespace paragrad::backend::reference {
 
-/// One frame of one direction: where its values lie. `before` ones are null at the beginning of a sequence.
+/// Pointers to the values of one frame of one direction. The `before` pointers are null at the beginning of a sequence.
 template <class Real>
 struct LstmCell {
   Real *gates, *c, *hidden, *h;
@@ -71,8 +71,8 @@ void lstm_forward_frame(const LstmShape& shape, const LstmParameters<Real>& p, c
   }
 }
 
-/// `at` holds values but for h, which is the gradient by h; c_after: gradient by c that came from the step after, becomes
-/// the one for the step before. Gates become gradients, and dh_before gets its share.
+/// `at` holds values, except h, which is the gradient with respect to h; c_after: gradient with respect to c from the next
+/// step, replaced by that for the previous step. Gates are replaced by their gradients, and dh_before is accumulated.
 template <class Real>
 void lstm_backward_frame(const LstmShape& shape, const LstmParameters<Real>& p, const LstmCell<Real>& at, Real* dc,
                          Real* dh_before) {

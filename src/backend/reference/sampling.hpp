@@ -9,7 +9,7 @@
 
 namespace paragrad::backend::reference {
 
-/// y[i][unit] = f(word, x[i][unit]), the word being rows[i]'s for this unit.
+/// y[i][unit] = f(word, x[i][unit]), where word is the random word of row rows[i] and this unit.
 template <class F>
 void with_random_words(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
                        const float* x, float* y, const F& f) {
