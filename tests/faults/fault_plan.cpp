@@ -20,7 +20,7 @@
 namespace paragrad::faults {
 namespace {
 
-/// System calls that nobody intercepts.
+/// Direct system calls, which are not intercepted.
 int bare_open(const char* path, int flags) { return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, 0666)); }
 
 std::string link_target(const std::string& path) {
@@ -47,7 +47,7 @@ bool is_this_rank(const std::string& rank) {
   return false;
 }
 
-/// Another call, after the fault, that is the process's last.
+/// A later call, after the fault, at which the process is killed.
 struct SecondFault {
   bool after = false;
   std::string call, part;
@@ -60,7 +60,7 @@ struct Plan {
   int error = 0, log = -1;
   SecondFault then;
   bool valid = true;
-  std::atomic<long>* count = nullptr;  ///< shared with processes that this one forks
+  std::atomic<long>* count = nullptr;  ///< shared with forked processes
 
   Plan() {
     std::istringstream words(std::getenv("PARAGRAD_FAULT") != nullptr ? std::getenv("PARAGRAD_FAULT") : "");
@@ -95,7 +95,7 @@ struct Plan {
     return path.compare(0, folder.size(), folder) == 0 && (path.size() == folder.size() || path[folder.size()] == '/');
   }
 
-  /// A full or read-only disk refuses what writes; a broken one everything.
+  /// A full or read-only disk fails only writing calls; a broken one fails all.
   bool can_refuse(const FileCall& call) const { return call.writes || error == EIO; }
 };
 

@@ -3,38 +3,38 @@
 #include <cstddef>
 #include <string>
 
-/// Faults of a file system at chosen moments: the k-th call on the files below a folder fails, falls short or is the
-/// process's last. Calls are counted in the order in which the process makes them, so that a fault has a number and
-/// comes again. The environment variable PARAGRAD_FAULT holds the plan, in words with blanks between them:
+/// Injects file-system faults at chosen calls: the k-th call on the files below a folder fails, transfers only half, or is
+/// the last of the process. Calls are counted in the order in which the process makes them, so a fault has a number and is
+/// reproducible. The environment variable PARAGRAD_FAULT holds the plan, as words separated by blanks:
 ///
 ///   folder=PATH   absolute, without links: calls on files below it, and on it, are counted
 ///   log=FILE      gets a line per call: number, name, "w" if it writes, bytes, path
-///   at=K          the call that is hit (none: calls are only counted)
+///   at=K          the call to hit (none: calls are only counted)
 ///   do=WHAT       fail: with `errno`, once
-///                 fail_on: it and all later calls that can fail so
+///                 fail_on: this and all later calls that can fail in this way
 ///                 short: half of the bytes are transferred
 ///                 kill: the process is killed instead of the call
-///                 kill_after: … when it is done
-///                 tear: … when half of the bytes are transferred
+///                 kill_after: the process is killed after the call
+///                 tear: the process is killed after half of the bytes are transferred
 ///   errno=NAME    EIO, ENOSPC, EDQUOT, EROFS, EINTR, EMFILE, ENODEV
-///   then=WHEN:CALL:PART   after the fault, the process is killed `before` or `after` the next CALL whose path holds PART
+///   then=WHEN:CALL:PART   after the fault, the process is killed `before` or `after` the next CALL with PART in its path
 ///   rank=R        only in this rank under mpiexec
 namespace paragrad::faults {
 
 struct FileCall {
   const char* name;
   std::string path;
-  bool writes;        ///< a full disk can refuse it
-  std::size_t bytes;  ///< that it transfers
+  bool writes;        ///< can fail on a full disk
+  std::size_t bytes;  ///< transferred by the call
 };
 
-/// What becomes of a call.
+/// The fate of a call.
 enum class Fate { succeed, fail, fall_short, die_after, die_halfway };
 
-/// True if the files are watched in this process at all; false also within meet().
+/// Whether files are watched in this process; false also within meet().
 bool watching();
 
-/// The path, absolute; relative to the folder that is open as `folder_descriptor`.
+/// The absolute path of `path`, which is relative to the folder open as `folder_descriptor`.
 std::string absolute_path(const char* path, int folder_descriptor);
 
 std::string path_of(int descriptor);

@@ -1,4 +1,4 @@
-"""Faults of the file system that the preloaded library (fault_plan.hpp) brings about, and programs that meet them."""
+"""File-system faults injected by the preloaded library (fault_plan.hpp), and the programs that face them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PARAGRAD", str(ROOT / "build" / "paragrad"))
 LIBRARY = os.environ.get("PARAGRAD_FAULTS", str(ROOT / "build" / "tests" / "faults" / "libparagrad_faults.so"))
-MPIEXEC = os.environ.get("PARAGRAD_MPIEXEC", "")  # empty: there is none that starts ranks together
+MPIEXEC = os.environ.get("PARAGRAD_MPIEXEC", "")  # empty: no launcher for MPI ranks
 PLATFORM = str(ROOT / "sim/platforms/k40m-fdr.toml")
 TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
 class Call:
-    """A line of the library's log."""
+    """One line of the library's log."""
 
     number: int
     name: str
-    writes: bool  # a full disk can refuse it
-    bytes: int    # that it transfers
+    writes: bool  # can fail on a full disk
+    bytes: int    # transferred by the call
     path: str
 
 
@@ -59,7 +59,7 @@ def may_be_interrupted(call: Call) -> bool:
 
 
 def changes_files(call: Call) -> bool:
-    """A process that is killed before any other call leaves what it leaves before the next of these."""
+    """Killing a process before any other call leaves the same state as killing it before the next of these."""
     return call.name in ("unlink", "unlinkat", "rmdir", "remove") or call.writes and call.name not in ("fsync", "fdatasync")
 
 
@@ -70,7 +70,7 @@ MODES = [
     Mode("killed", "do=kill", changes_files),
     Mode("killed halfway", "do=tear", stores),
 ]
-# A failure that was passed over must not show when a later kill leaves the state that it spoiled as the only one.
+# An ignored failure must not surface when a later kill leaves only the state that it damaged.
 STATE_MODES = [
     *MODES,
     Mode("EIO once, killed after the next pointer", "do=fail errno=EIO then=after:rename:latest.json", writes),
@@ -103,7 +103,7 @@ def plans(calls: list[Call], modes: list[Mode]) -> Iterator[tuple[Mode, str]]:
 class Ended:
     """How a process ended."""
 
-    code: int  # None: it did not
+    code: int  # None: it did not end
     out: str
     err: str
 
@@ -116,7 +116,7 @@ class Ended:
 
 
 def launch(command: list[str], folder: Path, plan: str = "") -> Ended:
-    """The command, with this plan for the calls on files below the folder. A fault that never comes is an end of its own."""
+    """Runs the command with this plan for the calls on files below the folder. A fault that never occurs counts as a separate outcome."""
     log = folder.with_name(f"{folder.name}.{threading.get_ident()}.log")
     log.unlink(missing_ok=True)
     at = int(found[1]) if (found := re.search(r"\bat=(\d+)", plan)) else 0
@@ -139,8 +139,8 @@ def read_log(file: Path) -> list[Call]:
 
 
 def out_of_order(calls: list[Call]) -> list[str]:
-    """What a power cut could leave behind, in sentences: a file that got its name before its bytes were on the disk, and a file
-    that was removed before the name of the one that takes its place was."""
+    """Hazards of a power cut, as sentences: a file renamed before its bytes were on disk, and a file removed before the name of
+    its replacement was."""
     wrong, unwritten, unnamed = [], set(), set()
     for call in calls:
         if call.name in ("write", "writev", "pwrite", "ftruncate", "copy_file_range"):
@@ -158,7 +158,7 @@ def out_of_order(calls: list[Call]) -> list[str]:
 
 
 def wrong_exit(ended: Ended, plan: str, launcher: bool) -> str:
-    """What is wrong with the way in which a process with this plan ended, in a sentence; "" if nothing is."""
+    """One sentence on what is wrong with how a process with this plan ended; "" if nothing is."""
     may_die = any(word in plan for word in ("do=kill", "do=tear", "then="))
     if ended.code == 0:
         return ""

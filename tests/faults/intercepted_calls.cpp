@@ -1,5 +1,4 @@
-// The functions of the C library through which the program reaches files, preloaded in front of it: each asks the plan
-// what becomes of the call.
+// Preloaded replacements of the C library's file functions: each asks the fault plan what happens to the call.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -23,13 +22,13 @@ using paragrad::faults::path_of;
 
 namespace {
 
-/// The function of this name that would be called without us.
+/// The original function of this name.
 template <typename Function>
 Function* next_function(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-/// `go` or, if the plan says so, `failure` with errno. `call` is made up only where files are watched.
+/// Runs `go` or, if the plan requires it, returns `failure` with errno set. `call` is evaluated only if files are watched.
 template <typename Call, typename Result, typename Go>
 Result carry_out(const Call& call, Result failure, const Go& go) {
   if (!paragrad::faults::watching()) return go();
@@ -43,7 +42,7 @@ Result carry_out(const Call& call, Result failure, const Go& go) {
   return result;
 }
 
-/// `go(bytes)` transfers that many, or half of them.
+/// Calls `go(bytes)` with all bytes or half of them.
 template <typename Go>
 ssize_t carry_over(const char* name, int descriptor, bool writes, std::size_t bytes, const Go& go) {
   if (!paragrad::faults::watching()) return go(bytes);
@@ -101,12 +100,12 @@ int ftruncate_as(const char* name, int file, off_t size) {
   return carry_out([&] { return FileCall{name, path_of(file), true, 0}; }, -1, [&] { return real(file, size); });
 }
 
-/// Leaves the disk alone: a process that is killed loses nothing that it has written, and trials take a tenth of the time.
+/// Skips the flush: a killed process loses nothing it has written, and trials take a tenth of the time.
 int fsync_as(const char* name, int file) {
   return carry_out([&] { return FileCall{name, path_of(file), true, 0}; }, -1, [] { return 0; });
 }
 
-/// Of a call that takes a name away or gives one.
+/// For calls that remove or create a name.
 template <typename Go>
 int name_as(const char* name, const char* path, int folder, bool writes, const Go& go) {
   return carry_out([&] { return FileCall{name, absolute_path(path, folder), writes, 0}; }, -1, go);
@@ -114,7 +113,7 @@ int name_as(const char* name, const char* path, int folder, bool writes, const G
 
 }  // namespace
 
-// Each also under its name for 64-bit offsets, which are the only ones here.
+// Each also under its 64-bit-offset name; all offsets are 64-bit here.
 static_assert(sizeof(off_t) == 8);
 
 extern "C" {
@@ -203,7 +202,7 @@ ssize_t writev(int file, const iovec* pieces, int count) {
 ssize_t copy_file_range(int from, off_t* from_at, int to, off_t* to_at, std::size_t bytes, unsigned flags) {
   static const auto real = next_function<decltype(::copy_file_range)>("copy_file_range");
   struct stat status {};
-  const bool known = ::fstat(from, &status) == 0;  // callers ask for more than there is: half of that may be all
+  const bool known = ::fstat(from, &status) == 0;  // callers ask for more than exists: half of that may be everything
   if (known) bytes = std::min(bytes, static_cast<std::size_t>(status.st_size));
   return carry_over("copy_file_range", to, true, bytes,
                     [&](std::size_t n) { return real(from, from_at, to, to_at, n, flags); });
@@ -215,7 +214,7 @@ int ftruncate64(int file, off_t size) noexcept { return ftruncate_as("ftruncate"
 int fsync(int file) { return fsync_as("fsync", file); }
 int fdatasync(int file) { return fsync_as("fdatasync", file); }
 
-// As the system does it: the descriptor is gone, whatever close returns.
+// As on Linux: the descriptor is closed whatever close returns.
 int close(int file) {
   static const auto real = next_function<decltype(::close)>("close");
   if (!paragrad::faults::watching()) return real(file);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The driver of the faults tells what is wrong from what is not."""
+"""The fault driver distinguishes correct from incorrect behaviour."""
 
 import unittest
 

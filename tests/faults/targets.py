@@ -1,4 +1,4 @@
-"""What is done under faults, and what must be left: each target is one command, and a judge of what it leaves."""
+"""The commands run under faults and the required results: each target is one command with a check of what it leaves."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def contents(file: Path) -> bytes | None:
 
 
 class Target:
-    """A command on files in a folder. The same fault in the same target always does the same."""
+    """A command on files in a folder. The same fault in the same target always has the same effect."""
 
     modes = MODES
     more_modes = MORE_MODES
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.calls: list[Call] = []  # of the command when nothing fails
+        self.calls: list[Call] = []  # of the command without faults
 
     def prepare(self, folder: Path) -> None:
-        """What it begins with, and what it ends with when nothing fails; `folder` is there for all trials."""
+        """Prepares the input and the result without faults; `folder` is shared by all trials."""
 
     def trial(self, folder: Path, plan: str) -> str:
-        """What is wrong, in a sentence, when the command meets the fault; "": nothing."""
+        """One sentence on what is wrong when the command meets the fault; "" if nothing is."""
         raise NotImplementedError
 
     def count(self, folder: Path, command: list[str], plan: str = "") -> Ended:
@@ -55,7 +55,7 @@ class Target:
 
 
 class Training(Target):
-    """A run with a run folder. It ends as without the fault, or it is resumed and does then."""
+    """A run with a run folder. It ends as without the fault, or does so after being resumed."""
 
     modes = STATE_MODES
     more_modes = MORE_STATE_MODES
@@ -93,7 +93,7 @@ class Training(Target):
         return f"after '{first}', resumed: {wrong}" if wrong else ""
 
     def begin(self, out: Path) -> None:
-        """What lies in the run folder before."""
+        """The content of the run folder before the command."""
 
     def wrong_end(self, out: Path, ended: Ended) -> str:
         if ended.code != 0:
@@ -108,7 +108,7 @@ class Training(Target):
 
     @staticmethod
     def read_records(out: Path) -> list[dict] | str:
-        """What was learned; times, and what strategies count, are those since the run was resumed."""
+        """The trained result, without times and strategy counters, which restart when the run is resumed."""
         try:
             records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
         except (OSError, ValueError) as error:
@@ -124,7 +124,7 @@ def difference(records: list[dict] | str, wanted: list[dict] | str) -> str:
 
 
 class Resumption(Training):
-    """A run that is killed after its second state, and meets the fault when it is resumed."""
+    """A run that is killed after its second checkpoint and meets the fault when it is resumed."""
 
     def prepare(self, folder: Path) -> None:
         super().prepare(folder)
@@ -140,7 +140,7 @@ class Resumption(Training):
 
 
 class Checkpoint(Training):
-    """A training without state: its checkpoint can be evaluated, or it is trained again."""
+    """A training without saved state: its checkpoint can be evaluated, or the training is repeated."""
 
     modes = MODES
     more_modes = MORE_MODES
@@ -162,11 +162,11 @@ class Checkpoint(Training):
 
 @dataclass
 class DataCommand(Target):
-    """A command that writes a data file: the whole new file, or the one before."""
+    """A command that writes a data file: it leaves the complete new file or the old one."""
 
     name: str
-    arguments: list[str]  # {file}: the data file; {folder}: what all trials share
-    before: list[str] = field(default_factory=list)  # arguments of the command that makes the file before; none: there is none
+    arguments: list[str]  # {file}: the data file; {folder}: the folder shared by all trials
+    before: list[str] = field(default_factory=list)  # arguments of the command that makes the old file; empty: there is none
     calls: list[Call] = field(default_factory=list)
 
     def command(self, arguments: list[str], file: Path) -> list[str]:
@@ -218,7 +218,7 @@ class DataCommand(Target):
 
 
 def write_idx_files(folder: Path) -> None:
-    """Four files as MNIST's, of 2x2 pixels."""
+    """Four files in the format of MNIST, with 2x2 pixels."""
     for part, count in (("train", 30), ("t10k", 10)):
         pixels = bytes((7 * i) % 256 for i in range(4 * count))
         (folder / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, count, 2, 2) + pixels)
@@ -227,10 +227,10 @@ def write_idx_files(folder: Path) -> None:
 
 @dataclass
 class Reading(Target):
-    """A command that only reads: it prints the same, or one sentence."""
+    """A command that only reads: it prints the same output or one error sentence."""
 
     name: str
-    arguments: list[str]  # {folder}: where a data file, data.h5, and a run, run, are
+    arguments: list[str]  # {folder}: contains a data file, data.h5, and a run, run
     calls: list[Call] = field(default_factory=list)
     modes = [mode for mode in MODES if "kill" not in mode.name]
     more_modes = [mode for mode in MORE_MODES if "kill" not in mode.name]

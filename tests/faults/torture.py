@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Lets every call on files fail, fall short or be the last one, one at a time, and looks at what is left.
+"""Makes every file call fail, transfer only half or be the last one, one at a time, and checks what is left.
 
-A fault is a call's number and what becomes of it, so each trial can be had again; a failure is printed with its command.
-Ends with 1 if there was one. Of the rarer configurations some trials are drawn, with a fixed seed; --all does all of them.
+A fault is the number of a call and its fate, so each trial is reproducible; a failure is printed with its command.
+Exit status 1 if there was one. Rarer configurations are sampled with a fixed seed; --all runs all of them.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SEED = 19
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default="", help="this one only: " + ", ".join(target.name for target in EXHAUSTIVE + SAMPLED))
-    parser.add_argument("--fault", default="", help="this one only, in the words of fault_plan.hpp, with --target; keeps the files")
-    parser.add_argument("--all", action="store_true", help="every call and every mode of every target, and further modes")
-    parser.add_argument("--sample", type=int, default=20, help="trials of each rarer configuration (default: 20)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="trials at a time (default: one per core)")
+    parser.add_argument("--target", default="", help="run only this target: " + ", ".join(target.name for target in EXHAUSTIVE + SAMPLED))
+    parser.add_argument("--fault", default="", help="run only this fault (syntax of fault_plan.hpp), with --target; keeps the files")
+    parser.add_argument("--all", action="store_true", help="run every call and mode of every target, plus further modes")
+    parser.add_argument("--sample", type=int, default=20, help="number of trials per rarer configuration (default: 20)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of concurrent trials (default: one per core)")
     return parser.parse_args()
 
 
 def faults_of(target: Target, args: argparse.Namespace) -> list[tuple[str, str]]:
-    """Name of the mode and plan of each trial."""
+    """The mode name and plan of each trial."""
     modes = target.modes + (target.more_modes if args.all else [])
     every = [(mode.name, plan) for mode, plan in plans(target.calls, modes)]
     if args.all or target not in SAMPLED:
@@ -52,12 +52,12 @@ def try_one(target: Target, folder: Path, plan: str) -> str:
 
 
 def cpu_s() -> float:
-    """Of the processes that have ended, and of this one."""
+    """CPU time of this process and its finished children."""
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)))
 
 
 def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int, int]:
-    """Tries all its faults; the numbers of trials and of failures."""
+    """Tries all faults of a target; returns the numbers of trials and of failures."""
     begun, cpu_before = time.monotonic(), cpu_s()
     shared = folder / "shared"
     shared.mkdir(parents=True)

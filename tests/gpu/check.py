@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What there is to know of the device cuda on this machine's GPU: every test, every figure, in one report.
+"""Checks the device cuda on this machine's GPU: all tests and all measurements in one report.
 
     check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S] [--parts NAME...]
 
 The folder holds paragrad, test_backend, test_train and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
-lib/ beside. The report is a record, whatever comes out, and written after each part: kernels, trainings, figures, loop, peers, sanitiser.
-Exit status 1 if a test failed, 2 if there is no GPU to be tested.
+lib/ next to them. The report is written after each part, whatever the result: kernels, trainings, figures, loop, peers, sanitiser.
+Exit status 1 if a test failed, 2 if there is no GPU to test.
 """
 
 import argparse
@@ -29,7 +29,7 @@ TRAINING = ["--model", "40-256-256-120:relu", "--minibatch", "64", "--learning-r
 
 
 class Machine:
-    """Runs the programs, with the libraries that lie beside them."""
+    """Runs the programs with the libraries next to them."""
 
     def __init__(self, programs: Path) -> None:
         self.programs = programs
@@ -61,7 +61,7 @@ def say_of_card() -> dict[str, str]:
 
 
 def kernels(machine: Machine) -> list[dict]:
-    """The claims of the unit tests that are about this GPU."""
+    """The unit tests that concern this GPU."""
     tests = []
     for program, claims in (("test_backend", "kernels against the reference, graphs against single calls"),
                             ("test_train", "samples against those of the host")):
@@ -76,8 +76,8 @@ def losses(folder: Path) -> list[float]:
 
 
 def trainings(machine: Machine, folder: Path) -> list[dict]:
-    """The same training on the processor and on the GPU, and there twice: an epoch of 100 minibatches, two of the recurrent
-    network's few. One bit a number turns a difference in the last digit into a whole step of another sign now and then."""
+    """The same training on the CPU and twice on the GPU: an epoch of 100 minibatches, or two epochs for the recurrent network, which
+    has few. With one bit per number, a difference in the last digit occasionally flips the sign of a whole step."""
     data = str(folder / "frames.h5")
     made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", "6400", "--valid", "400", "--test", "400")
     if made.returncode != 0:
@@ -128,7 +128,7 @@ def figures(machine: Machine, seconds: float) -> list[dict]:
 
 def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str = "7x2048", classes: int = 18002,
          frames: int = 655_360, minibatch: int = 1024, workers: int = 64) -> list[dict]:
-    """The training loop with everything, on frames from a file: what it waits for samples, and what emulated workers cost."""
+    """The complete training loop on frames from a file: time waiting for samples, and cost of emulated workers."""
     data = str(folder / "many.h5")
     made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", frames, "--valid", 1024, "--test", 1024, "--classes",
                        classes, "--separation", 40, timeout=600)
@@ -159,7 +159,7 @@ def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str 
 
 
 def peers() -> list[dict]:
-    """PyTorch on the same card, where this Python has it: what it said until its time was up."""
+    """PyTorch on the same card, if this Python has it: its output until the timeout."""
     script = Path(__file__).with_name("peers.py")
     try:
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
@@ -169,7 +169,7 @@ def peers() -> list[dict]:
     return [json.loads(line) for line in said.splitlines() if line.startswith("{")] + failed
 
 
-# In the order of what they are worth, should there be no time for all. Each takes a minute or a few.
+# Most important first, in case there is no time for all. Each takes one or a few minutes.
 PARTS = {
     "kernels": lambda machine, folder, seconds: kernels(machine),
     "trainings": lambda machine, folder, seconds: trainings(machine, folder),
@@ -181,7 +181,7 @@ PARTS = {
 
 
 def found_in(part: str, machine: Machine, seconds: float) -> list[dict]:
-    """What a part finds out; that it took too long or broke is something, too."""
+    """The findings of a part; a timeout or a crash is a finding, too."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -199,8 +199,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=Path, default=Path("build"))
     parser.add_argument("--report", type=Path, default=Path("gpu-report.json"))
-    parser.add_argument("--seconds", type=float, default=3, help="per figure")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="others stay in the report as they are")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds per measurement")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="parts to run; the others stay unchanged in the report")
     arguments = parser.parse_args()
     machine = Machine(arguments.programs)
     probe = machine.run("bench_training", "0", "cuda")

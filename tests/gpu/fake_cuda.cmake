@@ -1,4 +1,4 @@
-# The device cuda on fake GPUs on the host: the same programs, but for that. Needs CUDA's headers alone.
+# The device cuda on fake GPUs on the host; otherwise the same programs. Needs only CUDA's headers.
 find_package(CUDAToolkit QUIET)
 if(NOT CUDAToolkit_FOUND)
   message(STATUS "CUDA toolkit not found: there are no fake GPUs for tests")
@@ -12,7 +12,7 @@ add_library(paragrad_fake_cuda OBJECT ${fake_sources})
 target_include_directories(paragrad_fake_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(paragrad_fake_cuda PUBLIC paragrad_backend)
 
-# `program` once more, with fake GPUs. What is defined here is not taken from the library of the backend.
+# `program` linked with fake GPUs. Symbols defined here take precedence over the backend library.
 function(paragrad_fake_gpu program)
   get_target_property(libraries ${program} LINK_LIBRARIES)
   add_executable(${program}_fake_gpu $<TARGET_OBJECTS:${program}>)
@@ -22,9 +22,9 @@ function(paragrad_fake_gpu program)
 endfunction()
 
 paragrad_test(gpu paragrad_fake_cuda)
-# What the others claim of a GPU.
+# The GPU test cases of the other test programs.
 set(orders late early any)
-if(PARAGRAD_SANITIZE)  # which takes its time
+if(PARAGRAD_SANITIZE)  # sanitizers are slow
   set(orders any)
 endif()
 foreach(module backend train)

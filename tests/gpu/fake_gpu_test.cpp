@@ -1,4 +1,4 @@
-// The device cuda on fake GPUs on the host: what goes wrong with them, and that fake GPUs see it.
+// The device cuda on fake GPUs on the host: handling of errors, and proof that the fake GPUs detect mistakes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using namespace paragrad::backend;
 
 namespace {
 
-/// Fake GPUs as a test wants them, while it lasts.
+/// Configures the fake GPUs for the duration of a test.
 class FakeGpus {
  public:
   explicit FakeGpus(const std::string& settings) : machine_(fake_cuda::Machine::get()), before_(machine_.settings) {
@@ -54,7 +54,7 @@ std::string refusal(const std::function<void()>& call) { return error_of<core::C
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Products and kernels, some times the same; the second time they are recorded.
+/// The same products and kernels several times; the second time they are recorded.
 void use(Device& device, core::Arena& memory, int rounds = 4) {
   for (int round = 0; round < rounds; ++round) {
     const auto a = memory.span().subspan(0, 16), b = memory.span().subspan(16, 16), c = memory.span().subspan(32, 16);
@@ -192,7 +192,7 @@ TEST_CASE("products with a bias serve memory of any alignment", "[gpu]") {
 }
 
 TEST_CASE("uploads wait for each other where the pinned memory of one is wanted again", "[gpu]") {
-  const FakeGpus gpus("");  // nothing is copied before it must be
+  const FakeGpus gpus("");  // copies are deferred as long as possible
   const auto device = make_device("cuda");
   constexpr std::size_t count = 40;
   core::Arena memory = device->allocate(count * count);
@@ -207,7 +207,7 @@ TEST_CASE("uploads wait for each other where the pinned memory of one is wanted 
   CHECK(found == expected);
 }
 
-// What follows is about the fake GPU: that it would have seen mistakes in what the cases above, and others, claim.
+// The following cases test the fake GPU itself: it must detect violations of what the other cases claim.
 
 TEST_CASE("the host cannot touch memory of a fake GPU", "[gpu]") {
   const auto device = make_device("cuda");

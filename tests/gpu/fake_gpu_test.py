@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The program, and gpu-check, on fake GPUs on the host (fake_cuda/gpu.hpp). What they compute does not depend on when a GPU
-does it, is the same in both worlds, and close to the CPU's."""
+"""The program, and gpu-check, on fake GPUs on the host (fake_cuda/gpu.hpp). Results do not depend on when a GPU executes
+its work, are the same under MPI and in the simulator, and are close to the CPU's."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class FakeGpu(CliTest):
         for strategy, more in (("data_parallel", ["--overlap", "true", "--bucket-bytes", "300"]), ("bmuf", [])):
             with self.subTest(strategy=strategy):
                 options = [*self.task, "--strategy", strategy, *more, "--device", "cuda"]
-                # The fake NCCL adds in the order of ranks, as a parameter server does.
+                # The fake NCCL adds in rank order, like a parameter server.
                 found = {weights(run("train", *options, "--collective", collective, ranks=3, **gpus("gpus=3 order=any")))
                          for collective in ("nccl", "parameter_server")}
                 self.assertEqual(len(found), 1)
@@ -93,7 +93,7 @@ class FakeGpu(CliTest):
 
 
 class GpuCheck(CliTest):
-    """Its tests: figures of a fake GPU would be none."""
+    """Runs its tests only: measurements on a fake GPU would be meaningless."""
 
     def setUp(self):
         self.machine = check.Machine(Path(PROGRAM).parent)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steps of training per second by PyTorch on this machine's GPU, for the nets of bench_training: a line of JSON for each.
+"""Training steps per second of PyTorch on this machine's GPU, for the networks of bench_training: one line of JSON each.
 
 Forward, loss, backward and momentum update on data that lie on the card, as there; eager, and compiled where that works.
 """
@@ -70,7 +70,7 @@ def main() -> None:
                     net = make().cuda()
                     seconds = step_s(torch.compile(net) if compiled else net, shape, classes, rows, precision == "bf16")
                     found = {"samples_per_s": rows / seconds}
-                except Exception as error:  # compiling needs more than is there, often
+                except Exception as error:  # compiling often needs missing tools
                     found = {"failed": str(error)[:200]}
                 print(json.dumps({"peer": f"PyTorch {torch.__version__}", "compiled": compiled, "precision": precision, "model": name} | found),
                       flush=True)

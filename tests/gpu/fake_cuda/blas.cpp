@@ -18,7 +18,7 @@ struct cublasContext {
 namespace paragrad::fake_cuda {
 namespace {
 
-/// What a product sees of a number: `bits` of its mantissa, to the nearest, ties to even.
+/// A number rounded as a factor of a product: `bits` of mantissa, to nearest, ties to even.
 float rounded(float x, int bits) {
   const int dropped = 23 - bits;
   auto word = std::bit_cast<std::uint32_t>(x);
@@ -80,7 +80,7 @@ cublasStatus_t destroy(cublasHandle_t handle) {
 }
 
 cublasStatus_t set_stream(cublasHandle_t handle, cudaStream_t stream) {
-  *handle = {stream, nullptr};  // as cuBLAS does, which then has memory of its own again
+  *handle = {stream, nullptr};  // like cuBLAS, which then uses its own memory again
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -122,7 +122,7 @@ const char* status_string(cublasStatus_t status) {
   return status == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE" : "a status of the fake cuBLAS";
 }
 
-// cuBLASLt's objects, behind its handles.
+// The objects behind cuBLASLt's handles.
 
 struct LtOperation {
   cublasComputeType_t type;
@@ -141,7 +141,7 @@ struct LtPreference {
   std::uint32_t a = 256, b = 256, c = 256, d = 256;  // alignments
 };
 
-/// What an algorithm was chosen for: it serves for nothing else.
+/// The problem for which an algorithm was chosen; it is valid for no other.
 struct Purpose {
   std::uint64_t m, n, k, workspace;
   std::uint32_t a, b, c, d, bias;

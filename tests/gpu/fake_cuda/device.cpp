@@ -1,4 +1,4 @@
-// The device cuda on fake GPUs: its kernels are run by the host.
+// The device cuda on fake GPUs: the host runs its kernels.
 #include <cstring>
 
 #include "backend/backend_info.hpp"

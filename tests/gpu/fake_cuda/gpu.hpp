@@ -14,68 +14,68 @@
 
 #include "backend/cuda/cuda_check.hpp"
 
-/// fake GPUs on the host: what the device cuda uses of CUDA's runtime and of cuBLAS, on memory and cores of this machine,
-/// so that all of it can run, and go wrong, where there is no GPU. A program linked with it has a device cuda whose kernels
+/// Fake GPUs on the host: the parts of CUDA's runtime and of cuBLAS that the device cuda uses, on memory and cores of this
+/// machine, so that the device can run, and fail, without a GPU. A program linked with it has a device cuda whose kernels
 /// are the compiled formulas of backend/gpu_kernels.
 ///
-/// It is as unhelpful as CUDA may be. Nothing happens before somebody waits for it, or everything at once, or now and then;
-/// of the nodes of a graph any may be first that has nothing before it. Memory of the GPU faults when the host touches it.
-/// What CUDA forbids (allocating or waiting while calls are recorded, a stream of another GPU than the thread's) is refused.
+/// It gives no more guarantees than CUDA. Work is done when it is waited for, immediately, or at random; ready nodes of a
+/// graph run in any order. GPU memory faults when the host touches it. Calls that CUDA forbids (allocating or waiting during
+/// capture, a stream of a GPU other than the thread's) are refused.
 namespace paragrad::fake_cuda {
 
-/// When the work of a stream is done. CUDA promises its order and no more, so nothing may depend on this.
+/// When the work of a stream is done. CUDA guarantees only its order, so nothing may depend on this.
 enum class Order { late, early, any };
 
 struct Settings {
   int gpus = 1;
-  std::size_t bytes = std::size_t{1} << 30;  ///< of memory, of each
+  std::size_t bytes = std::size_t{1} << 30;  ///< memory of each GPU
   Order order = Order::late;
-  std::string refused{};   ///< the name of a kernel that the GPU does not start
-  std::string faulting{};  ///< … that reads where it must not, which is told later
+  std::string refused{};   ///< name of a kernel that fails to launch
+  std::string faulting{};  ///< name of a kernel that makes an illegal access, reported later
 };
 
-/// "gpus=2 megabytes=64 order=any": what is not named stays as it is. Throws ConfigError.
+/// Parses "gpus=2 megabytes=64 order=any"; settings not named keep their defaults. Throws ConfigError.
 Settings parse_settings(const std::string& text, Settings settings = {});
 
-/// What cudaLaunchKernel is given as a kernel's function.
+/// The object passed to cudaLaunchKernel as a kernel's function.
 struct Kernel {
   const char* name;
-  std::size_t bytes;  ///< of its object
+  std::size_t bytes;  ///< size of the kernel object
   void (*run)(const std::byte* object, std::uint32_t blocks, bool backwards);
 };
 
-/// Something for a GPU to do.
+/// A unit of work for a GPU.
 struct Work {
   std::function<void()> run;
-  const void* workspace = nullptr;  ///< memory that nothing else may use meanwhile
+  const void* workspace = nullptr;  ///< memory that no other work may use concurrently
 };
 
-/// A place in a stream that an event marks.
+/// A position in a stream, marked by an event.
 struct Mark {
   cudaStream_t stream;
   bool passed = false;
 };
 
-/// All GPUs of the process and what they share. Every function of CUDA's holds the mutex.
+/// All GPUs of the process and their shared state. Every CUDA function holds the mutex.
 class Machine {
  public:
   std::recursive_mutex mutex;
-  Settings settings;         ///< at first what the variable PARAGRAD_FAKE_GPU says
-  std::set<int> contexts{};  ///< GPUs that something was made on
+  Settings settings;         ///< initially from the environment variable PARAGRAD_FAKE_GPU
+  std::set<int> contexts{};  ///< GPUs on which objects were created
   std::mt19937 random{1};
-  cudaError_t fault = cudaSuccess;  ///< of a kernel that ran
+  cudaError_t fault = cudaSuccess;  ///< error of an earlier kernel
 
   static Machine& get();
-  void set(const Settings& wanted);  ///< from now on, with nothing made on any of them
+  void set(const Settings& wanted);  ///< applies new settings and resets all GPUs
 
-  void enqueue(cudaStream_t stream, Work work);  ///< done according to settings.order
-  void finish(cudaStream_t stream);              ///< all that is in it
-  void reach(const Mark& mark);                  ///< all that is before it
+  void enqueue(cudaStream_t stream, Work work);  ///< executed according to settings.order
+  void finish(cudaStream_t stream);              ///< executes everything in the stream
+  void reach(const Mark& mark);                  ///< executes everything before the mark
   void finish_all();
   cudaStream_t made(std::unique_ptr<CUstream_st> stream);
   void forget(cudaStream_t stream);
 
-  /// Whether all of it lies in memory that a GPU, or cudaMallocHost, has allocated.
+  /// Whether the whole range is in memory allocated on a GPU or by cudaMallocHost.
   bool is_of_gpu(const void* address, std::size_t bytes = 0) const { return lies_in(allocations_, address, bytes); }
   bool is_pinned(const void* address, std::size_t bytes = 0) const { return lies_in(pinned_, address, bytes); }
   cudaError_t allocate(std::size_t bytes, void** memory);
@@ -84,7 +84,7 @@ class Machine {
   cudaError_t unpin(void* memory);
   std::size_t free_bytes(int gpu) { return settings.bytes - used_[gpu]; }
 
-  /// While it lives, GPUs may use their memory: nobody else may, ever.
+  /// While in scope, GPU memory is accessible; at all other times any access faults.
   class Access {
    public:
     explicit Access(Machine& machine);
@@ -109,26 +109,26 @@ class Machine {
   std::byte* find_room(std::size_t bytes) const;
 
   std::byte* memory_;          // of all GPUs
-  std::size_t used_span_ = 0;  // of it, so far
+  std::size_t used_span_ = 0;  // part of it used so far
   int accesses_ = 0;
   std::map<const std::byte*, Allocation> allocations_{}, pinned_{};
   std::map<int, std::size_t> used_{};
   std::vector<std::unique_ptr<CUstream_st>> streams_{};
 };
 
-/// A kernel with what it is given now.
+/// A kernel with a copy of its current arguments.
 cudaError_t make_work(const void* function, dim3 blocks, dim3 threads, void** parameters, Work& work);
 
 int current_gpu();  ///< of this thread
 
-/// Whether this thread records calls, which forbids much; then the recording is spoiled.
+/// Whether this thread is capturing calls, which forbids the current call; then the capture is invalidated.
 bool spoils_capture();
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
 }  // namespace paragrad::fake_cuda
 
-// CUDA's headers leave these open.
+// Opaque types in CUDA's headers.
 
 struct CUgraphNode_st {
   paragrad::fake_cuda::Work work;
@@ -144,7 +144,7 @@ struct CUgraph_st {
 struct CUstream_st {
   int gpu;
   std::deque<std::function<void()>> waiting{};
-  std::unique_ptr<CUgraph_st> capture{};  // what is called meanwhile becomes nodes, one after the other
+  std::unique_ptr<CUgraph_st> capture{};  // captured calls become a chain of nodes
   bool is_spoiled = false;
 };
 

@@ -9,7 +9,7 @@ using namespace paragrad::fake_cuda;
 namespace paragrad::fake_cuda {
 namespace {
 
-/// Nodes in an order in which they may be done, with the numbers of those that must be done before.
+/// Nodes in a valid execution order, with the indices of their dependencies.
 struct Steps {
   std::vector<Work> works;
   std::vector<std::vector<std::size_t>> before;
@@ -36,7 +36,7 @@ struct Steps {
     return graph.nodes.empty() ? start : last;
   }
 
-  /// Whether what shares a workspace is done one after the other.
+  /// Whether all nodes that share a workspace are ordered.
   bool share_no_workspace() const {
     std::vector<std::vector<bool>> reached(works.size(), std::vector<bool>(works.size()));
     std::map<const void*, std::vector<std::size_t>> users;
@@ -54,7 +54,7 @@ struct Steps {
     return true;
   }
 
-  /// In any order that is allowed.
+  /// Runs the nodes in a random valid order.
   void run() const {
     std::vector<std::size_t> missing(works.size());
     std::vector<Numbers> after(works.size());
@@ -128,7 +128,7 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, con
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
                                        std::size_t count, cudaGraph_t child) {
-  // A copy, as the child may be destroyed; CUDA's handles of its nodes are of no use here.
+  // A copy, as the child may be destroyed; handles of its nodes are not needed.
   auto copy = std::make_shared<CUgraph_st>();
   std::map<const CUgraphNode_st*, cudaGraphNode_t> copies;
   for (const auto& each : child->nodes) {

@@ -1,4 +1,4 @@
-// The GPUs' memory, and when they do what they were given to do.
+// The memory of the GPUs and the scheduling of their work.
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
@@ -64,7 +64,7 @@ void Machine::set(const Settings& wanted) {
 }
 
 Machine& Machine::get() {
-  static auto* const machine = new Machine;  // memory that outlives main() may still be given back to it
+  static auto* const machine = new Machine;  // never destroyed: memory that outlives main() may still be released
   return *machine;
 }
 
@@ -101,10 +101,10 @@ cudaError_t Machine::allocate(std::size_t bytes, void** memory) {
   allocations_[place] = {gpu, bytes};
   used_[gpu] += bytes;
   used_span_ = std::max(used_span_, rounded(static_cast<std::size_t>(place - memory_) + bytes, huge_page));
-  ASAN_UNPOISON_MEMORY_REGION(place, bytes);  // AddressSanitizer then sees what reads or writes beyond
+  ASAN_UNPOISON_MEMORY_REGION(place, bytes);  // AddressSanitizer detects accesses beyond it
   ASAN_POISON_MEMORY_REGION(place + bytes, rounded(bytes) + alignment - bytes);
   const Access access(*this);
-  std::fill_n(place, std::min<std::size_t>(bytes, 100'000), std::byte{0xCD});  // whoever counts on zeros shall see
+  std::fill_n(place, std::min<std::size_t>(bytes, 100'000), std::byte{0xCD});  // code that relies on zeros fails
   *memory = place;
   return cudaSuccess;
 }

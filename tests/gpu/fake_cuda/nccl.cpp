@@ -1,4 +1,4 @@
-// NCCL between processes of one machine: numbers go through shared memory, and are added in the order of ranks.
+// NCCL between processes of one machine: numbers are exchanged through shared memory and added in rank order.
 #include "backend/cuda/nccl.hpp"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ class Board {
   void arrive() { ++counts_->arrived; }
   bool is_complete() const {
     if (counts_->arrived < ranks_) return false;
-    shm_unlink(name_.c_str());  // which has served, as all have it open
+    shm_unlink(name_.c_str());  // no longer needed, as all ranks have it open
     return true;
   }
 

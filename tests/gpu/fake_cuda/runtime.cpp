@@ -1,4 +1,4 @@
-// CUDA's functions, but for graphs.
+// CUDA's runtime functions, except graphs.
 #include <cstring>
 
 #include "tests/gpu/fake_cuda/gpu.hpp"
@@ -198,7 +198,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Lock lock(Machine::get().mutex);
   if (event->mark && !event->mark->passed) {
-    Machine::get().reach(*event->mark);  // so that somebody who asks long enough gets there
+    Machine::get().reach(*event->mark);  // so that polling eventually succeeds
     return cudaErrorNotReady;
   }
   return Machine::get().fault;
