@@ -60,7 +60,7 @@ std::string better_core(std::string_view chosen) {
 }
 
 Blas load_blas() {
-  setenv("OPENBLAS_NUM_THREADS", "1", 0);  // else it starts a thread per core that nobody uses
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);  // otherwise it starts an unused thread per core
   void* library = open_library();
   const bool user_chose = getenv("OPENBLAS_CORETYPE") != nullptr;
   const std::string wanted = user_chose ? std::string{} : better_core(find<Text>(library, "openblas_get_corename")());

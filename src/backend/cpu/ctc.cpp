@@ -96,8 +96,8 @@ class CtcSequence {
     return count_ > 1 ? log_sum(before(t, count_ - 1), before(t, count_ - 2)) : before(t, 0);
   }
 
-  // after: logarithm of the paths from state s at frame t on, that frame left out. From each probability goes the share of
-  // the paths that are in its states.
+  // after: log probability of the paths from state s at frame t on, excluding that frame. The share of the paths through its
+  // states is subtracted from each probability.
   void go_back(double all) {
     std::vector<double> after(count_, log_zero), next(count_), share(classes_, 0.0);
     for (std::size_t t = frames(); t-- > 0;) {

@@ -58,7 +58,7 @@ void step_frame(std::size_t cells, const float* peepholes, const float* before, 
   });
 }
 
-/// Gates become gradients; dc goes from this step to the one before. dm: gradient by m.
+/// Replaces gates with their gradients; dc passes from this step to the previous one. dm: gradient with respect to m.
 void step_frame_back(std::size_t cells, const float* peepholes, const float* before, const float* c, const float* dm,
                      float* gates, float* dc) {
   for_cells(cells, [&](std::size_t k, Lanes part) {
@@ -125,7 +125,7 @@ struct Direction {
   }
 };
 
-/// into[3][cells] = keep·into + what the frames of a direction say.
+/// into[3][cells] = keep·into + the contribution of a direction's frames.
 void peephole_gradient(const Direction& in, const Steps& steps, const LstmMemory& memory, float keep, float* into) {
   const std::size_t cells = in.shape.cells;
   for (std::size_t j = 0; j < 3 * cells; ++j) into[j] = keep == 0 ? 0 : keep * into[j];
@@ -169,7 +169,7 @@ void Lstm::forward(PackBuffer& buffer, const LstmShape& shape, const Steps& step
   }
 }
 
-// Weights are transposed once, so that they can be read where they lie in every step.
+// Weights are transposed once, so that every step can read them in place.
 void Lstm::backward(PackBuffer& buffer, const LstmShape& shape, const Steps& steps, const LstmWeights& weights,
                     const LstmMemory& memory, float* dy) {
   const std::size_t cells = shape.cells, outputs = shape.outputs;

@@ -65,7 +65,7 @@ void transpose(std::size_t rows, std::size_t columns, const float* from, std::si
       to[j * to_stride + i] = from[i * from_stride + j];
 }
 
-/// A[rows][depth] as tile() wants it: by rows, or by columns if it is transposed.
+/// A[rows][depth] packed for tile(): by rows, or by columns if it is transposed.
 void pack_left(std::size_t rows, std::size_t depth, Operand a, float* to) {
   if (a.transpose == Transpose::no) {
     for (std::size_t i = 0; i < rows; ++i) copy_row(depth, a.data + i * a.stride, to + i * packed_row);
@@ -100,7 +100,7 @@ void pack_right(std::size_t depth, std::size_t columns, Operand b, float* to) {
   if (whole < columns) pack_panel(depth, columns - whole, from(b, 0, whole), to + whole * depth);
 }
 
-/// The operands of multiply(), and how it cuts them.
+/// The operands of multiply() and their blocking.
 struct Product {
   std::size_t m, n, k;
   Operand a, b;
@@ -137,7 +137,7 @@ Walk next_panel(const Product& p, std::size_t part, std::size_t column, Walk not
   return part + 1 < p.depth_parts ? panel_of(p, part + 1, 0) : nothing;
 }
 
-/// Few rows do not repay packing B. It can be read where it lies if no load crosses cache lines.
+/// With few rows, packing B does not pay off. B can be read in place if no load crosses cache lines.
 bool can_multiply_in_place(const Product& p) {
   const auto address = reinterpret_cast<std::uintptr_t>(p.b.data);
   return p.m <= few_rows && p.b.transpose == Transpose::no && p.b.stride % cache_line_floats == 0 &&

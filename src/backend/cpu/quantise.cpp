@@ -10,9 +10,9 @@ namespace paragrad::backend::cpu {
 namespace {
 
 constexpr std::size_t rows_in_nearest_cache = 4096;  // two columns with their residuals: 64 kB
-constexpr std::size_t bytes_in_cache = 4'000'000;    // what is larger is gone before it is looked at again
+constexpr std::size_t bytes_in_cache = 4'000'000;    // larger data is evicted before it is read again
 
-/// Where a column stands in a packed matrix.
+/// Position of a column in a packed matrix.
 template <class Byte>
 struct ColumnSlot {
   Byte* header;       // the column's
@@ -25,8 +25,8 @@ ColumnSlot<Byte> place_of(Byte* packed, std::size_t rows, std::size_t columns, s
   return {packed + j * Coder::header, packed + columns * Coder::header, j * rows * Coder::bits};
 }
 
-/// A coder knows whole groups in whole words. Those that stand so in the stream are written and read in their place, others
-/// by way of a buffer.
+/// A coder processes whole groups in whole words. Groups aligned to words in the stream are written and read in place,
+/// others through a buffer.
 bool is_in_place(std::size_t bit, std::size_t count) { return count == group_rows && bit % 32 == 0; }
 
 template <class Coder>
@@ -51,7 +51,7 @@ void quantise_column(const Column<remembers>& column, bool threshold_at_mean, co
   });
 }
 
-/// What becomes of x: overwritten, overwritten past the cache, added to.
+/// How x is updated: overwritten, overwritten with non-temporal stores, added to.
 enum class Store { plain, past_cache, sum };
 
 template <class Coder, Store how>

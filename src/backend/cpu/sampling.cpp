@@ -14,7 +14,7 @@ namespace {
 constexpr Longs low_half = Longs{} + 0xFFFFFFFF;
 
 /// Philox4x32-10 of `lanes` neighbouring counters. 64-bit lanes hold a counter each, in two sets: the even and the odd ones.
-/// Their upper halves are rubbish until the words are put together.
+/// Their upper halves are undefined until the words are combined.
 class Philox {
  public:
   explicit Philox(const core::RandomStream& random) {

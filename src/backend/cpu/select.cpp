@@ -16,7 +16,7 @@ namespace {
 
 // Sizes |u| are compared as the bits of the float, among which NaN is the largest.
 constexpr std::int32_t size_mask = 0x7FFFFFFF;
-constexpr std::int32_t bucket_bits = 20;  // exponent and three bits behind it tell the buckets apart
+constexpr std::int32_t bucket_bits = 20;  // exponent and the next three bits select the bucket
 constexpr std::size_t buckets = std::size_t{1} << (31 - bucket_bits);
 
 std::int32_t size_of(float u) { return std::bit_cast<std::int32_t>(u) & size_mask; }
@@ -28,7 +28,7 @@ void accumulate(std::size_t count, const float* x, float* residual) {
 }
 
 std::vector<std::size_t> histogram(std::size_t count, const float* u) {
-  // Four of them: two increments of one number, one after the other, would wait for each other.
+  // Four copies, because consecutive increments of the same counter would stall.
   std::vector<std::array<std::uint32_t, 4>> counts(buckets);
   for (std::size_t i = 0; i < count; ++i) counts[static_cast<std::size_t>(size_of(u[i]) >> bucket_bits)][i % 4] += 1;
   std::vector<std::size_t> sums(buckets);
@@ -37,7 +37,7 @@ std::vector<std::size_t> histogram(std::size_t count, const float* u) {
   return sums;
 }
 
-/// f(i) for all i in ascending order with least <= |u[i]| <= most.
+/// Calls f(i) for all i in ascending order with least <= |u[i]| <= most.
 template <class F>
 void over_sizes(std::size_t count, const float* u, std::int32_t least, std::int32_t most, const F& f) {
   const Integers low = Integers{} + least, high = Integers{} + most;
@@ -51,7 +51,7 @@ void over_sizes(std::size_t count, const float* u, std::int32_t least, std::int3
   }
 }
 
-/// The `keep` largest elements: those above a size, and the first few of that size.
+/// Finds the `keep` largest elements: all above an absolute value, and the first few equal to it.
 struct Limit {
   std::int32_t size;
   std::size_t equal;  // how many of them
