@@ -12,7 +12,17 @@ from pathlib import Path
 from paragrad_cli import MPIEXEC, PROGRAM, ROOT
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
+PAGES = ["README.md", "CONTRIBUTING.md", "data/README.md", "sim/README.md", "src/README.md", "src/backend/README.md",
+         "src/comm/collectives/README.md", "src/speech/README.md", "src/strategies/README.md", "src/train/README.md"]
+WITH_FASHION_MNIST = ["README.md", "sim/README.md", "src/speech/README.md", "src/strategies/README.md", "src/train/README.md"]
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings, as GitHub makes them."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(page.read_text())}
 
 
 def run_blocks(test: unittest.TestCase, document: str, folder: Path) -> None:
@@ -37,7 +47,7 @@ class Documents(unittest.TestCase):
         run_blocks(self, "data/README.md", self.folder)
 
     @unittest.skipUnless(MPIEXEC and FASHION_MNIST.exists(), "needs MPI and the package dataset-fashion-mnist")
-    def test_the_commands_of_the_front_page_run(self):
+    def test_the_commands_of_the_other_pages_run(self):
         (self.folder / "build").mkdir()
         (self.folder / "data").mkdir()
         (self.folder / "build/paragrad").symlink_to(PROGRAM)
@@ -45,16 +55,33 @@ class Documents(unittest.TestCase):
         made = subprocess.run([PROGRAM, "data", "import-idx", "--from", FASHION_MNIST, "--name", "fashion-mnist", "--out",
                                self.folder / "data/fashion-mnist.h5"], capture_output=True, text=True)
         self.assertEqual(made.returncode, 0, made.stderr)
-        run_blocks(self, "README.md", self.folder)
+        for page in WITH_FASHION_MNIST:
+            run_blocks(self, page, self.folder)
+            shutil.rmtree(self.folder / "runs", ignore_errors=True)
 
-    def test_every_make_target_of_the_front_page_exists(self):
-        text = (ROOT / "README.md").read_text()
-        targets = set(re.findall(r"\bmake ((?:[a-z][a-z0-9_-]*)(?: data-[a-z-]+)*)", text))
+    def test_every_make_target_on_the_pages_exists(self):
+        pages = "\n".join((ROOT / page).read_text() for page in PAGES)
+        targets = set(re.findall(r"(?:^|`)make ((?:[a-z][a-z0-9_-]*)(?: data-[a-z-]+)*)(?![\w<])", pages, re.MULTILINE))
         self.assertIn("demo", targets)
         for target in sorted(targets):
             with self.subTest(target=target):
                 done = subprocess.run(["make", "-n", *target.split()], cwd=ROOT, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_every_link_on_the_pages_leads_somewhere(self):
+        for page in PAGES:
+            for link in LINK.findall((ROOT / page).read_text()):
+                if link.startswith("https://"):
+                    continue
+                with self.subTest(page=page, link=link):
+                    path, _, anchor = link.partition("#")
+                    target = (ROOT / page).parent / path if path else ROOT / page
+                    self.assertTrue(target.exists())
+                    if anchor:
+                        self.assertIn(anchor, anchors(target))
+
+    def test_the_front_page_is_short(self):
+        self.assertLessEqual(len((ROOT / "README.md").read_text().split()), 1200)
 
     def test_every_experiment_has_a_page_and_stands_on_the_page_of_all(self):
         text = (ROOT / "experiments/README.md").read_text()

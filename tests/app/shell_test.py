@@ -69,13 +69,13 @@ class Help(unittest.TestCase):
             self.assertGreater(len(sizes), 9)
             self.assertLess(max(sizes.values()), 17, sizes)
 
-    def test_exit_codes_are_told_in_help_manual_and_on_the_front_page(self):
+    def test_exit_codes_are_told_in_help_manual_and_on_the_page_of_training(self):
         codes = re.findall(r"^  (\d)  (.+)$", run("--help").stdout.split("Exit codes:\n")[1], re.MULTILINE)
         self.assertEqual([code for code, _ in codes], ["0", "1", "2", "3"])
-        front_page = " ".join((ROOT / "README.md").read_text().split())
+        page = " ".join((ROOT / "src/train/README.md").read_text().split())
         manual = run("manual").stdout
         for code, meaning in codes:
-            self.assertIn(f"{code} {meaning}", front_page)
+            self.assertIn(f"{code} {meaning}", page)
             self.assertIn(f"{code}  {meaning}", manual)
 
     def test_the_version_tells_what_the_program_is_made_of(self):
