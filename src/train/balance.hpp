@@ -8,12 +8,12 @@
 
 namespace paragrad::train {
 
-/// Gives fast workers more of the data: shares of a block, or of every minibatch, in proportion to the speeds that were
-/// measured (the master of Intel's lecture on load balancing does so with splits). Averages weigh workers by their samples,
-/// and sums count each sample once, so what is computed stays right; but it depends on measured times, which only the
-/// simulator repeats.
+/// Gives fast workers more of the data: shares of a block, or of every minibatch, in proportion to the measured speeds (Chen
+/// and Huo's master does so with splits). Averages weigh workers by their samples, and sums count each sample once, so the
+/// result stays right; but it depends on measured times, which only the simulator repeats.
 ///
-/// The samples of a block are loaded while the one before is trained, so its shares follow from the speeds two blocks back.
+/// The samples of a block are loaded while the previous block is trained, so its shares follow from the speeds two blocks
+/// earlier.
 class Balance {
  public:
   Balance(int workers, bool enabled);
