@@ -106,7 +106,8 @@ TEST_CASE("the part of a network that a holder has, cut and joined, is the netwo
   CHECK(joined == model);
 }
 
-TEST_CASE("a tensor-parallel replica ends in the bits of one worker that adds input gradients in the same order", "[train]") {
+TEST_CASE("a tensor-parallel replica ends in the bits of one worker that adds input gradients in the same order",
+          "[train]") {
   const int parts = GENERATE(2, 3, 6);
   test::SmallTask task(300);
   task.options.model = "8-12-9-6:sigmoid";
@@ -123,7 +124,8 @@ TEST_CASE("a minibatch in pieces is split like one", "[train]") {
   CHECK(split(task, 2, 1) == added_in_parts(task, 2, 1));
 }
 
-TEST_CASE("two tensor-parallel replicas agree like two whole ones, by any strategy that looks at single elements", "[train]") {
+TEST_CASE("two tensor-parallel replicas agree like two whole ones, by any strategy that looks at single elements",
+          "[train]") {
   test::SmallTask task(300);
   task.options.model = "8-12-9-6:sigmoid";
   task.options.strategy = GENERATE("data_parallel", "model_averaging", "bmuf", "diloco");
@@ -140,7 +142,8 @@ TEST_CASE("without hidden layers nothing is added in another order, so that any 
   for (const int parts : {2, 3, 6}) CHECK(split(task, parts, 1) == whole);
 }
 
-TEST_CASE("a tensor-parallel replica waits for what its header says: outputs forward, sums back, and nothing else", "[train]") {
+TEST_CASE("a tensor-parallel replica waits for what its header says: outputs forward, sums back, and nothing else",
+          "[train]") {
   // Of two holders each sends half of a layer's outputs, or of their gradient: 4 bytes for each of its 6, 3, 3 outputs.
   const double latency_s = 1e-3, bandwidth = 1e6;
   test::SmallTask task(640);
