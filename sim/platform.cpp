@@ -187,7 +187,7 @@ Platform::Fault::Kind fault_kind(Section& section) {
     if (word == name_of(kind)) return kind;
     known.push_back(name_of(kind));
   }
-  section.fail("kind", core::format("'{}' is no kind of fault; known: {}", word, fmt::join(known, ", ")));
+  section.fail("kind", core::format("'{}' is not a kind of fault; known: {}", word, fmt::join(known, ", ")));
 }
 
 Platform::Fault read_fault(Section section, const Platform& platform) {
@@ -207,9 +207,9 @@ KernelTable read_kernel(Section section, const std::vector<KernelTable>& before)
   constexpr std::int64_t largest = 1'000'000'000'000;
   KernelTable table{section.word("name"), {{{1}, {1}, {1}}}, {}};
   const auto kernel = backend::find_kernel(table.kernel);
-  if (!kernel) section.fail("name", core::format("'{}' is no kernel", table.kernel));
+  if (!kernel) section.fail("name", core::format("'{}' is not a kernel", table.kernel));
   for (const KernelTable& other : before)
-    if (other.kernel == table.kernel) section.fail("name", core::format("'{}' has a table already", table.kernel));
+    if (other.kernel == table.kernel) section.fail("name", core::format("'{}' already has a table", table.kernel));
   if (backend::kernel_kind(*kernel) == backend::KernelKind::gemm)
     table.sizes = {section.wholes("batch", 1, largest), section.wholes("inputs", 1, largest),
                    section.wholes("outputs", 1, largest)};

@@ -60,7 +60,7 @@ Calibration calibrate(comm::Worker& worker, const CalibrationOptions& options,
   };
   const int per_node = comm.size() == 1 ? 1 : comm.workers_per_node();
   if (per_node == 0)
-    throw core::ConfigError("the ranks do not fill the nodes in order: start as many on each node, node by node");
+    throw core::ConfigError("the ranks do not fill the nodes in order: start the same number on each, node by node");
 
   Calibration result;
   Platform& platform = result.platform;

@@ -15,7 +15,7 @@ Platform::Device without_tables(Platform::Device device) {
 MeasuredTimes::MeasuredTimes(const Platform::Device& device) : roofline_(without_tables(device)) {
   for (const KernelTable& table : device.kernels) {
     const auto kernel = backend::find_kernel(table.kernel);
-    if (!kernel) throw std::logic_error("a table of an unknown kernel");
+    if (!kernel) throw std::logic_error("a table for an unknown kernel");
     tables_[static_cast<std::size_t>(*kernel)] = table;
   }
 }

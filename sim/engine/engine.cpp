@@ -74,7 +74,7 @@ void Engine::settle_unwinding() noexcept {
 
 // Suspends even for no time: others of the same instant have their turn.
 void Engine::sleep_until(Time at) {
-  if (at < own_time()) throw std::logic_error("a fiber wants to sleep until a time that is past");
+  if (at < own_time()) throw std::logic_error("a fiber cannot sleep until a time in the past");
   schedule(at, current_->actor(), *current_, 0);
   suspend();
 }

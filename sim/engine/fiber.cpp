@@ -68,8 +68,7 @@ void Fiber::switch_in() {
   sanitizers::enter_stack(engine_fake_stack_, nullptr, nullptr);
   swap_handled();
   if (!guarded_ && !ended() && StackPool::overflown(own_stack_))
-    throw StackOverflow(
-        core::format("a stack of {} bytes is too small for what emulated worker {} does", own_stack_bytes_, actor_));
+    throw StackOverflow(core::format("a stack of {} bytes is too small for emulated worker {}", own_stack_bytes_, actor_));
 }
 
 void Fiber::switch_out() {

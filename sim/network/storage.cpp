@@ -40,7 +40,7 @@ void Storage::move(std::uint32_t actor, const Route& route) {
   pipeline_.send(route, actor, *this, reinterpret_cast<std::uint64_t>(&piece));
   if (piece.at != never) return engine_.sleep_until(piece.at);
   piece.blocked = true;
-  engine_.block({"the storage, as", static_cast<int>(actor)});
+  engine_.block({"storage reads of", static_cast<int>(actor)});
 }
 
 void Storage::arrives(std::uint64_t argument, Time at) {

@@ -29,7 +29,7 @@ bool CollectiveRendezvous::join(comm::Communicator& comm, const comm::Collective
   Member member{&comm, &collective, data, &world_.engine.current(), world_.engine.now()};
   members_.push_back(&member);
   if (members_.size() < calls_.size()) {
-    world_.engine.block({"the collective of all workers, as", comm.rank()});
+    world_.engine.block({"the other workers in a collective of", comm.rank()});
   } else if (enabled_ && all_at_once()) {
     members_.clear();
     ++shortcuts_;

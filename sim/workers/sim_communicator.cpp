@@ -70,8 +70,8 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
 
 void SimCommunicator::library_allreduce(comm::Library library, std::span<float>) {
   const bool is_native = library == comm::Library::transport;
-  throw core::ConfigError(core::format("the collective '{}' is {} and does not exist among emulated workers: choose another",
-                                       is_native ? "native" : "nccl", is_native ? "MPI's own" : "between GPUs of ranks"));
+  throw core::ConfigError(core::format("collective '{}' is {} and not available to emulated workers: choose another",
+                                       is_native ? "native" : "nccl", is_native ? "MPI's own" : "NCCL's own"));
 }
 
 std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {

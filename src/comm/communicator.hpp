@@ -47,8 +47,8 @@ struct Request {
 /// Throws ConfigError, for a device whose memory one-sided windows cannot be in.
 inline void expect_reachable_windows(const backend::Device& device) {
   if (!device.is_host())
-    throw core::ConfigError("one-sided windows need memory that the host can reach, which that of the device '" +
-                            std::string(device.name()) + "' is not: choose a strategy's two-sided messages");
+    throw core::ConfigError("one-sided windows need host-accessible memory, which device '" + std::string(device.name()) +
+                            "' does not have: choose the strategy's two-sided messages");
 }
 
 /// Whose allreduce: the transport's (MPI_Allreduce), or that of the device's maker (NCCL).
@@ -121,7 +121,7 @@ class Communicator {
   /// Opens memory of every worker to all others; see window.hpp. Collective: all workers call it over the same channel, with
   /// lengths of their own. Throws ConfigError where the transport has no one-sided transfers.
   virtual std::unique_ptr<Window> open_window(std::size_t /*floats*/, std::size_t /*counters*/) {
-    throw core::ConfigError("these workers have no one-sided windows: choose a strategy's two-sided messages");
+    throw core::ConfigError("this transport has no one-sided windows: choose the strategy's two-sided messages");
   }
 
   /// Whether the transport knows what a collective leads to without being told message by message; then it is done. Asked

@@ -27,7 +27,7 @@ class SoloCommunicator : public Communicator {
 
  private:
   using Clock = std::chrono::steady_clock;
-  [[noreturn]] static void nobody() { throw std::logic_error("a lone worker has nobody to talk to"); }
+  [[noreturn]] static void nobody() { throw std::logic_error("a single worker has no peers to communicate with"); }
 
   Clock::time_point start_ = Clock::now();
 };

@@ -46,14 +46,14 @@ std::string check_contents(Communicator& comm, Window& window, Window& counts) {
   std::string wrong;
   window.lock(comm.rank(), Window::Lock::shared);
   for (const float x : window.memory())
-    if (x != static_cast<float>(all)) wrong = "of what several workers add at once some is lost";
+    if (x != static_cast<float>(all)) wrong = "concurrent accumulates of several workers are partly lost";
   window.unlock(comm.rank());
   counts.lock(comm.rank(), Window::Lock::shared);
   if (wrong.empty() && counts.memory()[0] != 2 * additions)
-    wrong = "a worker that holds its own window loses what others add";
+    wrong = "a worker that locks its own window loses the accumulates of others";
   counts.unlock(comm.rank());
   const bool once = counts.fetch_add(0, 0, 0) == all && counts.fetch_add(0, 1, 0) == all * (all - 1) / 2;
-  if (wrong.empty() && !once) wrong = "fetch_add does not give every number once";
+  if (wrong.empty() && !once) wrong = "fetch_add does not return every number exactly once";
   return first_error(comm, wrong);
 }
 
@@ -128,13 +128,15 @@ WindowTrial try_windows(Communicator& comm, const WindowOpener& open) {
 }
 
 WindowVerdict judge(const WindowTrial& trial, int workers) {
-  constexpr const char* windows = "one-sided windows of this MPI";
+  constexpr const char* windows = "this MPI's one-sided windows";
   if (!trial.wrong.empty()) return {false, core::format("{} cannot be used: {}", windows, trial.wrong), 0};
   if (workers == 1) return {true, core::format("{} work", windows), trial.get_share};
-  const std::string shares = core::format("get and accumulate at {:.2g} and {:.2g} of the rate of messages", trial.get_share,
-                                          trial.accumulate_share);
-  return {true, core::format("{} work: {}{}", windows, shares, trial.needs_target ? ", while the target is inside MPI" : ""),
-          trial.get_share};
+  const std::string shares =
+      core::format("get and accumulate at {:.2g} and {:.2g} of the message rate", trial.get_share, trial.accumulate_share);
+  return {
+      true,
+      core::format("{} work: {}{}", windows, shares, trial.needs_target ? ", but only while the target is inside MPI" : ""),
+      trial.get_share};
 }
 
 WindowVerdict self_test_windows(Worker& worker, double limit_s) {
@@ -151,7 +153,7 @@ WindowVerdict self_test_windows(Worker& worker, double limit_s) {
       limit_s);
   WindowTrial mine;
   if (ended) mine = *trial;
-  if (!ended) mine.wrong = core::format("they hang ({:.0f} s have passed)", limit_s);
+  if (!ended) mine.wrong = core::format("they hang (not done after {:.0f} s)", limit_s);
   mine.wrong = first_error(worker.comm(), mine.wrong);
   WindowVerdict verdict = judge(mine, worker.size());
   // Only worker 0 has measured. Its sentence is taken for an error to be told to all.

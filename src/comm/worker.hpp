@@ -92,7 +92,9 @@ class Worker {
 
   /// From now on without that peer, which is gone; those behind it move up. rank: as at the beginning, whoever has gone
   /// since. All that are left call it before they talk again. Only a ShrinkingWorker can.
-  virtual void leave_out(int rank) { throw Failure("worker " + std::to_string(rank) + " is gone, and is needed"); }
+  virtual void leave_out(int rank) {
+    throw Failure("worker " + std::to_string(rank) + " is gone, and the run cannot continue without it");
+  }
 
   /// Some peer is gone for good, this worker has found out, and the program goes on: at its end it must not wait for all.
   virtual void tell_loss() { knows_of_loss_ = true; }

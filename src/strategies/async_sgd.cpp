@@ -9,8 +9,8 @@ namespace paragrad::strategies {
 void AsyncSgd::check(int) const {
   if (optim::has_limits(options().rule) && goes_ahead())
     throw core::ConfigError(
-        "servers keep the limits of gradients and weights, and a worker that goes on by itself does not: with "
-        "--clip-gradient or --max-norm give --push-every 1 and --fetch-every 1, and another strategy than lazy_sgd");
+        "servers enforce limits on gradients and weights, but a worker's own local steps do not: with --clip-gradient or "
+        "--max-norm give --push-every 1 and --fetch-every 1, and a strategy other than lazy_sgd");
 }
 
 void AsyncSgd::start(comm::Worker& worker, Replica& replica) {

@@ -59,20 +59,21 @@ class QuorumPolicy : public Policy {
 
 BackupWorkers::BackupWorkers(const StrategyOptions& options) : AsyncSgd(options) {
   if (options.server.backup_workers < 0)
-    throw core::ConfigError(core::format("{} backup workers are too few: give 0 or more", options.server.backup_workers));
+    throw core::ConfigError(
+        core::format("the number of backup workers, {}, must be 0 or more", options.server.backup_workers));
 }
 
 void BackupWorkers::check(int workers) const {
   if (options().backup_workers >= workers)
     throw core::ConfigError(
-        core::format("{} backup workers of {} leave nobody to wait for: give fewer", options().backup_workers, workers));
+        core::format("{} backup workers of {} leave no worker to wait for: give fewer", options().backup_workers, workers));
   if (options().servers > 1)
-    throw core::ConfigError(core::format(
-        "backup_workers adds up the gradients of whole models at one server, not parts at {}: give --servers 1 or none",
-        options().servers));
+    throw core::ConfigError(
+        core::format("backup_workers sums whole gradients at one server, not parts at {}: give --servers 1 or leave it out",
+                     options().servers));
   if (options().prefetch || options().fetch_every != 1 || options().push_every != 1)
     throw core::ConfigError(
-        "backup_workers pushes each gradient and waits for what comes of it: leave out --prefetch, --push-every and "
+        "backup_workers pushes every gradient and waits for the update: leave out --prefetch, --push-every and "
         "--fetch-every");
 }
 

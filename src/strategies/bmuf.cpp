@@ -15,20 +15,20 @@ Bmuf::Bmuf(const StrategyOptions& options)
   if (options.block_momentum && !(*options.block_momentum >= 0 && *options.block_momentum < 1))
     throw core::ConfigError(core::format("block momentum {} is outside [0, 1)", *options.block_momentum));
   if (!(time_constant >= 0) || !std::isfinite(time_constant))
-    throw core::ConfigError(core::format("the block momentum's time constant of {} samples is below 0", time_constant));
+    throw core::ConfigError(core::format("the block momentum time constant of {} samples must be 0 or more", time_constant));
   if (options.block_momentum && time_constant > 0)
     throw core::ConfigError("give either a block momentum or its time constant, not both");
   if (!(options.block_learning_rate > 0))
     throw core::ConfigError(core::format("block learning rate {} must be above 0", options.block_learning_rate));
   if (const std::string& form = options.block_learning_rate_form; form != "paper" && form != "cntk")
-    throw core::unknown_name("form of the block learning rate", form, {"paper", "cntk"});
+    throw core::unknown_name("block learning rate form", form, {"paper", "cntk"});
 }
 
 Bmuf::Kind Bmuf::parse_kind(std::string_view name) {
   if (name == "cbm") return Kind::cbm;
   if (name == "nbm") return Kind::nbm;
   if (name == "nbm_cntk") return Kind::nbm_cntk;
-  throw core::unknown_name("kind of bmuf", name, {"cbm", "nbm", "nbm_cntk"});
+  throw core::unknown_name("bmuf kind", name, {"cbm", "nbm", "nbm_cntk"});
 }
 
 Bmuf::Coefficients Bmuf::coefficients(int workers, double samples_per_worker) const {
@@ -55,10 +55,10 @@ Remarks Bmuf::explain(const Extent& extent) const {
   remarks.numbers.insert(remarks.numbers.end(),
                          {{"block_momentum_time_constant", time_constant}, {"wanted_samples", wanted}});
   remarks.lines = {
-      core::format("block momentum {:.4g}, time constant {:.4g} samples per worker; block learning rate {:.4g}; in the end "
-                   "an update weighs C = {:.4g} times the sum of the workers'",
+      core::format("block momentum {:.4g}, time constant {:.4g} samples per worker; block learning rate {:.4g}; total "
+                   "contribution of a block: C = {:.4g} times the sum of the workers' updates",
                    momentum, time_constant, rate, gain),
-      core::format("CNTK's rule: time constant times workers, {:.4g} samples of training data at least; {:.4g} are there{}",
+      core::format("CNTK's rule: at least time constant times workers = {:.4g} samples of training data; there are {:.4g}{}",
                    wanted, extent.samples, extent.samples < wanted ? ", too few" : "")};
   return remarks;
 }

@@ -28,7 +28,7 @@ std::vector<float> log_posteriors(backend::Device& device, const TrainingData& s
   nn::Model model(device, {source.network, &source.network->layers}, together * source.most_rows_per_sample());
   if (parameters.size() != model.parameter_count())
     throw core::ConfigError(
-        core::format("the checkpoint has {} parameters, but its model {}", parameters.size(), model.parameter_count()));
+        core::format("the checkpoint has {} parameters, but its model has {}", parameters.size(), model.parameter_count()));
   core::Arena own = device.allocate(parameters.size());
   device.transfer(parameters, own.span());
   std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);

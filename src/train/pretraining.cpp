@@ -34,11 +34,11 @@ TrainingOptions phase_of(const TrainingOptions& options, std::size_t machine) {
 
 void check_numbers(const PretrainingOptions& options, std::size_t machines) {
   if (options.rates.size() != 1 && options.rates.size() != machines)
-    throw core::ConfigError(core::format("--pretrain-learning-rate has {} rates for {} layers: give one, or one for each",
+    throw core::ConfigError(core::format("--pretrain-learning-rate has {} rates for {} layers: give one, or one per layer",
                                          options.rates.size(), machines));
   for (const double rate : options.rates)
     if (!(rate > 0)) throw core::ConfigError(core::format("--pretrain-learning-rate {} must be above 0", rate));
-  if (options.minibatch == 0) throw core::ConfigError("--pretrain-minibatch needs at least one sample");
+  if (options.minibatch == 0) throw core::ConfigError("--pretrain-minibatch must be at least one sample");
   if (!(options.weight_deviation >= 0))
     throw core::ConfigError(core::format("--pretrain-weight-deviation {} must be 0 or more", options.weight_deviation));
   rbm::check(options.machine);
@@ -48,7 +48,7 @@ void check_numbers(const PretrainingOptions& options, std::size_t machines) {
 
 std::string describe(const Machine& machine, const PretrainingOptions& options) {
   const rbm::RbmOptions& how = options.machine;
-  return core::format("layer {} of {}, {}-{}, is pretrained by {}-{}", machine.index + 1, machine.count,
+  return core::format("layer {} of {}, {}-{}, is pretrained with {}-{}", machine.index + 1, machine.count,
                       machine.shape.visible, machine.shape.hidden, how.persistent ? "PCD" : "CD", how.cd_steps);
 }
 
@@ -99,20 +99,20 @@ std::vector<TrainingOptions> phases(const TrainingOptions& options) {
 void check_pretraining(const TrainingOptions& options, const nn::Network& network) {
   if (options.pretraining.epochs == 0) {
     if (options.epochs == 0)
-      throw core::ConfigError("with --epochs 0 nothing is trained: give epochs, or --pretrain-epochs");
+      throw core::ConfigError("--epochs 0 trains nothing: give --epochs 1 or more, or --pretrain-epochs");
     return;
   }
   check_numbers(options.pretraining, rbm::machines_of(network.layers, options.model).size());
   if (!options.init.empty())
-    throw core::ConfigError("--init is a model to start from, and --pretrain-epochs makes one: give one of them");
+    throw core::ConfigError("--init and --pretrain-epochs both provide the initial model: give only one of them");
   if (options.tensor_parallel > 1)
     throw core::ConfigError(
-        "machines are not split among workers: pretrain without --tensor-parallel (and with --epochs 0), then give the "
-        "checkpoint to --init");
+        "pretraining does not support tensor parallelism: pretrain without --tensor-parallel (and with --epochs 0), then "
+        "give the checkpoint to --init");
   if (options.strategy_options.server.replay)
     throw core::ConfigError(
-        "an order to be replayed is that of the network's training: pretrain with --epochs 0, then give the checkpoint to "
-        "--init");
+        "--replay covers the network's training, not its pretraining: pretrain with --epochs 0, then give the checkpoint "
+        "to --init");
 }
 
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset) {
@@ -126,7 +126,7 @@ void check_pretraining_data(const TrainingOptions& options, const data::Dataset&
     for (const float feature : features)
       if (!(feature >= 0 && feature <= 1))
         throw core::ConfigError(
-            core::format("'{}' has a feature of {} in sample {}, and binomial units see numbers from 0 to 1: choose "
+            core::format("'{}' has a feature of {} in sample {}, but binomial units need values from 0 to 1: choose "
                          "--visible-units gaussian",
                          dataset.info().path, feature, sample));
   }

@@ -20,10 +20,10 @@ StepSizes::StepSizes(const TrainingOptions& options, double rows_per_sample)
   if (!(options.momentum >= 0 && options.momentum < 1))
     throw core::ConfigError(core::format("momentum {} is outside [0, 1)", options.momentum));
   if (!(time_constant_ >= 0) || !std::isfinite(time_constant_))
-    throw core::ConfigError(core::format("the momentum's time constant of {} samples is below 0", time_constant_));
+    throw core::ConfigError(core::format("the momentum time constant of {} samples must be 0 or more", time_constant_));
   if (!optim::heeds_momentum(options.optimiser.name)) momentum_ = time_constant_ = 0;
   if (!options.minibatch_search.enabled) return;
-  if (minibatch_ == 0) throw core::ConfigError("--auto-minibatch begins with a size: give one with --minibatch");
+  if (minibatch_ == 0) throw core::ConfigError("--auto-minibatch needs an initial size: give --minibatch");
   if (momentum_ > 0 && time_constant_ == 0) time_constant_ = -rows(minibatch_) / std::log(momentum_);
 }
 
@@ -67,7 +67,7 @@ std::string StepSizes::describe() const {
                                   per_sample * minibatch, minibatch_);
   if (momentum > 0)
     text += core::format(
-        "; momentum {:.4g} per minibatch, time constant {:.4g} samples; in the end a sample moves {:.4g} "
+        "; momentum {:.4g} per minibatch, time constant {:.4g} samples; total contribution of a sample: {:.4g} "
         "times its gradient",
         momentum, -minibatch / std::log(momentum), per_sample / (unit_gain_ ? 1 : 1 - momentum));
   return text;

@@ -18,7 +18,8 @@ std::optional<int> saved_phase(const std::string& state_folder, const TrainingOp
   if (!phase) return std::nullopt;
   check_same_run(StateStore::saved_run(state_folder), run, options.data);
   if (static_cast<std::size_t>(*phase) >= phases(options).size())
-    throw core::ConfigError(core::format("cannot resume: '{}' is of a training that the run does not have", state_folder));
+    throw core::ConfigError(
+        core::format("cannot resume: '{}' was saved in a training phase that this run does not have", state_folder));
   return phase;
 }
 

@@ -110,16 +110,16 @@ Result Trainer::run_to_the_end() {
 
 void Trainer::check() {
   if (options_.target_error >= 0 && source_.samples(data::Subset::valid) == 0)
-    throw core::ConfigError(core::format("'{}' has no validation samples that could meet --target-error", options_.data));
+    throw core::ConfigError(core::format("'{}' has no validation samples; --target-error needs some", options_.data));
   if (options_.keep_best && output_.last_phase && source_.samples(data::Subset::valid) == 0)
-    throw core::ConfigError(core::format("'{}' has no validation samples that --keep-best could go by", options_.data));
+    throw core::ConfigError(core::format("'{}' has no validation samples; --keep-best needs some", options_.data));
   if (options_.validations > 1 && !blocks_.strategy().meets_at_blocks())
     throw core::ConfigError(
-        core::format("the workers of '{}' meet at the end of an epoch only: leave out --validations", options_.strategy));
+        core::format("workers of '{}' synchronise only at the end of an epoch: leave out --validations", options_.strategy));
   const std::size_t splits = source_.partition->workers();
   if (blocks_.strategy().share() == strategies::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(
-        core::format("the strategy '{}' gives each worker a split of every block: {} workers need {} splits, not {}",
+        core::format("strategy '{}' gives each worker one split of every block: {} workers need {} splits, not {}",
                      options_.strategy, worker_.size(), worker_.size(), splits));
 }
 
@@ -278,7 +278,7 @@ void Trainer::validate() {
   if (scored && !std::isfinite(result_.valid.loss))
     throw core::ConfigError(
         core::format("the validation loss is {} after epoch {}: lower the learning rate (a checkpoint "
-                     "holds the epoch before)",
+                     "holds the previous epoch)",
                      result_.valid.loss, epoch_));
   if (!scored) return;
   const auto remember = [&](BestModel& best) {
@@ -371,7 +371,7 @@ void Trainer::resume() {
   core::StateView state = describe_run();
   saved.restore(state, worker_.device());
   if (strategy_started_) blocks_.strategy().spread_state(worker_, blocks_.replica());
-  report_.say(core::format("taken up in epoch {}, {} blocks of which are done", epoch_, block_));
+  report_.say(core::format("resumed in epoch {} after {} of its blocks", epoch_, block_));
 }
 
 }  // namespace paragrad::train

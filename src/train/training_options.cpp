@@ -7,7 +7,7 @@ namespace paragrad::train {
 
 int replicas(const TrainingOptions& options, int workers) {
   if (options.tensor_parallel < 1 || workers % options.tensor_parallel != 0)
-    throw core::ConfigError(core::format("--tensor-parallel {}: {} workers cannot be put into groups of so many",
+    throw core::ConfigError(core::format("--tensor-parallel {}: the worker count must be a multiple of it, but is {}",
                                          options.tensor_parallel, workers));
   return workers / options.tensor_parallel;
 }
@@ -22,7 +22,7 @@ Io parse_io(std::string_view name) {
   if (name == "none") return Io::none;
   if (name == "blocking") return Io::blocking;
   if (name == "prefetch") return Io::prefetch;
-  throw core::unknown_name("way of reading (--io)", name, {"none", "blocking", "prefetch"});
+  throw core::unknown_name("read mode (--io)", name, {"none", "blocking", "prefetch"});
 }
 
 }  // namespace paragrad::train

@@ -62,7 +62,7 @@ class Runs(CliTest):
                          [("pretrain", 1, 1, 0.01), ("pretrain", 1, 2, 0.01), ("pretrain", 2, 1, 0.05), ("pretrain", 2, 2, 0.05),
                           (None, None, 1, 0.1), (None, None, 2, 0.1), (None, None, None, None)])
         self.assertEqual(records[-1]["pretraining_samples"], 2 * 2 * 500)
-        self.assert_refused(self.simulate(1, "--pretrain-epochs", "1"), "numbers from 0 to 1", "--visible-units gaussian")
+        self.assert_refused(self.simulate(1, "--pretrain-epochs", "1"), "values from 0 to 1", "--visible-units gaussian")
 
     def test_an_earlier_run_is_kept_unless_told_otherwise(self):
         out = self.folder / "kept"
@@ -205,7 +205,7 @@ class Mistakes(CliTest):
             (["--blocks", "501"], ["501"]),
             (["--data", "nowhere.h5"], ["nowhere.h5"]),
             (["--init", "nowhere.h5"], ["nowhere.h5"]),
-            (["--init", self.data], ["no Paragrad checkpoint"]),
+            (["--init", self.data], ["not a Paragrad checkpoint"]),
             (["--out", "/proc/forbidden"], ["/proc/forbidden"]),
             (["--strategy", "sgd", "--workers", "2"], ["one worker, not 2"]),
             (["--workers", "65"], ["64 devices", "65 workers"]),
@@ -249,7 +249,7 @@ class Mistakes(CliTest):
         self.assert_refused(run("data"), "data")
         self.assert_refused(run("data", "exprot"), "exprot")
         self.assert_refused(run("compare", self.folder), "manifest.json")
-        self.assert_refused(run("evaluate", self.data, "--data", self.data), "no Paragrad checkpoint")
+        self.assert_refused(run("evaluate", self.data, "--data", self.data), "not a Paragrad checkpoint")
         self.assert_refused(run("evaluate", self.data, "--data", self.data, "--subset", "trian"), "")
 
     def test_a_loss_that_is_no_number_keeps_the_last_good_checkpoint(self):

@@ -54,7 +54,7 @@ class Digits(FolderTest):
         self.assertIn(f"error {error} %", run("evaluate", checkpoint, *options).stdout)
         self.assert_refused(run("evaluate", checkpoint, *options[:-2]), "11 outputs", "60 classes")
         self.assert_refused(run("evaluate", checkpoint, *options, "--chunks", "10"), "leave out --chunks")
-        self.assert_refused(run("train", *options, "--model", "120-blstm24-60", "--learning-rate", "0.1"), "blank need 11 outputs")
+        self.assert_refused(run("train", *options, "--model", "120-blstm24-60", "--learning-rate", "0.1"), "need 11 outputs including the blank")
 
     def loops(self, checkpoint):
         few = run("decode", checkpoint, "--data", self.data, "--grammar", "loop", "--insertion-score", "-1000", "--show-errors")

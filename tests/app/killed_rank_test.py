@@ -55,7 +55,7 @@ class KilledRank(CliTest):
         status, output, out = self.train_and_signal(signal.SIGKILL, 3, "server", *ASYNCHRONOUS)
         self.assertEqual(status, 3, output)
         self.assertIn("rank 3 was killed (SIGKILL)", output)
-        self.assertIn("server 0 does not answer", output)
+        self.assertIn("server 0 no longer answers", output)
         self.assertTrue((out / "checkpoint.h5").exists())
 
     def test_the_killed_leader_ends_the_run_with_a_message(self):

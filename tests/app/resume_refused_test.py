@@ -77,7 +77,7 @@ class ResumeRefused(CliTest):
         made = run("data", "generate", "--out", self.data, "--samples", 500, "--valid", 60, "--test", 60, "--dim", 8, "--classes", 6,
                    "--sequence-length", 20, "--seed", 2)
         self.assertEqual(made.returncode, 0)
-        self.assert_resume_refused("another data set", self.data, "content_sha256")
+        self.assert_resume_refused("a different data set", self.data, "content_sha256")
 
     def test_features_that_were_altered_in_place(self):
         with open(self.data, "r+b") as file:
@@ -122,7 +122,7 @@ class ResumeRefused(CliTest):
 
     def test_pointer_to_a_training_that_the_run_does_not_have(self):
         self.pointer.write_text(self.pointer.read_text().replace('"phase":0', '"phase":7').replace('"set":"0-', '"set":"7-'))
-        self.assert_resume_refused("a training that the run does not have")
+        self.assert_resume_refused("a training phase that this run does not have")
 
     def test_state_of_another_worker(self):
         shutil.copy(self.state_of(0), self.state_of(2))
@@ -140,7 +140,7 @@ class ResumeRefused(CliTest):
         other, mine = self.folder / "other", self.state_of(1)
         self.interrupt(other, 0.8, "--l2", "0.01")
         shutil.copy(other / "state" / mine.parent.name / mine.name, mine)
-        self.assert_resume_refused(mine.name, "of the run")
+        self.assert_resume_refused(mine.name, "of run")
 
     def test_records_that_are_gone(self):
         metrics = self.copy / "metrics.jsonl"

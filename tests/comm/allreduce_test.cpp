@@ -211,8 +211,8 @@ TEST_CASE("a mistake in an allreduce's parameters is told with an example", "[co
     REQUIRE_THROWS_AS(comm::make_allreduce(name), core::ConfigError);
     REQUIRE_THROWS_WITH(comm::make_allreduce(name), contains_text(hint));
   };
-  refused("ring:2", "'ring:2': ring has no parameters");
-  refused("ring:", "leave out the colon");
+  refused("ring:2", "'ring:2': ring takes no parameters");
+  refused("ring:", "give parameters after the colon");
   refused("hierarchical:tree", "like hierarchical:tree+ring");
   refused("hierarchical:+ring", "like hierarchical:tree+ring");
   refused("hierarchical:tree+", "like hierarchical:tree+ring");

@@ -53,7 +53,7 @@ class FakeGpu(CliTest):
         for found, part in (
             (run("train", *self.task, *nccl, "--device", "cuda", ranks=2, **gpus("gpus=1")), "give each rank its own GPU"),
             (run("train", *self.task, *nccl, ranks=2), "the device is 'cpu'"),
-            (self.simulate(2, *nccl, "--device", "cuda"), "does not exist among emulated workers"),
+            (self.simulate(2, *nccl, "--device", "cuda"), "not available to emulated workers"),
         ):
             self.assertEqual(found.returncode, 2, found.stderr)
             self.assertIn(part, found.stderr)

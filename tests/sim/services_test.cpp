@@ -172,7 +172,7 @@ TEST_CASE("a worker of a group serves the members of its group, by their ranks t
                             if (worker.rank() == 2) worker.comm().send(0, 0, std::span<const float>{});
                             if (worker.rank() == 0) pair.comm().receive(comm::any_source, 0, std::span<float>{});
                           }),
-                      "a message from outside came to a group of workers");
+                      "a group of workers received a message from outside the group");
 }
 
 TEST_CASE("a worker has one service at a time, and none from within a computation", "[sim]") {

@@ -76,16 +76,16 @@ TEST_CASE("the self-test of windows finds nothing wrong with those of emulated w
   for (const auto& verdict : verdicts) {
     CHECK(verdict.usable);
     CHECK(verdict.text == verdicts[0].text);
-    CHECK_THAT(verdict.text, contains_text("one-sided windows of this MPI work") && !contains_text("inside MPI"));
+    CHECK_THAT(verdict.text, contains_text("this MPI's one-sided windows work") && !contains_text("inside MPI"));
   }
   CHECK(verdict_of("nothing", workers).usable);
 }
 
 TEST_CASE("the self-test of windows tells what is wrong with them", "[sim]") {
-  const auto [fault, told] = GENERATE(
-      table<std::string, std::string>({{"loses the last element", "of what several workers add at once some is lost"},
-                                       {"puts instead of adding", "of what several workers add at once some is lost"},
-                                       {"gives numbers twice", "fetch_add does not give every number once"}}));
+  const auto [fault, told] = GENERATE(table<std::string, std::string>(
+      {{"loses the last element", "concurrent accumulates of several workers are partly lost"},
+       {"puts instead of adding", "concurrent accumulates of several workers are partly lost"},
+       {"gives numbers twice", "fetch_add does not return every number exactly once"}}));
   const int workers = GENERATE(2, 4);
   CAPTURE(fault, workers);
   const comm::WindowVerdict verdict = verdict_of(fault, workers);

@@ -85,11 +85,11 @@ TEST_CASE("an order that is given is kept, and one that cannot be kept is a mist
   CHECK(order.admits(Kind::push, 0));
   CHECK_THROWS_WITH(order.note({Kind::push, 0, 1}), contains_text("p0@1 came where p0@0 was recorded"));
   order.note(given[1]);
-  CHECK_THROWS_WITH(order.admits(Kind::push, 0), contains_text("at its end for worker 0"));
+  CHECK_THROWS_WITH(order.admits(Kind::push, 0), contains_text("has ended for worker 0"));
   order.note(given[2]);
   order.note(given[3]);
   CHECK(order.events() == given);
-  CHECK_THROWS_WITH(order.admits(Kind::fetch, 1), contains_text("at its end"));
+  CHECK_THROWS_WITH(order.admits(Kind::fetch, 1), contains_text("has ended"));
 }
 
 TEST_CASE("what is fetched between the same changes may be fetched in any order, and is before the next change",

@@ -468,7 +468,7 @@ TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence",
     options.server.rule = rule;
     sim::run(workers, [&](comm::Worker& worker) { StrategyHarness harness(worker, name, options, rule); });
   };
-  CHECK_THROWS_WITH(fails("async_sgd", 2, {}, {.name = "lars"}), contains_text("'lars' looks at whole matrices"));
+  CHECK_THROWS_WITH(fails("async_sgd", 2, {}, {.name = "lars"}), contains_text("'lars' needs whole matrices"));
   CHECK_THROWS_WITH(fails("backup_workers", 2, {.backup_workers = 2}), contains_text("2 backup workers of 2"));
   CHECK_THROWS_WITH(fails("backup_workers", 2, {.prefetch = true}), contains_text("leave out --prefetch"));
   CHECK_THROWS_WITH(fails("backup_workers", 2, {.servers = 2}), contains_text("give --servers 1"));
@@ -477,7 +477,7 @@ TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence",
   CHECK_THROWS_WITH(fails("lazy_sgd", 2, {.lazy_threshold = -1}), contains_text("threshold -1"));
   CHECK_THROWS_AS(fails("async_sgd", 2, {.push_every = 0}), core::ConfigError);
   for (const char* name : {"bounded_staleness", "backup_workers"})
-    CHECK_THROWS_WITH(fails(name, 2, {.transport = "windows"}), contains_text("let fetches wait"));
+    CHECK_THROWS_WITH(fails(name, 2, {.transport = "windows"}), contains_text("make fetches wait"));
   CHECK_THROWS_WITH(fails("async_sgd", 2, {.transport = "pigeons"}), contains_text("known: messages, windows, auto"));
   CHECK_THROWS_AS(fails("async_sgd", 2, {.worker_timeout_s = 0}), core::ConfigError);
   CHECK_THROWS_AS(fails("backup_workers", 2, {.backup_workers = -1}), core::ConfigError);

@@ -63,7 +63,7 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies
   strategies::StrategyOptions options;
   options.bmuf_kind = "nesterov";
   CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options),
-                    contains_text("unknown kind of bmuf 'nesterov'; known: cbm, nbm"));
+                    contains_text("unknown bmuf kind 'nesterov'; known: cbm, nbm"));
   options = {};
   options.block_momentum = 1;
   CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options), contains_text("block momentum 1 is outside [0, 1)"));

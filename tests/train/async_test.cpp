@@ -191,7 +191,7 @@ TEST_CASE("windows are refused, or not chosen, in a run that is not computed", "
   std::string& transport = task.options.strategy_options.server.transport;
   transport = "windows";
   CHECK_THROWS_WITH(task.run(3, AsyncTask::cluster(4), {.device = "meta"}),
-                    contains_text("without arithmetic has nothing in its windows: choose"));
+                    contains_text("without arithmetic has no data in its windows: choose"));
   transport = "auto";
   const double chosen_s = task.run(3, AsyncTask::cluster(4), {.device = "meta"}).training_s;
   transport = "messages";

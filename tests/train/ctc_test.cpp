@@ -73,7 +73,7 @@ TEST_CASE("what ctc cannot be trained on is refused in one sentence", "[train]")
   }
   SECTION("no output for the blank") {
     task.options.model = "8-blstm10-6";
-    words = "with the blank need 7 outputs";
+    words = "need 7 outputs including the blank";
   }
   SECTION("other features") {
     task.options.model = "9-blstm10-7";

@@ -223,7 +223,7 @@ TEST_CASE("pretraining that makes no sense is refused", "[train]") {
   }
   SECTION("two beginnings") {
     task.options.init = "somewhere.h5";
-    refused("give one of them");
+    refused("give only one of them");
   }
   SECTION("model") {
     task.options.model = "8-12-6:tanh";
@@ -237,7 +237,7 @@ TEST_CASE("pretraining that makes no sense is refused", "[train]") {
   }
   SECTION("nothing to do") {
     task.options.epochs = pretraining.epochs = 0;
-    refused("nothing is trained");
+    refused("--epochs 0 trains nothing");
   }
   SECTION("a rate that is too high") {
     pretraining.rates = {1e30};

@@ -225,7 +225,7 @@ TEST_CASE("what cannot be split is refused", "[train]") {
   CHECK_THROWS_WITH(task.simulate(7), contains_text("layer 2 has 6 outputs and cannot be split into 7 parts"));
   task.options.tensor_parallel = 2;
   task.options.optimiser.name = "lars";
-  CHECK_THROWS_WITH(task.simulate(2), contains_text("looks at whole matrices"));
+  CHECK_THROWS_WITH(task.simulate(2), contains_text("needs whole matrices"));
   task.options.model = "zoo:alexnet";
   task.options.data.clear();
   task.options.imaginary_samples = {100, 0, 0};

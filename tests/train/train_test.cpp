@@ -310,7 +310,7 @@ TEST_CASE("a damaged checkpoint is recognised", "[train]") {
   file.put(7);
   file.close();
   CHECK_THROWS_AS(train::read_checkpoint(path), core::ConfigError);
-  CHECK_THROWS_WITH(train::read_checkpoint(task.options.data), contains_text("no Paragrad checkpoint"));
+  CHECK_THROWS_WITH(train::read_checkpoint(task.options.data), contains_text("not a Paragrad checkpoint"));
   CHECK_THROWS_AS(train::read_checkpoint(task.file("missing.h5")), core::ConfigError);
 }
 

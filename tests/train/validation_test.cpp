@@ -97,7 +97,7 @@ TEST_CASE("validations that cannot be are refused in one sentence", "[train]") {
   SECTION("workers that do not meet") {
     task.options.strategy = "async_sgd";
     task.options.validations = 2;
-    CHECK_THROWS_WITH(task.simulate(3), contains_text("meet at the end of an epoch only"));
+    CHECK_THROWS_WITH(task.simulate(3), contains_text("only at the end of an epoch"));
   }
   SECTION("nothing to go by") {
     data::GenerateOptions generate;

@@ -105,14 +105,14 @@ std::unique_ptr<Allreduce> make_auto(std::string_view parameters) {
   if (parameters.empty()) return std::make_unique<AutoAllreduce>(default_alpha_s, default_bytes_per_s);
   const auto comma = parameters.find(',');
   try {
-    if (comma == std::string_view::npos) throw core::ConfigError("two are needed");
+    if (comma == std::string_view::npos) throw core::ConfigError("two values are needed");
     const double alpha_s = core::parse_quantity(parameters.substr(0, comma), core::Unit::time);
     const double bytes_per_s = core::parse_quantity(parameters.substr(comma + 1), core::Unit::bandwidth);
-    if (!(alpha_s >= 0) || !(bytes_per_s > 0)) throw core::ConfigError("they must not be negative, the bandwidth not zero");
+    if (!(alpha_s >= 0) || !(bytes_per_s > 0)) throw core::ConfigError("neither may be negative, nor the bandwidth zero");
     return std::make_unique<AutoAllreduce>(alpha_s, bytes_per_s);
   } catch (const core::ConfigError& error) {
     throw core::ConfigError(
-        core::format("'auto:{}': write the start-up time of a message and a link's bandwidth, like auto:10us,6GBps ({})",
+        core::format("'auto:{}': give a message's start-up time and a link's bandwidth, like auto:10us,6GBps ({})",
                      parameters, error.what()));
   }
 }

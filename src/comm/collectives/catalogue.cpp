@@ -37,9 +37,9 @@ std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
   const std::string_view parameters = given ? text.substr(colon + 1) : std::string_view{};
   if (given && parameters.empty())
     throw core::ConfigError(
-        core::format("allreduce algorithm '{}': leave out the colon or write parameters after it", text));
+        core::format("allreduce algorithm '{}': give parameters after the colon, or leave it out", text));
   const auto plain = [&](auto make) {
-    if (given) throw core::ConfigError(core::format("allreduce algorithm '{}': {} has no parameters", text, name));
+    if (given) throw core::ConfigError(core::format("allreduce algorithm '{}': {} takes no parameters", text, name));
     return make();
   };
 #define ALLREDUCE(known, description) \

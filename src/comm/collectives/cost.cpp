@@ -179,7 +179,7 @@ Cost cost_in(std::string_view algorithm, int workers, double bytes, const Surrou
   const auto colon = std::min(algorithm.find(':'), algorithm.size());
   if (algorithm.substr(0, colon) == "hierarchical")
     return hierarchical(algorithm.substr(std::min(colon + 1, algorithm.size())), workers, bytes, where);
-  throw core::ConfigError(core::format("no closed form is known of the allreduce '{}'", algorithm));
+  throw core::ConfigError(core::format("no closed form is known for allreduce '{}'", algorithm));
 }
 
 /// The inner algorithm in every group; then the outer one, which `sharing` workers of a group run side by side, each on its

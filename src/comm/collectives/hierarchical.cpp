@@ -13,8 +13,8 @@ namespace paragrad::comm::collectives {
 int workers_of_group(int workers, int workers_per_node) {
   if (workers_per_node < 1)
     throw core::ConfigError(
-        "the workers do not lie on the nodes in rank order, equally many on each: start them so, or say with "
-        "--workers-per-node how many shall be taken together");
+        "the workers do not fill the nodes in rank order, equally many on each: start them so, or set the group size "
+        "with --workers-per-node");
   return workers_per_node >= workers ? workers : std::gcd(workers, workers_per_node);
 }
 
@@ -27,8 +27,8 @@ Hierarchy parse_hierarchy(std::string_view parameters) {
     for (const std::string_view no : {"", "native", "nccl", "auto", "hierarchical"})
       if (part == no || part.find_first_of(":+") != std::string::npos)
         throw core::ConfigError(core::format(
-            "'hierarchical:{}': write the algorithm inside a node and the one between nodes, like hierarchical:tree+ring "
-            "(native, nccl, auto and hierarchical cannot be among them)",
+            "'hierarchical:{}': give the algorithm inside a node and the one between nodes, like hierarchical:tree+ring "
+            "(native, nccl, auto and hierarchical are not allowed)",
             parameters));
   return parts;
 }

@@ -29,7 +29,7 @@ std::unique_ptr<GradientSum> make_gradient_sum(const CompressionOptions& options
 #undef COMPRESSION
   std::vector<std::string> names;
   for (const auto& entry : compression_catalogue()) names.push_back(entry.name + entry.parameter);
-  throw core::unknown_name("compression of gradients", text, names);
+  throw core::unknown_name("gradient compression", text, names);
 }
 
 namespace compression {
@@ -38,7 +38,7 @@ double parse_parameter(std::string_view name, std::string_view text) {
   double value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || rest != text.data() + text.size())
-    throw core::ConfigError(core::format("compression '{}:{}': '{}' is no number", name, text, text));
+    throw core::ConfigError(core::format("compression '{}:{}': '{}' is not a number", name, text, text));
   return value;
 }
 

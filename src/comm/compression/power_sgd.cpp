@@ -151,7 +151,7 @@ std::unique_ptr<GradientSum> make_power_sgd(std::string_view parameter, const Co
   const double rank = parse_parameter("power_sgd", parameter);
   if (!(rank >= 1 && rank <= 1024 && rank == static_cast<int>(rank)))
     throw core::ConfigError(
-        core::format("compression 'power_sgd:{}': the rank is no whole number from 1 to 1024", parameter));
+        core::format("compression 'power_sgd:{}': the rank must be a whole number from 1 to 1024", parameter));
   return std::make_unique<PowerSgd>(static_cast<std::size_t>(rank), options);
 }
 

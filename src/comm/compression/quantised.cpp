@@ -63,7 +63,8 @@ std::unique_ptr<GradientSum> make_bits(std::string_view parameter, const Compres
   for (const auto& [known, code] : codes)
     if (bits == known) return quantised(code, options);
   if (bits == 32) return make_none("", options);
-  throw core::ConfigError(core::format("gradients of {} bits: choose 1, 2, 4, 8, 16 or 32 (as they are)", parameter));
+  throw core::ConfigError(
+      core::format("gradients of {} bits are not supported: choose 1, 2, 4, 8, 16 or 32 (uncompressed)", parameter));
 }
 
 std::unique_ptr<GradientSum> make_fp16(std::string_view, const CompressionOptions& options) {

@@ -58,7 +58,7 @@ void Striped::describe_state(core::StateView& state) {
 void Striped::operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) {
   const auto found = plans_.find(bucket.begin);
   if (found == plans_.end() || found->second.stripes.back().range.end != bucket.end)
-    throw std::logic_error("a bucket of the gradient that was not announced");
+    throw std::logic_error("a gradient bucket was not announced");
   const Plan& plan = found->second;
   encode_all(comm, plan, gradient);
   add_up_mine(comm, plan, gradient);

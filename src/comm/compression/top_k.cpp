@@ -40,7 +40,7 @@ class TopK : public Codec {
 std::unique_ptr<GradientSum> make_top_k(std::string_view parameter, const CompressionOptions& options) {
   const double share = parse_parameter("top_k", parameter);
   if (!(share > 0 && share <= 1))
-    throw core::ConfigError(core::format("compression 'top_k:{}': the share is outside (0, 1]", parameter));
+    throw core::ConfigError(core::format("compression 'top_k:{}': the share must be in (0, 1]", parameter));
   return std::make_unique<Striped>(std::make_unique<TopK>(share), options.error_feedback);
 }
 

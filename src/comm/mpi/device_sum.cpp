@@ -39,10 +39,10 @@ void DeviceSum::wait() const {
   double look_at_s = look_every_s;
   while (!library_->is_done()) {
     const auto give_up = [&](const std::string& why) {
-      throw Failure(core::format("worker {}: a sum over the devices of all workers: {}", comm_.rank(), why));
+      throw Failure(core::format("worker {}: allreduce between devices: {}", comm_.rank(), why));
     };
     const double waited_s = backoff.waited_s();
-    if (limits_.cancellation->requested()) give_up("given up" + limits_.cancellation->reason());
+    if (limits_.cancellation->requested()) give_up("cancelled" + limits_.cancellation->reason());
     if (waited_s > look_at_s) {
       look_at_s = waited_s + look_every_s;
       if (limits_.peers->somebody_is_gone()) give_up("a worker's process has ended");

@@ -203,7 +203,7 @@ struct MpiCommunicator::State {
     double look_at_s = look_every_s;
     for (poll(); !done; poll()) {
       if (cancellation->requested())
-        throw Failure(core::format("worker {} gives up its {}{}", rank, transfer.text(), cancellation->reason()));
+        throw Failure(core::format("worker {} cancels its {}{}", rank, transfer.text(), cancellation->reason()));
       const double waited_s = backoff.waited_s();
       if (waited_s >= limit_s) return false;
       if (!has_limit && waited_s > look_at_s && transfer.peer != any_source) {

@@ -46,7 +46,7 @@ struct MpiSession::ExitWatch {
   static void at_exit(int code, void* argument) {
     const std::unique_ptr<ExitWatch> watch(static_cast<ExitWatch*>(argument));
     if (!watch->session_lives) return;
-    std::fprintf(stderr, "worker %d exits in the middle of the run and takes the others with it\n", world_rank());
+    std::fprintf(stderr, "worker %d exits in the middle of the run and ends the others\n", world_rank());
     abort_all(code == 0 ? 1 : code);
   }
 
@@ -93,8 +93,8 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
   if (const int announced = announced_ranks(); announced > 1 && size() == 1) {
     MPI_Finalize();
     throw core::ConfigError(core::format(
-        "mpiexec started {} ranks, of which each finds itself alone: this mpiexec and {} do not understand each "
-        "other; take the library's own mpiexec (with MPICH of Ubuntu 24.04: that of Open MPI, see README)",
+        "mpiexec started {} ranks, but each finds itself alone: this mpiexec does not work with {}; use the library's "
+        "own mpiexec (with MPICH on Ubuntu 24.04: Open MPI's, see README)",
         announced, mpi_description()));
   }
   auto watch = std::make_unique<ExitWatch>();
@@ -103,7 +103,7 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
 
 MpiSession::~MpiSession() {
   if (std::uncaught_exceptions() > uncaught_exceptions_at_start_) {
-    std::fprintf(stderr, "worker %d ends early and takes the others with it\n", rank());
+    std::fprintf(stderr, "worker %d ends early and ends the others\n", rank());
     abort(1);
   }
   MPI_Finalize();

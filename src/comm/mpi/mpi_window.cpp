@@ -161,7 +161,7 @@ std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, s
     if (waited_s >= limit_s) return std::nullopt;
     if (context_.cancellation->requested())
       throw Failure(
-          core::format("worker {} gives up its wait for a counter{}", context_.rank, context_.cancellation->reason()));
+          core::format("worker {} cancels its wait for a counter{}", context_.rank, context_.cancellation->reason()));
     if (waited_s > context_.stall_s)
       throw Failure(core::format("worker {} has waited {:.0f} s for counter {} of its window to become {}", context_.rank,
                                  waited_s, counter, at_least));

@@ -155,12 +155,12 @@ bool RankGuard::is_traced() {
 
 std::unique_ptr<RankGuard> RankGuard::split(const GuardOptions& options) {
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw Failure("no memory to be shared with the process that guards a rank");
+  if (memory == MAP_FAILED) throw Failure("cannot allocate the memory shared with the rank guard");
   auto* shared = new (memory) Shared;
   std::fflush(nullptr);  // or both processes would write what is buffered
   const pid_t guard = getpid();
   const pid_t process = fork();
-  if (process < 0) throw Failure("a rank cannot start the process that works under its guard");
+  if (process < 0) throw Failure("cannot start the process that works under the rank guard");
   if (process > 0) Watch(process, options, *shared).run();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != guard) _exit(1);

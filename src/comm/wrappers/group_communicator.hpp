@@ -38,7 +38,7 @@ class GroupCommunicator : public Communicator {
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
   void library_allreduce(Library, std::span<float>) override {
-    throw core::ConfigError("a library's own routine sums over all workers, not over a group: choose another collective");
+    throw core::ConfigError("a library allreduce sums over all workers, not over a group: choose another collective");
   }
   std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
 
@@ -47,7 +47,7 @@ class GroupCommunicator : public Communicator {
     if (received.source == any_source) return received;  // a send
     const int member = (received.source - first_) / stride_;
     if (member < 0 || member >= count_ || first_ + member * stride_ != received.source)
-      throw std::logic_error("a message from outside came to a group of workers");
+      throw std::logic_error("a group of workers received a message from outside the group");
     return {member, received.bytes};
   }
 

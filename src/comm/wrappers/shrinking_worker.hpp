@@ -45,11 +45,11 @@ class ShrinkingCommunicator : public Communicator {
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
   void library_allreduce(Library library, std::span<float> data) override {
-    if (!gone_.empty()) throw Failure("a library's own routine cannot do without the workers that are gone");
+    if (!gone_.empty()) throw Failure("a library allreduce cannot run without the workers that are gone");
     all_.library_allreduce(library, data);
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
-    if (!gone_.empty()) throw Failure("windows cannot do without the workers that are gone");
+    if (!gone_.empty()) throw Failure("windows cannot be opened without the workers that are gone");
     return all_.open_window(floats, counters);
   }
   std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }

@@ -98,8 +98,8 @@ std::vector<Reply> MessageLink::ask(comm::Communicator& comm, Request::Kind kind
 
 std::uint64_t MessageLink::checked(std::uint64_t number) const {
   if (number == left_out)
-    throw LeftOut(core::format("worker {} was left out, as nothing was heard of it for {} s while the others waited",
-                               worker_, timeout_s_));
+    throw LeftOut(core::format("worker {} was dropped, as it was silent for {} s while the others waited for it", worker_,
+                               timeout_s_));
   return number;
 }
 
@@ -110,7 +110,8 @@ void MessageLink::wait(comm::Communicator& comm, comm::Request transfer, std::si
     const auto now = ping(comm, shard);
     if (!now) give_up(shard);
     idle = *now == done ? idle + 1 : 0;
-    if (idle > most_idle) throw ServerLost(core::format("server {} has served nobody for {} s", shard, idle * timeout_s_));
+    if (idle > most_idle)
+      throw ServerLost(core::format("server {} has served no worker for {} s", shard, idle * timeout_s_));
     done = *now;
   }
 }
@@ -125,8 +126,8 @@ bool MessageLink::wait_for(comm::Communicator& comm, comm::Request transfer, std
 }
 
 void MessageLink::give_up(std::size_t shard) const {
-  if (server(shard) == 0) throw comm::Failure("worker 0, which leads the training, does not answer any more");
-  throw ServerLost(core::format("server {} does not answer worker {} any more", shard, worker_));
+  if (server(shard) == 0) throw comm::Failure("worker 0, which leads the training, no longer answers");
+  throw ServerLost(core::format("server {} no longer answers worker {}", shard, worker_));
 }
 
 std::optional<std::uint64_t> MessageLink::ping(comm::Communicator& comm, std::size_t shard) {

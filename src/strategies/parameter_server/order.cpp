@@ -29,7 +29,7 @@ const char* doing(Event::Kind kind) {
     case Event::Kind::take:
       return "took a split";
     case Event::Kind::meet:
-      return "came to the end of an epoch";
+      return "reached the end of an epoch";
     case Event::Kind::lose:
       break;
   }
@@ -37,7 +37,7 @@ const char* doing(Event::Kind kind) {
 }
 
 [[noreturn]] void damaged(const std::string& path) {
-  throw core::ConfigError(core::format("'{}' is damaged: it is not the order of a run to its end", path));
+  throw core::ConfigError(core::format("'{}' is damaged: it does not hold the complete order of a run", path));
 }
 
 Event read_event(std::istream& in, const std::string& path) {
@@ -48,7 +48,7 @@ Event read_event(std::istream& in, const std::string& path) {
   event.kind = static_cast<Event::Kind>(kind);
   if (event.kind == Event::Kind::lose)
     throw core::ConfigError(
-        core::format("cannot replay '{}': that run lost worker {}, which would have to be lost at the same point again",
+        core::format("cannot replay '{}': that run lost worker {}, and a replay would have to lose it at the same point",
                      path, event.worker));
   return event;
 }
@@ -75,7 +75,7 @@ Orders read_orders(const std::string& path) {
   std::getline(in, line);
   const core::Json head = core::Json::parse(line, nullptr, false);
   if (!head.is_object() || head.value("format", core::Json()) != format_name)
-    throw core::ConfigError(core::format("'{}' does not hold the order of a run: give what --record wrote", path));
+    throw core::ConfigError(core::format("'{}' does not hold the order of a run: give a file written by --record", path));
   if (const core::Json version = head.value("version", core::Json()); version != format_version)
     throw core::ConfigError(
         core::format("'{}' has format version {}; this program reads version {}", path, version.dump(), format_version));
@@ -100,8 +100,8 @@ void check_same_shape(const std::string& path, const RunShape& recorded, const R
     const std::string text = before == recorded.end() ? "nothing" : before->second;
     if (text != value)
       throw core::ConfigError(core::format(
-          "cannot replay '{}': it was recorded with {} {}, not {}; only rates, rules and the platform may be others", path,
-          name, text, value));
+          "cannot replay '{}': it was recorded with {} {}, not {}; only rates, update rules and the platform may differ",
+          path, name, text, value));
   }
 }
 
@@ -118,7 +118,7 @@ Order::Order(const std::vector<Event>* given) : given_(given) {
 const Order::Queue& Order::next_of(int worker) const {
   const auto queue = of_workers_.find(worker);
   if (queue == of_workers_.end() || queue->second.empty())
-    throw core::ConfigError(core::format("the recorded order is at its end for worker {}, which goes on", worker));
+    throw core::ConfigError(core::format("the recorded order has ended for worker {}, which still trains", worker));
   return queue->second;
 }
 
@@ -126,7 +126,7 @@ bool Order::admits(Event::Kind kind, int worker) const {
   if (given_ == nullptr) return true;
   const std::size_t place = next_of(worker).next();
   if (const Event& next = (*given_)[place]; next.kind != kind)
-    throw core::ConfigError(core::format("the recorded order cannot be kept: worker {} {} where it {} in the recorded run",
+    throw core::ConfigError(core::format("cannot follow the recorded order: worker {} {} where it {} in the recorded run",
                                          worker, doing(kind), doing(next.kind)));
   if (kind == Event::Kind::take) return takes_.next() == place;
   if (kind == Event::Kind::fetch) return changes_.empty() || place < changes_.next();
@@ -138,7 +138,7 @@ void Order::note(const Event& event) {
     const Event& next = (*given_)[next_of(event.worker).next()];
     if (next != event)
       throw core::ConfigError(
-          core::format("the recorded order cannot be kept: {} came where {} was recorded", text_of(event), text_of(next)));
+          core::format("cannot follow the recorded order: {} came where {} was recorded", text_of(event), text_of(next)));
     ++of_workers_[event.worker].done;
     ++(changes(event.kind) ? changes_ : event.kind == Event::Kind::take ? takes_ : fetches_).done;
   }

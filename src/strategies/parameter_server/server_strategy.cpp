@@ -17,14 +17,15 @@ namespace paragrad::strategies {
 namespace {
 
 void check_options(const ServerOptions& options) {
-  if (options.servers < 0) throw core::ConfigError(core::format("{} servers are too few: give 0 or more", options.servers));
+  if (options.servers < 0)
+    throw core::ConfigError(core::format("the number of servers, {}, must be 0 or more", options.servers));
   if (options.push_every < 1 || options.fetch_every < 1)
-    throw core::ConfigError("gradients are pushed, and parameters fetched, every minibatch at most: give 1 or more");
-  if (const std::string& name = options.transport; name != "messages" && name != "windows" && name != "auto")
-    throw core::unknown_name("transport of servers", name, {"messages", "windows", "auto"});
-  if (!(options.worker_timeout_s > 0))
     throw core::ConfigError(
-        core::format("the time after which a silent worker is left out, {} s, must be above 0", options.worker_timeout_s));
+        "gradients are pushed and parameters fetched at most once per minibatch: give an interval of 1 or more");
+  if (const std::string& name = options.transport; name != "messages" && name != "windows" && name != "auto")
+    throw core::unknown_name("server transport", name, {"messages", "windows", "auto"});
+  if (!(options.worker_timeout_s > 0))
+    throw core::ConfigError(core::format("the timeout of a silent worker, {} s, must be above 0", options.worker_timeout_s));
 }
 
 }  // namespace
@@ -37,8 +38,8 @@ Remarks ServerStrategy::explain(const Extent& extent) const {
   Remarks remarks;
   remarks.numbers = {{"servers", static_cast<double>(options_.servers)}, {"shards", static_cast<double>(count)}};
   if (extent.workers == 1 && options_.servers == 0) return remarks;
-  remarks.lines = {core::format("the parameters lie in {} part{}, {}", count, count == 1 ? "" : "s",
-                                options_.servers > 0 ? "on ranks that do nothing else" : "on the workers' ranks")};
+  remarks.lines = {core::format("parameters in {} shard{}, {}", count, count == 1 ? "" : "s",
+                                options_.servers > 0 ? "on dedicated ranks" : "on the workers' ranks")};
   return remarks;
 }
 
@@ -65,14 +66,14 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
   const std::size_t count = shards(worker.size());
   if (replica.optimiser.needs_all() && count > 1)
     throw core::ConfigError(
-        core::format("the rule '{}' looks at whole matrices, and {} servers would hold parts of them: give --servers 1 or "
+        core::format("optimiser '{}' needs whole matrices, but {} servers would hold parts of them: give --servers 1 or "
                      "another --optimiser",
                      optim::describe(options_.rule), count));
   const bool shared = options_.servers == 0, alone = shared && worker.size() == 1;
   if (shared && !alone && !worker.all_ranks().serves_beside())
     throw core::ConfigError(
-        "this MPI lets only one thread of a rank communicate, so that a worker's rank cannot serve as well: give ranks of "
-        "their own to servers (--servers)");
+        "this MPI lets only one thread per rank communicate, so a worker's rank cannot serve as well: give the servers "
+        "their own ranks (--servers)");
   shards_ = cut_into_shards(replica.layout, replica.parameters.size(), count);
   const auto mine = static_cast<std::size_t>(worker.rank());
   if (shared && mine < count) server_ = make_server(worker.size(), mine);
@@ -116,11 +117,11 @@ bool ServerStrategy::choose_windows(comm::Worker& all_ranks) {
   if (options_.transport == "messages" || options_.replay) return false;
   comm::WindowVerdict verdict;
   if (holds_fetches())
-    verdict.text = "the servers of this strategy let fetches wait, which one-sided windows cannot";
+    verdict.text = "the servers of this strategy make fetches wait, which one-sided windows cannot do";
   else if (!all_ranks.device().computes())
-    verdict.text = "a run without arithmetic has nothing in its windows";
+    verdict.text = "a run without arithmetic has no data in its windows";
   else if (!all_ranks.device().is_host())
-    verdict.text = "one-sided windows need memory that the host can reach";
+    verdict.text = "one-sided windows need host-accessible memory";
   else
     verdict = comm::self_test_windows(all_ranks);
   const bool wanted = options_.transport == "windows";

@@ -86,7 +86,7 @@ void Service::lose(comm::Communicator& comm, int worker) {
   if (worker == 0)
     throw comm::Failure(
         core::format("worker 0, which leads the training, is gone, or was silent for {} s while the others "
-                     "waited for it: the training ends",
+                     "waited for it: training ends",
                      timeout_s_));
   std::erase(came_, worker);
   to_sum_.erase(worker);
@@ -163,7 +163,7 @@ void Service::do_serve(comm::Communicator& comm, const Request& request) {
     case Request::Kind::ping:
       break;  // answered before
   }
-  throw std::logic_error("a server got a message that is no request");
+  throw std::logic_error("a server received a message that is not a request");
 }
 
 void Service::start(comm::Communicator& comm, const Request& request) {

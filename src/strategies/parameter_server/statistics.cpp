@@ -54,7 +54,7 @@ Remarks remarks_of(const Statistics& statistics) {
   if (statistics.workers_lost > 0) {
     remarks.numbers.emplace_back("workers_lost", static_cast<double>(statistics.workers_lost));
     remarks.numbers.emplace_back("splits_lost", static_cast<double>(statistics.splits_lost));
-    remarks.lines.push_back(core::format("{} worker{} fell silent and {} left out, up to {} splits with {}",
+    remarks.lines.push_back(core::format("{} worker{} fell silent and {} dropped; up to {} splits were lost with {}",
                                          statistics.workers_lost, statistics.workers_lost == 1 ? "" : "s",
                                          statistics.workers_lost == 1 ? "was" : "were", statistics.splits_lost,
                                          statistics.workers_lost == 1 ? "it" : "them"));

@@ -20,7 +20,7 @@ SampleStream::SampleStream(const TrainingData& source, data::Subset subset, comm
   if (source.dataset)
     samples_.emplace(worker.device(), source, subset);
   else if (worker.device().computes())
-    throw std::logic_error("a device that computes needs samples, not only their number");
+    throw std::logic_error("a device that computes needs the samples, not only their number");
   else
     imaginary_.emplace(worker.device(), source.info.dim, largest,
                        sequences_ && sequences_->count() > 0 ? std::optional(sequences_->at(0)) : std::nullopt);

@@ -25,7 +25,7 @@ void check_computable(const TrainingOptions& options, const nn::Layers& layers) 
   for (const auto& layer : layers)
     if (!layer->computable())
       throw core::ConfigError(core::format(
-          "model '{}' is a table of layers that cannot be computed: time it with paragrad simulate --device meta",
+          "model '{}' is a table of layer costs and cannot be trained: time it with paragrad simulate --device meta",
           options.model));
 }
 
@@ -42,13 +42,13 @@ struct Outputs {
 Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& info) {
   if (!is_ctc(options)) return {info.classes, core::format("{} classes", info.classes)};
   const std::size_t tokens = tokens_of(info).count();
-  return {tokens + 1, core::format("{} tokens, which with the blank need {} outputs", tokens, tokens + 1)};
+  return {tokens + 1, core::format("{} tokens, which need {} outputs including the blank", tokens, tokens + 1)};
 }
 
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(
-        "the loss 'ctc' is of whole sequences: give a model with layers like blstm128, and leave out --chunks");
+        "loss 'ctc' needs whole sequences: give a model with recurrent layers like blstm128, and leave out --chunks");
   const std::size_t inputs = source.network->layers.front()->inputs(), outputs = source.network->layers.back()->outputs();
   const Outputs wanted = wanted_outputs(options, source.info);
   if (inputs != source.info.dim || outputs != wanted.count)
@@ -74,7 +74,7 @@ std::size_t splits_per_block(const TrainingOptions& options, int workers) {
 
 data::DatasetInfo imaginary_info(const TrainingOptions& options, const nn::Layers& layers) {
   if (options.imaginary_samples[0] == 0)
-    throw core::ConfigError("a timing run needs the size of a data set: give --train-samples, or --data with a file");
+    throw core::ConfigError("a timing run needs a data set size: give --train-samples, or --data with a file");
   data::DatasetInfo info;
   info.name = "imaginary";
   info.dim = layers.front()->inputs();
@@ -150,7 +150,7 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers) 
   const int own = replicas(options, workers);
   if (is_ctc(options))
     throw core::ConfigError(
-        "the loss 'ctc' is of whole sequences, of whose lengths a timing run knows nothing: time cross_entropy on chunks");
+        "loss 'ctc' needs whole sequences, whose lengths a timing run does not have: time cross_entropy on chunks");
   TrainingData source;
   source.network = network_of(options);
   check_split(options, source.network);

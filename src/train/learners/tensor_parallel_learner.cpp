@@ -20,7 +20,7 @@ TensorParallelLearner::TensorParallelLearner(comm::Worker& peers, backend::Devic
       starts_{0} {
   if (optimiser().needs_all())
     throw core::ConfigError(core::format(
-        "the optimiser '{}' looks at whole matrices, of which --tensor-parallel leaves a worker a part: choose another",
+        "optimiser '{}' needs whole matrices, but --tensor-parallel gives each worker a part: choose another optimiser",
         optim::describe(options.optimiser)));
   std::size_t widest = 0;
   for (std::size_t l = 0; l < layer_count(); ++l) {

@@ -34,7 +34,7 @@ namespace {
 Checkpoint read(const std::string& path, bool for_real) {
   const auto file = data::Hdf5File::open(path);
   if (!file.has_attribute("/", "format") || file.text("/", "format") != checkpoint_format)
-    throw core::ConfigError(core::format("'{}' is an HDF5 file but no Paragrad checkpoint", path));
+    throw core::ConfigError(core::format("'{}' is an HDF5 file but not a Paragrad checkpoint", path));
   if (const auto version = file.count("/", "version"); version != checkpoint_version)
     throw core::ConfigError(core::format("checkpoint '{}' has format version {}; this program reads version {}", path,
                                          version, checkpoint_version));

@@ -40,14 +40,14 @@ RunIdentity identify_run(const std::string& options, const TrainingData& source)
 void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std::string& data_path) {
   if (saved.data_sha256 != now.data_sha256)
     throw core::ConfigError(core::format(
-        "cannot resume: '{}' is another data set (content_sha256 {}) than the run was interrupted with ({}); give "
-        "that one, or start another run",
+        "cannot resume: '{}' is a different data set (content_sha256 {}) from that of the interrupted run ({}); give "
+        "the original one, or start a new run",
         data_path, now.data_sha256, saved.data_sha256));
   if (saved.options_sha256 != now.options_sha256)
-    throw core::ConfigError("cannot resume: the state was saved by a run with other options; start another run");
+    throw core::ConfigError("cannot resume: the state was saved by a run with different options; start a new run");
   if (saved.partition_sha256 != now.partition_sha256)
     throw core::ConfigError(
-        core::format("cannot resume: '{}' stores another partition than the run was interrupted with", data_path));
+        core::format("cannot resume: '{}' stores a different partition from that of the interrupted run", data_path));
   if (saved.data_bytes == now.data_bytes && saved.data_modified_ns == now.data_modified_ns) return;
   if (const auto findings = data::verify(data_path); !findings.empty())
     throw core::ConfigError(

@@ -12,7 +12,7 @@ constexpr const char* state_format = "paragrad-state";
 constexpr std::uint64_t state_version = 3;
 
 std::string describe_owner(const StateOwner& owner) {
-  return core::format("worker {} of {} in the set {} of the run {}", owner.worker, owner.workers, owner.set,
+  return core::format("worker {} of {} in set {} of run {}", owner.worker, owner.workers, owner.set,
                       owner.run.substr(0, 12));
 }
 
@@ -97,8 +97,8 @@ SavedState SavedState::read(const std::string& path, const StateOwner& owner) {
                          static_cast<int>(file.count("/", "workers"))};
   if (found != owner)
     throw core::ConfigError(
-        core::format("cannot resume: '{}' holds the state of {}, not of {}; restore the file, or start the "
-                     "run anew",
+        core::format("cannot resume: '{}' holds the state of {}, not of {}; restore the file, or start a "
+                     "new run",
                      path, describe_owner(found), describe_owner(owner)));
   SavedState state;
   const auto array_names = file.texts("/", "array_names"), number_names = file.texts("/", "number_names");
@@ -107,7 +107,7 @@ SavedState SavedState::read(const std::string& path, const StateOwner& owner) {
   const auto numbers = file.read<double>("/numbers");
   if (numbers.size() != number_names.size())
     throw core::ConfigError(
-        core::format("state '{}' is damaged: it names {} numbers and holds {}", path, number_names.size(), numbers.size()));
+        core::format("state '{}' is damaged: it lists {} numbers but holds {}", path, number_names.size(), numbers.size()));
   for (std::size_t i = 0; i < number_names.size(); ++i) state.numbers_[number_names[i]] = numbers[i];
   if (state.checksum(owner) != file.text("/", "xxh3"))
     throw core::ConfigError(core::format("state '{}' is damaged: it does not match its checksum", path));

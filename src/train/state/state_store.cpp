@@ -47,7 +47,7 @@ std::string write_pointer(const Pointer& pointer) {
 Pointer parse_pointer(const std::string& text) {
   const core::Json json = core::Json::parse(text);
   if (json.is_object() && json.value("version", core::Json(1)) == 1)
-    throw core::ConfigError("was saved by an older version of this program; start the run anew");
+    throw core::ConfigError("was saved by an older version of this program; start a new run");
   const core::Json &run = json.at("run"), &records = json.at("records");
   Pointer pointer{json.at("set"),
                   json.at("phase"),
@@ -59,7 +59,7 @@ Pointer parse_pointer(const std::string& text) {
   // Read and written again it must be the same, which a negative or too large number, a fraction and half a file are not.
   if (json.at("version") != pointer_version || !plain || !pointer.set.starts_with(core::format("{}-", pointer.phase)) ||
       pointer.phase < 0 || pointer.workers < 1 || write_pointer(pointer) != text)
-    throw std::runtime_error("not a pointer that this program wrote");
+    throw std::runtime_error("not a pointer written by this program");
   return pointer;
 }
 
@@ -71,7 +71,7 @@ Pointer read_pointer(const std::string& folder) {
     throw core::ConfigError(core::format("cannot resume: '{}' {}", pointer_of(folder), error.what()));
   } catch (const std::exception&) {
     throw core::ConfigError(
-        core::format("cannot resume: '{}' is damaged; restore it, or start the run anew", pointer_of(folder)));
+        core::format("cannot resume: '{}' is damaged; restore it, or start a new run", pointer_of(folder)));
   }
 }
 
@@ -131,7 +131,7 @@ SavedState StateStore::load() {
     pointer = read_pointer(folder_);
     if (pointer.workers != worker_.size())
       throw core::ConfigError(core::format(
-          "cannot resume: '{}' was left by {} workers and cannot be taken up by {}, for each has a part of the state",
+          "cannot resume: '{}' was saved by {} workers and {} cannot load it, as each worker holds a part of the state",
           folder_, pointer.workers, worker_.size()));
   });
   const std::string set = comm::first_text(worker_.comm(), pointer.set);
