@@ -12,29 +12,28 @@
 
 namespace paragrad::comm {
 
-/// Sum of one flat array over all workers, in two halves. After reduce_scatter() each complete sum lies at its owner, after
-/// all_gather() everywhere. Between the two an owner may replace its range by anything computed from it (a filtered model, a
-/// requantised gradient): all_gather() spreads what it finds. That is what keeps the state of a block filter at 1/N per
-/// worker.
+/// Sums one flat array over all workers, in two halves. After reduce_scatter() the owner of each element holds its complete
+/// sum; after all_gather() every worker does. Between the two an owner may replace its range with anything computed from it
+/// (a filtered model, a requantised gradient); all_gather() distributes whatever is there. This keeps the state of a block
+/// filter at 1/N per worker.
 ///
-/// Every algorithm adds in an order that depends on (algorithm, size, rank) alone and spreads one result, so all workers and
-/// both worlds end with the same bits. Collective: all workers call with the same length, which may be shorter than size()
-/// or zero.
+/// Every algorithm adds in an order that depends only on (algorithm, size, rank) and distributes a single result, so all
+/// workers end with the same bits, under MPI and in the simulator. Collective: all workers call with the same length, which
+/// may be shorter than size() or zero.
 class Allreduce {
  public:
   virtual ~Allreduce() = default;
 
-  /// The elements of an array of `length` whose sum is complete at this worker after reduce_scatter(). Over all workers the
-  /// ranges cover the array; they overlap only where an algorithm computes sums everywhere (butterfly), and then hold equal
-  /// bits.
+  /// The elements of an array of `length` whose sums this worker holds after reduce_scatter(). The ranges of all workers
+  /// cover the array; they overlap only if every worker computes all sums (butterfly), and then hold equal bits.
   virtual core::Range owned(Communicator& comm, std::size_t length) const = 0;
 
-  /// Outside owned() the array's content is undefined afterwards.
+  /// Afterwards the array's content outside owned() is undefined.
   virtual void reduce_scatter(Communicator& comm, std::span<float> data) const = 0;
 
   virtual void all_gather(Communicator& comm, std::span<float> data) const = 0;
 
-  /// What the user wants to know about how arrays of this length are summed, and why; "" where the name says it all.
+  /// Tells the user how arrays of this length are summed, and why; "" if the name is enough.
   virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
 
   void operator()(Communicator& comm, std::span<float> data) const {
@@ -49,23 +48,23 @@ class Allreduce {
 /// From comm/collectives/catalogue.def: name and one-line description with source.
 struct AllreduceEntry {
   std::string name;
-  std::string parameters;  ///< that may follow the name, "" for none: ":INNER+OUTER"
-  std::string options;     ///< names of those that it uses and not every collective does, separated by spaces
+  std::string parameters;  ///< syntax of the optional parameters after the name, ":INNER+OUTER"; "" for none
+  std::string options;     ///< options that this collective uses but not all do, separated by spaces
   std::string description;
-  std::optional<Library> library{};  ///< whose routine it is, if it is not ours
+  std::optional<Library> library{};  ///< the library whose routine this is; nothing for our own algorithms
 };
 std::vector<AllreduceEntry> allreduce_catalogue();
 
-/// "ring", "hierarchical:tree+ring": a name of the catalogue and its parameters. Throws ConfigError.
+/// name: a catalogue name with its parameters, "ring" or "hierarchical:tree+ring". Throws ConfigError.
 std::unique_ptr<Allreduce> make_allreduce(std::string_view name);
 
-/// Sums a few doubles in rank order (gathered at worker 0, spread again): counts, losses. Same bits everywhere.
+/// Sums a few doubles (counts, losses) in rank order: gathered at worker 0, then broadcast. Same bits on all workers.
 void sum_in_rank_order(Communicator& comm, std::span<double> values);
 
-/// Every worker brings a text or "". Returns the text of the lowest worker that has one, the same on all workers.
+/// Every worker passes a text or "". Returns the text of the lowest rank that has one, the same on all workers.
 std::string first_text(Communicator& comm, const std::string& mine);
 
-/// The same, of what went wrong at each.
+/// The same for error messages.
 inline std::string first_error(Communicator& comm, const std::string& mine) { return first_text(comm, mine); }
 
 /// Returns once all workers have called it.

@@ -6,22 +6,22 @@
 
 namespace paragrad::comm {
 
-/// What has to be added to this worker's clock to get worker 0's, measured at some time.
+/// What to add to this worker's clock to get worker 0's, measured at time at_s.
 struct ClockOffset {
   double at_s = 0;
   double offset_s = 0;
-  double error_s = 0;  ///< at most: half of the shortest round trip
+  double error_s = 0;  ///< upper bound: half the shortest round trip
 };
 
-/// Collective. Ping-pong of each worker with worker 0; the shortest round trip counts (Cristian, Distributed Computing 3,
-/// 1989).
+/// Collective. Each worker exchanges ping-pongs with worker 0 and uses the shortest round trip (Cristian, Distributed
+/// Computing 3, 1989).
 ClockOffset measure_clock_offset(Communicator& comm);
 
-/// Turns times of this worker's clock into worker 0's: offsets measured before and after a run, and a straight line between
-/// them for clocks that run at different speeds.
+/// Converts times of this worker's clock to worker 0's: interpolates linearly between the offsets measured before and after
+/// a run, as clocks run at different speeds.
 class ClockAlignment {
  public:
-  ClockAlignment() = default;  ///< of a clock that all share
+  ClockAlignment() = default;  ///< for a clock shared by all workers
   ClockAlignment(ClockOffset before, ClockOffset after) : before_(before), after_(after) {}
 
   std::int64_t aligned(std::int64_t ps) const;

@@ -8,8 +8,8 @@
 
 namespace paragrad::comm {
 
-/// A worker in real time: computing is just running the task, the clock goes on by itself. Tasks run when they are joined;
-/// see MpiWorker for those that run beside.
+/// A worker in real time: computing just runs the task, and the clock advances by itself. Tasks run when they are joined;
+/// MpiWorker runs them concurrently.
 class RealWorker : public Worker {
  public:
   using Worker::Worker;
@@ -39,7 +39,7 @@ class RealWorker : public Worker {
   }
 
  protected:
-  /// Of the tasks that run when they are joined.
+  /// The communicator of tasks that run when they are joined.
   virtual Communicator& task_comm() { return comm(); }
 
  private:

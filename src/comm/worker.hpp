@@ -12,7 +12,7 @@
 
 namespace paragrad::comm {
 
-/// One replica's seat: its peers, its device, and the way to compute. An MPI rank, or an emulated worker.
+/// What one replica runs on: its peers, its device, and how to compute. An MPI rank or an emulated worker.
 class Worker {
  public:
   /// A piece of communication.
@@ -26,84 +26,85 @@ class Worker {
   int rank() const { return comm_.rank(); }
   int size() const { return comm_.size(); }
 
-  /// Runs `task`, which computes and never communicates, and returns when the device has finished. Under MPI that is all; an
-  /// emulated worker's task runs beside those of the others on the host's cores while its clock advances by the work that
-  /// the device counted.
+  /// Runs `task`, which computes and never communicates, and returns when the device has finished. Under MPI that is all. In
+  /// the simulator the tasks of several emulated workers run concurrently on the host's cores, and a worker's clock advances
+  /// by the work that its device counted.
   ///
-  /// expected: a lower bound of that work. The simulator lets other workers go on up to the simulated time it implies, so a
-  /// good bound (most tasks know it exactly) is what makes emulated workers run concurrently. More than the task's true work
-  /// is a logic_error. A compute inside a compute belongs to the outer one.
+  /// expected: a lower bound on that work. The simulator lets other workers advance up to the simulated time it implies, so
+  /// a tight bound (most tasks can give it exactly) is what makes emulated workers run concurrently. More than the task's
+  /// true work is a logic_error. A nested compute is part of the outer one.
   virtual void compute(const backend::WorkMeter& expected, const std::function<void()>& task) = 0;
 
-  /// Runs a few kernels, and nothing else, on the device it hands over. `kernels` may be called more than once (the
-  /// simulator first asks a device without arithmetic what they cost). The device has finished on return.
+  /// Runs a few kernels, and nothing else, on the device passed to `kernels`, which may be called more than once (the
+  /// simulator first runs it on a device without arithmetic to get the cost). The device has finished on return.
   virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) = 0;
 
-  /// Runs `task` beside this worker's computing and talking: a thread under MPI, a second fiber in the simulator. The tasks
-  /// of one worker run one after the other, in the order of launching; all workers launch the same tasks in the same order.
+  /// Runs `task` concurrently with this worker's computation and communication: on a thread under MPI, on a second fiber in
+  /// the simulator. The tasks of one worker run one after the other in launch order; all workers launch the same tasks in
+  /// the same order.
   ///
-  /// A task talks through the communicator it gets, whose messages never meet those of comm(), and computes with that
-  /// communicator's device. What it reads or writes belongs to it until join(). Not from within compute().
-  /// Where a second thread may not communicate, tasks wait for join() and run there: the same bits, nothing side by side.
+  /// A task communicates through the communicator it receives, whose messages never match those of comm(), and computes on
+  /// that communicator's device. Memory it reads or writes must stay untouched until join(). Not from within compute().
+  /// If a second thread may not communicate, tasks run in join(): the same bits, but no overlap.
   virtual void launch(Task task) = 0;
 
-  /// Returns when all launched tasks have ended. Rethrows the first error of one; the tasks behind it are dropped.
+  /// Returns when all launched tasks have ended. Rethrows the first error of a task; the tasks after it are dropped.
   virtual void join() = 0;
 
-  /// Runs `task` on a second lane, beside this worker's computing and talking and beside its launched tasks. It talks over
-  /// the channel of the launched tasks, those of all workers and of its own, so its messages and theirs are told apart by
-  /// tags: some that only services receive, others that only tasks receive. Receives from any source are fine.
+  /// Runs `task` as a service, concurrently with this worker's computation, communication and launched tasks. It shares the
+  /// channel of the launched tasks of all workers, so tags must separate their messages: some tags are received by services
+  /// only, others by tasks only. Receives from any source are allowed.
   ///
   /// Not collective: any worker may serve, one task at a time, which ends by returning. A service that fails ends its
-  /// worker: join_service() rethrows the error; other waits of the worker fail under MPI, and in the simulator the error is
-  /// told instead of the deadlock that comes of it. Not from within compute().
+  /// worker: join_service() rethrows the error; other waits of the worker fail under MPI, and the simulator reports the
+  /// error instead of the resulting deadlock. Not from within compute().
   virtual void serve(Task task) = 0;
 
   /// Returns when the service has ended, at once if there is none. Rethrows its error.
   virtual void join_service() = 0;
 
-  /// Whether a service really runs beside. Where a second thread may not communicate it waits for join_service() and runs
-  /// there: enough for a worker that does nothing else.
+  /// Whether a service really runs concurrently. If a second thread may not communicate, it runs in join_service(): enough
+  /// for a worker that does nothing else.
   virtual bool serves_beside() const = 0;
 
-  /// Runs a task that may never come back, over a channel that only it uses: whether it ended within `limit_s`. Collective,
-  /// while nothing else is launched. Where it did not, it goes on for ever, so it must own all that it touches; and MPI
-  /// cannot be ended in common any more (see MpiWorker::part). Rethrows its error. Where nothing runs beside, and in the
-  /// simulator, there is no limit.
+  /// Runs a task that may never return, over a channel that only it uses. Returns whether it ended within `limit_s`.
+  /// Collective, with nothing else launched. A task that did not end keeps running, so it must own all memory it touches,
+  /// and MPI can no longer be finalised (see MpiWorker::part). Rethrows its error. In the simulator, and if tasks do not run
+  /// concurrently, there is no limit.
   virtual bool attempt(Task task, double /*limit_s*/) {
     launch(std::move(task));
     join();
     return true;
   }
 
-  /// Whether the others can go on without this worker if a signal kills it from now on; at first they cannot, and end with
-  /// it. Nothing where the program was not made for that (see MpiSession).
+  /// Whether the others can continue without this worker if a signal kills it from now on; initially they cannot, and end
+  /// with it. Has no effect if the program was not started for that (see MpiSession).
   virtual void set_expendable(bool /*expendable*/) {}
 
-  /// For a worker that is about to end with an error: drops the tasks not begun, makes the waits of the one under way and of
-  /// a service fail and returns when their memory is no longer touched. No task can be launched after it.
+  /// For a worker that is about to end with an error: drops tasks that have not begun, makes the waits of the running task
+  /// and of a service fail, and returns when they no longer touch memory. No task can be launched afterwards.
   virtual void abandon_tasks() noexcept = 0;
 
-  /// Starts to read `bytes` of this worker's data from where they are kept, beside everything else that it does; and waits
-  /// until they are here. In the simulator that takes simulated time on the platform's file system; elsewhere reading is the
-  /// loader's business and these do nothing. Each start is followed by one finish.
+  /// Starts reading `bytes` of this worker's data from storage, concurrently with everything else; finish_read waits for
+  /// them. In the simulator this takes simulated time on the platform's file system; otherwise the loader does the reading
+  /// and these do nothing. Each start is followed by one finish.
   virtual void start_read(std::uint64_t /*bytes*/) {}
   virtual void finish_read() {}
 
-  /// From now on without that peer, which is gone; those behind it move up. rank: as at the beginning, whoever has gone
-  /// since. All that are left call it before they talk again. Only a ShrinkingWorker can.
+  /// Drops a dead peer; higher ranks are renumbered. rank: the peer's original rank, however many have been dropped since.
+  /// All remaining workers call it before they communicate again. Only a ShrinkingWorker supports it.
   virtual void leave_out(int rank) {
     throw Failure("worker " + std::to_string(rank) + " is gone, and the run cannot continue without it");
   }
 
-  /// Some peer is gone for good, this worker has found out, and the program goes on: at its end it must not wait for all.
+  /// Records that a peer is gone for good and that the program continues: at its end it must not wait for all workers.
   virtual void tell_loss() { knows_of_loss_ = true; }
   bool knows_of_loss() const { return knows_of_loss_; }
 
-  /// The same seat among all that were started, where this is one in a group of them.
+  /// This worker among all that were started, if its peers are only a group of them.
   virtual Worker& all_ranks() { return *this; }
 
-  /// Who is to be told what this worker does; as a rule nobody.
+  /// Records what this worker does; usually null.
   virtual core::ActivityRecorder* recorder() { return nullptr; }
 
  private:
@@ -111,7 +112,7 @@ class Worker {
   bool knows_of_loss_ = false;
 };
 
-/// Stands after the memory that tasks use, in the same scope: an error that unwinds it abandons the tasks first.
+/// Declare it after the memory that tasks use, in the same scope: if an exception unwinds it, the tasks are abandoned first.
 class TaskGuard {
  public:
   explicit TaskGuard(Worker& worker) : worker_(worker) {}

@@ -7,16 +7,16 @@
 
 namespace paragrad::comm {
 
-/// One kind of connection between two workers: a message of b bytes takes latency + overhead + b / bandwidth, of which the
-/// overhead is time of the two processors: of k messages of one worker, each after the first takes the greater of overhead
-/// and b / bandwidth.
+/// One kind of connection between two workers. A message of b bytes takes latency + overhead + b / bandwidth. The overhead
+/// is processor time at both ends: in a sequence of messages from one worker, each after the first takes the larger of
+/// overhead and b / bandwidth.
 struct Wire {
   double latency_s = 0;
   double overhead_s = 0;
   double bytes_per_s = 0;
 };
 
-/// Where the workers are: workers_per_node of them share a node, and its one link to the other nodes.
+/// Where the workers run: workers_per_node of them share a node and its single link to the other nodes.
 struct Surroundings {
   Wire inside;
   Wire between;
@@ -25,21 +25,21 @@ struct Surroundings {
 
 /// What an allreduce costs.
 struct Cost {
-  int steps = 0;                        ///< messages in a row on the longest path
-  std::uint64_t messages = 0;           ///< of all workers together, while none is longer than a segment
+  int steps = 0;                        ///< consecutive messages on the longest path
+  std::uint64_t messages = 0;           ///< total of all workers, if none is longer than a segment
   std::uint64_t busiest_bytes = 0;      ///< sent by the worker that sends most
-  double time_s = 0;                    ///< of the messages alone: additions take no time here
-  std::uint64_t busiest_additions = 0;  ///< bytes of float32 that the worker which adds most adds
+  double time_s = 0;                    ///< messages only; additions count as free
+  std::uint64_t busiest_additions = 0;  ///< bytes of float32 added by the worker that adds most
 };
 
-/// The closed forms of all algorithms in one place; src/comm/collectives/README.md shows them. Exact in steps, messages
-/// and, where `bytes` divides into equal stripes of float32, in bytes. The time is exact to rounding where no message is
-/// longer than a segment (256 kB) and nobody shares a link (workers_per_node = 1); longer arrays are cut into segments that
-/// follow each other closely, so that the ring, for instance, is up to half its latencies faster; where workers share the
-/// node's link, each step takes as long as the link needs for all who use it.
+/// The closed forms of all algorithms in one place; src/comm/collectives/README.md shows them. Steps and messages are exact;
+/// bytes are exact if `bytes` divides into equal stripes of float32. The time is exact up to rounding if no message is
+/// longer than a segment (256 kB) and no link is shared (workers_per_node = 1). Longer arrays are cut into pipelined
+/// segments, so the ring, for instance, saves up to half its latencies. If workers share the node's link, each step takes as
+/// long as the link needs for all of them.
 ///
-/// algorithm  of the catalogue, hierarchical with its parameters. Throws ConfigError for others: nothing is known of native,
-///            and auto is one of these.
+/// algorithm  a name of the catalogue, hierarchical with its parameters. Throws ConfigError for native, whose algorithm is
+///            unknown, and for auto, which picks one of the others.
 Cost cost_of(std::string_view algorithm, int workers, std::size_t bytes, const Surroundings& where);
 
 }  // namespace paragrad::comm

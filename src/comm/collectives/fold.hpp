@@ -6,9 +6,9 @@
 
 namespace paragrad::comm::collectives {
 
-/// How an algorithm for powers of two serves any number of workers: of n = p + s workers, p the largest power of two, worker
-/// p + i gives its array to worker i before and gets the result from it afterwards (Thakur, Rabenseifner & Gropp, 2005,
-/// section 4.4, with other pairs). Costs two steps with the whole array where s > 0.
+/// Extends an algorithm for powers of two to any number of workers n = p + s, with p the largest power of two: worker p + i
+/// sends its array to worker i beforehand and receives the result from it afterwards (Thakur, Rabenseifner & Gropp, 2005,
+/// section 4.4, with other pairs). Costs two steps with the whole array if s > 0.
 struct Fold {
   explicit Fold(const Communicator& comm);
 
@@ -19,7 +19,7 @@ struct Fold {
 
   int active;  ///< p
   int rank;
-  int partner;  ///< no_worker where there is none
+  int partner;  ///< no_worker if there is none
 };
 
 }  // namespace paragrad::comm::collectives

@@ -9,18 +9,19 @@
 
 namespace paragrad::comm::collectives {
 
-/// One step of halving an array among the workers of a fold: what this worker was in charge of is cut in two.
+/// One step of recursive halving among the workers of a fold: this worker's range is cut in two.
 struct Halving {
   int peer;
   core::Range kept;
   core::Range given;  ///< to the peer
 };
 
-/// From the whole array with the nearest peer down to a p-th of it with the farthest; doubling is the way back. The first
-/// entry is the whole array, kept, with the worker itself as its peer. For workers that are not outside of the fold.
+/// The halving steps, from the whole array with the nearest peer down to 1/p of it with the farthest; recursive doubling
+/// runs them in reverse. The first entry keeps the whole array and has the worker itself as peer. Only for workers inside
+/// the fold.
 std::vector<Halving> halvings(const Fold& fold, std::size_t length);
 
-/// The way back: every worker of the fold has the last range that it keeps, and gets all others.
+/// Recursive doubling: every worker of the fold starts with the last range it kept and receives all others.
 void double_back(Communicator& comm, std::span<const Halving> halvings, std::span<float> data);
 
 }  // namespace paragrad::comm::collectives

@@ -11,17 +11,17 @@
 
 namespace paragrad::comm::collectives {
 
-/// A known sequence of messages, each to be added to a stretch of memory: received ahead of need, added strictly in order.
-/// Scratch: `in_flight` messages of Communicator::scratch.
+/// A known sequence of messages, each to be added to a range of memory: received in advance, added strictly in order.
+/// Scratch memory: `in_flight` messages of Communicator::scratch.
 class ReceiveAdd {
  public:
   struct Message {
     int from = 0;
-    std::span<float> into;  ///< at most one segment; empty: there is no such message
+    std::span<float> into;  ///< at most one segment; empty: no message
     int tag = allreduce_tag;
   };
 
-  /// largest: an upper bound of the messages' length, in elements.
+  /// largest: an upper bound on the messages' length, in elements.
   ReceiveAdd(Communicator& comm, std::size_t count, std::size_t largest, std::function<Message(std::size_t)> message,
              std::size_t in_flight = messages_in_flight);
 
@@ -30,7 +30,7 @@ class ReceiveAdd {
 
   std::size_t posted() const { return posted_; }
 
-  /// So many messages are neither received nor added, see Communicator::leave_out.
+  /// Skips `messages` messages: neither received nor added, see Communicator::leave_out.
   void leave_out(std::size_t messages) { posted_ += messages; }
 
  private:
@@ -57,12 +57,12 @@ class ReceiveAdd {
   std::size_t slot_to_add_ = 0;
 };
 
-/// Sends under way to one or more peers, finished in the order in which they were started.
+/// Pending sends to one or more peers, finished in the order in which they were started.
 class Sends {
  public:
   explicit Sends(Communicator& comm) : comm_(comm) {}
 
-  void start(int to, std::span<const float> data, int tag = allreduce_tag);  ///< nothing to send: nothing is sent
+  void start(int to, std::span<const float> data, int tag = allreduce_tag);  ///< empty data: sends nothing
   void finish_all_but(std::size_t count);
   void finish() { finish_all_but(0); }
 

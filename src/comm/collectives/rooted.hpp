@@ -11,33 +11,33 @@ namespace paragrad::comm::collectives {
 
 inline constexpr int no_worker = -1;
 
-/// One worker's place in a rooted tree of all workers.
+/// One worker's neighbours in a rooted tree of all workers.
 struct Tree {
   int parent = no_worker;
   std::vector<int> children;  ///< in the order in which their sums are added
 };
 
-/// Of root 0: worker r hangs below r minus its lowest set bit: depth floor(log2 n), and the workers below any r, with r, are
-/// the contiguous ranks r … r + binomial_size(r, n) - 1.
+/// Root 0; the parent of worker r is r minus its lowest set bit. Depth floor(log2 n); the subtree of r is the contiguous
+/// ranks r … r + binomial_size(r, n) - 1.
 Tree binomial_tree(int rank, int size);
 int binomial_size(int rank, int size);
 
-/// Of root 0: all others are its children.
+/// Root 0; all others are its children.
 Tree star(int rank, int size);
 
-/// A tree and the part of the array that travels in it. Trees that are used together differ in their tags.
+/// A tree and the part of the array that is summed along it. Trees used at the same time have different tags.
 struct Strand {
   Tree tree;
   std::span<float> data;
   int tag = allreduce_tag;
 };
 
-/// Towards the roots: data += what the children bring, child by child in their order, then on to the parent. Cut into
-/// segments, so that the levels of a tree work at the same time; several trees take turns, segment by segment.
+/// Reduces towards the roots: adds the children's data in the order of the children, then sends the sum to the parent. Cut
+/// into segments, so that the levels of a tree work at the same time; several trees alternate, segment by segment.
 void add_up(Communicator& comm, std::span<const Strand> strands, std::size_t floats_of_segment = segment_floats);
 void add_up(Communicator& comm, const Tree& tree, std::span<float> data);
 
-/// From the roots: data of the parent to the children, likewise.
+/// Broadcasts from the roots: from parent to children, likewise.
 void spread_down(Communicator& comm, std::span<const Strand> strands, std::size_t floats_of_segment = segment_floats);
 void spread_down(Communicator& comm, const Tree& tree, std::span<float> data);
 

@@ -7,14 +7,15 @@
 namespace paragrad::comm::collectives {
 
 /// A reduction cuts long messages into segments of 256 kB: one is added while the next arrives, scratch memory stays small,
-/// and what has arrived is still in the cache when it is added. (Shared memory, 2 ranks, 64 MB ring: 128 kB does as well,
-/// 64 kB and 1 MB take about 12 % longer, uncut stripes 55 %.)
+/// and a segment is still in the cache when it is added. (Shared memory, 2 ranks, 64 MB ring: 128 kB is as fast, 64 kB and
+/// 1 MB take about 12 % longer, uncut stripes 55 %.)
 inline constexpr std::size_t segment_floats = 65536;
 
-/// Messages that a worker keeps under way in each direction: one that is being added, one that arrives meanwhile.
+/// Messages that a worker keeps in flight in each direction: one being added, one arriving.
 inline constexpr std::size_t messages_in_flight = 2;
 
-/// Of short messages more, as many as fit into the scratch memory of two whole segments: their latencies then overlap.
+/// For short messages more are in flight, as many as fit into the scratch memory of two whole segments, so that their
+/// latencies overlap.
 inline std::size_t short_messages_in_flight(std::size_t floats) {
   constexpr std::size_t most = 64;
   return std::clamp(messages_in_flight * segment_floats / std::max<std::size_t>(floats, 1), messages_in_flight, most);

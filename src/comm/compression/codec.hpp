@@ -8,14 +8,14 @@
 
 namespace paragrad::comm::compression {
 
-/// A stretch of the gradient that one worker adds up for all.
+/// A range of the gradient that one worker sums for all.
 struct Stripe {
   core::Range range;                   ///< of the gradient
-  std::vector<core::Matrix> matrices;  ///< that it consists of, whole columns; positions relative to range.begin
+  std::vector<core::Matrix> matrices;  ///< its parts of matrices, whole columns; positions relative to range.begin
 };
 
-/// A lossy way to write a stripe in few bytes, the same number every time. Calls kernels and nothing else, so that it may
-/// run under Communicator::run_kernels.
+/// A lossy encoding of a stripe, always of the same size in bytes. Calls kernels and nothing else, so that it may run under
+/// Communicator::run_kernels.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -24,12 +24,12 @@ class Codec {
 
   virtual std::size_t bytes(const Stripe& stripe) const = 0;  ///< a multiple of 4
 
-  /// u = x + residual; packed = code of u; residual = u - what it decodes to. An empty residual: u = x, and the error is
-  /// forgotten.
+  /// u = x + residual; packed = encode(u); residual = u - decode(packed). With an empty residual u = x, and the error is
+  /// dropped.
   virtual void encode(backend::Device& device, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
                       std::span<std::byte> packed) const = 0;
 
-  /// x = keep·x + what packed decodes to; keep is 0 or 1.
+  /// x = keep·x + decode(packed); keep is 0 or 1.
   virtual void decode(backend::Device& device, const Stripe& stripe, std::span<const std::byte> packed, float keep,
                       std::span<float> x) const = 0;
 };

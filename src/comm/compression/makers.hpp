@@ -5,8 +5,8 @@
 
 #include "comm/compression/gradient_sum.hpp"
 
-// What compression/catalogue.def promises: make_<name>(parameter, options), one per file. The parameter is what follows the
-// colon, "" where there is none.
+// The functions that compression/catalogue.def requires: make_<name>(parameter, options), one per file. The parameter is the
+// text after the colon, "" if there is none.
 namespace paragrad::comm::compression {
 
 #define COMPRESSION(name, syntax, options_used, description) \
@@ -14,7 +14,7 @@ namespace paragrad::comm::compression {
 #include "comm/compression/catalogue.def"
 #undef COMPRESSION
 
-/// The whole text as a number. Throws ConfigError that quotes it.
+/// Parses the whole text as a number. Throws ConfigError that quotes it.
 double parse_parameter(std::string_view name, std::string_view text);
 
 }  // namespace paragrad::comm::compression

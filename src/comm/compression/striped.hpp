@@ -9,14 +9,14 @@
 namespace paragrad::comm::compression {
 
 /// The exchange of 1-bit SGD (Seide, Fu, Droppo, Li & Yu, Interspeech 2014), for any codec. Every worker owns one stripe of
-/// each bucket: 1. all encode their gradients, each adding what it left out last time; 2. stripe k goes to worker k, who
-/// decodes and adds them in rank order, his own as it would have been sent; 3. he adds what he left out of the last sum,
-/// encodes the sum and sends it to all; 4. everyone, the owner too, decodes what was sent, so that replicas stay equal.
+/// each bucket. 1. Each worker adds its last compression error to its gradient and encodes the result. 2. Worker k receives
+/// all stripes k, decodes them and adds them in rank order, its own in encoded form too. 3. It adds the compression error of
+/// its last sum, encodes the sum and sends it to all. 4. All workers, the owner too, decode this, so replicas stay equal.
 ///
-/// Steps     2, each of n-1 messages: in step k to the worker k places on, from the one k places back.
+/// Steps     2, each of n-1 messages: in step k to the worker k ranks ahead, from the one k ranks back.
 /// Bytes     every worker sends and receives 2 (n-1)/n of the encoded bucket.
 /// Order     rank order: ((x0 + x1) + x2) + …
-/// Stripes are cut between columns, nearly equal whatever matrix they lie in: vectors burden nobody in particular.
+/// Stripes are cut between columns and nearly equal in size across all matrices, so vectors do not burden a single worker.
 class Striped : public GradientSum {
  public:
   Striped(std::unique_ptr<Codec> codec, bool error_feedback) : codec_(std::move(codec)), error_feedback_(error_feedback) {}

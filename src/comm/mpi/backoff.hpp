@@ -7,7 +7,7 @@
 
 namespace paragrad::comm {
 
-/// Between two polls of something that has not happened yet: the core is given up, and after some time slept on.
+/// Pause between two polls: yields the core at first, sleeps once the wait exceeds 5 ms.
 class Backoff {
  public:
   double waited_s() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }

@@ -6,7 +6,7 @@
 
 namespace paragrad::comm {
 
-/// Says to all threads of a channel that its worker ends early. The first reason stays.
+/// Tells all threads of a channel that its worker ends early. The first reason is kept.
 class Cancellation {
  public:
   void request(const std::string& reason) {

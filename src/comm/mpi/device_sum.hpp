@@ -9,20 +9,20 @@
 
 namespace paragrad::comm {
 
-/// The allreduce of the devices' own library among the ranks of a communicator.
+/// The allreduce of the devices' own library (NCCL) among the ranks of a communicator.
 class DeviceSum {
  public:
-  /// When a rank gives up.
+  /// When to stop waiting.
   struct Limits {
     double stall_s;
     std::shared_ptr<const Cancellation> cancellation;
     std::shared_ptr<Peers> peers;
   };
 
-  /// Joins the devices. Collective. Throws ConfigError, on all ranks, where one of them has no such library.
+  /// Connects the devices. Collective. Throws ConfigError on all ranks if one of them has no such library.
   DeviceSum(Communicator& comm, Limits limits);
 
-  /// data = its sum over all ranks, memory of the device or of the host. Collective.
+  /// Replaces `data`, in device or host memory, with its sum over all ranks. Collective.
   void operator()(std::span<float> data);
 
  private:

@@ -8,25 +8,27 @@
 
 namespace paragrad::comm {
 
-/// The ranks of an MPI program as workers, over a duplicate of MPI_COMM_WORLD: no message of another part of the program can
-/// be mistaken for one of ours. Needs a living MpiSession; constructing and destroying it is collective.
+/// The ranks of an MPI program as workers, over a duplicate of MPI_COMM_WORLD, so that its messages never match those of
+/// other parts of the program. Needs a live MpiSession; construction and destruction are collective.
 ///
-/// Wall-clock time. Messages in memory that the host cannot reach travel through buffers of the host's.
-/// A wait polls, first without pause, then giving up its core, then with short sleeps, so that more ranks than cores get on.
+/// Wall-clock time. Messages in memory that the host cannot reach are staged in host buffers.
+/// A wait polls, first without pause, then yielding its core, then with short sleeps, so that more ranks than cores still
+/// make progress.
 ///
-/// stall_s  a wait that lasts longer throws Failure: "worker 1 has waited 300 s for …". Longer than any computation between
-///          two messages of a healthy run.
-/// Throws   Failure with the peer and MPI's own words; core::ConfigError where this build has no MPI.
+/// stall_s  a longer wait throws Failure: "worker 1 has waited 300 s for …". Must exceed any computation between two
+/// messages
+///          of a healthy run.
+/// Throws   Failure with the peer and MPI's error text; core::ConfigError if this build has no MPI.
 class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(backend::Device& device, double stall_s = 300);
 
-  /// A second one beside `main`, with the same clock and patience; messages of the two never meet. `device` serves the
-  /// thread that will use it.
+  /// A second communicator with the clock and stall limit of `main`; their messages never match. `device` is for the thread
+  /// that will use it.
   MpiCommunicator(const MpiCommunicator& main, backend::Device& device);
 
-  /// Another thread's seat at the channel of `other`, which has to outlive it; not collective. The two are told apart by
-  /// their tags alone, and abandoned together.
+  /// For another thread on the channel of `other`, which must outlive it; not collective. Only tags separate the messages of
+  /// the two, and abandon() applies to both.
   struct SameChannel {};
   MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel);
   ~MpiCommunicator() override;
@@ -39,10 +41,10 @@ class MpiCommunicator : public Communicator {
   std::optional<Received> wait_for(Request request, double limit_s) override;
   bool is_gone(int peer) override;
   void take_for_gone(int peer) override;
-  bool somebody_is_gone();  ///< of all workers
+  bool somebody_is_gone();  ///< any worker
 
-  /// Kills those of this node that were taken for gone and have not ended of themselves within some seconds. A launcher
-  /// would wait for them for ever.
+  /// Kills the workers of this node that were treated as gone but have not ended by themselves within some seconds. A
+  /// launcher would wait for them forever.
   void end_left_out();
 
   double now_s() override;  ///< since construction
@@ -50,11 +52,10 @@ class MpiCommunicator : public Communicator {
   void library_allreduce(Library library, std::span<float> data) override;
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override;
 
-  /// Whether several threads may communicate at the same time (MPI_THREAD_MULTIPLE), each through a communicator of its own.
+  /// Whether several threads may communicate at the same time (MPI_THREAD_MULTIPLE), each through its own communicator.
   bool allows_threads() const;
 
-  /// From any thread: waits under way, and to come, throw Failure, which says why if a reason is given. For a worker that
-  /// ends early.
+  /// From any thread: current and future waits throw Failure, with the reason if one is given. For a worker that ends early.
   void abandon(const std::string& reason = {});
 
  private:

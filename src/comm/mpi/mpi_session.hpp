@@ -10,33 +10,34 @@ namespace paragrad::comm {
 /// True if this process was started by mpiexec, mpirun or srun (seen from its environment; MPI is not touched).
 bool under_mpiexec();
 
-/// How many processes the launcher says it started, of those that under_mpiexec() knows; 0: it says nothing.
+/// How many processes the launcher announced in the environment, for the launchers known to under_mpiexec(); 0: none.
 int announced_ranks();
 
-/// The MPI library and its version, "MPICH 4.0.2"; "none" where this build has no MPI. MPI need not have begun.
+/// The MPI library and its version, "MPICH 4.0.2"; "none" if this build has no MPI. MPI need not be initialised.
 std::string mpi_description();
 
-/// MPI from its initialisation to its end; one per process, before and after every MpiCommunicator.
-/// Asks for full thread support and takes what there is.
+/// MPI from initialisation to finalisation; one per process, and it must outlive every MpiCommunicator.
+/// Requests full thread support and accepts what the library grants.
 ///
-/// A worker that ends early must take the others with it, or they would wait for it for ever: report the error and call
-/// abort(). An exception that unwinds past the session and an exit() in its lifetime do so too, with a line on stderr and a
-/// code other than 0. Where a signal kills a worker, its guard names it and ends the others (RankGuard); without a guard
-/// (under a debugger, or another launcher) the launcher does that.
+/// A worker that ends early must end the others too, or they would wait for it forever: report the error and call abort().
+/// An exception that unwinds past the session or an exit() in its lifetime does the same, with a line on stderr and a
+/// nonzero exit code. If a signal kills a worker, its guard names it and ends the others (RankGuard); without a guard (under
+/// a debugger, or another launcher) the launcher does that.
 ///
-/// Construct it before threads are started and devices used: it splits the process.
+/// Construct it before starting threads or using devices: it forks the process.
 ///
-/// Throws  core::ConfigError where this build has no MPI, or where the launcher says that it started several ranks, and this
-///         one finds itself alone (another library's mpiexec).
+/// Throws  core::ConfigError if this build has no MPI, or if the launcher announced several ranks but this one finds itself
+///         alone (another library's mpiexec).
 ///
-/// Where the workers can go on without one of them (asynchronous training), the session is made with Deaths::may_be_survived
-/// and told when that is so; then a worker that a signal kills does not take the others along. What they see of it:
-/// Communicator::is_gone and PeerGone. MPI itself cannot be ended in common after a death: MPI_Finalize would wait for ever.
-/// So they leave, each with its own exit code; the launcher returns the worst of these, and 0 of the one that was killed.
+/// If the workers can continue without one of them (asynchronous training), make the session with Deaths::may_be_survived
+/// and call set_death as soon as that is so; then a worker killed by a signal does not end the others. They notice it
+/// through Communicator::is_gone and PeerGone. After a death MPI cannot be finalised: MPI_Finalize would wait forever. So
+/// the survivors leave(), each with its own exit code; the launcher returns the worst of these, counting 0 for the killed
+/// one.
 ///
-/// UCX, on which MPICH may lie, lets a receiver copy large messages out of the sender's memory (rendezvous by
-/// process_vm_readv), and ends the process that does so when the sender has just been killed. Such a session has it send
-/// messages of any size eagerly (UCX_RNDV_THRESH=inf), unless the user has set that variable.
+/// UCX, which MPICH may use, lets a receiver copy large messages from the sender's memory (rendezvous by process_vm_readv),
+/// and terminates the receiver if the sender has just been killed. Such a session therefore makes UCX send messages of any
+/// size eagerly (UCX_RNDV_THRESH=inf), unless the user has set that variable.
 class MpiSession {
  public:
   enum class Deaths { end_all, may_be_survived };
@@ -51,15 +52,15 @@ class MpiSession {
   int rank() const;
   int size() const;
 
-  /// What the death of this worker means to the others from now on; at first it ends the run. Nothing without
+  /// What the death of this worker means to the others from now on; initially it ends the run. Has no effect without
   /// may_be_survived.
   void set_death(RankGuard::Death death);
 
-  /// Ends this process at once, without its destructors and without MPI_Finalize, and lets the others go on: for a worker
-  /// that has done all its work after a peer has died (MpiWorker::part).
+  /// Ends this process at once, without destructors and without MPI_Finalize, and lets the others continue: for a worker
+  /// that has done all its work after a peer died (MpiWorker::part).
   [[noreturn]] void leave(int code);
 
-  /// Ends all workers within a second; the launcher returns a code other than zero (`code`, where it passes codes on).
+  /// Ends all workers within a second; the launcher returns a nonzero code (`code`, if it passes codes on).
   [[noreturn]] void abort(int code);
 
  private:

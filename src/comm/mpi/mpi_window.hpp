@@ -13,19 +13,20 @@
 
 namespace paragrad::comm {
 
-/// A window over MPI's passive target (MPI-3.1, chapter 11): the floats in one of MPI's windows, locked and unlocked; the
-/// counters in another, locked by all for as long as it lives, so that they can be reached at any time.
+/// A window over MPI passive-target communication (MPI-3.1, chapter 11). The floats are in one MPI window, which is locked
+/// and unlocked; the counters are in another, which all workers keep locked for its lifetime, so that they are always
+/// accessible.
 ///
-/// What libraries do badly, as seen with MPICH 4.0 (ch4:ucx) within a node: a lock is granted only while the target is
-/// inside MPI; 256 kB accumulated at once take three times as long as in pieces of 16 kB; the windows of a node's ranks
-/// overlap by some bytes where sizes are not multiples of their alignment, so all sizes are rounded up here.
+/// Weaknesses of libraries, as seen with MPICH 4.0 (ch4:ucx) within a node: a lock is granted only while the target is
+/// inside MPI; accumulating 256 kB at once takes three times as long as in pieces of 16 kB; the windows of a node's ranks
+/// overlap by some bytes if sizes are not multiples of their alignment, so all sizes are rounded up here.
 class MpiWindow : public Window {
  public:
   struct Context {
     MPI_Comm comm;
     int rank;
     int size;
-    double stall_s;  ///< a counter that is waited for longer is a Failure
+    double stall_s;  ///< a longer wait for a counter is a Failure
     std::shared_ptr<const Cancellation> cancellation;
     std::shared_ptr<Peers> peers;
   };

@@ -8,15 +8,15 @@
 
 namespace paragrad::comm {
 
-/// An MPI rank. Its tasks run on a thread of their own over a second communicator, and a service on another thread over the
-/// same. Constructing and destroying a worker is collective: that makes and ends the second communicator; launch and serve
-/// are not. Where MPI grants less than MPI_THREAD_MULTIPLE, tasks and services run when they are joined.
+/// An MPI rank. Its tasks run on a separate thread over a second communicator, and a service on another thread over the same
+/// one. Construction and destruction are collective, as they create and free the second communicator; launch and serve are
+/// not. If MPI grants less than MPI_THREAD_MULTIPLE, tasks and services run when they are joined.
 ///
-/// Destruction waits for what is still under way (errors nobody joined are lost), except while an exception unwinds: then
-/// the waits of tasks and service fail at once.
+/// The destructor waits for pending tasks and services (errors that were never joined are lost), except while an exception
+/// unwinds: then their waits fail at once.
 class MpiWorker : public RealWorker {
  public:
-  /// session: where deaths may be survived.
+  /// session: required if deaths may be survived.
   explicit MpiWorker(MpiCommunicator& communicator, MpiSession* session = nullptr);
   ~MpiWorker() override;
 
@@ -29,9 +29,9 @@ class MpiWorker : public RealWorker {
   void set_expendable(bool expendable) override;
   void abandon_tasks() noexcept override;
 
-  /// The last call of a worker whose work is done: whether MPI can be ended in common. Otherwise (a worker is gone, or has
-  /// left a thread in an attempt that hangs) the session is to be left. Where neither can be, it returns true at once; else
-  /// it is collective for those who are still there. Workers of this node that were left out and have not ended are killed.
+  /// The last call of a worker whose work is done. Returns whether MPI can be finalised; if not (a worker is gone, or a
+  /// thread is stuck in an attempt that hangs), call MpiSession::leave. Returns true at once if neither is possible;
+  /// otherwise it is collective for the remaining workers. Dropped workers of this node that are still running are killed.
   bool part();
 
  protected:

@@ -5,40 +5,40 @@
 
 namespace paragrad::comm {
 
-/// What the guard of a rank is told when it begins.
+/// Settings of a rank's guard.
 struct GuardOptions {
-  int end_code = 1;          ///< of a run that the death of a rank ends, where the launcher passes codes on
-  std::string advice;        ///< then follows on the line that names the rank; may be empty
-  double stop_limit_s = 60;  ///< of a rank without which the others go on: stopped (SIGSTOP) for longer, it is killed
+  int end_code = 1;          ///< exit code of a run that a rank's death ends, if the launcher passes codes on
+  std::string advice;        ///< appended to the line that names the dead rank; may be empty
+  double stop_limit_s = 60;  ///< a dispensable rank that is stopped (SIGSTOP) for longer is killed
 };
 
-/// A process between the launcher and a rank: it started as the rank, waits for the one that does the work, and ends as that
-/// one ended. It tells what the rank itself cannot: that a signal has killed it, in one line on stderr.
+/// A process between the launcher and a rank: the process that the launcher started waits for a child that does the work,
+/// and ends as the child ended. It reports what the rank itself cannot, in one line on stderr: that a signal killed it.
 ///
-/// Where the others cannot go on without the rank, its guard then ends them all. Where they can, the guard returns 0 in the
-/// rank's place: whether the run succeeds is up to the others. (A launcher that learns of the signal ends all ranks; Hydra
-/// does so with -disable-auto-cleanup, too.) Such a rank that is stopped for too long is killed: nobody waits for it again,
-/// and the launcher would wait for ever.
+/// If the other ranks cannot continue without the rank, its guard then ends them all. If they can, the guard returns 0 in
+/// the rank's place, and the others decide whether the run succeeds. (A launcher that sees the signal ends all ranks; Hydra
+/// does so even with -disable-auto-cleanup.) A dispensable rank that is stopped for too long is killed: the others no longer
+/// wait for it, but the launcher would wait forever.
 ///
-/// Uses the launcher's protocol (PMI-1) where that is announced in the environment; elsewhere the launcher sees the death as
-/// it would without a guard.
+/// Uses the launcher's protocol (PMI-1) if it is announced in the environment; otherwise the launcher sees the death as it
+/// would without a guard.
 class RankGuard {
  public:
-  /// Splits the calling process, before it starts threads, MPI or a GPU: returns in the one that works. Of the other only
-  /// the waiting is left; it has the process id that the launcher knows. If it is killed, the one that works is too.
+  /// Forks the calling process; call it before threads, MPI or a GPU are started. Returns in the child, which does the work.
+  /// The parent, whose process id the launcher knows, only waits. If the parent is killed, so is the child.
   static std::unique_ptr<RankGuard> split(const GuardOptions& options);
 
-  /// Whether the launcher can be told of a death.
+  /// Whether the launcher can be notified of a death.
   static bool launcher_listens();
 
-  /// Whether a debugger traces this process: after a split it would have the guard.
+  /// Whether a debugger traces this process: after a split it would be attached to the guard.
   static bool is_traced();
 
-  /// What the death of this rank means from now on. At first it ends the run.
+  /// What the death of this rank means from now on. Initially it ends the run.
   enum class Death {
     ends_run,
-    is_survived,  ///< by the others, who do without it
-    is_late       ///< all ranks have done their work, and only the end of MPI in common is missing: the run has succeeded
+    is_survived,  ///< the others continue without it
+    is_late       ///< all ranks have done their work and only MPI_Finalize is missing: the run has succeeded
   };
   void set_death(Death death);
 
@@ -54,8 +54,8 @@ class RankGuard {
   Shared* shared_;
 };
 
-/// Tells the launcher that this rank ends as it should though it has not ended MPI. Does nothing where that is not possible
-/// or not necessary.
+/// Tells the launcher that this rank ends normally although it has not finalised MPI. Does nothing if that is impossible or
+/// unnecessary.
 void take_leave_of_launcher();
 
 }  // namespace paragrad::comm

@@ -10,8 +10,8 @@
 
 namespace paragrad::comm {
 
-/// Buffers in host memory for messages of a device whose own memory MPI cannot reach. They are kept, so that messages do
-/// not pay for fresh pages.
+/// Host buffers for the messages of a device whose memory MPI cannot reach. They are reused, so that messages do not pay for
+/// fresh pages.
 class Staging {
  public:
   /// At least `bytes`; content undefined.
@@ -24,7 +24,7 @@ class Staging {
     return found;
   }
 
-  /// In order of their size, so that the smallest that fits is taken.
+  /// Sorted by size, so that take() finds the smallest buffer that fits.
   void give_back(core::Arena buffer) {
     const auto larger = std::ranges::find_if(spare_, [&](const core::Arena& other) { return other.size() > buffer.size(); });
     spare_.insert(larger, std::move(buffer));

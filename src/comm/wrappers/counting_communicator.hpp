@@ -4,7 +4,7 @@
 
 namespace paragrad::comm {
 
-/// Another communicator, with a count of what this worker sends through it and adds.
+/// Wraps a communicator and counts what this worker sends and adds.
 class CountingCommunicator : public Communicator {
  public:
   explicit CountingCommunicator(Communicator& inner) : Communicator(inner.device()), inner_(inner) {

@@ -7,8 +7,8 @@
 
 namespace paragrad::comm {
 
-/// Some workers of another communicator as a world of their own: first, first + stride, …, `count` of them, of which this
-/// worker is one. Messages and scratch memory are the other communicator's, so the two are used one after the other.
+/// A group of another communicator's workers: first, first + stride, …, `count` of them, including this worker. Messages and
+/// scratch memory are the other communicator's, so the two must not be used at the same time.
 class GroupCommunicator : public Communicator {
  public:
   GroupCommunicator(Communicator& all, int first, int stride, int count)
@@ -21,8 +21,7 @@ class GroupCommunicator : public Communicator {
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
     return all_.start_send(first_ + to * stride_, tag, data);
   }
-  /// From any source only with a tag with which nobody but members sends to this worker: a message of another is a
-  /// logic_error.
+  /// any_source requires a tag that only group members send to this worker; a message from another worker is a logic_error.
   Request start_receive(int from, int tag, std::span<std::byte> data) override {
     return all_.start_receive(from == any_source ? any_source : first_ + from * stride_, tag, data);
   }

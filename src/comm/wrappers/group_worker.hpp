@@ -7,13 +7,13 @@
 
 namespace paragrad::comm {
 
-/// For a base that needs it before the members are there.
+/// Base-from-member: constructed before the worker base that needs it.
 struct HoldsGroupCommunicator {
   GroupCommunicator group;
 };
 
-/// A worker among some of the workers of another world: first, first + stride, …, `count` of them, of which `all` is one.
-/// Groups that do not overlap go on side by side; launched tasks come in one order, whichever group's they are.
+/// A worker in a group of workers: first, first + stride, …, `count` of them, including `all`. Disjoint groups run
+/// independently; the launched tasks of a worker run in one order, whichever group they belong to.
 class GroupWorker : private HoldsGroupCommunicator, public PartialWorker {
  public:
   GroupWorker(Worker& all, int first, int stride, int count)

@@ -6,11 +6,11 @@
 
 namespace paragrad::comm {
 
-/// A worker among some of the peers of another, which does its work: computes, launches, reads. Launched tasks and services
-/// are those of the other worker, so they come in one order; each talks to the same peers as this worker does.
+/// A worker with only some of the peers of another worker, to which it delegates computing, launching and reading. Launched
+/// tasks and services run in the other worker's one order, and communicate with the same peers as this worker.
 class PartialWorker : public Worker {
  public:
-  /// peers: this worker's communicator, over that of `all`.
+  /// peers: this worker's communicator, built on that of `all`.
   PartialWorker(Communicator& peers, Worker& all) : Worker(peers), all_(all) {}
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
@@ -31,7 +31,7 @@ class PartialWorker : public Worker {
   core::ActivityRecorder* recorder() override { return all_.recorder(); }
 
  private:
-  /// The task, which then gets a communicator over the one it is called with.
+  /// Wraps the task so that it gets a communicator restricted to this worker's peers.
   virtual Task among_peers(Task task) const = 0;
 
   Worker& all_;

@@ -8,7 +8,7 @@
 
 namespace paragrad::comm {
 
-/// Another communicator, which tells a recorder when it waits and adds.
+/// Wraps a communicator and records when it waits and adds.
 class RecordingCommunicator : public Communicator {
  public:
   RecordingCommunicator(Communicator& inner, core::ActivityRecorder& recorder)
@@ -56,13 +56,13 @@ class RecordingCommunicator : public Communicator {
   core::ActivityRecorder& recorder_;
 };
 
-/// For a base that needs it before the members are there.
+/// Base-from-member: constructed before the worker base that needs it.
 struct HoldsRecordingCommunicator {
   RecordingCommunicator recording;
 };
 
-/// Another worker, whose doings are recorded: its own, and apart those of its communication tasks. One recorder is used by
-/// one thread at a time. What runs is the same and takes the same simulated time.
+/// Wraps a worker and records its activities, with a separate recorder for its communication tasks. Only one thread at a
+/// time uses a recorder. Neither results nor simulated times change.
 class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
  public:
   RecordingWorker(Worker& inner, core::ActivityRecorder& own, core::ActivityRecorder& of_tasks)
@@ -85,7 +85,7 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
     const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
     inner_.join();
   }
-  /// Runs unrecorded: a service waits nearly always.
+  /// Not recorded: a service waits nearly always.
   void serve(Task task) override { inner_.serve(std::move(task)); }
   void join_service() override {
     const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
@@ -117,8 +117,8 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
   Worker& inner_;
   core::ActivityRecorder& own_;
   core::ActivityRecorder& of_tasks_;
-  std::optional<RecordingCommunicator> task_comm_;  // used by tasks alone; all get the same communicator
-  bool computing_ = false;                          // what is computed within a computation is part of it
+  std::optional<RecordingCommunicator> task_comm_;  // used by tasks only; all get the same communicator
+  bool computing_ = false;                          // a nested computation is part of the outer one
 };
 
 }  // namespace paragrad::comm

@@ -8,7 +8,7 @@
 
 namespace paragrad::comm {
 
-/// Another communicator without some of its workers: those behind them move up.
+/// Wraps a communicator without some of its workers; higher ranks are renumbered.
 class ShrinkingCommunicator : public Communicator {
  public:
   explicit ShrinkingCommunicator(Communicator& all, std::vector<int> gone = {})
@@ -16,7 +16,7 @@ class ShrinkingCommunicator : public Communicator {
     set_workers_per_node(gone_.empty() ? all.workers_per_node() : 0);
   }
 
-  /// rank: in the other communicator.
+  /// rank: in the wrapped communicator.
   void leave_out(int rank) {
     if (std::ranges::find(gone_, rank) != gone_.end()) return;
     gone_.insert(std::ranges::upper_bound(gone_, rank), rank);
@@ -65,15 +65,15 @@ class ShrinkingCommunicator : public Communicator {
   }
 
   Communicator& all_;
-  std::vector<int> gone_;  // rising
+  std::vector<int> gone_;  // ascending
 };
 
-/// For a base that needs it before the members are there.
+/// Base-from-member: constructed before the worker base that needs it.
 struct HoldsShrinkingCommunicator {
   ShrinkingCommunicator shrinking;
 };
 
-/// A worker that can go on without some of its peers.
+/// A worker that can continue without some of its peers.
 class ShrinkingWorker : private HoldsShrinkingCommunicator, public PartialWorker {
  public:
   explicit ShrinkingWorker(Worker& all)
@@ -84,7 +84,7 @@ class ShrinkingWorker : private HoldsShrinkingCommunicator, public PartialWorker
     all_ranks().tell_loss();
   }
 
-  /// All so far, rising.
+  /// All workers dropped so far, in ascending order.
   const std::vector<int>& left_out() const { return shrinking.gone(); }
 
  private:
