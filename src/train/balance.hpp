@@ -8,20 +8,21 @@
 
 namespace paragrad::train {
 
-/// Gives fast workers more of the data: shares of a block, or of every minibatch, in proportion to the measured speeds (Chen
-/// and Huo's master does so with splits). Averages weigh workers by their samples, and sums count each sample once, so the
-/// result stays right; but it depends on measured times, which only the simulator repeats.
+/// Load balancing: gives faster workers a larger share of each block, or of every minibatch, in proportion to their measured
+/// speeds (as Chen and Huo's master does with splits). Averages weight workers by their samples,
+/// and sums count each sample once, so results stay correct; but they depend on measured times, which only the simulator
+/// reproduces.
 ///
-/// The samples of a block are loaded while the previous block is trained, so its shares follow from the speeds two blocks
+/// A block's samples are loaded while the previous block is trained, so its shares follow from the speeds two blocks
 /// earlier.
 class Balance {
  public:
   Balance(int workers, bool enabled);
 
-  /// Collective: this worker took `seconds` to compute `samples` of the block just trained.
+  /// Collective. Reports that this worker took `seconds` to compute `samples` of the block just trained.
   void measured(comm::Communicator& comm, double samples, double seconds);
 
-  /// Worker `rank`'s part of [0, length). ahead: of the block after the one about to be trained.
+  /// Worker `rank`'s part of [0, length). ahead: for the block after the one about to be trained.
   core::Range part_of(std::size_t length, int rank, bool ahead) const;
 
   void describe_state(core::StateView& state);
@@ -30,8 +31,8 @@ class Balance {
   bool enabled() const { return !before_.empty(); }
 
   std::size_t workers_;
-  std::vector<double> before_;  // speeds of the workers, for the block about to be trained; none: all are equal
-  std::vector<double> latest_;  // and for the one after it
+  std::vector<double> before_;  // speeds of the workers, for the block about to be trained; empty: equal shares
+  std::vector<double> latest_;  // and for the block after it
 };
 
 }  // namespace paragrad::train

@@ -24,19 +24,19 @@ struct Sums {
   void describe_state(core::StateView& state);
 };
 
-/// Who trains, and how.
+/// How the workers train an epoch.
 struct EpochSetting {
   int epoch = 1;
-  double rate = 0;            ///< the schedule's
+  double rate = 0;            ///< the schedule's learning rate
   std::size_t minibatch = 0;  ///< see plan_block
-  bool alone = false;         ///< worker 0 trains as if there were nobody else, the others do nothing
-  bool trial = false;         ///< a loss that is no number is not an error but a result
+  bool alone = false;         ///< worker 0 trains as a single worker, the others do nothing
+  bool trial = false;         ///< a NaN or infinite loss is a result, not an error
 };
 
-/// One worker's replica and its part in the strategy: trains a block together with the peers, who make the same calls.
+/// One worker's replica and its side of the strategy: trains a block together with the peers, which make the same calls.
 class BlockTrainer {
  public:
-  /// largest_minibatch: of all epochs, for one worker. times: where the seconds are added.
+  /// largest_minibatch: per worker, over all epochs. times: accumulates the seconds.
   BlockTrainer(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
                const MakeLearner& make_learner, std::size_t largest_minibatch, TimeBreakdown& times);
 
@@ -49,16 +49,16 @@ class BlockTrainer {
   void start_strategy() { strategy_->start(worker_, replica_); }
   void begin_epoch(const EpochSetting& setting);
 
-  /// This worker's part of a block: of the one that is trained next or, ahead, of the one behind it.
+  /// This worker's part of a block: the block trained next or, if `ahead`, the one after it.
   BlockPlan plan(std::size_t block, bool ahead) const;
 
-  /// Share::epoch: whether splits are taken one by one; the number of the next; and what there is to do.
+  /// Share::epoch: whether splits are taken one by one; the number of the next split; and its plan.
   bool takes_splits() const { return !setting_.alone && strategy_->share() == strategies::Share::epoch; }
   std::size_t take_split() { return strategy_->take(worker_); }
   BlockPlan plan_split(std::size_t block, std::size_t split) const;
 
-  /// All minibatches of a block and the agreement at its end. next hands out the samples in the order of the plan; position:
-  /// of the block in the epoch, for error messages. Adds to `sums`. Throws ConfigError when the loss is no longer finite.
+  /// Trains all minibatches of a block and synchronises at its end. next: returns the samples in the order of the plan.
+  /// position: of the block in the epoch, for error messages. Adds to `sums`. Throws ConfigError if the loss is not finite.
   void train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums);
 
   void describe_state(core::StateView& state) { balance_.describe_state(state); }
@@ -82,9 +82,9 @@ class BlockTrainer {
   std::unique_ptr<strategies::Strategy> strategy_;
   StepSizes step_sizes_;
   std::unique_ptr<Learner> learner_;
-  std::vector<Learner::Stage> stages_;  // of an exchanged gradient
+  std::vector<Learner::Stage> stages_;  // in which an exchanged gradient is computed
   std::vector<core::Range> stage_elements_;
-  std::unique_ptr<LearnerCost> cost_;  // null where nothing is computed: then the work is counted as it comes
+  std::unique_ptr<LearnerCost> cost_;  // null if nothing is computed: then work is counted as it is done
   strategies::Replica replica_;
   LossLedger losses_;
 

@@ -7,22 +7,22 @@
 
 namespace paragrad::train {
 
-/// Takes the blocks of an epoch in their order; the samples of the next are loaded while one is trained.
+/// Trains the blocks of an epoch in their order; the samples of the next block are loaded meanwhile.
 class EpochLoop {
  public:
-  /// times: where waiting for data is added.
+  /// times: accumulates the time spent waiting for data.
   EpochLoop(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, BlockTrainer& blocks,
             TimeBreakdown& times);
 
-  /// What part of an epoch.
+  /// A part of an epoch.
   struct Extent {
     std::size_t first_block = 0;
-    std::size_t samples = 0;  ///< of all workers, about; 0: to the end
+    std::size_t samples = 0;  ///< approximate number over all workers; 0: to the end
   };
   struct Progress {
-    std::size_t done = 0;     ///< blocks of the epoch
-    std::size_t blocks = 0;   ///< that the epoch has
-    std::size_t samples = 0;  ///< of the block just done, of all workers
+    std::size_t done = 0;     ///< blocks of the epoch done so far
+    std::size_t blocks = 0;   ///< blocks in the epoch
+    std::size_t samples = 0;  ///< in the block just done, over all workers
   };
 
   /// Adds to `sums`; calls after_block after each block.

@@ -12,18 +12,18 @@
 
 namespace paragrad::train {
 
-/// Sums over the workers; false: see strategies::Strategy::add_up.
+/// Sums values over the workers; for the meaning of false see strategies::Strategy::add_up.
 using AddUp = std::function<bool(std::span<double>)>;
 
-/// Scores a learner's parameters on a subset; each worker takes a contiguous part, sums are added in rank order.
+/// Scores a learner's parameters on a subset. Each worker scores a contiguous part; sums are added in rank order.
 class Evaluator {
  public:
-  /// cost: null where the worker does not compute.
+  /// cost: null if the worker does not compute.
   Evaluator(comm::Worker& worker, const TrainingOptions& options, Learner& learner, LearnerCost* cost,
             const TrainingData& source, AddUp add_up)
       : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source), add_up_(std::move(add_up)) {}
 
-  /// Of the first samples, at_most so many. The same on every worker.
+  /// Scores the first samples of the subset, `at_most` of them. The same on every worker.
   Score score(data::Subset subset, std::size_t at_most = std::numeric_limits<std::size_t>::max());
 
  private:

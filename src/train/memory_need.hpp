@@ -5,13 +5,12 @@
 
 namespace paragrad::train {
 
-/// The least memory in bytes that the replicas of `workers` take, or their parts of these
-/// (TrainingOptions::tensor_parallel): parameters, gradient and what the optimiser remembers. Activations and what the
-/// strategy remembers come on top.
+/// A lower bound, in bytes, on the memory of the replicas of `workers`, or of their parts of replicas
+/// (TrainingOptions::tensor_parallel): parameters, gradient and optimiser state. Activations and strategy state are extra.
 double least_memory_bytes(const TrainingOptions& options, const nn::Network& network, int workers);
 
-/// Throws ConfigError where that is certainly more than this process can get for its `workers`. Nothing is required of a
-/// device that does not compute or has a memory of its own.
+/// Throws ConfigError if this bound exceeds what this process can get for its `workers`. Does not check devices that do not
+/// compute or have their own memory.
 void require_memory(const backend::Device& device, const TrainingOptions& options, const TrainingData& source, int workers);
 
 }  // namespace paragrad::train

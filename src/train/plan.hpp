@@ -12,23 +12,23 @@ namespace paragrad::train {
 
 /// One worker's part of a block.
 struct BlockPlan {
-  std::vector<std::uint32_t> rows;    ///< of the training set, in the order of processing; none if the partition has none
-  std::size_t samples = 0;            ///< this worker's
-  std::vector<std::size_t> mine;      ///< in each minibatch; their sum is samples
-  std::vector<std::size_t> together;  ///< samples of the same minibatch over all workers that share it
+  std::vector<std::uint32_t> rows;    ///< of the training set, in processing order; empty if the partition has none
+  std::size_t samples = 0;            ///< this worker's samples
+  std::vector<std::size_t> mine;      ///< this worker's samples in each minibatch; they sum to samples
+  std::vector<std::size_t> together;  ///< samples in each minibatch over all workers that share it
 };
 
 /// Share::minibatch: the block's samples, in stored order, cut into minibatches; each worker takes a contiguous part of
-/// each, so any number of workers walks through the same minibatches. Share::block: worker k takes split k, in minibatches
-/// of its own. minibatch = 0: one minibatch for the whole block (or split). max_steps: only the first minibatches; 0: all.
+/// each, so the minibatches do not depend on the number of workers. Share::block: worker k takes split k, in its own
+/// minibatches. minibatch = 0: one minibatch for the whole block (or split). max_steps: only the first minibatches; 0: all.
 ///
-/// part_of(length): this worker's part of `length` samples, of a minibatch or of a block; nothing: equal parts, and the
-/// splits as they were drawn.
+/// part_of(length): this worker's part of `length` samples of a minibatch or block; empty function: equal parts, and splits
+/// as they were drawn.
 using PartOf = std::function<core::Range(std::size_t)>;
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, strategies::Share share, std::size_t minibatch,
                      int rank, int workers, std::size_t max_steps = 0, const PartOf& part_of = {});
 
-/// The order in which epoch `epoch` (from 1) takes the blocks: random, the same for every strategy and number of workers.
+/// The order of the blocks in epoch `epoch` (from 1): random, the same for every strategy and number of workers.
 std::vector<std::uint32_t> block_order(std::uint64_t seed, int epoch, std::size_t blocks);
 
 }  // namespace paragrad::train

@@ -8,15 +8,15 @@
 
 namespace paragrad::train {
 
-/// Logarithms of the probabilities that a network gives to each class, [rows][classes], for the rows of a subset in the
-/// order of the file: softmax of its outputs, reckoned in double. A recurrent network goes over what its sequences are cut
-/// into, and a row's numbers come from the piece that it is scored in. Memory: for all rows at once. Throws ConfigError for
-/// parameters of another network; std::logic_error on a device that does not compute.
+/// Log-posteriors of a network for each class, [rows][classes], for the rows of a subset in file order: log-softmax of its
+/// outputs, computed in double. A recurrent network processes the chunks that its sequences are cut into, and a row's values
+/// come from the chunk in which it is scored. Memory: all rows at once. Throws ConfigError for parameters of another
+/// network; std::logic_error on a device that does not compute.
 std::vector<float> log_posteriors(backend::Device& device, const TrainingData& source, std::span<const float> parameters,
                                   data::Subset subset);
 
-/// Logarithms of the shares of the classes among the labels of the training set, [classes]; a class that has none counts as
-/// if it had one. From posteriors they make what a hidden Markov model wants, likelihoods but for a factor (Bourlard and
+/// Logarithms of the class frequencies among the labels of the training set, [classes]; a class without labels counts as if
+/// it had one. Dividing posteriors by the priors gives the scaled likelihoods that a hidden Markov model needs (Bourlard and
 /// Morgan, Connectionist Speech Recognition, 1994).
 std::vector<double> log_priors(const data::Dataset& dataset);
 

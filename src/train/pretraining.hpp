@@ -8,15 +8,14 @@
 
 namespace paragrad::train {
 
-/// The trainings of which a run consists: of each hidden layer that is pretrained as a machine, from the first to the last,
-/// then of the network. All under the run's strategy.
+/// The trainings that make up a run: one for each hidden layer pretrained as an RBM, from the first to the last, then that
+/// of the network. All use the run's strategy.
 std::vector<TrainingOptions> phases(const TrainingOptions& options);
 
-/// Throws ConfigError: options without sense, or that do not go together with pretraining; a network that is no stack of
-/// machines.
+/// Throws ConfigError: options that are invalid or do not work with pretraining; a network that is not a stack of RBMs.
 void check_pretraining(const TrainingOptions& options, const nn::Network& network);
 
-/// Throws ConfigError if binomial units were to see numbers that are no probabilities. Looks at the first samples only.
+/// Throws ConfigError if binomial units would get values outside [0, 1]. Checks the first samples only.
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset);
 
 /// Greedy layer-wise pretraining: Algorithm 2 of Ma's slides (Y. Bengio et al., NIPS 2006). Each machine is trained like a

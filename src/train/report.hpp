@@ -14,7 +14,7 @@
 
 namespace paragrad::train {
 
-/// What a training tells of itself: to the run's folder, and to who watches. Silent on all workers but the first.
+/// Reports a training to the run's folder and to the progress display. Silent on all workers but the first.
 class Report {
  public:
   Report(const Output& output, bool speaks)
@@ -30,10 +30,10 @@ class Report {
     if (is_watched()) progress_->advance(samples, position);
   }
 
-  /// The numbers into the result; the lines are said, unless nothing is computed.
+  /// Adds the numbers to the result, and prints the lines unless nothing is computed.
   void take_down(const strategies::Remarks& remarks, const Learner& learner, Result& result) const;
 
-  /// Which way the collective takes with what the strategy exchanges.
+  /// Prints how the collective sums what the strategy exchanges.
   void explain_collective(comm::Worker& worker, const strategies::Strategy& strategy,
                           const strategies::StrategyOptions& options, std::size_t parameters) const;
 
@@ -42,12 +42,12 @@ class Report {
     double rate = 0;
     std::size_t minibatch = 0;
     double time_s = 0;       ///< since the beginning of the training
-    std::size_t blocks = 0;  ///< of the epoch that are done; 0: all
+    std::size_t blocks = 0;  ///< done in the epoch; 0: all
   };
-  /// result: scores and samples so far. times: since the beginning, told as the epoch's own.
+  /// result: scores and samples so far. times: since the beginning; reported as the difference to the last epoch.
   void tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times);
 
-  /// The folder's checkpoint, of a model that is complete.
+  /// Writes the complete model as the folder's checkpoint.
   void write_checkpoint(const TrainingOptions& options, const TrainingData& source, int epochs,
                         std::vector<float> model) const;
 
@@ -56,7 +56,7 @@ class Report {
  private:
   metrics::RunFolder* folder_;
   metrics::Progress* progress_;
-  TimeBreakdown told_;  // so far
+  TimeBreakdown told_;  // reported so far
 };
 
 }  // namespace paragrad::train

@@ -8,28 +8,28 @@
 
 namespace paragrad::train {
 
-/// Turns learning rate and momentum, in whatever units they were given, into the numbers of single steps.
+/// Converts learning rate and momentum from the units they were given in to the values for a single step.
 ///
-/// A momentum given as a time constant τ, in samples, is exp(-n/τ) for an update of n samples: what a gradient still counts
-/// for τ samples later is 1/e, whatever the minibatch (CNTK's momentumAsTimeConstant). With it, or with unit gain, the rate
-/// is scaled by 1-μ, so that all that a sample ever moves does not depend on n either: with unit gain to the learning rate
-/// itself (v = μv + (1-μ)g, CNTK), otherwise to what classical momentum makes of it at the configured minibatch. A momentum
-/// per minibatch becomes a time constant where the size of the minibatch is tuned.
+/// A momentum given as a time constant τ, in samples, is exp(-n/τ) for an update of n samples: after τ samples a gradient
+/// counts 1/e, whatever the minibatch size (CNTK's momentumAsTimeConstant). With it, or with unit gain, the rate is scaled
+/// by 1-μ, so that the total contribution of a sample does not depend on n either: with unit gain it is the learning rate
+/// itself (v = μv + (1-μ)g, CNTK), otherwise what classical momentum gives at the configured minibatch size. A momentum per
+/// minibatch is converted to a time constant if the minibatch size is tuned.
 class StepSizes {
  public:
   /// Throws ConfigError: momentum outside [0, 1), time constant below 0.
-  /// rows_per_sample: where samples are sequences, what they are scored on, on average; rates, decay and time constants are
-  /// in such rows (frames).
+  /// rows_per_sample: if samples are sequences, their mean number of scored rows (frames); rates, decay and time constants
+  /// then count rows.
   explicit StepSizes(const TrainingOptions& options, double rows_per_sample = 1);
 
-  /// rate: the schedule's. samples: of the update, of all workers that share it.
+  /// rate: the schedule's. samples: in the update, over all workers that share it.
   optim::Step of(double rate, std::size_t samples) const;
 
-  /// On `mine` of a shared minibatch's samples, of which there are `together`, without the gradients of the others: as long
-  /// as the step on all of them would be.
+  /// A step on `mine` of the `together` samples of a shared minibatch, without the gradients of the other workers: as long
+  /// as a step on all of them would be.
   optim::Step of_part(double rate, std::size_t mine, std::size_t together) const;
 
-  /// The units side by side, for the user.
+  /// For the user: the values in all units.
   std::string describe() const;
 
  private:
@@ -41,13 +41,13 @@ class StepSizes {
   std::size_t minibatch_;  // as configured; 0: a block
   double initial_rate_;
   bool rate_per_minibatch_;
-  double momentum_;       // per minibatch, where there is no time constant
+  double momentum_;       // per minibatch, if there is no time constant
   double time_constant_;  // samples; 0: none
   bool unit_gain_;
   double l2_;
 };
 
-/// The local update rule that the options ask for, which needs no velocity where they give no momentum.
+/// The local update rule selected by the options; without momentum it needs no velocity.
 optim::OptimiserOptions update_rule(const TrainingOptions& options);
 
 }  // namespace paragrad::train

@@ -5,12 +5,12 @@
 
 namespace paragrad::train {
 
-/// Seconds of one worker (wall-clock or simulated) by what it did, as in Table 4 of the BMUF slides.
+/// Seconds of one worker (wall-clock or simulated) by activity, as in Table 4 of the BMUF slides.
 struct TimeBreakdown {
   double optimise_s = 0;   ///< minibatches
-  double aggregate_s = 0;  ///< agreeing with the others, waiting for them included
+  double aggregate_s = 0;  ///< synchronising with the others, including waiting for them
   double validate_s = 0;
-  double data_s = 0;  ///< waiting for samples, between the blocks
+  double data_s = 0;  ///< waiting for samples between blocks
 
   void describe_state(core::StateView& state) {
     state.add("optimise_s", optimise_s);
@@ -20,7 +20,7 @@ struct TimeBreakdown {
   }
 };
 
-/// The time until the end of the scope: added to a sum, and told to the worker's recorder where it has one.
+/// Measures the time until the end of the scope, adds it to a sum and reports it to the worker's recorder, if there is one.
 class ScopedTimer {
  public:
   ScopedTimer(comm::Worker& worker, core::Activity activity, double& sum_s)

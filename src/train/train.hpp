@@ -13,28 +13,28 @@
 
 namespace paragrad::train {
 
-/// Trains on this worker, together with its peers: the same call on each of them.
-/// With tensor_parallel = p the workers k·p … k·p+p-1 hold replica k together, and the strategy is among those that hold the
-/// same part (p groups side by side).
-/// Returns the same scores on every worker. The checkpoint in the output folder ends as the final model.
-/// On a device that does not compute the same calls and messages take the same simulated time, and nothing else happens.
-/// Throws ConfigError when the loss is no longer finite (the checkpoint is then that of the last good epoch).
-/// Before the network its layers are trained, if options.pretraining says so (pretraining.hpp).
+/// Trains on this worker together with its peers, which make the same call.
+/// With tensor_parallel = p the workers k·p … k·p+p-1 hold replica k together, and the strategy runs among the workers that
+/// hold the same part (p independent groups).
+/// Returns the same scores on every worker. The output folder's checkpoint finally holds the final model.
+/// On a device that does not compute, the same calls and messages take the same simulated time, but nothing is trained.
+/// Throws ConfigError if the loss is no longer finite (the checkpoint is then that of the last good epoch).
+/// Pretrains the layers first if options.pretraining asks for it (pretraining.hpp).
 Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output);
 
-/// The same for whatever make_learner makes, one replica to a worker; without pretraining. initial: what to begin with;
-/// empty: options.init, or what the seed gives.
+/// The same for any learner, one replica per worker; without pretraining. initial: the initial parameters; empty:
+/// options.init, or random from the seed.
 Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
              const MakeLearner& make_learner, const Output& output, std::span<const float> initial = {});
 
-/// On a rank behind those of the workers, instead of training: serves until that has ended.
+/// Called instead of train() on the server ranks, which follow the workers' ranks: serves until training has ended.
 void serve(comm::Worker& all_ranks, int workers, const TrainingOptions& options, const Output& output);
 
-/// Which training of a run (see phases()) was interrupted and left its state there; nothing where there is none. Throws
-/// ConfigError for a damaged state, and for one of another run than `run`, whose data are in options.data.
+/// Which training of the run (see phases()) saved the state in the folder; nothing if there is no state. Throws ConfigError
+/// if the state is damaged or belongs to another run than `run`, whose data are in options.data.
 std::optional<int> saved_phase(const std::string& state_folder, const TrainingOptions& options, const RunIdentity& run);
 
-/// Removes the state of a run that is complete, and recorded as such. Throws ConfigError.
+/// Removes the state of a run that is complete and recorded as such. Throws ConfigError.
 void remove_state(const std::string& state_folder);
 
 /// Scores a model, the samples divided among the workers.

@@ -22,11 +22,11 @@
 
 namespace paragrad::train {
 
-/// One training from its first epoch to its last, on one worker: the initial model, the epochs, their scores, the state that
-/// an interrupted run goes on from.
+/// One training from its first epoch to its last, on one worker: the initial model, the epochs, their scores, and the state
+/// from which an interrupted run resumes.
 class Trainer {
  public:
-  /// worker: among those it agrees with. everybody: among all of the run.
+  /// worker: in the group that the strategy synchronises. everybody: among all workers of the run.
   Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const TrainingData& source,
           const MakeLearner& make_learner, const Output& output, std::span<const float> initial);
   Result run();
@@ -81,13 +81,13 @@ class Trainer {
   std::size_t block_ = 0;  // of the epoch, the next to be trained
   std::size_t minibatch_;  // of the epoch
   bool strategy_started_ = false;
-  bool shows_model_ = false;  // to worker 0's folder, if there is one: its own, or its part of it
+  bool shows_model_ = false;  // contributes its model, or its part of it, to worker 0's folder, if there is one
   Sums sums_;
   Result result_;
   double start_s_ = 0;
   std::uint64_t samples_before_ = 0;  // the epoch, processed by all workers
-  BestModel least_loss_;              // that the schedule may go back to
-  BestModel least_error_;             // that the training may end with
+  BestModel least_loss_;              // the schedule may go back to it
+  BestModel least_error_;             // the training may end with it
 };
 
 }  // namespace paragrad::train

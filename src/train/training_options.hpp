@@ -13,14 +13,14 @@
 
 namespace paragrad::train {
 
-/// Everything that decides what a training computes. The same in both worlds.
+/// Everything that determines what a training computes. The same under MPI and in the simulator.
 struct TrainingOptions {
   std::string data;                                ///< HDF5 file
   std::array<std::size_t, 3> imaginary_samples{};  ///< without a file: training, validation, test; timing runs only
   std::string model;                               ///< "784-512-256-10:sigmoid"
-  std::string loss = "cross_entropy";              ///< or squared_error; or ctc, whose "samples" (rates, scores) are tokens
-  std::string context;           ///< frames seen with each, "5+5", instead of those that the data file names; empty: those
-  std::string chunks = "whole";  ///< of recurrent models, whose samples are these: see data::Chunking
+  std::string loss = "cross_entropy";              ///< or squared_error, or ctc, which counts rates and scores per token
+  std::string context;           ///< frames of context per sample, "5+5", overriding the data file's; empty: the data file's
+  std::string chunks = "whole";  ///< the samples of recurrent models: see data::Chunking
   std::string strategy = "sgd";
   strategies::StrategyOptions strategy_options;
 
@@ -32,17 +32,17 @@ struct TrainingOptions {
   optim::ScheduleOptions schedule;
   double l2 = 0;  ///< λ of λ/2·|w|² per sample
 
-  int tensor_parallel = 1;     ///< workers that hold one replica together, see TensorParallelLearner
-  std::size_t minibatch = 64;  ///< samples; of all workers together where they share minibatches. 0: all of a block
+  int tensor_parallel = 1;     ///< workers per replica, see TensorParallelLearner
+  std::size_t minibatch = 64;  ///< samples, over all workers if they share minibatches; 0: the whole block
   MinibatchSearchOptions minibatch_search;
-  int epochs = 10;              ///< at most; 0: pretraining only
-  double target_error = -1;     ///< ends with the first epoch whose validation error is no larger; below 0: none
-  int validations = 1;          ///< in each epoch of all workers, spread over its blocks, the last at its end
-  bool keep_best = false;       ///< end with the model whose validation error is the least
+  int epochs = 10;              ///< maximum; 0: pretraining only
+  double target_error = -1;     ///< stop after the first epoch whose validation error is no larger; below 0: never
+  int validations = 1;          ///< per epoch, spread over its blocks, the last at its end
+  bool keep_best = false;       ///< end with the model of the lowest validation error
   std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
   std::size_t blocks = 30;      ///< M
-  std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; not 0: M follows from it
-  bool balance = false;         ///< shares of the data by the measured speed of the workers, see Balance
+  std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; if not 0, it determines M
+  bool balance = false;         ///< divide the data by the measured speeds of the workers, see Balance
   std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks
 
   std::string init;                ///< checkpoint to start from
@@ -59,14 +59,14 @@ struct TrainingOptions {
   std::size_t max_steps = 0;   ///< minibatches of each block; 0: all. For timing runs: a part often tells enough
 };
 
-/// How many replicas so many workers hold. Throws ConfigError unless they come out even.
+/// The number of replicas that `workers` workers hold. Throws ConfigError unless tensor_parallel divides it.
 int replicas(const TrainingOptions& options, int workers);
 
-/// The run's strategy; servers that it may have apply gradients by the run's rule.
+/// The run's strategy; its servers, if any, apply gradients with the run's optimiser.
 std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options);
 
-/// none: data are there. blocking: a split is read when it is wanted. prefetch: while the split before is processed, "next
-/// split will be loaded to memory when current split is being processed" (Chen and Huo, ICASSP 2016).
+/// none: data are in memory. blocking: a split is read when it is needed. prefetch: it is read while the previous one is
+/// processed, "next split will be loaded to memory when current split is being processed" (Chen and Huo, ICASSP 2016).
 enum class Io { none, blocking, prefetch };
 
 /// Throws ConfigError.

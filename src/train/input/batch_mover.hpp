@@ -11,23 +11,23 @@
 
 namespace paragrad::train {
 
-/// Makes minibatches of splits in a device's memory. A split is brought there as it is stored while the device computes on
-/// the one before, and decoded minibatch by minibatch, windows being spliced as they are decoded. Where the device's memory
-/// is the host's, splits stay where they are.
+/// Makes minibatches of a split in device memory. The stored split is copied there while the device computes on the previous
+/// one, and is decoded minibatch by minibatch, splicing context windows on the way. If the device uses host memory, splits
+/// are not copied.
 ///
-/// Memory of the device: two splits as stored, 12 bytes per row of them, and one minibatch of features.
+/// Device memory: two splits as stored, 12 bytes for each of their rows, and one minibatch of features.
 class BatchMover {
  public:
   BatchMover(backend::Device& device, const data::DatasetInfo& info);
 
-  /// The next split. By the thread that has read it; not before advance() has been called for the one before.
+  /// Copies the next split. Called by the thread that read it, after advance() has been called for the previous one.
   void bring(const data::Split& split);
 
-  /// What was brought last is the current split from now on.
+  /// Makes the split copied last the current one.
   void advance();
 
-  /// `stored` must be of the current split. Valid until the next call, and until the device has finished; `active` stays
-  /// the host's. Does not wait for the device.
+  /// `stored` must belong to the current split. The batch is valid until the next call and until the device has finished;
+  /// its `active` stays in host memory. Does not wait for the device.
   data::Batch decode(const data::StoredBatch& stored);
 
  private:
@@ -35,10 +35,10 @@ class BatchMover {
     backend::DeviceArray<std::byte> stored;
     backend::DeviceArray<std::uint32_t> windows, rows;
     backend::DeviceArray<std::int32_t> labels;
-    std::size_t bytes = 0;  // of `stored` that are this split's
+    std::size_t bytes = 0;  // of `stored` used by this split
   };
 
-  /// Where what a batch has of a split's rows lies in the device's memory: there already, or to be uploaded.
+  /// A batch's values in device memory: already there with the split, or uploaded into `own`.
   template <class T>
   std::span<const T> on_device(std::span<const T> values, const backend::DeviceArray<T>& of_split,
                                const data::StoredBatch& stored, backend::DeviceArray<T>& own);
@@ -46,11 +46,11 @@ class BatchMover {
   backend::Device& device_;
   core::Encoding encoding_;
   std::size_t frame_dim_, dim_;
-  std::unique_ptr<backend::CopyStream> copy_stream_;  // none: the device's memory is the host's
+  std::unique_ptr<backend::CopyStream> copy_stream_;  // null: the device uses host memory
   std::array<Copy, 2> splits_;                        // used in turn
   std::size_t current_ = 0;
   core::Arena features_;
-  backend::DeviceArray<std::uint32_t> windows_, rows_;  // of minibatches whose rows do not lie in the split as they do here
+  backend::DeviceArray<std::uint32_t> windows_, rows_;  // for minibatches whose rows are ordered differently in the split
   backend::DeviceArray<std::int32_t> labels_;
 };
 

@@ -9,8 +9,7 @@
 
 namespace paragrad::train {
 
-/// DeviceLoader of a subset as minibatches in a device's memory: rows or, of a source of sequences, these. Used as a
-/// data::Loader is.
+/// Loads a subset as minibatches into device memory: rows or, if the data are sequences, sequences. Used like data::Loader.
 class DeviceLoader {
  public:
   DeviceLoader(backend::Device& device, const TrainingData& source, data::Subset subset);
@@ -18,16 +17,16 @@ class DeviceLoader {
   void prefetch(std::vector<std::uint32_t> samples);
   void advance();
 
-  /// Valid until the next call, and until the device has finished.
+  /// The batch is valid until the next call and until the device has finished.
   data::Batch next(std::size_t at_most);
 
-  /// What next() last gave, as the host has it: without features.
+  /// The last batch from next() in host memory, without features.
   const data::Batch& on_host() const { return stored_.samples; }
 
   double waited_s() const { return sequences_ ? sequences_->waited_s() : rows_->waited_s(); }
 
  private:
-  BatchMover mover_;  // before the loaders, whose thread it serves
+  BatchMover mover_;  // declared before the loaders, whose thread uses it
   std::optional<data::Loader> rows_;
   std::optional<data::SequenceLoader> sequences_;
   data::StoredBatch stored_;

@@ -11,10 +11,10 @@
 
 namespace paragrad::train {
 
-/// Minibatches of nothing: memory of a device that does not compute, of the right sizes.
+/// Minibatches without content but of the right sizes, for a device that does not compute.
 class ImaginaryBatches {
  public:
-  /// all_alike: of samples that are sequences, each of them; nothing: samples stand alone.
+  /// all_alike: the sequence that every sample is; nothing: samples are single rows.
   ImaginaryBatches(const backend::Device& device, std::size_t dim, std::size_t largest,
                    std::optional<data::Sequence> all_alike = {});
 

@@ -13,19 +13,19 @@
 
 namespace paragrad::train {
 
-/// How samples reach a worker's device: through a loader or, where nothing is computed, out of nowhere. Used as a
-/// data::Loader is.
+/// Supplies a worker's device with samples: from a loader or, if nothing is computed, imaginary ones. Used like
+/// data::Loader.
 ///
-/// In the simulator the samples are also read from the platform's file system, as TrainingOptions::io says: from the moment
-/// of prefetch on, or only when they are wanted.
+/// In the simulator samples are also read from the platform's file system, as set by TrainingOptions::io: either from
+/// prefetch() on, or only when they are needed.
 class SampleStream {
  public:
-  /// largest: samples that next() will be asked for at most.
+  /// largest: the maximum that next() will be asked for.
   SampleStream(const TrainingData& source, data::Subset subset, comm::Worker& worker, const TrainingOptions& options,
                std::size_t largest);
 
-  void prefetch(std::size_t samples, const std::vector<std::uint32_t>& rows);  ///< rows: those samples, if they are known
-  void prefetch(core::Range rows);                                             ///< in the order of the file
+  void prefetch(std::size_t samples, const std::vector<std::uint32_t>& rows);  ///< rows: of these samples, if known
+  void prefetch(core::Range rows);                                             ///< in file order
   void advance();
   data::Batch next(std::size_t at_most);
   double waited_s() const { return samples_ ? samples_->waited_s() : 0; }
@@ -37,8 +37,8 @@ class SampleStream {
   comm::Worker& worker_;
   Io io_;
   std::size_t sample_bytes_;
-  std::uint64_t wanted_bytes_ = 0;                    // announced and not yet waited for
-  std::shared_ptr<const data::Sequences> sequences_;  // of samples that are
+  std::uint64_t wanted_bytes_ = 0;                    // announced but not yet waited for
+  std::shared_ptr<const data::Sequences> sequences_;  // null unless samples are sequences
   std::optional<DeviceLoader> samples_;
   std::optional<ImaginaryBatches> imaginary_;
 };

@@ -16,16 +16,16 @@ namespace paragrad::train {
 
 /// Training data of one process, shared by its workers.
 struct TrainingData {
-  std::shared_ptr<const nn::Network> network;  ///< of the model that is trained on it
+  std::shared_ptr<const nn::Network> network;  ///< the model trained on the data
   data::DatasetInfo info;
-  std::shared_ptr<const data::Dataset> dataset;  ///< null: sizes only, for devices that do not compute
+  std::shared_ptr<const data::Dataset> dataset;  ///< null: only sizes are known, for devices that do not compute
   std::shared_ptr<const data::Partition> partition;
   std::shared_ptr<data::Prefetcher> prefetcher;
 
-  /// Of a recurrent model what sequences are cut into, which are its samples; null: rows are.
+  /// For a recurrent model: the chunks that sequences are cut into, which are its samples; null: samples are rows.
   std::array<std::shared_ptr<const data::Sequences>, 3> sequences{};
 
-  /// What is said in them, where the loss is ctc.
+  /// Their target tokens, if the loss is ctc.
   std::array<std::shared_ptr<const data::Targets>, 3> targets{};
 
   bool has_sequences() const { return sequences[0] != nullptr; }
@@ -39,25 +39,25 @@ struct TrainingData {
     return has_sequences() ? sequences_of(subset)->count() : info.samples[static_cast<std::size_t>(subset)];
   }
 
-  /// What the first samples are scored on: rows, or tokens where the loss is ctc.
+  /// How many rows (tokens if the loss is ctc) score the first `first` samples.
   std::size_t scored(data::Subset subset, std::size_t first) const {
     if (const auto& said = targets_of(subset)) return said->count(first);
     return has_sequences() ? sequences_of(subset)->scored(first) : first;
   }
 
   std::size_t most_rows_per_sample() const;
-  double scored_per_sample() const;  ///< in training, mean
+  double scored_per_sample() const;  ///< mean over the training set
 };
 
-/// Opens the data and takes the partition N×M with the run's seed from the file, or makes the one that would be stored
-/// there. Throws ConfigError, also for a model that does not fit the data.
+/// Opens the data and reads the partition N×M with the run's seed from the file, or makes the one that would be stored
+/// there. Throws ConfigError, also if the model does not fit the data.
 TrainingData open_training_data(const TrainingOptions& options, int workers);
 
 /// The same without a partition: enough to evaluate.
 TrainingData open_evaluation_data(const TrainingOptions& options);
 
 /// For a timing run: the sizes of options.data or, without a file, an imaginary data set of options.imaginary_samples with
-/// the model's inputs and outputs. Nothing of the size of the data is allocated. Throws ConfigError.
+/// the model's inputs and outputs. Allocates no memory proportional to the data. Throws ConfigError.
 TrainingData imagine_training_data(const TrainingOptions& options, int workers);
 
 }  // namespace paragrad::train

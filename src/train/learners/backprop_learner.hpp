@@ -5,8 +5,8 @@
 
 namespace paragrad::train {
 
-/// A chain of layers whose gradient comes from a pass forward and one back. A minibatch larger than the buffers is processed
-/// in pieces whose gradients add up, all but the last piece in the first stage.
+/// A chain of layers trained by backpropagation. A minibatch larger than the buffers is processed in pieces whose gradients
+/// are accumulated, all but the last piece in the first stage.
 class BackpropLearner : public Learner {
  public:
   std::vector<Stage> stages(std::size_t elements) const override;
@@ -18,10 +18,11 @@ class BackpropLearner : public Learner {
  protected:
   using Learner::Learner;
 
-  /// Of samples that the buffers hold at once.
+  /// Maximum number of samples that the buffers hold at once.
   static std::size_t piece(std::size_t minibatch);
 
-  /// All of a minibatch up to the loss of its last piece; and what of it is left, layer by layer from the last.
+  /// Processes a minibatch up to the loss of its last piece; then sink_of_last_piece() and backward() do the rest, layer by
+  /// layer from the last.
   std::size_t pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep, backend::LossSum* into);
   nn::GradientSink sink_of_last_piece(std::size_t samples, float keep);
   void backward(nn::GradientSink sink, const nn::GradientReady& ready);
@@ -30,19 +31,19 @@ class BackpropLearner : public Learner {
   virtual std::size_t layer_count() const = 0;
   virtual core::Range range_of(std::size_t layer) const = 0;  ///< of the parameters
 
-  /// Forward pass and loss, whose gradient then lies where the backward pass begins.
+  /// Forward pass and loss; leaves the loss gradient where the backward pass begins.
   virtual void do_pass(const data::Batch& batch, backend::LossSum* into) = 0;
 
-  /// What the samples say of the parameters.
+  /// Scores the parameters on the samples.
   virtual void do_score(const data::Batch& batch, backend::LossSum* into) { do_pass(batch, into); }
 
-  /// Every layer once, from the last to the first. See nn::Model.
+  /// Called for every layer once, from the last to the first. See nn::Model.
   virtual void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
                            const nn::GradientReady& ready) = 0;
 
   virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) { kernels(device()); }
 
-  data::Batch last_piece_;  // of the minibatch in hand
+  data::Batch last_piece_;  // of the current minibatch
 };
 
 }  // namespace paragrad::train

@@ -14,11 +14,11 @@
 
 namespace paragrad::train {
 
-/// Loss per sample and share of samples in error; NaN for an empty subset, and where nothing was computed.
+/// Loss per sample and error rate; NaN for an empty subset or if nothing was computed.
 struct Score {
   double loss = 0;
   double error = 0;
-  double free_energy = 0;  ///< per sample, where what is trained has one
+  double free_energy = 0;  ///< per sample, for models that have one
 };
 
 /// Sums over samples.
@@ -29,64 +29,66 @@ struct SampleSums {
   double free_energy = 0;
 };
 
-/// Hands out the next samples, at most as many as asked for.
+/// Returns the next samples, at most as many as requested.
 using NextBatch = std::function<data::Batch(std::size_t)>;
 
-/// One worker's replica of what is trained: flat parameters, their update rule, and a way from samples to a gradient.
+/// One worker's replica of a model: flat parameters, their update rule, and the computation of a gradient from samples.
 class Learner {
  public:
   virtual ~Learner() = default;
 
-  virtual std::size_t inputs() const = 0;         ///< of a sample
-  virtual std::size_t largest_batch() const = 0;  ///< that NextBatch is asked for
+  virtual std::size_t inputs() const = 0;         ///< per sample
+  virtual std::size_t largest_batch() const = 0;  ///< maximum number of samples requested from NextBatch
 
   std::span<const core::Matrix> layout() const { return layout_; }
   std::span<float> parameters() { return parameters_.span(); }
   optim::LocalOptimiser& optimiser() { return *optimiser_; }
 
-  // The host's only ways to the parameters; on a device that does not compute there is nothing to be had or changed.
+  // The host's only access to the parameters; has no effect on a device that does not compute.
   bool computes() const { return device_.computes(); }
   void initialise(std::uint64_t seed);
-  virtual std::size_t model_size() const { return parameters_.size(); }  ///< of what restore() takes and snapshot() gives
-  virtual void restore(std::span<const float> model);                    ///< nothing: does nothing
-  virtual std::vector<float> snapshot();                                 ///< empty on a device that does not compute
-  std::string model_sha256();                                            ///< of the snapshot; likewise
+  virtual std::size_t model_size() const {
+    return parameters_.size();
+  }                                                    ///< length of what restore() takes and snapshot() returns
+  virtual void restore(std::span<const float> model);  ///< empty: does nothing
+  virtual std::vector<float> snapshot();               ///< empty on a device that does not compute
+  std::string model_sha256();                          ///< of the snapshot; likewise
 
-  /// Means of sums over `samples` samples: NaN if there are none, or nothing was computed.
+  /// Converts sums to means: NaN if there are no samples or nothing was computed.
   Score score(const SampleSums& sums) const;
 
-  /// What the scores of an epoch are called: in its record, and in a line for the user.
+  /// The scores of an epoch as its record, and as a line for the user.
   virtual core::Json record(const Score& train, const Score& valid) const;
   virtual std::string describe(const Score& train, const Score& valid) const;
 
-  /// Whether evaluate() tells free energies, of which those of training samples are wanted beside the others.
+  /// Whether evaluate() returns free energies; then training samples are evaluated too, for comparison with the others.
   virtual bool has_free_energy() const { return false; }
 
-  /// Before the minibatches of an epoch, counted from 1.
+  /// Called before the minibatches of an epoch, counted from 1.
   virtual void begin_epoch(int /*epoch*/) {}
 
-  /// What it remembers from minibatch to minibatch, beside parameters and optimiser.
+  /// State carried from minibatch to minibatch, other than parameters and optimiser state.
   virtual void describe_state(core::StateView&) {}
 
-  /// Whether the replica is one of several workers', who talk to each other while they compute, and call everything
-  /// together: snapshot() too. What follows is then no computation of a Worker's, but makes them.
+  /// Whether several workers hold the replica together. They then communicate while they compute, and make all calls
+  /// together, snapshot() included; the calls below communicate and must not run inside Worker::compute.
   virtual bool talks() const { return false; }
 
-  /// A stage of computing a gradient: the backward pass of neighbouring layers, and what of the gradient they complete. The
-  /// first stage, that of the last layers, begins with the forward pass.
+  /// A stage of computing a gradient: the backward pass of adjacent layers, and the part of the gradient that they complete.
+  /// The first stage, for the last layers, begins with the forward pass.
   struct Stage {
     core::Range layers;
     core::Range elements;
   };
 
-  /// Cuts the backward pass into stages that complete `elements` of the gradient each, or a little more; the last what is
-  /// left.
+  /// Cuts the backward pass into stages that each complete `elements` of the gradient or slightly more; the last stage
+  /// completes the rest.
   virtual std::vector<Stage> stages(std::size_t elements) const = 0;
 
-  // Losses are added to *into, memory of the device. What is returned is how many rows have one.
+  // The following add losses to *into, device memory, and return how many rows have a loss.
 
-  /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero); to be called for all stages
-  /// in their order. The loss is the first stage's; the others have none.
+  /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero). Call it for all stages in
+  /// order. The first stage computes the loss.
   virtual std::size_t gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step,
                                backend::LossSum* into) = 0;
 
@@ -104,7 +106,7 @@ class Learner {
   backend::Device& device() { return device_; }
 
  private:
-  /// Fills host memory of model_size(); the numbers depend on the seed alone.
+  /// Fills host memory of model_size(); the values depend on the seed only.
   virtual void do_initialise(std::uint64_t seed, std::span<float> model) const = 0;
 
   backend::Device& device_;
@@ -113,8 +115,8 @@ class Learner {
   std::unique_ptr<optim::LocalOptimiser> optimiser_;
 };
 
-/// Makes replicas of one kind: a worker's own, and one on a device that counts, to ask what work costs.
-/// minibatch: the largest that will be seen. bare_gradient: see optim::make_optimiser.
+/// Makes replicas of one kind: a worker's own, and one on a counting device to measure the cost of work.
+/// minibatch: the largest that will occur. bare_gradient: see optim::make_optimiser.
 using MakeLearner =
     std::function<std::unique_ptr<Learner>(backend::Device& device, std::size_t minibatch, bool bare_gradient)>;
 

@@ -11,13 +11,13 @@
 
 namespace paragrad::train {
 
-/// What a learner's work costs on `device`, found out on one that only counts. The simulator needs to know beforehand how
-/// long a worker will be busy.
+/// The cost of a learner's work on `device`, measured on a device that only counts. The simulator needs it in advance, to
+/// know how long a worker will be busy.
 class LearnerCost {
  public:
   LearnerCost(const backend::Device& device, const MakeLearner& make, std::size_t minibatch, bool bare_gradient);
 
-  /// Of each stage of a gradient.
+  /// The cost of each stage of a gradient.
   std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);
   backend::WorkMeter descend(std::size_t samples);
   backend::WorkMeter evaluate(std::size_t samples);
@@ -32,8 +32,8 @@ class LearnerCost {
   backend::DeviceArray<backend::LossSum> loss_;
 };
 
-/// Runs a task of the learner's, whose work is `expected` at least, as a computation of the worker's; as it is, where the
-/// learner sees to that itself.
+/// Runs a learner's task, whose work is at least `expected`, inside Worker::compute; directly if the learner communicates
+/// and makes its own computations.
 inline void compute(comm::Worker& worker, const Learner& learner, const backend::WorkMeter& expected,
                     const std::function<void()>& task) {
   if (learner.talks()) return task();

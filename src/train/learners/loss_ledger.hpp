@@ -9,20 +9,19 @@
 
 namespace paragrad::train {
 
-/// Losses of minibatches, kept by the device that found them until the host looks at them all at once: it does not wait for
-/// each.
+/// Losses of minibatches, kept in device memory until the host reads them all at once, so that it need not wait for each.
 class LossLedger {
  public:
   explicit LossLedger(backend::Device& device) : device_(device), losses_(device, capacity) {}
 
-  /// Where the next minibatch's loss is to be added up, zeros; memory of the device.
+  /// Where to accumulate the next minibatch's loss: device memory, initially zero.
   backend::LossSum* next_slot() { return losses_.data() + entries_.size(); }
 
-  /// It is there, or will be. scored: rows that have a loss; minibatch: its number.
+  /// Records that the slot holds, or will hold, a loss. scored: rows with a loss. minibatch: its number.
   void enter(std::size_t scored, std::size_t minibatch) { entries_.push_back({scored, minibatch}); }
   bool full() const { return entries_.size() == capacity; }
 
-  /// Waits for them and calls use(loss, scored, minibatch) for each, in their order. The ledger is empty then.
+  /// Waits for the losses, calls use(loss, scored, minibatch) for each in order, and empties the ledger.
   template <class Use>
   void settle(const Use& use) {
     const std::vector<Entry> entries = std::exchange(entries_, {});

@@ -11,7 +11,7 @@ namespace paragrad::train {
 /// A network and its loss.
 class NetworkLearner : public BackpropLearner {
  public:
-  /// rows_per_sample: at most; samples of a recurrent network are sequences.
+  /// rows_per_sample: maximum; more than 1 for recurrent networks, whose samples are sequences.
   NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Network> network, const TrainingOptions& options,
                  std::size_t minibatch, bool bare_gradient, std::size_t rows_per_sample = 1);
 
@@ -35,7 +35,7 @@ class NetworkLearner : public BackpropLearner {
   nn::Loss loss_;
 };
 
-/// options must outlive what is returned.
+/// options must outlive the returned function and its learners.
 MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const TrainingOptions& options,
                              std::size_t rows_per_sample = 1);
 

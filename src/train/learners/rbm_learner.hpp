@@ -10,28 +10,27 @@
 
 namespace paragrad::train {
 
-/// The machine of a network's hidden layer, counted from 0, and what has become of the layers below it.
+/// The RBM of a network's hidden layer, counted from 0, and the trained layers below it.
 struct Machine {
   std::shared_ptr<const nn::Network> network;
   std::size_t index;
-  std::size_t count;  ///< of all machines
+  std::size_t count;  ///< number of machines
   rbm::Shape shape;
   std::vector<core::Matrix> layout;
   std::vector<float> below;  ///< parameters of the layers below; empty on a device that does not compute
 };
 
-/// A machine that learns what those below it make of the samples. Its loss is the reconstruction error; samples in error
-/// there are none.
+/// Trains an RBM on the outputs of the layers below. Its loss is the reconstruction error; it has no error rate.
 class RbmLearner : public BackpropLearner {
  public:
-  /// rank: of the worker, by which its persistent chains differ from those of others.
+  /// rank: of the worker; gives each worker different persistent chains.
   RbmLearner(backend::Device& device, std::shared_ptr<const Machine> machine, const TrainingOptions& options, int rank,
              std::size_t minibatch, bool bare_gradient);
 
   std::size_t inputs() const override { return machine_->network->layers.front()->inputs(); }
   std::size_t largest_batch() const override { return rbm_.max_batch(); }
 
-  /// The network's layers up to this one.
+  /// The parameters of the network's layers up to this one.
   std::vector<float> snapshot() override;
 
   void begin_epoch(int epoch) override { draws_.epoch = static_cast<std::uint32_t>(epoch); }
@@ -58,7 +57,7 @@ class RbmLearner : public BackpropLearner {
   rbm::Draws draws_;
 };
 
-/// options must outlive what is returned.
+/// options must outlive the returned function and its learners.
 MakeLearner rbm_learners(std::shared_ptr<const Machine> machine, const TrainingOptions& options, int rank);
 
 }  // namespace paragrad::train

@@ -9,23 +9,24 @@
 
 namespace paragrad::train {
 
-/// A replica that some workers hold together (model parallelism, Dean et al., NIPS 2012): of every layer each holds some of
-/// the outputs, with the parameters that lead to them. All see the same samples.
+/// Tensor parallelism: several workers hold one replica together (Dean et al., NIPS 2012). Of every layer, each holds some
+/// of the outputs with the parameters that lead to them. All process the same samples.
 ///
-///   forward   y_k = f(x·W_k + b_k) at holder k, [samples][its outputs]; then all parts are gathered: the next layer's x.
-///   loss      from all outputs, by every holder: the same bits.
-///   backward  dW_k = xᵀ·dz_k at holder k; dx = Σ_k dz_k·W_kᵀ, each holder being given the sum for its outputs of the layer
+///   forward   y_k = f(x·W_k + b_k) at worker k, [samples][its outputs]; gathering all parts gives the next layer's x.
+///   loss      from all outputs, on every worker: the same bits.
+///   backward  dW_k = xᵀ·dz_k at worker k; dx = Σ_k dz_k·W_kᵀ, of which each worker gets the sum for its outputs of the
+///   layer
 ///             below.
 ///
-/// Numbers differ from those of one worker by the order in which that sum is added up (comm::sum_parts), and by nothing
-/// else; so a network without hidden layers ends in the same bits.
+/// Results differ from those of one worker only by the order of additions in that sum (comm::sum_parts), so a network
+/// without hidden layers ends in the same bits.
 ///
-/// Bytes     per sample and hidden layer of n outputs, with p holders: each sends (p-1)·n/p floats forward and as many
-///           backward; of the last layer forward only.
-/// Memory    all activations of a piece of a minibatch, and two more of the widest layer.
+/// Bytes     per sample and hidden layer of n outputs, with p workers: each sends (p-1)·n/p floats forward and as many
+///           backward; for the last layer forward only.
+/// Memory    all activations of one piece of a minibatch, plus two of the widest layer.
 class TensorParallelLearner : public BackpropLearner {
  public:
-  /// peers: who hold the replica; this one is the part of its rank.
+  /// peers: the workers that hold the replica; this learner holds the part of its rank.
   TensorParallelLearner(comm::Worker& peers, backend::Device& device,
                         std::shared_ptr<const nn::TensorParallelNetwork> network, const TrainingOptions& options,
                         std::size_t minibatch, bool bare_gradient);
@@ -68,11 +69,12 @@ class TensorParallelLearner : public BackpropLearner {
   std::vector<core::Arena> all_outputs_;   // of each layer [samples][outputs]
   std::vector<core::Arena> own_outputs_;   // of each layer [samples][own outputs]
   std::array<core::Arena, 2> own_deltas_;  // [samples][own outputs of the widest layer], used in turn
-  core::Arena in_parts_;                   // [samples][outputs of the widest layer], the columns of holder 0, then of 1 …
-  core::Arena partial_;                    // the same in rows: a holder's addend of dx
+  core::Arena in_parts_;                   // [samples][outputs of the widest layer], the columns of worker 0, then of 1 …
+  core::Arena partial_;                    // the same in rows: this worker's addend of dx
 };
 
-/// The part of peers.rank(). options and peers must outlive what is returned. Throws ConfigError, see TensorParallelNetwork.
+/// Learners for the part of peers.rank(). options and peers must outlive the returned function and its learners. Throws
+/// ConfigError, see TensorParallelNetwork.
 MakeLearner split_learners(comm::Worker& peers, std::shared_ptr<const nn::Network> network, const TrainingOptions& options);
 
 }  // namespace paragrad::train

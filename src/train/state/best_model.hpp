@@ -9,7 +9,7 @@
 
 namespace paragrad::train {
 
-/// The best model so far, by whatever it is chosen. Worker 0 keeps the parameters for all, every worker the score.
+/// The best model so far, by any criterion. Worker 0 keeps the parameters for all; every worker keeps the score.
 struct BestModel {
   Score score{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   std::vector<float> parameters;

@@ -7,7 +7,7 @@
 
 namespace paragrad::train {
 
-/// A trained model on disk: HDF5 with /parameters and what they mean.
+/// A trained model on disk: HDF5 with /parameters and their description.
 struct Checkpoint {
   std::string model;           ///< as given to --model
   std::string content_sha256;  ///< of the data set it was trained on
@@ -15,13 +15,13 @@ struct Checkpoint {
   std::vector<float> parameters;
 };
 
-/// SHA-256 of the bytes of the parameters (float32, little-endian): the name of a training's result.
+/// SHA-256 of the parameter bytes (float32, little-endian): identifies a training's result.
 std::string parameters_sha256(std::span<const float> parameters);
 
-/// Writes beside and renames: on a full disk the previous checkpoint survives. Throws ConfigError.
+/// Writes a temporary file and renames it, so the previous checkpoint survives a full disk. Throws ConfigError.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
-/// Throws ConfigError: missing, foreign or damaged file (the stored checksum is checked).
+/// Throws ConfigError: missing, foreign or damaged file (its checksum is verified).
 Checkpoint read_checkpoint(const std::string& path);
 
 }  // namespace paragrad::train

@@ -4,15 +4,15 @@
 
 namespace paragrad::train {
 
-/// Where a training stands; numbers as a StateView holds them.
+/// How far a training has got; all values are doubles, as in a StateView.
 struct ResumePoint {
   double epoch = 1;
-  double block = 0;  // of the epoch, the next to be trained
+  double block = 0;  // the next block of the epoch to train
   double minibatch = 0;
-  double started = 0;  // the strategy: 0 or 1
+  double started = 0;  // 1 if the strategy has started, else 0
   double samples = 0;
   double elapsed_s = 0;
-  double earlier_s = 0;  // of the run's trainings before this one, and what they processed
+  double earlier_s = 0;  // seconds and samples of the run's earlier trainings
   double earlier_samples = 0;
 
   void describe_state(core::StateView& state) {

@@ -7,8 +7,8 @@
 
 namespace paragrad::train {
 
-/// What a saved state belongs to: a run that goes on from it with other options, data or splits would end in other weights.
-/// The same on all workers.
+/// Identifies the run that a saved state belongs to: resuming with different options, data or splits would end in different
+/// weights. The same on all workers.
 struct RunIdentity {
   std::string options_sha256;    ///< of the options that decide what is computed
   std::string data_sha256;       ///< content of the data set, as its file states it
@@ -19,15 +19,15 @@ struct RunIdentity {
   std::uint64_t data_bytes = 0;
   std::int64_t data_modified_ns = 0;
 
-  /// A name for the run: of its options, data and partition.
+  /// A name for the run: hash of its options, data and partition.
   std::string sha256() const;
 };
 
-/// options: text of the options that decide what is computed. Costs a pass over the partition.
+/// options: text of the options that determine what is computed. Costs a pass over the partition.
 RunIdentity identify_run(const std::string& options, const TrainingData& source);
 
-/// Whether the run goes on from a state that was saved by the other. Throws ConfigError that names what differs; where the
-/// data file was touched in between, its content is verified, which costs a pass over the file.
+/// Checks that run `now` may resume a state saved by run `saved`. Throws ConfigError that names the difference. If the data
+/// file was touched in between, its content is verified, which costs a pass over the file.
 void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std::string& data_path);
 
 }  // namespace paragrad::train

@@ -9,7 +9,7 @@
 
 namespace paragrad::train {
 
-/// Which part of which run's state a file holds.
+/// Which part of which run's state a file contains.
 struct StateOwner {
   std::string run;  ///< RunIdentity::sha256()
   std::string set;
@@ -19,22 +19,22 @@ struct StateOwner {
   bool operator==(const StateOwner&) const = default;
 };
 
-/// A copy, in host memory, of what parts of a training remember: to try something and come back, or on its way to a file.
+/// A copy of training state in host memory, either to restore it after a trial or to write it to a file.
 class SavedState {
  public:
   SavedState() = default;
 
-  /// On a device that does not compute arrays have no content, and only numbers are copied.
+  /// On a device that does not compute, arrays have no content and only numbers are copied.
   SavedState(const core::StateView& state, backend::Device& device);
 
-  /// Puts all of it back. Throws ConfigError that names what is missing or has another length.
+  /// Restores everything. Throws ConfigError that names what is missing or has a different length.
   void restore(const core::StateView& state, backend::Device& device) const;
 
   bool has(const std::string& name) const { return arrays_.contains(name); }
   std::size_t length(const std::string& name) const { return arrays_.at(name).size(); }
   double number(const std::string& name) const;  ///< Throws ConfigError if there is none.
 
-  /// HDF5, written next to its final name and renamed. Throws ConfigError.
+  /// Writes an HDF5 file under a temporary name and renames it. Throws ConfigError.
   void write(const std::string& path, const StateOwner& owner) const;
 
   /// Throws ConfigError: a missing, foreign or damaged file (its checksum is verified), or the state of another owner.

@@ -10,31 +10,31 @@
 
 namespace paragrad::train {
 
-/// Where a run keeps what it needs to be resumed: `FOLDER/NAME/worker-RANK.h5`, a file per worker, and `FOLDER/latest.json`,
-/// which names the last set that is complete, the run that it belongs to, and how far the run's records had got.
-/// Killed at any time, one complete set is left. All workers reach the same folder.
+/// Stores everything needed to resume a run: `FOLDER/NAME/worker-RANK.h5`, one file per worker, and `FOLDER/latest.json`,
+/// which names the last complete set, the run it belongs to, and how far the run's records had got. If the run is killed at
+/// any time, one complete set remains. All workers share the folder.
 class StateStore {
  public:
-  /// records: of the run, at worker 0; may be null.
+  /// records: the run's records, at worker 0; may be null.
   StateStore(comm::Worker& worker, std::string folder, RunIdentity run, metrics::RunFolder* records)
       : worker_(worker), folder_(std::move(folder)), run_(std::move(run)), records_(records) {}
 
-  /// The training of the run that its last complete set belongs to; nothing where there is none. Throws ConfigError for a
-  /// damaged latest.json.
+  /// The training of the run that the last complete set belongs to; nothing if there is no set. Throws ConfigError if
+  /// latest.json is damaged.
   static std::optional<int> saved_phase(const std::string& folder);
 
-  /// Whose state it is. Throws ConfigError where there is none, or latest.json is damaged.
+  /// The run that the state belongs to. Throws ConfigError if there is no state or latest.json is damaged.
   static RunIdentity saved_run(const std::string& folder);
 
-  /// Collective. name: of the set, new each time. Throws ConfigError; the last complete set is then as it was.
+  /// Collective. name: of the set, different each time. Throws ConfigError; the last complete set is then unchanged.
   void save(const SavedState& state, const std::string& name, int phase);
 
-  /// This worker's state in the last complete set; records after it are dropped. Collective. Throws ConfigError, the same at
-  /// all workers: a damaged file, one of another run, set or worker, another number of workers, records that are gone.
+  /// Loads this worker's state from the last complete set; later records are dropped. Collective. Throws ConfigError, the
+  /// same on all workers: a damaged file, a file of another run, set or worker, a different number of workers, missing
+  /// records.
   SavedState load();
 
-  /// After a run that is complete: removes all, or at least what makes it a state. Throws ConfigError; the state is then as
-  /// it was.
+  /// After a complete run: removes everything, or at least latest.json. Throws ConfigError; the state is then unchanged.
   static void remove(const std::string& folder);
 
  private:
