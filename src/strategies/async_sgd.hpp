@@ -6,16 +6,17 @@
 namespace paragrad::strategies {
 
 /// Asynchronous SGD with a parameter server (Downpour SGD, Dean et al., NIPS 2012; Algorithm 4 of Ma's slides): each worker
-/// fetches the parameters, computes the gradient of a minibatch of its own and pushes it; the server moves the parameters by
-/// its rule (momentum, AdaGrad, …), with the rate that comes with the gradient. Nobody waits for anybody but at the end of a
-/// epoch, so a gradient may have been computed with parameters that have been updated meanwhile: it is then stale.
+/// fetches the parameters, computes the gradient of its own minibatch and pushes it; the server updates the parameters by
+/// its rule (momentum, AdaGrad, …), with the learning rate sent with the gradient. Workers wait for each other only at the
+/// end of an epoch, so the parameters may have been updated since a gradient's were fetched: the gradient is then stale.
 ///
-/// push_every   gradients of so many minibatches are added up and go as one, an update of all their samples, with the
+/// push_every   sums the gradients of this many minibatches and pushes them as one update of all their samples, with the
 ///              momentum of the last.
-/// fetch_every  in between a worker goes on by itself: w -= rate·g, without momentum. What it has not pushed yet it applies
-///              again to parameters that come (a worker sees what it did itself; Ho et al., NIPS 2013).
-/// prefetch     what one minibatch pushes and fetches travels during the next: nobody waits for messages, gradients are one
-///              minibatch staler, by as many updates as there are workers.
+/// fetch_every  between fetches a worker updates its own copy: w -= rate·g, without momentum. It reapplies what it has not
+/// yet
+///              pushed to newly fetched parameters (read-my-writes; Ho et al., NIPS 2013).
+/// prefetch     the push and fetch of one minibatch overlap with the next minibatch: workers do not wait for messages, but
+///              gradients are one minibatch staler, which is as many updates as there are workers.
 class AsyncSgd : public ServerStrategy {
  public:
   using ServerStrategy::ServerStrategy;
@@ -27,13 +28,13 @@ class AsyncSgd : public ServerStrategy {
  protected:
   void check(int workers) const override;
 
-  /// Whether a worker goes on by itself between pushes or between fetches.
+  /// Whether a worker updates its own copy between pushes or between fetches.
   virtual bool goes_ahead() const { return options().push_every != 1 || options().fetch_every != 1; }
   std::unique_ptr<Policy> make_policy(int) const override { return std::make_unique<Policy>(); }
 
-  /// Whether what has been added up is to be pushed now.
+  /// Whether to push the accumulated gradients now.
   virtual bool due(comm::Worker&, Replica&) { return minibatches_ >= options().push_every; }
-  std::size_t minibatches() const { return minibatches_; }  ///< whose gradients have been added up
+  std::size_t minibatches() const { return minibatches_; }  ///< in the accumulated sum
   std::span<const float> sum() const { return sum_.span(); }
   const optim::Step& step_of_sum() const { return step_; }
 
@@ -43,10 +44,10 @@ class AsyncSgd : public ServerStrategy {
   void take_in(comm::Worker& worker, Replica& replica);
   void exchange(comm::Worker& worker, Replica& replica, bool push, bool fetch);
 
-  core::Arena sum_;  // of gradients not pushed yet, or of those on their way
+  core::Arena sum_;  // of gradients not yet pushed, or being pushed
   std::size_t minibatches_ = 0;
   optim::Step step_;  // of the sum
-  Versions first_;    // of the parameters that its first minibatch was computed with
+  Versions first_;    // of the parameters used by its first minibatch
   std::size_t since_fetch_ = 0;
 
   core::Arena coming_;  // prefetch: the next parameters

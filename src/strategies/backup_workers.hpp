@@ -4,12 +4,12 @@
 
 namespace paragrad::strategies {
 
-/// Synchronous SGD with backup workers (Chen, Pan, Monga, Bengio and Jozefowicz, arXiv 1604.00981, 2016): the gradients of
-/// the first N - b workers to be done with a version of the parameters are added up, in the order in which they come, and
-/// make one update of all their samples; those that come later are dropped, and nobody waits for the slowest b.
+/// Synchronous SGD with backup workers (Chen, Pan, Monga, Bengio and Jozefowicz, arXiv 1604.00981, 2016): for each version
+/// of the parameters, the first N - b gradients to arrive are summed in order of arrival and make one update of all their
+/// samples; later ones are dropped. So no update waits for the b slowest workers.
 ///
-/// Which gradients count must be the same for all parameters, so one server holds them all: with --servers 1 a rank of its
-/// own, else that of worker 0. Towards the end of an epoch, when fewer than N - b are left, all of those count.
+/// The same gradients must count for all parameters, so one server holds them all: with one server (servers = 1) a dedicated
+/// rank, otherwise that of worker 0. Near the end of an epoch, when fewer than N - b workers are left, all of these count.
 class BackupWorkers : public AsyncSgd {
  public:
   explicit BackupWorkers(const StrategyOptions& options);

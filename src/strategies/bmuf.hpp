@@ -5,24 +5,23 @@
 
 namespace paragrad::strategies {
 
-/// Blockwise model-update filtering (Chen and Huo, ICASSP 2016), with the mean of the local models Wbar:
+/// Blockwise model-update filtering (Chen and Huo, ICASSP 2016). With the mean Wbar of the local models:
 ///
 ///   G(t) = Wbar(t) - Wg(t-1);  Δ(t) = η Δ(t-1) + ζ G(t);  W(t) = W(t-1) + Δ(t)
 ///   cbm       Wg(t) = W(t)              classical block momentum
 ///   nbm       Wg(t) = W(t) + η Δ(t)     Nesterov block momentum; W, not the look-ahead point Wg, is the model
-///   nbm_cntk  W(t) = Wg(t) = W(t-1) + Δ(t) + η Δ(t): what CNTK (and fairseq) compute. The look-ahead is never taken back,
-///   so
-///             a block's update adds up to (1+η) ζ/(1-η) G instead of ζ/(1-η) G.
+///   nbm_cntk  W(t) = Wg(t) = W(t-1) + Δ(t) + η Δ(t): what CNTK (and fairseq) compute. The look-ahead is never undone, so a
+///             block's update adds up to (1+η) ζ/(1-η) G instead of ζ/(1-η) G.
 ///
-/// η = 1 - 1/N unless given, by itself or by a time constant T: then η = e^(-B/T) for a block of B samples per worker, which
-/// are counted over all workers, so that η is the same everywhere and a short block decays less. Wg(t) looks ahead by the η
-/// of the block before it.
+/// η = 1 - 1/N unless given, either directly or by a time constant T: then η = e^(-B/T) for a block of B samples per worker.
+/// B is averaged over all workers, so that η is the same on each and a short block decays less. Wg(t) looks ahead by the η
+/// of the previous block.
 ///
-/// ζ is given by itself, or, in CNTK's form, by the gain C = ζ/(N(1-η)): the weight that the sum of the workers' updates has
-/// in the end, whatever η.
+/// ζ is given directly or, in CNTK's form, by the gain C = ζ/(N(1-η)): the asymptotic weight of the sum of the workers'
+/// updates, whatever η.
 ///
-/// η = 0, ζ = 1 is model averaging. The filter works on one copy of W and Δ for all workers together: each holds the range
-/// it owns of the allreduce, 2/N of a model (with `butterfly` everyone owns everything).
+/// η = 0, ζ = 1 is model averaging. The workers together keep one copy of W and Δ: each holds the range that it owns in the
+/// allreduce, 2/N of a model (with `butterfly` every worker owns everything).
 class Bmuf : public Strategy {
  public:
   explicit Bmuf(const StrategyOptions& options);
@@ -35,9 +34,9 @@ class Bmuf : public Strategy {
   void describe_state(core::StateView& state) override;
   void resume_work(comm::Worker& worker, Replica& replica) override;
 
-  /// What of the updates so far has not reached the model. Of an update, η^(k+1) is still to come k blocks later; together
-  /// that is U = η/(1-η) Δ ((1+η) times it for nbm_cntk), whose norm is told in parts of W's: no copy of the first model is
-  /// held to compare with.
+  /// The part of all updates so far that has not yet reached the model. k blocks after an update, η^(k+1) of it is still to
+  /// come; in total that is U = η/(1-η) Δ ((1+η) times this for nbm_cntk). Its norm is reported relative to that of W, as no
+  /// copy of the initial model is kept for comparison.
   Remarks report(comm::Worker& worker) override;
 
  protected:
@@ -50,11 +49,11 @@ class Bmuf : public Strategy {
   };
   Coefficients coefficients(int workers, double samples_per_worker) const;
 
-  /// η by which the next starting point will be ahead of W(t-1) + Δ(t).
+  /// The η by which the next starting point will be ahead of W(t-1) + Δ(t).
   double ahead(Coefficients block) const { return kind_ == Kind::cbm ? 0 : block.momentum; }
-  /// η by which the starting point is ahead of W.
+  /// The η by which the starting point is ahead of W.
   double look_ahead() const { return look_ahead_; }
-  bool filters() const { return filters_; }  ///< false: plain averaging of one worker, nothing moves
+  bool filters() const { return filters_; }  ///< false: a single worker with plain averaging, nothing to do
   const comm::Allreduce& allreduce() const { return *allreduce_; }
   core::Range owned() const { return owned_; }
 
@@ -71,8 +70,8 @@ class Bmuf : public Strategy {
   core::Arena delta_;      // Δ, [owned]
   double look_ahead_ = 0;  // nbm only
   double momentum_ = 0;    // η of the last block
-  double blocks_ = 0;      // with samples, so far
-  double pending_ = 0;     // what is still to come of all their updates, one update being 1
+  double blocks_ = 0;      // blocks with samples, so far
+  double pending_ = 0;     // sum of the parts of their updates still to come, one whole update being 1
 };
 
 }  // namespace paragrad::strategies

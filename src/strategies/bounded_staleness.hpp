@@ -4,9 +4,9 @@
 
 namespace paragrad::strategies {
 
-/// Asynchronous SGD with bounded staleness, the stale synchronous parallel of Ho et al. (NIPS 2013): a worker that asks for
-/// parameters and has pushed more than s gradients more than the slowest waits for it. s = 0 is lock step; without a bound
-/// it is async_sgd. A worker that has come to the end of the epoch holds up nobody.
+/// Asynchronous SGD with bounded staleness, the stale synchronous parallel model of Ho et al. (NIPS 2013): a worker that
+/// requests parameters and is more than s gradients ahead of the slowest worker waits for it. s = 0 is lock step; without a
+/// bound it is async_sgd. A worker that has reached the end of the epoch blocks no other worker.
 class BoundedStaleness : public AsyncSgd {
  public:
   using AsyncSgd::AsyncSgd;

@@ -6,18 +6,18 @@
 
 namespace paragrad::strategies {
 
-/// Synchronous data-parallel SGD: each worker computes the gradient of its part of the minibatch, the sum over the workers
-/// is what everyone applies. Equal to one worker up to the order of float additions, whatever their number, and up to what
-/// comm::GradientSum leaves out.
+/// Synchronous data-parallel SGD: each worker computes the gradient of its part of the minibatch, and all workers apply the
+/// sum. For any number of workers the result equals that of one worker, up to the order of float additions and the
+/// compression error of comm::GradientSum.
 ///
-/// The gradient is exchanged in buckets: layers, from the last, until they hold bucket_bytes (tensor fusion, Sergeev and Del
-/// Balso, arXiv 1802.05799, 2018); larger ones in about equal parts of bucket_bytes to twice that. With overlap a bucket
-/// that is full is reduced while the layers below it compute their gradients (Das et al., arXiv 1602.06709, 2016); without
-/// it the same buckets are reduced afterwards, to the same bits.
+/// The gradient is exchanged in buckets: layers are collected, from the last, until they hold bucket_bytes (tensor fusion,
+/// Sergeev and Del Balso, arXiv 1802.05799, 2018); larger layers are cut into about equal parts of bucket_bytes to twice
+/// that. With overlap a full bucket is reduced while the layers below compute their gradients (Das et al., arXiv 1602.06709,
+/// 2016); without it the same buckets are reduced afterwards, to the same bits.
 ///
-/// Buffered (the double buffering of Seide et al., Interspeech 2014): a gradient travels during the whole of the next
-/// minibatch and is applied one minibatch late, with the learning rate of the minibatch it belongs to. show_model(), at the
-/// end of an epoch, applies the last one.
+/// Buffered (double buffering, Seide et al., Interspeech 2014): a gradient is exchanged during the whole next minibatch and
+/// applied one minibatch late, with the learning rate of its own minibatch. show_model(), at the end of an epoch, applies
+/// the last one.
 class DataParallel : public Strategy {
  public:
   explicit DataParallel(const StrategyOptions& options);
@@ -41,11 +41,11 @@ class DataParallel : public Strategy {
   std::size_t bucket_elements_;
   bool overlap_;
   bool buffered_;
-  std::size_t announced_ = 0;         // elements of the minibatch in hand
+  std::size_t announced_ = 0;         // elements of the current minibatch
   std::vector<core::Range> waiting_;  // buckets to be reduced in step()
 
-  core::Arena travelling_;       // buffered: the gradient of the minibatch before, or since a join() the sum
-  optim::Step travelling_step_;  // and what it is to be applied with
+  core::Arena travelling_;       // buffered: the gradient of the previous minibatch; after a join() the sum
+  optim::Step travelling_step_;  // the step to apply it with
   double travels_ = 0;           // 1: there is one
 };
 

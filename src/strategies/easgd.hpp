@@ -5,14 +5,14 @@
 
 namespace paragrad::strategies {
 
-/// Asynchronous elastic averaging SGD (Zhang, Choromanska and LeCun, NIPS 2015): workers x_i train by themselves, by the
-/// local rule, momentum and all (then the paper's EAMSGD). Every τ = push_every minibatches worker and centre c, which lies
-/// at the servers, pull at each other:
+/// Asynchronous elastic averaging SGD (Zhang, Choromanska and LeCun, NIPS 2015): workers x_i train independently with the
+/// local optimiser (with momentum this is the paper's EAMSGD). Every τ = push_every minibatches a worker and the centre c,
+/// held by the servers, move towards each other:
 ///
 ///   e = α (x_i - c);  x_i = x_i - e;  c = c + e
 ///
-/// with α = 0.9/N unless given (the paper's β = 0.9). Between the two halves another worker may have moved the centre: that
-/// is the staleness told. The model that is evaluated, and the result, is the centre.
+/// with α = 0.9/N unless given (the paper's β = 0.9). Between the two halves another worker may move the centre; the
+/// reported staleness counts these moves. The centre is the model that is evaluated and returned.
 class Easgd : public ServerStrategy {
  public:
   explicit Easgd(const StrategyOptions& options);
@@ -33,7 +33,7 @@ class Easgd : public ServerStrategy {
 
   core::Arena centre_;      // as fetched
   core::Arena difference_;  // x_i - c; between show_model and resume_work x_i
-  double minibatches_ = 0;  // since the last pull; a number that a StateView can hold
+  double minibatches_ = 0;  // since the last pull; a double, for the StateView
 };
 
 }  // namespace paragrad::strategies

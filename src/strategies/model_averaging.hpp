@@ -4,19 +4,19 @@
 
 namespace paragrad::strategies {
 
-/// Of all workers together.
+/// Sums `samples` over all workers.
 double total_samples(comm::Worker& worker, std::size_t samples);
 
-/// Leaves the mean of the workers' values, weighted by the samples that each processed, at its owners: an allreduce's first
-/// half. Elsewhere the values are undefined until they are gathered. total: see total_samples; above 0.
+/// Reduces the values to their mean over the workers, weighted by the samples each processed, at the owners: the first half
+/// of an allreduce. Elsewhere the values are undefined until all_gather. total: see total_samples; above 0.
 void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
                     double total);
 
-/// Forgets what the local optimiser remembers of the way to a model that is not the worker's any more.
+/// Resets the local optimiser's state, which belongs to a model that the worker no longer has.
 void reset_local_momentum(comm::Worker& worker, Replica& replica);
 
-/// Model averaging: once per block, all workers go on from the mean of their models. Weights are the samples processed, so
-/// a short split counts for less and a worker without data for nothing. A lone worker agrees with itself: nothing moves.
+/// Model averaging: after each block all workers continue from the mean of their models. The mean is weighted by the samples
+/// processed, so a short split counts less and a worker without data not at all. With a single worker nothing changes.
 class ModelAveraging : public Strategy {
  public:
   explicit ModelAveraging(const StrategyOptions& options)

@@ -5,12 +5,12 @@
 
 namespace paragrad::strategies {
 
-/// An optimiser around the local ones, for which a block is one step: from where all workers set out, x, and where they have
-/// arrived on average, x_avg, its rule makes the next x. SlowMo and DiLoCo are such rules.
+/// An outer optimiser around the local ones, for which a block is one step: from the common starting point x and the mean
+/// x_avg of the workers' models after the block, its rule computes the next x. SlowMo and DiLoCo are such rules.
 ///
-/// x and what the rule remembers are held once for all workers together: each holds the range it owns of the allreduce, 2/N
-/// of a model (with `butterfly` everyone owns everything). A lone worker takes outer steps, too. A block in which nobody
-/// processed anything is no step.
+/// The workers together keep one copy of x and of the rule's state: each holds the range that it owns in the allreduce, 2/N
+/// of a model (with `butterfly` every worker owns everything). A single worker takes outer steps, too. A block without any
+/// samples is not a step.
 class OuterOptimiser : public Strategy {
  public:
   Share share() const override { return Share::block; }
@@ -20,21 +20,21 @@ class OuterOptimiser : public Strategy {
 
  protected:
   struct Settings {
-    std::string name;  ///< of its options and its state
+    std::string name;  ///< prefix of its options and state
     std::string collective;
     double momentum = 0;
     double learning_rate = 1;
-    bool reset_local_momentum = false;  ///< do the local optimisers forget what they remember at each step?
+    bool reset_local_momentum = false;  ///< reset the state of the local optimisers at each step
   };
 
-  /// The owned part of everything, all [owned].
+  /// The owned part of each array, all [owned].
   struct Part {
     std::span<float> average;   ///< x_avg; after the step the next x
     std::span<float> model;     ///< x; likewise
-    std::span<float> momentum;  ///< what the rule remembers; 0 before the first step
+    std::span<float> momentum;  ///< the rule's state; 0 before the first step
   };
 
-  /// Throws ConfigError where the momentum is outside [0, 1) or the learning rate not above 0.
+  /// Throws ConfigError if the momentum is outside [0, 1) or the learning rate is not above 0.
   explicit OuterOptimiser(Settings settings);
 
   const Settings& settings() const { return settings_; }

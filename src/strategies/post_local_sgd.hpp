@@ -6,11 +6,11 @@
 namespace paragrad::strategies {
 
 /// Post-local SGD (Lin, Stich, Patel and Jaggi, "Don't use large mini-batches, use local SGD", ICLR 2020): data-parallel
-/// while the learning rate is large, and from epoch local_start_epoch on local SGD, averaged at the end of each block.
+/// while the learning rate is large; from epoch local_start_epoch on local SGD with averaging at the end of each block.
 ///
-/// Minibatches are shared throughout. In the local epochs each worker steps on its part of them by itself, with the mean of
-/// the part in the place of the mean of all: as many steps as before, and as long. With one minibatch per block both are the
-/// same up to rounding, as the mean of the local models is weighted by samples.
+/// Minibatches are shared throughout. In the local epochs each worker steps on its own part, using the mean over that part
+/// instead of the mean over the whole: as many steps as before, of the same length. With one minibatch per block both are
+/// the same up to rounding, as the mean of the local models is weighted by samples.
 class PostLocalSgd : public Strategy {
  public:
   explicit PostLocalSgd(const StrategyOptions& options);

@@ -4,7 +4,7 @@
 
 namespace paragrad::strategies {
 
-/// The baseline: one worker, local updates, nothing to agree on.
+/// The baseline: one worker with local updates only.
 class Sgd : public Strategy {
  public:
   explicit Sgd(const StrategyOptions&) {}

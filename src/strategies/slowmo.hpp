@@ -9,9 +9,9 @@ namespace paragrad::strategies {
 ///
 ///   u(t) = β u(t-1) + (x(t-1) - x_avg(t))/γ;  x(t) = x(t-1) - αγ u(t)
 ///
-/// u is in units of the gradient, so that what it carries shrinks with the learning rate; BMUF's Δ goes on at the old one.
-/// Held is s = -αγu, which makes it BMUF's filter with another momentum: s(t) = β γ(t)/γ(t-1) s(t-1) + α (x_avg(t) -
-/// x(t-1)), x(t) = x(t-1) + s(t). Only the ratio of rates counts, not their unit.
+/// u is in units of the gradient, so its effect shrinks with the learning rate; BMUF's Δ keeps the old one. The stored state
+/// is s = -αγu, which makes this BMUF's filter with a different momentum: s(t) = β γ(t)/γ(t-1) s(t-1) + α (x_avg(t) -
+/// x(t-1)), x(t) = x(t-1) + s(t). Only the ratio of rates matters, not their unit.
 ///
 /// One worker with β = 0 is Lookahead (Zhang et al., NeurIPS 2019).
 class SlowMo : public OuterOptimiser {
@@ -24,7 +24,7 @@ class SlowMo : public OuterOptimiser {
  private:
   void outer_step(comm::Worker& worker, const Part& part, double local_rate) override;
 
-  double rate_ = 0;  // γ of the block before; 0: there was none
+  double rate_ = 0;  // γ of the previous block; 0: there was none
 };
 
 }  // namespace paragrad::strategies

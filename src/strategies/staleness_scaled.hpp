@@ -4,8 +4,8 @@
 
 namespace paragrad::strategies {
 
-/// Asynchronous SGD in which the server divides a gradient's learning rate by its staleness, where that is above 1 (Zhang,
-/// Gupta, Lian and Liu, IJCAI 2016): the staler, the less it counts.
+/// Asynchronous SGD in which the server divides a gradient's learning rate by its staleness if that is above 1 (Zhang,
+/// Gupta, Lian and Liu, IJCAI 2016).
 class StalenessScaled : public AsyncSgd {
  public:
   using AsyncSgd::AsyncSgd;

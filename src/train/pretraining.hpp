@@ -18,12 +18,12 @@ void check_pretraining(const TrainingOptions& options, const nn::Network& networ
 /// Throws ConfigError if binomial units would get values outside [0, 1]. Checks the first samples only.
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset);
 
-/// Greedy layer-wise pretraining: Algorithm 2 of Ma's slides (Y. Bengio et al., NIPS 2006). Each machine is trained like a
-/// network is, and learns what the finished ones below it make of the data. Then its weights and hidden biases become the
-/// layer's (Algorithm 3); the output layer is as it would be without pretraining.
+/// Greedy layer-wise pretraining: Algorithm 2 of Ma's slides (Y. Bengio et al., NIPS 2006). Each RBM is trained like a
+/// network, on the outputs of the finished RBMs below it. Its weights and hidden biases then become the layer's (Algorithm
+/// 3); the output layer is initialised as without pretraining.
 ///
-/// Returns the network to begin with, the same on every worker: empty on a device that does not compute, and where a run is
-/// taken up that had gone further. Adds to times and samples of pretraining in `result`.
+/// Returns the initial network, the same on every worker: empty on a device that does not compute, and if the resumed run
+/// had already finished pretraining. Adds the times and samples of pretraining to `result`.
 std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
                             const Output& output, Result& result);
 

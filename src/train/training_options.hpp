@@ -46,17 +46,17 @@ struct TrainingOptions {
   std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks
 
   std::string init;                ///< checkpoint to start from
-  PretrainingOptions pretraining;  ///< instead of it
+  PretrainingOptions pretraining;  ///< makes the initial model instead of init
 
-  /// Epochs before this one are trained as by one worker (CNTK's parallelizationStartEpoch): worker 0 does, and the others
-  /// have what they would have if all did the same.
+  /// Epochs before this one are trained by worker 0 alone (CNTK's parallelizationStartEpoch); afterwards the other workers
+  /// have the state they would have if all had done the same.
   int parallel_start_epoch = 1;
 
-  std::string io = "none";       ///< of the simulator: what reading costs, see Io
-  std::size_t sample_bytes = 0;  ///< that are read per sample; 0: as the data set stores them, or four per input
+  std::string io = "none";       ///< simulator only: cost of reading, see Io
+  std::size_t sample_bytes = 0;  ///< bytes read per sample; 0: as stored in the data set, or four per input
 
-  std::size_t max_blocks = 0;  ///< of each epoch, the first that it comes to; 0: all
-  std::size_t max_steps = 0;   ///< minibatches of each block; 0: all. For timing runs: a part often tells enough
+  std::size_t max_blocks = 0;  ///< only the first blocks of each epoch; 0: all
+  std::size_t max_steps = 0;   ///< only the first minibatches of each block; 0: all. For timing runs, where a part is enough
 };
 
 /// The number of replicas that `workers` workers hold. Throws ConfigError unless tensor_parallel divides it.

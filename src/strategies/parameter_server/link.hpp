@@ -9,13 +9,13 @@
 
 namespace paragrad::strategies {
 
-/// This worker was left out: for too long the others had waited for it in vain.
+/// This worker was dropped: the others had waited for it too long.
 class LeftOut : public comm::Failure {
  public:
   using Failure::Failure;
 };
 
-/// A server is gone, and with it a part of the parameters.
+/// A server is gone, and part of the parameters with it.
 class ServerLost : public comm::Failure {
  public:
   using Failure::Failure;
@@ -24,40 +24,42 @@ class ServerLost : public comm::Failure {
 /// Versions of the shards.
 using Versions = std::vector<std::uint64_t>;
 
-/// One worker's way to the servers. All calls but start() are for a communication task, and belong to one worker: its
-/// requests reach each server in their order. They throw LeftOut, ServerLost.
+/// One worker's connection to the servers. All calls but start() are made in a communication task. A server receives the
+/// worker's requests in order. They throw LeftOut or ServerLost.
 class Link {
  public:
   virtual ~Link() = default;
 
-  /// Worker 0: makes the shards, with these parameters.
+  /// Worker 0 only: creates the shards with these parameters.
   virtual void start(comm::Communicator& comm, std::span<const core::Matrix> layout, std::span<const float> parameters) = 0;
 
-  /// A gradient of all parameters, computed with those of `versions`. Returns when it may be overwritten.
+  /// Pushes a gradient of all parameters, computed with those of `versions`. Returns when it may be overwritten.
   virtual void push(comm::Communicator& comm, const Versions& versions, const optim::Step& step,
                     std::span<const float> gradient) = 0;
 
-  /// The parameters, when the servers give them. versions: of those that the worker holds; then of those that came.
+  /// Fetches the parameters as soon as the servers allow. versions: of the parameters held by the worker; on return, of the
+  /// fetched ones.
   virtual void fetch(comm::Communicator& comm, Versions& versions, std::span<float> parameters) = 0;
 
-  /// Number of the next split of the epoch; `done`: so many of this worker's are.
+  /// Returns the number of the epoch's next split. done: splits this worker has finished.
   virtual std::uint64_t take(comm::Communicator& comm, std::uint64_t done) = 0;
 
-  /// The parameters after the last gradient of all workers; waits until each has called it. Returns the workers that were
-  /// left out since the beginning, in their order; the same for all.
+  /// Fetches the parameters after the last gradient of all workers; waits until each has called it. Returns the workers
+  /// dropped since the beginning, in ascending order; the same for all.
   virtual std::vector<int> meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) = 0;
 
-  /// Sums over the workers, in their order; waits until each has called it. Returns those left out, as meet() does.
+  /// Sums values over the workers, in rank order; waits until each has called it. Returns the dropped workers, as meet()
+  /// does.
   virtual std::vector<int> sum(comm::Communicator& comm, std::span<double> values) = 0;
 
-  /// All that shard `index` remembers, into or out of `copy`, which is made alike.
+  /// Copies the whole state of shard `index` to or from `copy`, which has the same shape.
   virtual void get_state(comm::Communicator& comm, std::size_t index, Shard& copy) = 0;
   virtual void set_state(comm::Communicator& comm, std::size_t index, Shard& copy) = 0;
 
-  /// Before the report, by all workers: what servers cannot know of them.
+  /// Called by all workers before the report: sends what the servers cannot observe.
   virtual void hand_in(comm::Communicator&) {}
 
-  /// What the servers have counted, all together, and the order of each.
+  /// Returns the servers' combined statistics, and the order of each server.
   virtual Statistics report(comm::Communicator& comm, std::vector<std::vector<Event>>& orders) = 0;
 
   /// The last call.

@@ -4,7 +4,7 @@
 
 namespace paragrad::strategies {
 
-/// Of a lone worker whose own rank holds all: no messages.
+/// For a single worker whose own rank holds all parameters: no messages.
 class LocalLink : public Link {
  public:
   explicit LocalLink(Server& server) : server_(server) {}

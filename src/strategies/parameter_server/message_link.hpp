@@ -7,10 +7,10 @@
 
 namespace paragrad::strategies {
 
-/// Over messages: shard i lies at rank first_server + i, where a Service runs.
+/// A link over messages: shard i is at rank first_server + i, where a Service runs.
 class MessageLink : public Link {
  public:
-  /// timeout_s: a server that neither does what it was asked for nor says that it is there is given up.
+  /// timeout_s: a server that neither serves a request nor answers a ping for this long counts as lost.
   MessageLink(int worker, int first_server, std::vector<core::Range> shards, double timeout_s)
       : worker_(worker), first_server_(first_server), shards_(std::move(shards)), timeout_s_(timeout_s) {}
 
@@ -27,15 +27,15 @@ class MessageLink : public Link {
   void leave(comm::Communicator& comm) override;
 
  protected:
-  /// Lets the server know what is asked for.
+  /// Sends a request to the server.
   virtual void post(comm::Communicator& comm, std::size_t shard, const Request& request);
-  virtual bool post_ping(comm::Communicator& comm, std::size_t shard);  ///< false: that could not be done in time
+  virtual bool post_ping(comm::Communicator& comm, std::size_t shard);  ///< false: not possible in time
 
   int worker() const { return worker_; }
   int server(std::size_t shard) const { return first_server_ + static_cast<int>(shard); }
   const std::vector<core::Range>& shards() const { return shards_; }
   double timeout_s() const { return timeout_s_; }
-  static constexpr double look_every_s() { return 1; }  ///< whether a server that is waited for is still there
+  static constexpr double look_every_s() { return 1; }  ///< interval of checks that the server is still there
   Request request(Request::Kind kind, std::uint64_t number = 0) const {
     return {.kind = kind, .worker = worker_, .number = number};
   }

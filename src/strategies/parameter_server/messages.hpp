@@ -9,42 +9,42 @@
 
 namespace paragrad::strategies {
 
-// What workers and servers say to each other. A worker's requests to one server are served in the order in which it sends
-// them. Requests are host memory of one size; gradients and parameters follow as messages of their own.
+// The protocol between workers and servers. A server handles a worker's requests in the order in which they are sent.
+// Requests are fixed-size host memory; gradients and parameters follow as separate messages.
 inline constexpr int request_tag = 100;    // to a server
-inline constexpr int content_tag = 101;    // to a server: what belongs to a request
+inline constexpr int content_tag = 101;    // to a server: payload of a request
 inline constexpr int reply_tag = 102;      // to a worker
-inline constexpr int parameter_tag = 103;  // to a worker: what belongs to a reply
-inline constexpr int pong_tag = 104;       // to a worker that waits for a reply and asks whether the server is still there
+inline constexpr int parameter_tag = 103;  // to a worker: payload of a reply
+inline constexpr int pong_tag = 104;       // to a worker that pings the server while it waits for a reply
 
-/// In place of a version or a split: the worker had been left out.
+/// Sent instead of a version or split number: the worker was dropped.
 inline constexpr std::uint64_t left_out = ~std::uint64_t{0};
 
 struct Request {
   enum class Kind : std::int32_t {
-    start,      ///< worker 0: here are layout and parameters; answered when they are in place
+    start,      ///< worker 0: layout and parameters; answered when they are in place
     push,       ///< a gradient; not answered
     fetch,      ///< answered with the parameters
-    take,       ///< of server 0: answered with the number of the next split
-    meet,       ///< the end of an epoch; answered with the parameters when all have come
-    sum,        ///< of server 0: values; answered with their sums when all have come
-    get_state,  ///< answered with all that the shard remembers
-    set_state,  ///< that comes back; answered when it is in place
-    ping,       ///< answered at once, with how much the server has done
-    hand_in,    ///< what the worker fetched without the server's doing; answered
-    report,     ///< answered with what is known of the run
-    leave       ///< the last of this worker; not answered
+    take,       ///< to server 0: answered with the number of the next split
+    meet,       ///< the end of an epoch; answered with the parameters when all workers have sent it
+    sum,        ///< to server 0: values; answered with their sums when all workers have sent theirs
+    get_state,  ///< answered with the state of the shard
+    set_state,  ///< restores that state; answered when it is in place
+    ping,       ///< answered at once, with the number of requests the server has served
+    hand_in,    ///< the worker's fetches that the server did not see; answered
+    report,     ///< answered with statistics and order of the run
+    leave       ///< the last request of this worker; not answered
   };
   Kind kind = Kind::fetch;
   std::int32_t worker = 0;
-  std::uint64_t number = 0;  ///< version held; start: matrices of the layout; take: splits done so far; sum: values
+  std::uint64_t number = 0;  ///< version held; start: number of matrices in the layout; take: splits done; sum: values
   std::uint64_t size = 0;    ///< start: of the shard
   optim::Step step{};        ///< of a gradient
 };
 
 struct Reply {
   std::uint64_t number = 0;  ///< version, or split
-  std::uint64_t lost = 0;    ///< workers that were left out so far; with meet and sum a list of them follows
+  std::uint64_t lost = 0;    ///< workers dropped so far; after meet and sum a list of them follows
 };
 
 template <class T>
@@ -56,7 +56,7 @@ std::span<std::byte> writable_bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/// Lists of host memory: their length, then they themselves.
+/// Lists in host memory: first their length, then their elements.
 template <class T>
 void send_list(comm::Communicator& comm, int to, int tag, const std::vector<T>& values) {
   const std::uint64_t count = values.size();

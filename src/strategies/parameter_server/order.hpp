@@ -8,14 +8,14 @@
 
 namespace paragrad::strategies {
 
-/// Something that a server did for a worker, as far as the order matters.
+/// An action of a server for a worker whose order matters.
 struct Event {
   enum class Kind : std::int32_t {
-    push = 'p',   ///< took a gradient into its shard; version: that the worker had fetched before it computed it
+    push = 'p',   ///< took a gradient into its shard; version: of the parameters it was computed with
     fetch = 'f',  ///< sent its parameters; version: theirs
     take = 't',   ///< gave out the next split; version: its number in the epoch
-    meet = 'm',   ///< noted that the worker has come to the end of the epoch
-    lose = 'x'    ///< left the worker out
+    meet = 'm',   ///< recorded that the worker reached the end of the epoch
+    lose = 'x'    ///< dropped the worker
   };
   Kind kind = Kind::push;
   std::int32_t worker = 0;
@@ -24,34 +24,34 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-/// That a worker read a server's parameters out of its window when the server had done so many things.
+/// A worker's read of a server's parameters from its window, after the server's first `after` events.
 struct UnseenFetch {
   std::uint64_t after = 0;
   std::uint64_t version = 0;
   std::int64_t worker = 0;
 };
 
-/// What must be the same of two runs, so that one can go in the order of the other: names and values.
+/// The properties (names and values) in which two runs must agree so that one can replay the order of the other.
 using RunShape = std::vector<std::pair<std::string, std::string>>;
 
-/// What all servers of a run did: enough to do it again, bit for bit.
+/// The actions of all servers of a run: enough to replay it, bit for bit.
 struct Orders {
   RunShape shape;
   std::vector<std::vector<Event>> servers;
 };
 
-/// Text: one line of JSON with the shape, then the events of server after server, "p0@12". Throws ConfigError.
+/// Writes a text file: one line of JSON with the shape, then the events of each server, "p0@12". Throws ConfigError.
 void write_orders(const std::string& path, const Orders& orders);
 
-/// Throws ConfigError: missing, foreign or damaged file; one of a run that lost a worker.
+/// Throws ConfigError: missing, foreign or damaged file; file of a run that lost a worker.
 Orders read_orders(const std::string& path);
 
-/// Throws ConfigError that names the first thing in which the two differ.
+/// Throws ConfigError that names the first difference.
 void check_same_shape(const std::string& path, const RunShape& recorded, const RunShape& now);
 
-/// The order of one server: takes it down and, where one is given, sees to it that it is kept, as far as it matters:
-/// whatever changes something (gradients, ends of epochs) comes one after the other as it did, what is fetched between the
-/// same two changes as before, and splits are given out as they were.
+/// Records the order of one server's events and, if an order is given, enforces it as far as it matters: changes (gradients,
+/// ends of epochs) happen in the recorded order, each fetch falls between the same two changes, and splits are given out as
+/// recorded.
 class Order {
  public:
   Order() = default;
@@ -59,20 +59,20 @@ class Order {
 
   bool prescribed() const { return given_ != nullptr; }
 
-  /// Whether this may be done next. Throws ConfigError where it can never be: the worker asks for something else.
+  /// Whether this may be done next. Throws ConfigError if it never can, because the worker's recorded request is different.
   bool admits(Event::Kind kind, int worker) const;
 
   void note(const Event& event);
 
   std::size_t size() const { return events_.size(); }
 
-  /// So far; in the end the given ones.
+  /// The events so far; once all given events have happened, the given ones.
   const std::vector<Event>& events() const {
     return given_ != nullptr && events_.size() == given_->size() ? *given_ : events_;
   }
 
  private:
-  /// Places of events in the given order, and how many of them have come.
+  /// Positions of events in the given order, and how many of them have happened.
   struct Queue {
     std::vector<std::size_t> places;
     std::size_t done = 0;
@@ -86,7 +86,8 @@ class Order {
 
   const std::vector<Event>* given_ = nullptr;
   std::map<int, Queue> of_workers_;
-  Queue changes_, takes_, fetches_;  // of fetches the next counts as many, whichever came
+  Queue changes_, takes_,
+      fetches_;  // fetches_ only counts: its next is the first not yet reached, whichever fetches happened
   std::vector<Event> events_;
 };
 

@@ -6,21 +6,21 @@
 
 namespace paragrad::strategies {
 
-/// A gradient as it comes to a server; the numbers lie in the shard's gradient().
+/// A gradient as received by a server; its values are in the shard's gradient().
 struct Push {
   int worker = 0;
-  std::uint64_t version = 0;  ///< of the parameters that it was computed with
+  std::uint64_t version = 0;  ///< of the parameters it was computed with
   optim::Step step;
 };
 
-/// All in which asynchronous strategies differ at a server: when a worker is answered, and what becomes of a gradient. Knows
-/// no transport. One object per server; this one is plain asynchronous SGD.
+/// Everything in which asynchronous strategies differ at a server: when a worker's fetch is answered, and what happens to a
+/// gradient. Independent of the transport. One object per server; this base class is plain asynchronous SGD.
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// Whether a worker that asks for parameters, and holds those of `version`, gets them now. If not it waits, and is asked
-  /// for again after whatever else happens at this server.
+  /// Whether a worker that requests parameters, and holds those of `version`, gets them now. If not it waits, and this is
+  /// called again after every other event at this server.
   virtual bool answers(const Shard&, int /*worker*/, std::uint64_t /*version*/) const { return true; }
 
   /// False: the gradient was dropped.
@@ -29,10 +29,10 @@ class Policy {
     return true;
   }
 
-  /// The worker sends nothing more in this epoch, as it has come to its end or is gone for ever.
+  /// The worker sends nothing more in this epoch: it has reached its end or, with for_ever, is gone.
   virtual void leave(comm::Communicator&, Shard&, int /*worker*/, bool /*for_ever*/) {}
 
-  /// All that are left have met; an epoch begins.
+  /// All remaining workers have reached the end of the epoch; a new one begins.
   virtual void begin_epoch() {}
 };
 

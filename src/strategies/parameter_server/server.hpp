@@ -11,35 +11,35 @@
 
 namespace paragrad::strategies {
 
-/// What a server does for the workers, whoever brings it their requests: keeps a shard, gives out splits, knows who has come
-/// to the end of the epoch, and takes down in which order it did all this.
+/// A server's logic, independent of how requests arrive: holds a shard, gives out splits, tracks which workers have reached
+/// the end of the epoch, and records the order of its actions.
 class Server {
  public:
-  /// given: the order to be kept; null: as requests come.
+  /// given: the order to replay; null: requests are served as they arrive.
   Server(int workers, std::unique_ptr<Policy> policy, const optim::OptimiserOptions& rule, const std::vector<Event>* given)
       : policy_(std::move(policy)), rule_(rule), order_(given), progress_(static_cast<std::size_t>(workers)) {}
 
-  /// From the next start on the shard's parameters lie there. As long as they, or nothing: in memory of its own.
+  /// From the next start on, keeps the shard's parameters in `memory`, which has their length; empty: in its own memory.
   void keep_parameters_in(std::span<float> memory) { memory_ = memory; }
 
-  /// A new shard, whose parameters are still to be filled in; the epoch begins.
+  /// Creates a new shard, whose parameters the caller fills in; an epoch begins.
   void start(backend::Device& device, std::vector<core::Matrix> layout, std::size_t parameters);
   Shard& shard() { return *shard_; }
 
-  // Whether it is a worker's turn; and what is to be done then.
+  // may_…: whether it is the worker's turn; the others: the action itself.
   bool may_push(int worker) const { return order_.admits(Event::Kind::push, worker); }
   bool may_fetch(int worker, std::uint64_t version) const;
   bool may_take(int worker) const { return order_.admits(Event::Kind::take, worker); }
   bool may_meet(int worker) const { return order_.admits(Event::Kind::meet, worker); }
 
   void push(comm::Communicator& comm, const Push& push);  ///< the gradient is in place
-  std::uint64_t fetch(int worker);                        ///< version of what may now be read
-  std::uint64_t take(int worker, std::uint64_t done);     ///< number of the split
+  std::uint64_t fetch(int worker);                        ///< returns the version that may now be read
+  std::uint64_t take(int worker, std::uint64_t done);     ///< returns the number of the split
 
-  /// True: all have come, and an epoch begins.
+  /// True: all workers have met, and an epoch begins.
   bool meet(comm::Communicator& comm, int worker);
 
-  /// Goes on without it. Returns whether all others have met.
+  /// Drops the worker. Returns whether all others have met.
   bool lose(comm::Communicator& comm, int worker);
   bool lost(int worker) const { return progress(worker).lost; }
   bool met(int worker) const { return progress(worker).met; }
@@ -50,10 +50,10 @@ class Server {
   bool keeps_order() const { return order_.prescribed(); }
   const Statistics& statistics() const { return statistics_; }
 
-  /// What the worker fetched without the server's doing.
+  /// Adds a worker's fetches that the server did not see.
   void add(const std::vector<UnseenFetch>& fetches) { unseen_.insert(unseen_.end(), fetches.begin(), fetches.end()); }
 
-  /// All that was done, such fetches among it where they were.
+  /// All events, with such fetches at their positions.
   std::vector<Event> events() const;
 
  private:

@@ -9,18 +9,18 @@
 
 namespace paragrad::strategies {
 
-/// What strategies have in common whose parameters lie at servers: on ranks of their own, behind the workers', or each
-/// worker's rank holds a part beside its replica. Every worker goes at its own pace through the minibatches of an epoch. At
-/// its end they meet: that is a barrier per epoch, for one model to be evaluated, and none per minibatch.
+/// Base of strategies that keep their parameters at servers: on dedicated ranks after the workers' ranks, or in parts on the
+/// workers' ranks, next to their replicas. Every worker processes the minibatches of an epoch at its own pace. At the end of
+/// the epoch they meet, so that one model can be evaluated: one barrier per epoch, none per minibatch.
 ///
-/// Splits are taken from a queue at server 0 by whoever is free next (Share::epoch), one ahead, so that its samples can be
-/// loaded: a slow worker then takes fewer, where with a share of its own it would hold up all at the meeting.
+/// Workers take splits from a queue at server 0 as they become free (Share::epoch), one in advance, so that its samples can
+/// be loaded. A slow worker thus takes fewer splits; with a fixed share it would delay all others at the meeting.
 ///
-/// Transport: messages, or the one-sided windows of MPI's passive target, after they have been tried out
-/// (comm/window_self_test.hpp). Windows only where the server never lets a fetch wait; a worker that dies with a lock takes
-/// the run along. auto: windows, if they work and are read as fast as messages come.
+/// Transport: messages, or one-sided windows (MPI passive target) after a self-test (comm/window_self_test.hpp). Windows
+/// require that the server never makes a fetch wait; a worker that dies holding a lock ends the run. auto: windows, if they
+/// work and reading them is as fast as messages.
 ///
-/// Requests go through communication tasks, so the servers' work and the messages go on beside computing.
+/// Requests are sent from communication tasks, so messages and the servers' work overlap with computation.
 class ServerStrategy : public Strategy {
  public:
   explicit ServerStrategy(const StrategyOptions& options);
@@ -44,25 +44,25 @@ class ServerStrategy : public Strategy {
  protected:
   virtual std::unique_ptr<Policy> make_policy(int workers) const = 0;
 
-  /// Whether a server may let a fetch wait.
+  /// Whether a server may make a fetch wait.
   virtual bool holds_fetches() const { return false; }
 
-  /// By which servers apply what they are sent.
+  /// The update rule with which servers apply what they receive.
   virtual optim::OptimiserOptions rule() const { return options_.rule; }
 
-  /// Into which the parameters are cut, each at a server of its own.
+  /// The number of shards of the parameters, each at its own server.
   virtual std::size_t shards(int workers) const {
     return static_cast<std::size_t>(options_.servers > 0 ? options_.servers : workers);
   }
 
-  /// More that speaks against such a run. Throws ConfigError.
+  /// Further checks of the strategy's options. Throws ConfigError.
   virtual void check(int /*workers*/) const {}
 
   const ServerOptions& options() const { return options_; }
   Link& link() { return *link_; }
-  Versions& versions() { return versions_; }  ///< of the parameters that the worker computes with
+  Versions& versions() { return versions_; }  ///< of the parameters the worker computes with
 
-  /// Has talk(communicator) done as a communication task; launched tasks of before have then ended too.
+  /// Runs talk(communicator) as a communication task and waits for it and for all tasks launched before.
   void talk(comm::Worker& worker, const comm::Worker::Task& talk) {
     launch(worker, talk);
     join(worker);
@@ -70,7 +70,7 @@ class ServerStrategy : public Strategy {
   static void launch(comm::Worker& worker, const comm::Worker::Task& talk);
   static void join(comm::Worker& worker) { worker.all_ranks().join(); }
 
-  /// The end of the epoch: the same parameters for all, and an epoch begins.
+  /// The end of an epoch: all workers get the same parameters, and the next epoch begins.
   void meet(comm::Worker& worker, std::span<float> parameters);
 
  private:
@@ -86,8 +86,8 @@ class ServerStrategy : public Strategy {
 
   ServerOptions options_;
   std::unique_ptr<comm::Window> window_;
-  std::string transport_;           // what was found out about it
-  std::unique_ptr<Server> server_;  // of this rank, where it holds a shard
+  std::string transport_;           // the chosen transport and why
+  std::unique_ptr<Server> server_;  // of this rank, if it holds a shard
   std::unique_ptr<Service> service_;
   std::unique_ptr<Link> link_;
   std::vector<core::Range> shards_;

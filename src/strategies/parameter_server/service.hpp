@@ -10,33 +10,33 @@
 
 namespace paragrad::strategies {
 
-/// A server's requests, as messages: a loop that receives them from any worker and has them done, each when its turn comes.
-/// A request that has to wait keeps nobody else waiting; the gradient that belongs to it stays at its worker meanwhile.
+/// The request loop of a server: receives requests from any worker as messages and serves each when its turn comes. A
+/// request that has to wait does not block others; its gradient stays at the worker meanwhile.
 ///
-/// Where some workers wait (for a slower one, or at the end of the epoch) and for timeout_s no request comes, those that do
-/// not wait are left out, and those known to be gone at once; so is a worker that does not take or bring what it announced.
-/// Worker 0 leads and cannot be left out: then the service fails. An order that is to be kept knows of no time: there nobody
-/// is left out.
+/// If some workers wait (for a slower one, or at the end of the epoch) and no request arrives for timeout_s, the workers
+/// that do not wait are dropped; those known to be gone are dropped at once, as is a worker that does not complete a
+/// transfer it announced. Worker 0 leads and cannot be dropped: its loss makes the service fail. When an order is replayed,
+/// time does not matter and no worker is dropped.
 class Service {
  public:
   Service(Server& server, double timeout_s);
   virtual ~Service() = default;
 
-  /// Until all workers have taken their leave. For a task that runs beside, or on a rank that does nothing else.
+  /// Runs until all workers have left. For a concurrent service, or a dedicated server rank.
   void run(comm::Communicator& comm);
 
  protected:
-  // Where requests come in another way than as messages.
+  // Overridden if requests do not arrive as messages.
   virtual std::optional<Request> receive_within(comm::Communicator& comm, double limit_s);
   virtual void serve(comm::Communicator& comm, const Request& request);
-  virtual bool receive_gradient(comm::Communicator& comm, int worker);  ///< false: it did not come
+  virtual bool receive_gradient(comm::Communicator& comm, int worker);  ///< false: it did not arrive
 
   Server& server() { return server_; }
 
  private:
   struct Client {
     bool waiting = false;  // for a reply
-    bool gone = false;     // has taken its leave
+    bool gone = false;     // has left
   };
 
   bool over() const;
@@ -70,13 +70,13 @@ class Service {
   Server& server_;
   double timeout_s_;
   std::vector<Client> clients_;
-  std::deque<Request> waiting_;                         // in the order of arrival
-  std::vector<std::int32_t> came_;                      // workers that wait for the others at the end of the epoch
-  std::map<std::int32_t, std::vector<double>> to_sum_;  // of workers that wait for the sums
+  std::deque<Request> waiting_;                         // in order of arrival
+  std::vector<std::int32_t> came_;                      // workers waiting for the others at the end of the epoch
+  std::map<std::int32_t, std::vector<double>> to_sum_;  // values of workers waiting for the sums
   Request incoming_;
   double quiet_since_s_ = 0;
-  std::optional<comm::Request> receive_;  // of the next request, under way
-  std::vector<core::Arena> given_up_;     // that a worker which was left out might still write into
+  std::optional<comm::Request> receive_;  // pending receive of the next request
+  std::vector<core::Arena> given_up_;     // buffers that a dropped worker might still write to
 };
 
 }  // namespace paragrad::strategies

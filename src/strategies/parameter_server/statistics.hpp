@@ -8,13 +8,13 @@ namespace paragrad::strategies {
 
 struct Remarks;
 
-/// What servers count. A gradient's staleness is the number of updates of its shard between the parameters that it was
-/// computed with and its own.
+/// Counts kept by servers. A gradient's staleness is the number of updates of its shard between fetching the parameters it
+/// was computed with and its own update.
 struct Statistics {
   std::vector<std::uint64_t> staleness;  ///< [s]: gradients of that staleness that were applied
-  std::uint64_t dropped = 0;             ///< gradients that were not
-  std::uint64_t workers_lost = 0;        ///< left out because nothing was heard of them
-  std::uint64_t splits_lost = 0;         ///< taken by workers that were lost, and at most so many not finished
+  std::uint64_t dropped = 0;             ///< gradients that were not applied
+  std::uint64_t workers_lost = 0;        ///< workers dropped because they were silent
+  std::uint64_t splits_lost = 0;         ///< upper bound on the splits that lost workers took but did not finish
 
   void count(std::uint64_t staleness_of_one) {
     if (staleness.size() <= staleness_of_one) staleness.resize(staleness_of_one + 1);
@@ -31,7 +31,7 @@ struct Statistics {
   }
 };
 
-/// The histogram of the staleness, and what went wrong; lines for the user and numbers for the run's record.
+/// The staleness histogram and any losses, as lines for the user and numbers for the run's record.
 Remarks remarks_of(const Statistics& statistics);
 
 }  // namespace paragrad::strategies

@@ -8,18 +8,18 @@
 
 namespace paragrad::strategies {
 
-/// What a server lets others know of itself.
+/// A server's state that other workers can read.
 struct WindowState {
   std::uint64_t version = 0;  ///< of the parameters
   std::uint64_t done = 0;     ///< events so far
 };
 
-/// What lies where in the window of a server, and which counter is what.
+/// Layout of a server's window and meaning of its counters.
 ///
-///   floats    [state][parameters], then for each worker [request][gradient]; what stands before an array has a line of 64
-///             bytes for itself
-///   counters  of a server: next ticket; one per worker, into which the holder of ticket t writes who he is (the t mod N-th)
-///             of a worker: one per server, how many of its requests have been taken in
+///   floats    [state][parameters], then for each worker [request][gradient]; the state and each request occupy a 64-byte
+///             line
+///   counters  server: next ticket; N holders: the worker with ticket t writes its number into holder t mod N
+///             worker: one per server, the number of its requests that the server has taken in
 class WindowLayout {
  public:
   WindowLayout(std::size_t parameters, int workers) : parameters_(parameters), workers_(static_cast<std::size_t>(workers)) {}
@@ -44,7 +44,7 @@ class WindowLayout {
   std::size_t workers_;
 };
 
-/// Anything small as the floats whose bytes it shares.
+/// A small value stored bytewise in floats.
 template <class T>
 struct AsFloats {
   static_assert(sizeof(T) % sizeof(float) == 0 && sizeof(T) <= 64);

@@ -6,11 +6,11 @@
 
 namespace paragrad::strategies {
 
-/// Over windows (see WindowService): a fetch reads them under a shared lock, without the server's doing; so only where the
-/// server never lets a fetch wait. What a worker pushed it finds in what it fetches.
+/// A link over windows (see WindowService): a fetch reads the window under a shared lock without involving the server, so it
+/// requires a server that never makes a fetch wait. Fetched parameters include the worker's own pushes.
 ///
-/// Servers do not know of fetches; each worker takes down when it fetched, as it finds that in the window, and hands that in
-/// before the report, so that the order of the run is as complete as that of messages.
+/// Servers do not see fetches; each worker records when it fetched, according to the state in the window, and hands this in
+/// before the report, so that the order of the run is as complete as with messages.
 class WindowLink : public MessageLink {
  public:
   WindowLink(int worker, int workers, int first_server, std::vector<core::Range> shards, double timeout_s,

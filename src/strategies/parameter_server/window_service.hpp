@@ -8,13 +8,13 @@
 
 namespace paragrad::strategies {
 
-/// A server whose parameters workers read out of its window, and into whose window they write their gradients (Algorithm 4
-/// of Ma's slides: MPI_Get, and MPI_Put instead of its MPI_Accumulate, as a rule with momentum must see each gradient).
+/// A server with a window from which workers read parameters and into which they write gradients (Algorithm 4 of Ma's
+/// slides: MPI_Get, and MPI_Put instead of its MPI_Accumulate, as an optimiser with momentum must see each gradient).
 ///
-/// A worker writes a request and its gradient into its own place, draws a ticket and writes who it is where the server looks
-/// for the holder of that ticket. The server serves tickets in their order, under an exclusive lock of its own window, in
-/// which the version changes with the parameters, and counts for the worker what it has taken in. Requests that are no
-/// gradients come the same way; what belongs to them, and replies, are messages as ever.
+/// A worker writes a request and its gradient into its own slot, draws a ticket and writes its number into the counter that
+/// the server reads for the holder of that ticket. The server serves tickets in order, under an exclusive lock on its own
+/// window so that version and parameters change together, and increments the worker's counter of requests taken in. Other
+/// requests arrive the same way; their payloads, and replies, are messages.
 class WindowService : public Service {
  public:
   /// index: of the server. The shard's parameters lie in the window.
@@ -30,7 +30,7 @@ class WindowService : public Service {
   WindowLayout layout_;
   std::size_t index_;
   std::uint64_t ticket_ = 0;         // the next
-  std::vector<std::uint64_t> seen_;  // of the counters for holders
+  std::vector<std::uint64_t> seen_;  // last values of the holder counters
 };
 
 }  // namespace paragrad::strategies

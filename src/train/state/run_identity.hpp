@@ -10,12 +10,12 @@ namespace paragrad::train {
 /// Identifies the run that a saved state belongs to: resuming with different options, data or splits would end in different
 /// weights. The same on all workers.
 struct RunIdentity {
-  std::string options_sha256;    ///< of the options that decide what is computed
-  std::string data_sha256;       ///< content of the data set, as its file states it
-  std::string partition_sha256;  ///< which rows each split has, in which order
+  std::string options_sha256;    ///< of the options that determine what is computed
+  std::string data_sha256;       ///< content hash of the data set, as stored in its file
+  std::string partition_sha256;  ///< of the rows of each split, in order
 
-  /// Size and time of the last change of the data file. Where they are others, only reading the file shows whether its
-  /// content still is what it states.
+  /// Size and modification time of the data file. If they differ, only reading the file shows whether its content still
+  /// matches its stored hash.
   std::uint64_t data_bytes = 0;
   std::int64_t data_modified_ns = 0;
 
