@@ -10,75 +10,75 @@
 
 namespace paragrad::sim {
 
-/// One kind of connection: start-up time and bandwidth per direction.
+/// One kind of connection: latency and bandwidth per direction.
 struct Link {
   double latency_s = 0;
   double bytes_per_s = 0;
 };
 
-/// A cluster, real or imagined. Nodes are alike; a worker is a device; workers fill the nodes in rank order.
+/// A cluster, real or hypothetical. All nodes are identical; a worker is a device; workers fill the nodes in rank order.
 ///
-/// How long a message takes is set by the deepest level that separates its ends: peer (same socket), node (other socket),
-/// leaf (other node at the same switch), core (other switch). The costs and shared resources are those of section 6 of the
-/// LogGP-like model that `Network` implements. Whatever a file leaves out is ideal: it costs nothing and limits nothing.
+/// The time of a message depends on the highest level that separates its ends: peer (same socket), node (other socket), leaf
+/// (other node at the same switch), core (other switch). The costs and shared resources are those of section 6 of the
+/// LogGP-like model that `Network` implements. Whatever a file omits is ideal: it costs nothing and limits nothing.
 struct Platform {
   std::string name;
-  std::string file;  ///< where it was read from; empty if it was made by code
+  std::string file;  ///< the file it was read from; empty if made by code
 
   int nodes = 1;
   int devices_per_node = 1;
-  int sockets_per_node = 1;      ///< devices and NICs are spread over them in order
-  int nodes_per_leaf = 0;        ///< nodes at one leaf switch; 0: all
-  double taper = 1;              ///< of the leaf switches: 2 = the uplinks carry half of what the nodes can send
-  double spine_bytes_per_s = 0;  ///< of all traffic between leaf switches together; 0: no limit
+  int sockets_per_node = 1;  ///< devices and NICs are spread over them in order
+  int nodes_per_leaf = 0;    ///< nodes at one leaf switch; 0: all
+  double taper = 1;  ///< oversubscription of the leaf switches: 2 = the uplinks carry half of what the nodes can send
+  double spine_bytes_per_s = 0;  ///< total of all traffic between leaf switches; 0: no limit
 
   struct Device {
     double flops_per_s = 0;                 ///< peak, float32
     double bytes_per_s = 0;                 ///< memory bandwidth
-    double gemm_efficiency = 1;             ///< share of the peak that a matrix product reaches
-    double memory_efficiency = 1;           ///< share of the bandwidth that a streaming kernel reaches
+    double gemm_efficiency = 1;             ///< fraction of the peak that a matrix product reaches
+    double memory_efficiency = 1;           ///< fraction of the bandwidth that a streaming kernel reaches
     double launch_s = 0;                    ///< fixed cost of a kernel
-    std::vector<KernelTable> kernels = {};  ///< measured times, where there are any (`paragrad calibrate`)
+    std::vector<KernelTable> kernels = {};  ///< measured times, if any (`paragrad calibrate`)
   } device;
 
   struct Node : Link {
     double shared_bytes_per_s = 0;  ///< of the connection between the sockets, per direction and node; 0: no limit
   };
   struct Leaf : Link {
-    int nics_per_node = 1;  ///< each carries `bytes_per_s` per direction; devices are dealt to them in order
+    int nics_per_node = 1;  ///< each carries `bytes_per_s` per direction; devices are assigned to them in order
   };
 
   std::optional<Link> self;   ///< two workers on one device (oversubscribed); absent: as peer
-  Link peer;                  ///< two devices of one socket; its bandwidth is that of a device's link in each direction
+  Link peer;                  ///< two devices of one socket; bandwidth of a device's link in each direction
   Node node;                  ///< two sockets of one node; bandwidth of one message
   Leaf leaf;                  ///< two nodes at one leaf switch
   double core_latency_s = 0;  ///< two nodes at different leaf switches
 
-  /// Of messages, by the processors at both ends.
+  /// Costs of messages, at the processors of both ends.
   struct Message {
     double send_overhead_s = 0;        ///< the sender's processor per message
-    double receive_overhead_s = 0;     ///< the receiver's
-    double gap_s = 0;                  ///< each resource rests that long between two messages
-    std::int64_t eager_bytes = 65536;  ///< a longer message starts only when its receive is posted (rendezvous)
-    bool handshake = false;            ///< a rendezvous costs two crossings before the data (else: part of the latency)
-    double copy_bytes_per_s = 0;       ///< of an eager message into and out of its buffer; 0: no cost
-    std::int64_t segment_bytes = 1'000'000;  ///< model `segmented`: longer messages travel in pieces of this size
-    int window = 2;                          ///< … and a message has at most that many pieces on their way
+    double receive_overhead_s = 0;     ///< the receiver's processor per message
+    double gap_s = 0;                  ///< idle time of each resource between two messages
+    std::int64_t eager_bytes = 65536;  ///< longer messages start only when their receive is posted (rendezvous)
+    bool handshake = false;       ///< a rendezvous costs two latencies before the data (otherwise it is part of the latency)
+    double copy_bytes_per_s = 0;  ///< copying an eager message into and out of its buffer; 0: no cost
+    std::int64_t segment_bytes = 1'000'000;  ///< model `segmented`: longer messages are cut into segments of this size
+    int window = 2;                          ///< … and a message has at most this many segments in flight
   } message;
 
-  /// Messages from `from_bytes` on have their latency and bandwidth multiplied (as SMPI's piecewise factors).
+  /// Multiplies latency and bandwidth of messages of `from_bytes` or more (like SMPI's piecewise factors).
   struct SizeClass {
     std::int64_t from_bytes = 0;
     double latency_factor = 1;
     double bandwidth_factor = 1;
   };
-  std::vector<SizeClass> size_classes;  ///< rising from_bytes
+  std::vector<SizeClass> size_classes;  ///< in ascending order of from_bytes
 
-  /// The host memory of a node, one resource that everything on the node shares.
+  /// The host memory of a node, a single resource shared by everything on the node.
   struct Host {
     double bytes_per_s = 0;  ///< 0: no limit
-    bool staged = false;     ///< messages are written to and read from it in every node that they touch
-    bool reduces = false;    ///< sums are formed there instead of on the device: three passes over the data
+    bool staged = false;     ///< messages are written to and read from it on both nodes
+    bool reduces = false;    ///< sums are computed there instead of on the device: three passes over the data
   } host;
 
   /// A parallel file system.
@@ -87,11 +87,11 @@ struct Platform {
     double read_bytes_per_s = 0;    ///< of all nodes together; 0: no limit
     double write_bytes_per_s = 0;
     double open_s = 0;       ///< per open
-    int parallel_opens = 1;  ///< that are served at the same time
+    int parallel_opens = 1;  ///< maximum served at the same time
   };
   std::optional<Storage> storage;
 
-  /// Computing times are stretched by exp(sigma |z|), z standard normal (see sim/compute/pace.hpp).
+  /// Multiplies computing times by exp(sigma |z|), z standard normal (see sim/compute/pace.hpp).
   struct Noise {
     std::uint64_t seed = 1;
     double rank_sigma = 0;  ///< one factor per worker
@@ -103,19 +103,19 @@ struct Platform {
     double at_s = 0;
     Kind kind = Kind::worker;
     int id = 0;         ///< rank; worker's device; node * nics_per_node + NIC; leaf switch
-    double factor = 0;  ///< share of the speed that is left; 0: none
+    double factor = 0;  ///< remaining fraction of the speed; 0: dead
     double duration_s = std::numeric_limits<double>::infinity();
   };
   std::vector<Fault> faults;
 
   int workers() const { return nodes * devices_per_node; }
 
-  /// Of `n` workers; 0: not equally many on each node (see device_of).
+  /// Workers per node for `n` workers; 0: not equally many on each node (see device_of).
   int workers_per_node(int n) const { return n <= workers() ? devices_per_node : n % nodes == 0 ? n / nodes : 0; }
   int leaves() const { return nodes_per_leaf == 0 ? 1 : (nodes + nodes_per_leaf - 1) / nodes_per_leaf; }
 };
 
-/// Device of a worker. More workers than devices share them evenly, neighbours first.
+/// Device of a worker. If there are more workers than devices, consecutive ranks share a device, evenly.
 inline int device_of(int rank, int workers, int devices) {
   return workers <= devices ? rank : static_cast<int>(std::int64_t{rank} * devices / workers);
 }
@@ -126,8 +126,8 @@ const char* name_of(Platform::Fault::Kind kind);
 /// unknown or missing key, value without unit, value out of bounds (bandwidth below 1 kBps, latency below 1 ns).
 Platform read_platform(const std::string& path);
 
-/// `workers` devices, each a node of its own, with links and devices that cost no time worth speaking of (1 ns per message).
-/// For tests of what is computed rather than of how long it takes.
+/// `workers` devices, each on its own node, with links and devices that cost almost no time (1 ns per message). For tests of
+/// results rather than times.
 Platform free_platform(int workers);
 
 }  // namespace paragrad::sim

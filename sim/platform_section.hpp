@@ -12,8 +12,8 @@
 
 namespace paragrad::sim {
 
-/// One table of a platform file: reads its keys, says where a bad value stands, and finds keys that nobody asked for.
-/// Every reader takes bounds; one that takes `otherwise` returns it for a missing key. All throw ConfigError.
+/// One table of a platform file: reads its keys, reports where a bad value is, and finds unknown keys.
+/// Every reader checks bounds; one that takes `otherwise` returns it if the key is missing. All throw ConfigError.
 class Section {
  public:
   Section(const toml::table& table, std::string file, std::string name)
@@ -35,13 +35,13 @@ class Section {
   bool flag(const std::string& key, bool otherwise);
   std::string word(const std::string& key);
 
-  /// A list, at least one, each within the bounds.
+  /// A non-empty list, each value within the bounds.
   std::vector<double> quantities(const std::string& key, core::Unit unit, double least, double most);
   std::vector<double> wholes(const std::string& key, std::int64_t least, std::int64_t most);
 
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
 
-  /// Complains about the first key that nobody has read.
+  /// Throws ConfigError for the first key that was not read.
   void done() const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace paragrad::sim {
 
-/// A message on its way, from its start to its arrival.
+/// A message, from its start to its arrival.
 struct Transfer {
   int from = 0;
   int to = 0;
@@ -20,22 +20,22 @@ struct Transfer {
 };
 
 struct SimulationOptions {
-  int host_threads = 1;          ///< that run the arithmetic of the workers, at most; nothing but speed depends on it
+  int host_threads = 1;          ///< maximum threads for the workers' arithmetic; affects speed only
   std::string device = "cpu";    ///< backend device of every worker
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
-  bool oversubscribe = false;    ///< more workers than devices may share them
-  double compute_scale = 1;      ///< Worker::compute takes so many times what the platform's device would take
-  int workers_per_node = 0;      ///< that the communicators report; 0: as on the platform
+  bool oversubscribe = false;    ///< allows several workers to share a device
+  double compute_scale = 1;      ///< factor on the platform's times for Worker::compute
+  int workers_per_node = 0;      ///< reported by the communicators; 0: as on the platform
 
-  std::function<void(const Transfer&)> on_transfer = nullptr;  ///< is told of every message, in the same order in every run
+  std::function<void(const Transfer&)> on_transfer = nullptr;  ///< called for every message, in the same order in every run
 
-  /// In timing mode, a collective of all workers may be worked out at once where that gives the same times.
+  /// In timing mode, compute a collective of all workers at once if that gives the same times.
   bool shortcuts = true;
 
-  /// Of each worker. What it computes on a device that computes does not run there.
+  /// Stack of each worker. Arithmetic of a computing device does not run on it.
   std::size_t stack_bytes = 256 * 1024;
 
-  /// Seed of the order in which the workers are made, on which nothing depends. 0: by rank.
+  /// Seed of the order in which the workers are created, which must not affect anything. 0: by rank.
   std::uint64_t start_order = 0;
 };
 
@@ -43,24 +43,24 @@ struct Report {
   double makespan_s = 0;  ///< simulated time at which the last worker ended
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t events = 0;      ///< of the simulator
-  std::uint64_t shortcuts = 0;   ///< collectives that were worked out at once
-  std::uint64_t left_out = 0;    ///< stretches of them that were found to repeat what went before
-  std::size_t host_threads = 1;  ///< that there were: fewer than asked for where the host gives no more
+  std::uint64_t events = 0;      ///< processed by the simulator
+  std::uint64_t shortcuts = 0;   ///< collectives computed at once
+  std::uint64_t left_out = 0;    ///< pieces of them skipped as repetitions
+  std::size_t host_threads = 1;  ///< actually started: fewer than requested if the host allows no more
 };
 
-/// Runs body(worker) for `workers` emulated workers on a platform, each with a device and a communicator of its own.
-/// What the workers compute, and the simulated times, depend on the arguments alone.
-/// Rethrows what the first failing worker threw. Throws ConfigError if the platform has fewer devices than workers and they
-/// must not share; Deadlock; comm::Failure if it comes to that after something died on the platform, which it names. Where a
-/// worker other than 0 died and all others come to their end without it, so does the run.
+/// Runs body(worker) for `workers` emulated workers on a platform, each with its own device and communicator.
+/// Results and simulated times depend on the arguments only.
+/// Rethrows the first failing worker's exception. Throws ConfigError if the platform has fewer devices than workers and
+/// sharing is not allowed; Deadlock; or, if the deadlock follows a death on the platform, comm::Failure that names what
+/// died. If a worker other than 0 died and all others finish without it, the run succeeds.
 Report run(const Platform& platform, int workers, const SimulationOptions& options,
            const std::function<void(comm::Worker&)>& body);
 
 /// Seconds that the platform's device takes for `work`.
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work);
 
-/// On free_platform(workers): for tests of what is computed.
+/// Runs on free_platform(workers), for tests of results rather than times.
 Report run(int workers, const std::function<void(comm::Worker&)>& body);
 
 }  // namespace paragrad::sim

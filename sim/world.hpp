@@ -25,9 +25,9 @@ inline std::unique_ptr<Network> make_watched_network(const SimulationOptions& op
   return std::make_unique<WatchedNetwork>(engine, std::move(network), options.on_transfer);
 }
 
-/// What all workers of one simulation share.
+/// State shared by all workers of one simulation.
 struct World {
-  static constexpr std::size_t fibers_per_worker = 4;  // itself, its tasks, its service, its reading
+  static constexpr std::size_t fibers_per_worker = 4;  // the worker, its tasks, its service, its data reader
 
   const Platform& platform;
   Engine engine;
@@ -37,15 +37,15 @@ struct World {
   Storage storage;
   DeviceQueues device_queues;
   Roofline roofline;
-  std::shared_ptr<const backend::CallTimes> call_times;                  // every device charges by it
+  std::shared_ptr<const backend::CallTimes> call_times;                  // used by every device to charge time
   std::unique_ptr<backend::Device> meta = backend::make_device("meta");  // counts what a call would cost
   int workers;
   double compute_scale;
   int workers_per_node;
-  std::unordered_map<std::uint32_t, Time> sum_times;  // that were asked for; looked up only
+  std::unordered_map<std::uint32_t, Time> sum_times;  // cache; looked up only, never iterated
   CollectiveRendezvous rendezvous;
   Windows windows;
-  std::exception_ptr untold;  // the first error of a task or service that nobody has joined
+  std::exception_ptr untold;  // the first error of a task or service that was never joined
 
   World(const Platform& platform_, int workers_, const SimulationOptions& options)
       : platform(platform_),
@@ -67,7 +67,7 @@ struct World {
     engine.set_when_stuck([this] { return rendezvous.nobody_else_comes(); });
   }
 
-  /// Time of adding so many floats on a device.
+  /// Time of adding `floats` floats on a device.
   Time time_of_sum(std::uint32_t floats) {
     const auto [found, is_new] = sum_times.try_emplace(floats);
     if (!is_new) return found->second;

@@ -15,7 +15,7 @@ namespace paragrad::sim::calibration {
 struct CalibrationOptions {
   KernelGrid kernels;
   std::size_t largest_message = 64'000'000;
-  std::optional<std::size_t> eager_bytes;  ///< absent: found out by sending to a worker that comes late (real time)
+  std::optional<std::size_t> eager_bytes;  ///< absent: measured by sending to a late receiver (real time only)
   int message_passes = 12;
   double burst_s = 0.5e-3;  ///< of messages of one length in one pass
   double tolerance = 0.1;
@@ -29,23 +29,23 @@ struct Level {
 };
 
 struct Calibration {
-  Platform platform;          ///< what was measured, in the simulator's terms
+  Platform platform;          ///< the measured platform, in the simulator's terms
   std::optional<Level> peer;  ///< two workers of one node
   std::optional<Level> leaf;  ///< two workers of different nodes
   std::vector<std::size_t> allreduce_floats;
-  std::vector<double> allreduce_s;  ///< not used for the platform: to compare
+  std::vector<double> allreduce_s;  ///< for comparison only, not used for the platform
 };
 
-/// Measures the machine that the workers run on: the kernels of their device, all workers at the same time; messages between
-/// two of a node and between two nodes, where there are such; allreduces. The workers' nodes are those that
-/// Communicator::workers_per_node tells.
+/// Measures the machine that the workers run on: the kernels of their device, on all workers at the same time; messages
+/// between two workers of a node and between two nodes, if present; allreduces. Nodes are derived from
+/// Communicator::workers_per_node.
 ///
-/// Says what it does through `say`, at worker 0. Throws ConfigError for ranks that do not fill their nodes in order.
+/// Reports progress through `say`, at worker 0. Throws ConfigError if ranks do not fill their nodes in order.
 /// Collective; the same result at every worker.
 Calibration calibrate(comm::Worker& worker, const CalibrationOptions& options,
                       const std::function<void(const std::string&)>& say);
 
-/// Runs the messages and allreduces of a calibration in the simulator, on `platform`: the points that it gives back.
+/// Runs the messages and allreduces of a calibration in the simulator, on `platform`, and returns the simulated points.
 Calibration simulate_measurement(const Calibration& measured, const Platform& platform, const CalibrationOptions& options);
 
 }  // namespace paragrad::sim::calibration

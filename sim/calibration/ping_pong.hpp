@@ -29,15 +29,16 @@ struct PingPongOptions {
 std::vector<MessagePoint> ping_pong(comm::Communicator& comm, const std::vector<std::size_t>& lengths,
                                     const PingPongOptions& options);
 
-/// The longest message that is sent before its receive is posted (eager): by sending to a worker that comes late.
+/// The longest message that is sent before its receive is posted (eager), measured by sending to a late receiver.
 /// 0 if even an empty message waits; `most` if none does. Wall-clock time only. Collective.
 std::size_t eager_bytes(comm::Communicator& comm, int first, int second, std::size_t most);
 
-/// Time of an allreduce of each length over all workers, as ping_pong() takes it: the slowest worker's.
+/// Time of an allreduce of each length over all workers, measured like ping_pong(): the slowest worker's.
 std::vector<double> allreduce_times(comm::Communicator& comm, std::string_view collective,
                                     const std::vector<std::size_t>& floats, const PingPongOptions& options);
 
-/// 0 and the powers of two up to `most`, three to an octave from 64 kB on, where protocols change: the sizes to be sent.
+/// The message sizes to measure: 0 and the powers of two up to `most`, with three sizes per octave from 64 kB on, where
+/// protocols change.
 std::vector<std::size_t> message_lengths(std::size_t most);
 
 }  // namespace paragrad::sim::calibration

@@ -7,8 +7,8 @@
 
 namespace paragrad::sim::calibration {
 
-/// A platform file with what a calibration finds out: cluster, device and its kernels, links, messages, size classes.
-/// Times and rates have four significant digits. remarks: lines of comment at its head.
+/// The text of a platform file with the results of a calibration: cluster, device and its kernels, links, messages, size
+/// classes. Times and rates have four significant digits. remarks: comment lines at its head.
 std::string platform_text(const Platform& platform, const std::vector<std::string>& remarks);
 
 }  // namespace paragrad::sim::calibration

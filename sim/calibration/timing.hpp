@@ -8,8 +8,8 @@
 namespace paragrad::sim::calibration {
 
 /// Time of one call at this worker: the mean over at least `least_s`, after one call that warms up caches, pages and branch
-/// predictors. calls(n) makes n of them and waits for the last. All workers start together and make the same number of
-/// calls, the slowest one's.
+/// predictors. calls(n) makes n calls and waits for the last. All workers start together and make the same number of calls,
+/// that of the slowest worker.
 template <class Calls>
 double mean_call_s(comm::Communicator& comm, double least_s, const Calls& calls) {
   double first_s = comm.now_s();

@@ -10,7 +10,7 @@
 
 namespace paragrad::sim {
 
-/// Time of a kernel call by the platform's tables; of a kernel without a table by the roofline, call by call.
+/// Time of a kernel call from the platform's tables or, for a kernel without a table, from the roofline model, call by call.
 class MeasuredTimes final : public backend::CallTimes {
  public:
   explicit MeasuredTimes(const Platform::Device& device);
@@ -23,7 +23,7 @@ class MeasuredTimes final : public backend::CallTimes {
   Roofline roofline_;
 };
 
-/// Nobody for a platform without tables.
+/// Null for a platform without tables.
 std::shared_ptr<const backend::CallTimes> measured_times(const Platform::Device& device);
 
 }  // namespace paragrad::sim

@@ -6,10 +6,10 @@
 
 namespace paragrad::sim {
 
-/// Time of counted work on a device: launch per kernel, and per kind of kernel the slower of arithmetic and memory
-/// (Williams, Waterman and Patterson, CACM 52(4), 2009). Depends on the counts alone.
+/// Time of counted work on a device: launch time per kernel, plus the slower of arithmetic and memory for each kind of
+/// kernel (Williams, Waterman and Patterson, CACM 52(4), 2009). Depends on the counts only.
 ///
-/// On a platform with measured times it is what the devices charged, call by call (MeasuredTimes).
+/// On a platform with measured times it is the time that the devices charged, call by call (MeasuredTimes).
 class Roofline {
  public:
   explicit Roofline(const Platform::Device& device)

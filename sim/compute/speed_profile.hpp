@@ -11,16 +11,15 @@ inline Time end_of(const Platform::Fault& fault) {
   return fault.duration_s < 1e6 ? from_seconds(fault.at_s + fault.duration_s) : never;
 }
 
-/// How fast something runs as time goes by: 1 normally, less while a fault lasts, 0 while it stands still. Faults that
-/// overlap multiply.
+/// The speed of something over time: 1 normally, less during a fault, 0 while it is stopped. Overlapping faults multiply.
 class SpeedProfile {
  public:
   void slow(Time from, Time until, double factor);
 
-  /// First moment from `at` on in which it moves at all; or never.
+  /// The first time from `at` on at which the speed is above 0; or never.
   Time moving_from(Time at) const;
 
-  /// When work that begins at `start` and takes `duration` at full speed is done; or never. Rises with both.
+  /// When work that begins at `start` and takes `duration` at full speed is done; or never. Increases with both.
   Time end(Time start, Time duration) const;
 
  private:

@@ -20,13 +20,13 @@ namespace paragrad::sim {
 class Fiber;
 class StackPool;
 
-/// Nobody can go on: each waits for something that nobody will do. The text says who waits for what.
+/// No worker can continue: each waits for an event that will never happen. The text lists which worker waits for what.
 class Deadlock : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A fiber wrote beyond its stack, and probably over that of another. Up to 8,192 fibers have guard pages instead.
+/// A fiber wrote beyond its stack, probably into another fiber's. With up to 8,192 fibers guard pages prevent this.
 class StackOverflow : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -40,42 +40,42 @@ struct Wait {
 
 /// Discrete-event engine: fibers with one common simulated clock.
 ///
-/// Everything that touches shared state (network, mailboxes, clock) happens on one thread, as an event, in the order of
-/// (time, actor, sequence number of creation): a total order that depends on the program alone. A fiber runs while its own
-/// event is in hand. What concerns nobody else it may do ahead of the common clock (pass_until), which saves the switches;
-/// it must settle() before it touches anything shared. Only the arithmetic handed to compute() runs elsewhere, on the host
-/// pool; such a task bounds how far the others may go on (see compute), so results and times do not depend on the number of
-/// host threads nor on their speed.
+/// All access to shared state (network, mailboxes, clock) happens on one thread, as an event, in the order of (time, actor,
+/// sequence number of creation): a total order that depends only on the program. A fiber runs while its own event is being
+/// processed. For actions that affect no other fiber it may run ahead of the common clock (pass_until), which saves context
+/// switches; it must settle() before it touches anything shared. Only the arithmetic passed to compute() runs elsewhere, on
+/// the host pool; such a task limits how far the others may advance (see compute), so results and times depend neither on
+/// the number of host threads nor on their speed.
 class Engine {
  public:
   static constexpr std::size_t default_stack_bytes = 256 * 1024;
 
-  /// fibers: how many spawn() calls will follow at most. stack_bytes: of each fiber; arithmetic does not run on it.
+  /// fibers: maximum number of spawn() calls. stack_bytes: per fiber; arithmetic does not run on this stack.
   Engine(std::size_t fibers, int host_threads, std::size_t stack_bytes = default_stack_bytes);
   ~Engine();  ///< unwinds the fibers that have not ended
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// A fiber that starts at now(). `actor` orders it among others at equal times; its rank. Call before run() or from a
-  /// fiber.
+  /// Creates a fiber that starts at now(). actor: its rank, which orders it among others at equal times. Call before run()
+  /// or from a fiber.
   void spawn(std::uint32_t actor, std::function<void()> body);
 
-  /// Runs until all fibers have ended. Rethrows what the first failing fiber (in simulated time) threw; throws Deadlock,
-  /// StackOverflow.
+  /// Runs until all fibers have ended. Rethrows the exception of the first fiber to fail (in simulated time); throws
+  /// Deadlock, StackOverflow.
   void run();
 
-  /// The common clock. For a fiber that is ahead of it a logic_error: it has not settled.
+  /// The common clock. Throws logic_error for a fiber that is ahead of it and has not settled.
   Time now() const;
   std::uint64_t events() const { return fired_; }  ///< so far
   std::size_t host_threads() const { return pool_.threads(); }
 
-  /// Sets the common clock back. The caller knows that nothing shared has been touched since.
+  /// Sets the common clock back. The caller guarantees that nothing shared has been touched since.
   void go_back_to(Time time) { now_ = time; }
 
-  /// Asked when no events are left but fibers are: true if there is something to do now.
+  /// Sets a function called when fibers but no events are left; it returns true if it has created new events.
   void set_when_stuck(std::function<bool()> when_stuck) { when_stuck_ = std::move(when_stuck); }
 
-  /// handler.fire(argument) at time `at` >= now(), in the name of `actor`.
+  /// Schedules handler.fire(argument) at time `at` >= now(), on behalf of `actor`.
   void schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument);
 
   // The following are for the fiber that is running.
@@ -85,32 +85,32 @@ class Engine {
   /// The fiber's own time: now(), or later if it is ahead.
   Time own_time() const;
 
-  /// The fiber's own time becomes `at` unless that is past; it goes on ahead of the others.
+  /// Advances the fiber's own time to `at`, if that is later; the fiber runs ahead of the others.
   void pass_until(Time at);
   void pass(Time duration) { pass_until(own_time() + duration); }
 
-  /// Lets the others catch up: now() == own_time() on return.
+  /// Lets the other fibers catch up: now() == own_time() on return.
   void settle();
 
-  /// settle() for a fiber that an error unwinds, from a destructor. Nobody else runs afterwards, if the error goes on to end
-  /// the fiber.
+  /// settle() for a fiber that is being unwound by an error, from a destructor. No other fiber runs afterwards if the error
+  /// ends the fiber.
   void settle_unwinding() noexcept;
 
-  /// pass and settle: goes on when the others have caught up.
+  /// pass_until() and settle(): continues when the others have caught up.
   void sleep(Time duration) { sleep_until(own_time() + duration); }
   void sleep_until(Time at);
 
-  /// Goes on when somebody calls wake(). Does not settle: the fiber keeps its own time, or gets that of the waking. The
-  /// reason is for the report of a deadlock.
+  /// Blocks until wake(). Does not settle: the fiber keeps its own time, or gets the time of the wake if later. The reason
+  /// is for the deadlock report.
   void block(Wait reason);
 
-  /// Lets a blocked fiber go on at now(), after the event in hand, or at a later time.
+  /// Lets a blocked fiber continue at now(), after the current event; or, with wake_at, at a later time.
   void wake(Fiber& fiber) { wake_at(fiber, now()); }
   void wake_at(Fiber& fiber, Time at);
 
-  /// Runs `task` on the host pool; the fiber goes on at now() + duration(), which is asked for when the task has ended.
-  /// at_least: a lower bound of that duration, known beforehand. Events before now() + at_least go on meanwhile. A shorter
-  /// duration() is a logic_error. Settles before.
+  /// Runs `task` on the host pool; the fiber continues at now() + duration(), which is called when the task has ended.
+  /// at_least: a lower bound on that duration, known in advance; events before now() + at_least are processed meanwhile. A
+  /// shorter duration() is a logic_error. Settles first.
   void compute(Time at_least, std::function<void()> task, const std::function<Time()>& duration);
 
  private:
@@ -146,7 +146,7 @@ class Engine {
   std::uint64_t fired_ = 0;
   std::exception_ptr failure_;
   bool abandoning_ = false;
-  HostPool pool_;  // last: its threads end before anything that their tasks use
+  HostPool pool_;  // last member: its threads end before anything that their tasks use
 };
 
 }  // namespace paragrad::sim

@@ -10,14 +10,14 @@
 
 namespace paragrad::sim {
 
-/// Something that wants to be told when its time has come.
+/// Receives an event when its time has come.
 class EventHandler {
  public:
   virtual ~EventHandler() = default;
   virtual void fire(std::uint64_t argument) = 0;
 };
 
-/// Place of an event in the total order: time, then actor, then order of creation.
+/// Position of an event in the total order: time, then actor, then order of creation.
 struct EventKey {
   static constexpr int sequence_bits = 39;  // half a trillion events
   static constexpr std::uint32_t actors = std::uint32_t{1} << (64 - sequence_bits);
@@ -43,13 +43,13 @@ struct Event {
 
 /// Priority queue of events for a clock that only goes forward: a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, JACM 37(2),
 /// 1990) over time. Bucket k > 0 holds the events whose time first differs from `base` in bit k - 1, so a push is an append,
-/// and an event moves to lower buckets a few times before it is taken. Events that share an instant, of which simulations in
-/// lock step are full, are sorted once.
+/// and an event moves to lower buckets a few times before it is taken. Simultaneous events, which are frequent in lock-step
+/// simulations, are sorted once.
 class EventQueue {
  public:
   bool empty() const { return size_ == 0; }
 
-  /// Also before events that were taken already.
+  /// The event may precede events that have already been taken.
   void push(const Event& event) {
     ++size_;
     if (event.key.time <= base_) return push_late(event);
@@ -87,7 +87,7 @@ class EventQueue {
   std::size_t size_ = 0;
   std::vector<Event> instant_;  // the events of that time, in order, the first next_ of them taken
   std::size_t next_ = 0;
-  std::vector<Event> late_;  // a heap of what was pushed for that time or an earlier one
+  std::vector<Event> late_;  // a heap of the events pushed for that time or an earlier one
   std::array<std::vector<Event>, 64> buckets_;
   std::uint64_t filled_ = 0;  // bit k: bucket k is not empty
 };

@@ -9,7 +9,7 @@
 
 namespace paragrad::sim {
 
-/// One emulated worker's thread of control: a stack and where it stands. Switches only between itself and the engine.
+/// One emulated worker's thread of control: a stack and an execution state. Switches only between itself and the engine.
 class Fiber : public EventHandler {
  public:
   Fiber(Engine& engine, StackPool& stacks, std::uint32_t actor, std::function<void()> body);
@@ -18,17 +18,17 @@ class Fiber : public EventHandler {
 
   std::uint32_t actor() const { return actor_; }
   bool ended() const { return !context_; }
-  Time own_time() const { return own_time_; }  ///< if it is later than the engine's: how far the fiber is ahead
+  Time own_time() const { return own_time_; }  ///< later than the engine's time if the fiber is ahead
   void set_own_time(Time time) { own_time_ = time; }
   Wait waiting_for() const { return waiting_for_; }
   void set_waiting_for(Wait reason) { waiting_for_ = reason; }
 
-  void switch_in();   ///< engine -> fiber; returns when the fiber suspends or ends. StackOverflow where that can be told
+  void switch_in();   ///< engine -> fiber; returns when the fiber suspends or ends. Throws StackOverflow if it detects one
   void switch_out();  ///< fiber -> engine
 
   void fire(std::uint64_t) override { engine_.resume(*this); }
 
-  struct Abandoned {};  ///< unwinds the stack of a fiber that will not go on
+  struct Abandoned {};  ///< unwinds the stack of a fiber that will not continue
 
  private:
   void run_body();
@@ -48,7 +48,7 @@ class Fiber : public EventHandler {
   };
   void swap_handled();
   Handled handled_;
-  // AddressSanitizer has to be told of each change of stack.
+  // AddressSanitizer must be notified of each stack switch.
   void* engine_fake_stack_ = nullptr;
   void* own_fake_stack_ = nullptr;
   const void* engine_stack_ = nullptr;
@@ -56,7 +56,7 @@ class Fiber : public EventHandler {
   const void* own_stack_ = nullptr;
   bool guarded_;
   std::size_t own_stack_bytes_ = 0;
-  // ThreadSanitizer takes fibers for threads that the program switches itself.
+  // ThreadSanitizer treats fibers as threads that the program switches itself.
   void* engine_thread_ = nullptr;
   void* own_thread_ = nullptr;
 };

@@ -11,8 +11,8 @@
 
 namespace paragrad::sim {
 
-/// Threads of the host that run the arithmetic of emulated workers. Tasks start in the order of submission; the order in
-/// which they end is the host's affair, and the engine takes care that nothing depends on it.
+/// Host threads that run the arithmetic of emulated workers. Tasks start in the order of submission; they may end in any
+/// order, and the engine ensures that nothing depends on it.
 class HostPool {
  public:
   struct Finished {
@@ -20,15 +20,15 @@ class HostPool {
     std::exception_ptr error;
   };
 
-  /// At most that many threads: fewer, where the host gives no more. Throws ConfigError if it gives none.
+  /// threads: maximum; fewer if the host allows no more. Throws ConfigError if it allows none.
   explicit HostPool(int threads);
-  ~HostPool();  ///< ends what runs, drops what waits
+  ~HostPool();  ///< finishes running tasks, drops waiting ones
 
   std::size_t threads() const { return threads_.size(); }
 
   void submit(std::uint64_t id, std::function<void()> task);
 
-  /// Appends the tasks that have ended since the last call; with `wait` there is at least one (one must be under way).
+  /// Appends the tasks that have ended since the last call; with `wait`, waits for at least one (a task must be running).
   void collect(bool wait, std::vector<Finished>& finished);
 
  private:

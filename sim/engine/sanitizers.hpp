@@ -1,6 +1,6 @@
 #pragma once
 
-// What the sanitizers have to be told about fibers; nothing without them.
+// Notifies the sanitizers of fiber switches; does nothing without sanitizers.
 
 #include <cstddef>
 
@@ -14,16 +14,16 @@
 namespace paragrad::sim::sanitizers {
 
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool watches_stacks = true;  // stops a program that writes beyond one
-/// The stack is about to change to another. from: keeps what belongs to the one that is left; nullptr where it ends.
+inline constexpr bool watches_stacks = true;  // stops a program that writes beyond a stack
+/// Called before switching to another stack. from: saves the state of the stack being left; nullptr if it ends.
 inline void leave_stack(void** from, const void* to_lowest, std::size_t to_bytes) {
   __sanitizer_start_switch_fiber(from, to_lowest, to_bytes);
 }
-/// The stack has changed. kept: what leave_stack gave when this one was left. from_…: where to put the one that was left.
+/// Called after a stack switch. kept: what leave_stack saved when this stack was left. from_…: receives the stack left.
 inline void enter_stack(void* kept, const void** from_lowest, std::size_t* from_bytes) {
   __sanitizer_finish_switch_fiber(kept, from_lowest, from_bytes);
 }
-/// The memory is used for something else from now on.
+/// Called before the memory is used for something else.
 inline void forget_stacks(const void* lowest, std::size_t bytes) { __asan_unpoison_memory_region(lowest, bytes); }
 #else
 inline constexpr bool watches_stacks = false;
@@ -32,10 +32,10 @@ inline void enter_stack(void*, const void**, std::size_t*) {}
 inline void forget_stacks(const void*, std::size_t) {}
 #endif
 
-// ThreadSanitizer takes fibers for threads that the program itself switches.
+// ThreadSanitizer treats fibers as threads that the program switches itself.
 #if defined(__SANITIZE_THREAD__)
-inline constexpr std::size_t most_fibers = 4000;  // that it can follow, beside what else a process has
-inline constexpr bool remembers_fibers = true;    // that have ended: each costs some 0.4 MB for good
+inline constexpr std::size_t most_fibers = 4000;  // maximum it can track in addition to other threads
+inline constexpr bool remembers_fibers = true;    // ended fibers are never freed: each costs about 0.4 MB
 inline void* current_thread() { return __tsan_get_current_fiber(); }
 inline void* make_thread() { return __tsan_create_fiber(0); }
 inline void become_thread(void* thread) { __tsan_switch_to_fiber(thread, 0); }

@@ -8,10 +8,10 @@
 
 namespace paragrad::sim {
 
-/// Stacks of all fibers in one mapping that costs address space, not memory: a page becomes resident when it is touched.
+/// The stacks of all fibers in one mapping that costs address space, not memory: a page becomes resident when it is touched.
 /// Up to `guarded_at_most` stacks have a guard page below; more would exceed the kernel's limit on mappings per process.
-/// Then whether the lowest words of a stack are still zero tells whether it was enough: reading a page that was never
-/// written costs no memory.
+/// Beyond that an overflow is detected by checking that the lowest words of a stack are still zero: reading a page that was
+/// never written costs no memory.
 class StackPool {
  public:
   StackPool(std::size_t count, std::size_t stack_bytes);

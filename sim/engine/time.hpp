@@ -9,7 +9,7 @@ namespace paragrad::sim {
 /// Simulated time in whole picoseconds (±106 days): sums are exact, so the order of events never depends on rounding.
 using Time = std::int64_t;
 
-/// Later than anything that happens.
+/// Later than any event.
 inline constexpr Time never = std::numeric_limits<Time>::max() / 4;
 
 inline constexpr double picoseconds_per_second = 1e12;
@@ -17,7 +17,7 @@ inline constexpr double picoseconds_per_second = 1e12;
 inline Time from_seconds(double seconds) { return std::llround(seconds * picoseconds_per_second); }
 inline double to_seconds(Time time) { return static_cast<double>(time) / picoseconds_per_second; }
 
-/// Time that n bytes need at a given bandwidth, rounded once. Fixed point: 2^-32 ps per byte.
+/// Time that n bytes take at a given bandwidth, rounded once. Fixed point: 2^-32 ps per byte.
 class InverseBandwidth {
  public:
   InverseBandwidth() = default;

@@ -10,7 +10,7 @@ namespace paragrad::sim {
 using Id = std::uint32_t;
 inline constexpr Id no_id = ~Id{0};
 
-/// Messages of one source, destination and tag: they do not overtake each other.
+/// Source, destination and tag; messages of one channel do not overtake each other.
 struct Channel {
   int to = 0;
   int from = 0;
@@ -18,22 +18,22 @@ struct Channel {
   bool operator==(const Channel&) const = default;
 };
 
-/// What is unmatched in a channel, oldest first; the links between first and last are the pools'.
+/// The unmatched messages and receives of a channel, oldest first; the links between first and last are in the pools.
 struct Queues {
   Id first_send = no_id, last_send = no_id;
   Id first_receive = no_id, last_receive = no_id;
   bool empty() const { return first_send == no_id && first_receive == no_id; }
 };
 
-/// The channels in which something is unmatched, by name: a hash table with linear probing. Nothing depends on the order of
-/// its entries.
+/// The channels with unmatched messages or receives: a hash table with linear probing. Nothing depends on the order of its
+/// entries.
 class ChannelTable {
  public:
   ChannelTable() : entries_(1024) {}
 
   bool empty() const { return used_ == 0; }
 
-  /// The channel's queues, made where there are none. Valid until the next call of a function of this class.
+  /// The channel's queues, created if necessary. Valid until the next call of a function of this class.
   Queues& at(const Channel& channel) {
     if (2 * (used_ + 1) > entries_.size()) grow();
     Entry& entry = entries_[slot_of(channel)];
@@ -44,13 +44,13 @@ class ChannelTable {
     return entry.queues;
   }
 
-  /// nullptr where there are none.
+  /// nullptr if there are none.
   Queues* find(const Channel& channel) {
     Queues& queues = entries_[slot_of(channel)].queues;
     return queues.empty() ? nullptr : &queues;
   }
 
-  /// To be called when the channel's queues have become empty.
+  /// Call when the channel's queues have become empty.
   void remove(const Channel& channel);
 
  private:

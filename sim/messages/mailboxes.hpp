@@ -12,7 +12,7 @@
 
 namespace paragrad::sim {
 
-/// Slots that are used again; ids stay small. References hold until the next add().
+/// A pool of reusable slots; ids stay small. References are valid until the next add().
 template <class T>
 class Pool {
  public:
@@ -35,7 +35,7 @@ class Pool {
   std::vector<Id> unused_;
 };
 
-/// Neighbours in the list of what is unmatched in a mailbox, in the order of posting.
+/// Neighbours in a mailbox's list of unmatched entries, in the order of posting.
 struct Neighbours {
   Id previous = no_id;
   Id next = no_id;
@@ -47,13 +47,14 @@ struct Send {
   bool eager = false;
   bool delivered = false;
   bool waited_for = false;
-  Id receive = no_id;               // that it was matched with
+  Id receive = no_id;               // the matched receive
   std::span<const std::byte> data;  // at the sender, or the copy
   std::unique_ptr<std::byte[]> copy{};
-  Time visible_at = never;   // to receives from any source: arrival of an eager message or of word of another one
+  Time visible_at =
+      never;  // to receives from any source: arrival of an eager message, or of the request to send of a rendezvous message
   Time released_at = never;  // the sender may use its memory again
   Fiber* waiter = nullptr;
-  Time deadline = never;  // of the waiter: what is later does not wake it
+  Time deadline = never;  // of the waiting fiber: later events do not wake it
   Id next_in_channel = no_id;
   Neighbours neighbours{};
 };
@@ -61,7 +62,7 @@ struct Send {
 /// A receive, from its start until it was waited for.
 struct Receive {
   int rank = 0, from = 0, tag = 0;
-  bool unexpected = false;  // what it got was eager and there first
+  bool unexpected = false;  // its message was eager and arrived first
   std::span<std::byte> data;
   Time posted_at = 0;
   Time arrives_at = never;
@@ -73,12 +74,12 @@ struct Receive {
   Neighbours neighbours{};
 };
 
-/// Who gets which message: MPI's matching rules. A receive that names its source matches the oldest unmatched message of
-/// that source and tag. A receive from any source takes the message that becomes visible first, of several that become
-/// visible in the same picosecond that of the lowest rank; it is matched when that instant ends (match_any), and until then
-/// no younger receive of its tag is matched.
+/// Matches messages and receives by MPI's rules. A receive that names its source matches the oldest unmatched message of
+/// that source and tag. A receive from any source takes the message that becomes visible first or, of several that become
+/// visible in the same picosecond, that of the lowest rank; it is matched when that instant ends (match_any), and until then
+/// no later receive of its tag is matched.
 ///
-/// Cost: constant per message, but for mailboxes in which a receive from any source waits: those are searched.
+/// Cost: constant per message, except for mailboxes in which a receive from any source waits, which are searched.
 class Mailboxes {
  public:
   struct Match {
@@ -91,17 +92,17 @@ class Mailboxes {
   Pool<Send> sends;
   Pool<Receive> receives;
 
-  /// Returns the receive that the message goes to, or no_id: then it waits in its mailbox.
+  /// Returns the matching receive, or no_id: then the message waits in its mailbox.
   Id post_send(Id send);
 
-  /// Returns the message that it gets, or no_id: then it waits in its mailbox.
+  /// Returns the matching message, or no_id: then the receive waits in its mailbox.
   Id post_receive(Id receive);
 
   bool any_source_waits(int rank, int tag) const;
 
   bool empty() const { return channels_.empty() && any_source_ == 0; }
 
-  /// Matches what can be matched in a mailbox now that all that arrives by `now` has arrived.
+  /// Matches what can be matched in a mailbox; everything that arrives by `now` must have arrived.
   std::vector<Match> match_any(int rank, Time now);
 
   /// Calls see(send) for each unmatched message of a mailbox.

@@ -9,18 +9,18 @@
 
 namespace paragrad::sim {
 
-/// So many seconds after a time; never if that is farther away than times reach.
+/// The given time plus `seconds`; never if that exceeds the range of Time.
 inline Time later(Time time, double seconds) {
   if (!(seconds < to_seconds(never))) return never;
   return std::min(never, time + from_seconds(std::max(seconds, 0.0)));
 }
 
-/// Limits of waits. A fiber that blocks for a limited time has one timeout, which goes off at the very end of its instant:
-/// what arrives in that instant is still in time. A fiber keeps one event for all its timeouts as long as they come later
-/// and later, so limits that are never reached cost next to nothing.
+/// Timeouts of waits. A fiber that blocks for a limited time has one timeout, which fires at the very end of its instant: a
+/// message that arrives in that instant is still in time. A fiber reuses one event for all its timeouts as long as each is
+/// later than the last, so limits that are never reached cost almost nothing.
 class Timeouts : private EventHandler {
  public:
-  /// give_up(waiting): called when an timeout goes off; to wake the fiber.
+  /// give_up(waiting): called when a timeout fires, to wake the fiber.
   Timeouts(Engine& engine, std::function<void(std::uint64_t waiting)> give_up)
       : engine_(engine), give_up_(std::move(give_up)) {}
   Timeouts(const Timeouts&) = delete;
@@ -32,7 +32,7 @@ class Timeouts : private EventHandler {
 
  private:
   struct Timeout {
-    Time at = never;        // or never: nobody waits
+    Time at = never;        // never: the fiber does not wait
     Time event_at = never;  // its event
     std::uint64_t waiting = 0;
   };
@@ -42,7 +42,7 @@ class Timeouts : private EventHandler {
 
   Engine& engine_;
   std::function<void(std::uint64_t)> give_up_;
-  std::unordered_map<const Fiber*, Timeout> timeouts_;  // looked up only; entries stay where they are
+  std::unordered_map<const Fiber*, Timeout> timeouts_;  // looked up only; entries keep their addresses
 };
 
 }  // namespace paragrad::sim

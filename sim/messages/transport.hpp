@@ -17,19 +17,20 @@ class CollectiveRendezvous;
 
 /// Messages between emulated workers: MPI's semantics and the processors' costs, over mailboxes and a network model.
 ///
-/// A message of at most eager_bytes is copied (where it has content, see Device::computes) and travels at once. A longer one
-/// (rendezvous) starts when send and receive are both posted and is copied straight from buffer to buffer. With n bytes,
-/// latency α between the two, times t_s and t_r of send and receive:
+/// A message of at most eager_bytes is copied (if it has content, see Device::computes) and sent at once. A longer one
+/// (rendezvous) starts when send and receive are both posted and is copied directly from buffer to buffer. With n bytes,
+/// latency α between the two workers, times t_s and t_r of send and receive:
 ///
-///   sender     goes on at t_s' = t_s + send_overhead + [eager] n / copy_bytes_per_s; then posts the message
+///   sender     continues at t_s' = t_s + send_overhead + [eager] n / copy_bytes_per_s, then posts the message
 ///   departure  eager t_s';  rendezvous max(t_s', t_r);  with handshake max(t_s' + α, t_r) + α
-///   send over  eager t_s';  rendezvous when the network has taken the data from the sender
-///   receiver   goes on at max(t_wait, arrival) + receive_overhead + [eager, arrived before t_r] n / copy_bytes_per_s
+///   send done  eager t_s';  rendezvous when the network has taken the data from the sender
+///   receiver   continues at max(t_wait, arrival) + receive_overhead + [eager, arrived before t_r] n / copy_bytes_per_s
 ///
-/// To receives from any source an eager message becomes visible when it arrives, another when word of it does: t_s' + α.
+/// An eager message becomes visible to receives from any source when it arrives; a rendezvous message when its request to
+/// send arrives, at t_s' + α.
 class Transport : private Delivery, private EventHandler {
  public:
-  /// carrier: of the workers' kind, by which their memory is read and written.
+  /// carrier: a device of the workers' kind, used to read and write their memory.
   Transport(Engine& engine, Network& network, backend::Device& carrier, int workers, const Platform::Message& costs);
 
   // The following are for the running fiber.
@@ -37,16 +38,16 @@ class Transport : private Delivery, private EventHandler {
   comm::Request start_receive(int rank, int from, int tag, std::span<std::byte> data);
   comm::Received wait(comm::Request request);
 
-  /// What arrives, or is released, within the limit counts, even in its last instant.
+  /// A transfer that finishes within the limit counts, even in its last instant.
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s);
 
-  /// Nothing is on its way, nobody waits for a message.
+  /// No message is in flight and no receive is waiting.
   bool idle() const { return under_way_ == 0 && boxes_.empty(); }
 
-  /// Who has to make way before the network is touched.
+  /// The rendezvous that must be dissolved before the network is used.
   void set_rendezvous(CollectiveRendezvous& rendezvous) { rendezvous_ = &rendezvous; }
 
-  /// Messages that were sent elsewhere.
+  /// Counts messages that were computed elsewhere.
   void count(std::uint64_t messages, std::uint64_t bytes) { messages_sent_ += messages, bytes_sent_ += bytes; }
 
   std::uint64_t messages() const { return messages_sent_; }
@@ -80,7 +81,7 @@ class Transport : private Delivery, private EventHandler {
   Mailboxes boxes_;
   Timeouts timeouts_;
   CollectiveRendezvous* rendezvous_ = nullptr;
-  std::uint64_t under_way_ = 0;  // messages that are matched or eager, and of which it is not known when they arrive
+  std::uint64_t under_way_ = 0;  // messages that are matched or eager and whose arrival time is not yet known
   std::uint64_t messages_sent_ = 0;
   std::uint64_t bytes_sent_ = 0;
 };

@@ -4,7 +4,7 @@
 
 namespace paragrad::sim {
 
-/// Every message goes as a whole; those that meet on a resource cross it one after the other.
+/// Every message is sent as a whole; messages that share a resource cross it one after the other.
 class FifoNetwork : public Network {
  public:
   FifoNetwork(Engine& engine, const Platform& platform, int workers);

@@ -14,40 +14,40 @@ namespace paragrad::sim {
 class Resources;
 class Topology;
 
-/// Told of a message's fate as soon as nothing can change it any more: `at` is now or later. So what nobody waits for costs
+/// Notified of a message's times as soon as they are final: `at` is now or later. So a message that no fiber waits for costs
 /// no event.
 class Delivery {
  public:
   virtual ~Delivery() = default;
 
-  /// It arrives whole.
+  /// The whole message has arrived at `at`.
   virtual void arrives(std::uint64_t message, Time at) = 0;
 
-  /// The sender's side is done with the data; only if Network::start did not know.
+  /// The sender's memory is free at `at`; called only if Network::start could not tell.
   virtual void sent(std::uint64_t message, Time at) = 0;
 };
 
-/// How long messages take, and how they stand in each other's way. One object per simulation; called by the engine's thread,
-/// in the order of simulated time.
+/// How long messages take, and how they contend for shared resources. One object per simulation; called by the engine's
+/// thread, in the order of simulated time.
 class Network {
  public:
   virtual ~Network() = default;
 
-  /// Sends `bytes` from rank to rank, from now on. receiver.arrives(message, at) is called once, within this call or later,
-  /// or not at all if something on the way is dead. Returns when the sender's side is done with the data, or never if that
-  /// is not known yet: receiver.sent(message, at) will say it.
+  /// Sends `bytes` from rank to rank, starting now. receiver.arrives(message, at) is called once, within this call or later,
+  /// or not at all if a resource on the route is dead. Returns the time when the sender's memory is free, or `never` if that
+  /// is not known yet: then receiver.sent(message, at) is called later.
   virtual Time start(int from, int to, std::int64_t bytes, Delivery& receiver, std::uint64_t message) = 0;
 
-  /// Smallest time between a start and its delivery: what a short control message would take.
+  /// The shortest time between start and delivery: that of a short control message.
   virtual Time latency(int from, int to) const = 0;
 
-  /// Reads or writes `bytes` of the host memory of the worker's node, from now on; messages that are staged there wait
-  /// meanwhile. Returns when that is over. Only for platforms whose hosts reduce.
+  /// Reads or writes `bytes` of the host memory of the worker's node, starting now; messages staged there wait meanwhile.
+  /// Returns the end time. Only for platforms whose hosts reduce.
   virtual Time pass_host_memory(int rank, std::int64_t bytes) = 0;
 
-  /// For who works out messages beforehand: how whole messages travel, if that is all there is to the model.
+  /// For callers that precompute message times: the internals of a model that only sends whole messages.
   struct Insight {
-    const Topology* topology = nullptr;  ///< or none
+    const Topology* topology = nullptr;  ///< null: not available
     Resources* resources = nullptr;
   };
   virtual Insight insight() { return {}; }

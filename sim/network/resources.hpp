@@ -8,10 +8,10 @@
 
 namespace paragrad::sim {
 
-/// Things that messages cross and share: links, NICs, buses, switches, memories, each in one direction. Each serves one
-/// message after the other in the order of asking, and rests for a gap in between.
+/// Resources that messages cross and share: links, NICs, buses, switches, memories, each in one direction. Each serves one
+/// message at a time, first come, first served, and stays idle for a gap in between.
 ///
-/// What can carry several messages at full speed at a time (the uplinks of a switch: a bundle of cables) has as many
+/// A resource that can carry several messages at full speed (the uplinks of a switch: a bundle of cables) has as many
 /// channels as fit into its capacity; a message takes the channel that is free first. Memory: 32 bytes per resource.
 class Resources {
  public:
@@ -19,23 +19,25 @@ class Resources {
 
   explicit Resources(Time gap = 0) : gap_(gap) {}
 
-  /// `count` resources alike. bytes_per_s of a channel; 0: infinitely fast. Returns the first; the others follow.
+  /// Adds `count` identical resources. bytes_per_s: per channel; 0: infinitely fast. Returns the first id; the others
+  /// follow.
   Id add(std::size_t count, double bytes_per_s, std::size_t channels = 1);
 
-  /// `count` resources of a capacity that messages of `message_bytes_per_s` share: as many channels as fit, one at least.
-  /// Capacity 0: infinitely fast.
+  /// Adds `count` resources of total capacity `bytes_per_s`, shared by messages of `message_bytes_per_s` each: as many
+  /// channels as fit, at least one. Capacity 0: infinitely fast.
   Id add_shared(std::size_t count, double bytes_per_s, double message_bytes_per_s);
 
-  /// A fault: share of the speed that is left in a time. All channels alike.
+  /// Adds a fault: factor is the remaining fraction of the speed during that time, on all channels.
   void slow(Id resource, Time from, Time until, double factor);
 
   struct Use {
     Time begin, end;
   };
-  /// Takes the resource for `bytes`, from `head` at the earliest, for `at_least` at full speed. Ends `never` if it is dead.
+  /// Takes the resource for `bytes`, from `head` at the earliest, for at least `at_least` at full speed. Ends at `never` if
+  /// the resource is dead.
   Use take(Id resource, Time head, std::int64_t bytes, Time at_least = 0);
 
-  // For who foresees uses (sim/shortcut): resources of one channel and of constant speed.
+  // For callers that precompute uses (sim/shortcut): resources with one channel and constant speed.
   struct State {
     Time asked = -1;  ///< time of the last call of take; -1: none
     Time free = 0;

@@ -6,11 +6,12 @@
 
 namespace paragrad::sim {
 
-/// Long messages travel in pieces of equal size, at most message.segment_bytes, of which message.window are on their way at
-/// a time: the next one starts when the first of these has arrived. Pieces of different messages take turns on what they
-/// share, so that messages in flight at the same time share bandwidth about equally. Costs two events per piece.
+/// Long messages are cut into segments of equal size, at most message.segment_bytes, of which message.window are in flight
+/// at a time: the next one starts when the first of these has arrived. Segments of different messages alternate on shared
+/// resources, so concurrent messages share bandwidth about equally. Costs two events per segment.
 ///
-/// Alone, a message takes as long as whole if a window of pieces covers the latency: (window - 1) * segment / B >= latency.
+/// Without contention, a message takes as long as an unsegmented one if a window of segments covers the latency:
+/// (window - 1) * segment / B >= latency.
 class SegmentedNetwork : public FifoNetwork, private Delivery, private EventHandler {
  public:
   SegmentedNetwork(Engine& engine, const Platform& platform, int workers);
@@ -20,19 +21,19 @@ class SegmentedNetwork : public FifoNetwork, private Delivery, private EventHand
 
  private:
   struct Flow {
-    Route route;              // of a piece
-    std::int64_t to_start;    // pieces
-    std::int64_t remainder;   // pieces with one more byte, first
-    std::int64_t unfinished;  // pieces that have not arrived
+    Route route;              // of a segment
+    std::int64_t to_start;    // segments not yet started
+    std::int64_t remainder;   // leading segments with one more byte
+    std::int64_t unfinished;  // segments that have not arrived
     std::uint32_t actor;
     Delivery* receiver;
     std::uint64_t message;
   };
 
   Time start_piece(std::uint32_t flow);
-  void arrives(std::uint64_t flow, Time at) override;  ///< a piece
+  void arrives(std::uint64_t flow, Time at) override;  ///< a segment
   void sent(std::uint64_t, Time) override {}
-  void fire(std::uint64_t flow) override;  ///< there is room for another piece
+  void fire(std::uint64_t flow) override;  ///< the window has room for another segment
 
   std::int64_t segment_bytes_;
   int window_;

@@ -5,17 +5,17 @@
 
 namespace paragrad::sim {
 
-/// A parallel file system: opens are served by a queue, then data flow in pieces through the file system's aggregate and the
-/// link of the client, a node. Nodes that transfer at the same time share the aggregate about equally; the workers of a node
-/// share its link. A platform without storage has an ideal one.
+/// A parallel file system: opens are served by a queue, then data flow in pieces through the file system's aggregate
+/// bandwidth and the link of the client, which is a node. Nodes that transfer at the same time share the aggregate about
+/// equally; the workers of a node share its link. A platform without storage has an ideal one.
 ///
-/// Which client waits for the last piece is a matter of scheduling: a slower link may let the last one end up to a piece's
-/// time earlier. Otherwise times never fall when anything gets slower.
+/// Which client waits for the last piece depends on scheduling: with a slower link the last one may end up to one piece's
+/// time earlier. Otherwise times never decrease when anything gets slower.
 class Storage : private Delivery {
  public:
   Storage(Engine& engine, const Platform& platform, int workers);
 
-  // For the running fiber, which goes on when all bytes have been transferred.
+  // For the running fiber, which continues when all bytes have been transferred.
   void read(int rank, std::int64_t bytes) { transfer(rank, bytes, readers_); }
   void write(int rank, std::int64_t bytes) { transfer(rank, bytes, writers_); }
 

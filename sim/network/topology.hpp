@@ -9,7 +9,7 @@
 namespace paragrad::sim {
 
 /// A platform's resources and the routes over them, computed from the coordinates of the workers: memory grows with the
-/// number of devices, not of pairs. A route takes, as far as they exist and can be in the way:
+/// number of devices, not of pairs. A route crosses these resources, if they exist and can limit it:
 ///
 ///   same device    device's copy engine
 ///   same socket    device out | device in
@@ -17,30 +17,30 @@ namespace paragrad::sim {
 ///   other node     device out, socket connection to the NIC, NIC out, leaf uplink, spine | leaf downlink, NIC in, …, device
 ///   in
 ///
-/// Where messages are staged, each node's host memory is crossed next to the device, with 2 bytes (written, read) for each
-/// of the message. The latency passes at the bar. Devices are dealt to sockets and NICs, and NICs to sockets, in order. A
-/// leaf switch without taper is no resource: its uplinks carry whatever the NICs can send and receive.
+/// If messages are staged, each node's host memory is crossed next to the device, with 2 bytes (written, read) for each byte
+/// of the message. The latency is added at the bar. Devices are assigned to sockets and NICs, and NICs to sockets, in order.
+/// A leaf switch without taper is not a resource: its uplinks carry everything the NICs can send and receive.
 class Topology {
  public:
-  /// More workers than devices share them, neighbours first.
+  /// If there are more workers than devices, consecutive ranks share a device.
   Topology(const Platform& platform, int workers, Resources& resources);
 
   Route route(int from, int to, std::int64_t bytes) const;
 
-  /// Of any message between any two workers, at least.
+  /// A lower bound on the latency of any message between any two workers.
   Time least_latency() const;
 
-  /// Of a short message.
+  /// The latency of a short message.
   Time latency(int from, int to) const;
 
-  /// Takes the host memory of a worker's node for `bytes` read or written, from now on. Returns when that is over.
+  /// Occupies the host memory of a worker's node for `bytes` read or written, starting now. Returns the end time.
   Time pass_host_memory(int rank, std::int64_t bytes, Time now);
 
  private:
   enum Direction { out, in };
   static constexpr Resources::Id none = ~Resources::Id{0};
 
-  // Resources of one kind; `first` is none if they cannot be in the way of anybody.
+  // Resources of one kind; `first` is none if they cannot limit any message.
   struct Group {
     Resources::Id first = none;
     bool exists() const { return first != none; }

@@ -9,7 +9,7 @@
 
 namespace paragrad::sim {
 
-/// Another network, whose messages are told to somebody when it is known that they arrive.
+/// Wraps a network and reports each message to an observer once its arrival time is known.
 class WatchedNetwork : public Network, private Delivery {
  public:
   WatchedNetwork(Engine& engine, std::unique_ptr<Network> inner, std::function<void(const Transfer&)> on_transfer)
@@ -24,7 +24,7 @@ class WatchedNetwork : public Network, private Delivery {
     Transfer transfer;
     Delivery* receiver = nullptr;
     std::uint64_t message = 0;
-    int untold = 0;  // calls of Delivery that are still to come
+    int untold = 0;  // outstanding Delivery calls
   };
 
   void arrives(std::uint64_t flight, Time at) override;

@@ -10,32 +10,32 @@
 
 namespace paragrad::sim::shortcut {
 
-/// What a worker does in a collective, as far as the clock and others are concerned.
+/// An action of a worker in a collective, as far as it affects the clock or other workers.
 struct Operation {
   enum class Kind : std::uint32_t { send, receive, wait, add };
 
   Kind kind() const { return static_cast<Kind>(word & 3); }
-  std::uint32_t tag() const { return word >> 2 & 3; }  ///< how far from the first reserved one
+  std::uint32_t tag() const { return word >> 2 & 3; }  ///< offset from the first reserved tag
   int peer() const { return static_cast<int>(word >> 4); }
 
-  std::uint32_t word = 0;   ///< kind, tag and peer, as a distance from this worker modulo the number of workers
-  std::uint32_t value = 0;  ///< bytes to send; which request to wait for, 1 = the last one; floats to add
+  std::uint32_t word = 0;   ///< kind, tag, and peer as a distance from this worker modulo the number of workers
+  std::uint32_t value = 0;  ///< bytes to send; age of the request to wait for, 1 = the latest; floats to add
 
   bool operator==(const Operation&) const = default;
 };
 
-/// The operations of some workers. Control flow of a collective depends on (rank, size, length) alone, so they can be had
-/// beforehand. They are cut into pieces; those that several workers, or one worker time and again, have alike are kept once.
+/// The operations of some workers. The control flow of a collective depends only on (rank, size, length), so they can be
+/// recorded in advance. They are cut into pieces; identical pieces of several workers, or repeated ones, are stored once.
 class CollectivePrograms {
  public:
-  /// A piece and how often it is done, one time after the other.
+  /// A piece and its number of consecutive repetitions.
   struct Run {
     std::uint64_t first = 0;  ///< of its operations
     std::uint32_t length = 0;
     std::uint32_t times = 0;
   };
 
-  /// Reads the operations of one worker, one after the other. Valid until something is added.
+  /// Iterates over the operations of one worker. Valid until something is added.
   class Cursor {
    public:
     bool at_end() const { return operation_ == end_; }
@@ -47,7 +47,7 @@ class CollectivePrograms {
     const Run& run() const { return *run_; }
     std::span<const Operation> piece() const { return {end_ - run_->length, end_}; }
     std::uint32_t position() const { return static_cast<std::uint32_t>(operation_ - (end_ - run_->length)); }
-    std::uint32_t times_left() const { return times_left_; }  ///< of the piece, with the one under way
+    std::uint32_t times_left() const { return times_left_; }  ///< repetitions of the piece, including the current one
     void leave_out(std::uint32_t times) { times_left_ -= times; }
 
    private:
@@ -68,13 +68,13 @@ class CollectivePrograms {
     if (current_.size() == piece_operations) end_piece();
   }
   void add_repeated(std::span<const Operation> piece, std::uint32_t times);
-  void end_worker();  ///< what follows is the next worker's
+  void end_worker();  ///< subsequent operations belong to the next worker
 
-  /// Of the worker that was added as the number'th.
+  /// Starts at the operations of the worker added as number `number`.
   Cursor start(std::size_t number) const;
 
  private:
-  static constexpr std::size_t piece_operations = 20;  // what algorithms do for a message, a few times
+  static constexpr std::size_t piece_operations = 20;  // a few times what algorithms do for one message
 
   struct Piece {
     std::uint64_t first;
@@ -92,8 +92,8 @@ class CollectivePrograms {
   std::vector<std::size_t> workers_{0};  // where the runs of a worker begin, and the end of the last one's
 };
 
-/// Writes down what a worker does instead of doing it. Only named sources, the tags of collectives, messages below 4 GB;
-/// otherwise possible() is false afterwards.
+/// Records what a worker would do instead of doing it. Supports only named sources, the tags of collectives, and messages
+/// below 4 GB; otherwise possible() is false afterwards.
 class Recorder : public comm::Communicator {
  public:
   Recorder(comm::Communicator& worker, CollectivePrograms& programs);
@@ -113,7 +113,7 @@ class Recorder : public comm::Communicator {
   std::uint64_t messages() const { return messages_; }
   std::uint64_t bytes() const { return bytes_; }
 
-  /// How long ago the oldest request was made that the worker waits for, in requests.
+  /// The largest age, counted in requests, of a request that the worker waits for.
   std::uint32_t oldest_request() const { return oldest_request_; }
 
  private:

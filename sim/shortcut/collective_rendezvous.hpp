@@ -11,28 +11,29 @@ namespace paragrad::sim {
 
 struct World;
 
-/// Workers that come to a collective in timing mode wait here for the others, and if all come before anything else happens
-/// on the network, it is worked out for all of them at once (shortcut/replay.hpp) instead of message by message. Times are
-/// the same to the picosecond. Where something else is on its way or begins meanwhile, where messages meet in an order that
-/// only the simulation can tell, or where some worker would be back while shared resources are still asked for, nothing has
-/// happened: the clock goes back to the first arrival, and the workers do it message by message.
+/// Workers that reach a collective in timing mode wait here for the others. If all arrive before anything else happens on
+/// the network, its times are computed for all workers at once (shortcut/time_recurrence.hpp) instead of message by message.
+/// They are the same to the picosecond. The shortcut is undone if other messages are in flight or start meanwhile, if the
+/// order in which messages meet can only be found by simulation, or if a worker would return while shared resources are
+/// still being requested: then the clock goes back to the first arrival, and the workers run the collective message by
+/// message.
 class CollectiveRendezvous {
  public:
-  /// enabled: whether the platform and the options allow it at all.
+  /// enabled: whether the platform and the options allow shortcuts.
   CollectiveRendezvous(World& world, int host_threads, bool enabled);
 
-  /// A call of one worker's, in the order of its calls. True: done, the worker's own time is that of its end.
+  /// Called by a worker for each of its collectives, in order. True: done, and the worker's own time is that of its end.
   bool join(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data);
 
-  /// To be called by whoever is about to touch the network, after settling.
+  /// Call before using the network, after settling.
   void make_way() {
     while (!members_.empty()) dissolve_and_wait();
   }
 
-  /// Nothing else can happen: true if that ended a rendezvous.
+  /// Called when no other event can happen: true if that ended a rendezvous.
   bool nobody_else_comes();
 
-  /// From now on there is other traffic beside that of the workers' own fibers.
+  /// Call when there is traffic other than that of the workers' own fibers.
   void disable() { enabled_ = false; }
 
   std::uint64_t shortcuts() const { return shortcuts_; }
@@ -59,7 +60,7 @@ class CollectiveRendezvous {
   bool enabled_;
   std::vector<Member*> members_;
   std::vector<std::uint64_t> calls_;      // of each worker
-  std::uint64_t message_by_message_ = 0;  // calls up to this one are made so
+  std::uint64_t message_by_message_ = 0;  // calls up to this one run message by message
   std::uint64_t shortcuts_ = 0;
   std::uint64_t left_out_ = 0;  // see TimeRecurrence
 };

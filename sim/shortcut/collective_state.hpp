@@ -11,7 +11,7 @@ namespace paragrad::sim::shortcut {
 
 inline constexpr std::uint32_t none = ~std::uint32_t{0};
 
-/// Mostly short, and then in the place where it stands: there are many workers, and looking elsewhere takes long.
+/// A list that is mostly short and then stored in place: there are many workers, and indirection is slow.
 template <class T, std::size_t n>
 using List = boost::container::small_vector<T, n>;
 
@@ -20,13 +20,13 @@ struct Message {
   std::uint32_t tag = 0;
   std::uint32_t bytes = 0;
   bool eager = false;
-  bool sent = false, wanted = false;                  // the send, the receive has been posted
-  bool sender_waits = false, receiver_waits = false;  // that worker cannot go on
+  bool sent = false, wanted = false;                  // send posted, receive posted
+  bool sender_waits = false, receiver_waits = false;  // that worker is blocked
   bool send_over = false, receive_over = false;
   Time sent_at = 0, wanted_at = 0;
   Time departs_at = never;
   Timetable::Origin origin{};
-  Time head = never, tail = 0;  // where the receiver's side begins
+  Time head = never, tail = 0;  // at the first resource of the receiver's side
   Time released_at = never, arrives_at = never;
   std::uint32_t next = none;  // in its channel
 };
@@ -42,15 +42,15 @@ struct Worker {
   CollectivePrograms::Cursor next;
   std::uint32_t requests = 0;
   List<Channel, 2> channels;
-  List<std::uint32_t, 4> leaving;  // messages in the order of sending, of which an older one has no departure yet
+  List<std::uint32_t, 4> leaving;  // messages in send order that wait for an older one's departure
   List<std::uint32_t, 4> coming;   // messages that have left their senders
 };
 
-/// How far the workers of a collective are, each in its own time, and what is between them.
+/// The progress of the workers in a collective, each in its own time, and the messages between them.
 struct CollectiveState {
   explicit CollectiveState(const Resources& resources) : timetable(resources) {}
 
-  /// Of a worker's requests the `age` youngest but one: 2 * message, + 1 for the receiver's; none if it is over.
+  /// The worker's request of the given age: 2 * message, + 1 for the receiver's; none if it is complete.
   std::uint32_t& request(int rank, std::uint32_t age) {
     const std::uint32_t number = workers[static_cast<std::size_t>(rank)].requests - age;
     return requests[static_cast<std::size_t>(rank) * (request_mask + 1) + (number & request_mask)];

@@ -8,24 +8,24 @@
 
 namespace paragrad::sim::shortcut {
 
-/// Two workers that do the same piece of their programs time and again, with each other alone (the segments of a long
-/// exchange), soon do it in step: everything between them is as it was one piece before, only later. Then the pieces that
-/// remain are left out, and all times move on by as many periods.
+/// Two workers that repeat the same piece of their programs, communicating only with each other (the segments of a long
+/// exchange), soon reach a periodic state: everything between them is as it was one piece earlier, only later in time. Then
+/// the remaining pieces are skipped, and all times advance by as many periods.
 ///
-/// Found by comparing the whole state of the two: clocks, places in their programs, messages, requests, and the resources
-/// between them, of which nobody else may have made use lately. Who does so afterwards, for a time that was left out, makes
-/// the timetable give up.
+/// Detected by comparing the whole state of the two: clocks, positions in their programs, messages, requests, and the
+/// resources between them, which no other worker may have used recently. If another worker later uses them in the skipped
+/// time, the timetable gives up.
 class Repetition {
  public:
   Repetition(CollectiveState& state, RouteCache& routes) : state_(state), routes_(routes) {}
 
-  /// To be called whenever a worker is about to begin a piece.
+  /// Call whenever a worker is about to begin a piece.
   void leave_out(int rank) {
     constexpr std::uint32_t worth_looking = 3;
     if (worker(rank).next.times_left() >= worth_looking) look_at(rank);
   }
 
-  std::uint64_t left_out() const { return left_out_; }  ///< pieces, of one of the two each time
+  std::uint64_t left_out() const { return left_out_; }  ///< skipped pieces, counted once per pair
 
  private:
   /// A state of two workers; times as distances from the first one's clock.
@@ -54,9 +54,9 @@ class Repetition {
   RouteCache& routes_;
   Picture last_, now_;
   std::uint64_t left_out_ = 0;
-  std::vector<std::uint32_t> messages_;  // in the picture of now
+  std::vector<std::uint32_t> messages_;  // in the current picture
   Time latest_ = 0;                      // time in it
-  Time until_ = never;                   // then a message of somebody else asks for something at one of the two
+  Time until_ = never;                   // when another worker's message next uses a resource of one of the two
   std::vector<Resources::Id> resources_;
 };
 

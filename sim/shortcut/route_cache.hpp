@@ -7,7 +7,7 @@
 
 namespace paragrad::sim::shortcut {
 
-/// A message's route, and how long each resource of it is taken.
+/// A message's route, and how long it occupies each resource.
 struct CachedRoute {
   int from = -1, to = -1;
   std::uint32_t bytes = 0;
@@ -15,7 +15,7 @@ struct CachedRoute {
   std::array<Time, Route::max_hops> durations{};
 };
 
-/// The routes of messages. Keeps the latest, since most messages follow one of them.
+/// Caches the latest routes, as consecutive messages mostly take the same ones.
 class RouteCache {
  public:
   RouteCache(const Topology& topology, const Resources& resources) : topology_(topology), resources_(resources) {}
@@ -28,7 +28,7 @@ class RouteCache {
     return cached;
   }
 
-  /// Something on a route that was asked for is more than a queue of constant speed.
+  /// Whether a requested route has a resource that is not a simple queue of constant speed.
   bool failed() const { return failed_; }
 
  private:

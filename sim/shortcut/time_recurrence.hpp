@@ -13,12 +13,12 @@
 
 namespace paragrad::sim::shortcut {
 
-/// Works out when each worker ends a collective whose operations are known: a max-plus recurrence over workers and messages
-/// that follows who waits for what, without events. The same arithmetic as Transport and Pipeline, so the times are theirs,
-/// to the picosecond; where they would depend on an order that only the simulation can tell, it gives up.
+/// Computes when each worker ends a collective whose operations are known: a max-plus recurrence over the dependences
+/// between workers and messages, without events. It uses the same arithmetic as Transport and Pipeline, so times agree to
+/// the picosecond; if they would depend on an order that only the simulation can determine, it gives up.
 class TimeRecurrence {
  public:
-  /// sum_time: how long adding so many floats takes.
+  /// sum_time: returns the time of adding a number of floats.
   TimeRecurrence(const Topology& topology, const Resources& resources, const Platform::Message& costs,
                  std::function<Time(std::uint32_t)> sum_time);
 
@@ -27,16 +27,16 @@ class TimeRecurrence {
     CollectivePrograms::Cursor program;
   };
 
-  /// starts: of every worker. oldest_request: how long ago a request was made that anybody waits for, in requests, at most.
-  /// False: could not be worked out.
+  /// starts: of every worker. oldest_request: the largest age, counted in requests, of a request that a worker waits for.
+  /// False: the times could not be computed.
   bool run(const std::vector<Start>& starts, std::uint32_t oldest_request);
 
   Time end(int rank) const { return state_.workers[static_cast<std::size_t>(rank)].time; }
 
-  /// Messages that are sent from then on ask for nothing before all of these have done.
+  /// Messages sent from this time on request no resource before all of these messages are done with it.
   Time quiet_from() const { return quiet_from_; }
 
-  /// Repeated pieces of programs that were not gone through.
+  /// Repeated pieces of programs that were skipped.
   std::uint64_t left_out() const { return repetition_.left_out(); }
 
   void commit(Resources& resources) const { state_.timetable.commit(resources); }
@@ -79,7 +79,7 @@ class TimeRecurrence {
   CollectiveState state_;
   Repetition repetition_;
   std::vector<std::uint32_t> unused_;  // messages
-  std::vector<int> ready_;             // workers that can go on; the last one first: its neighbours' data is at hand
+  std::vector<int> ready_;  // workers that can continue; the last one first, as its neighbours' data are in the cache
   Time quiet_from_ = 0;
   bool failed_ = false;
 };

@@ -9,21 +9,20 @@
 
 namespace paragrad::sim::shortcut {
 
-/// Uses of resources that are found in another order than that of time. A use goes to its place among those that are known,
-/// by the time at which its message's head asks for the resource; if that moves no other use, all have the times that they
-/// would have got one after the other. If it might move one, or if two ask at the same time and nothing says who is first,
-/// the timetable gives up: failed().
+/// Uses of resources, computed out of time order. A new use is inserted among the known ones by the time at which its
+/// message's head requests the resource. If that moves no other use, all have the times they would have got in time order.
+/// If it might move one, or if two request at the same time in an unknown order, the timetable gives up: failed().
 class Timetable {
  public:
   explicit Timetable(const Resources& resources);
 
-  /// Who says when a message asks for something: its sender, or somebody else who lets its sender go ahead.
+  /// The worker that determines when a message requests a resource: its sender, or another worker that unblocks the sender.
   struct Origin {
     static constexpr std::uint32_t nobody = ~std::uint32_t{0};
     std::uint32_t sender = nobody;
     std::uint32_t setter = nobody;  // nobody: in no known order
-    /// Whether a use of this origin comes before one that asks at the same time and was told of later, for sure: a sender
-    /// does one after the other, and so does who lets it go ahead.
+    /// Whether a use of this origin certainly precedes one that requests at the same time and was reported later: a sender
+    /// acts sequentially, and so does the worker that unblocks it.
     bool before(const Origin& later) const {
       return sender == later.sender && setter != nobody && (setter == sender || setter == later.setter);
     }
@@ -40,11 +39,10 @@ class Timetable {
 
   bool failed() const { return failed_; }
 
-  /// The times of the last uses of a resource, a few at most, appended to `times`. False: others than these two workers
-  /// have had to do with them.
+  /// Appends the times of the last few uses of a resource to `times`. False: other workers than these two were involved.
   bool last_uses(Resources::Id resource, std::uint32_t one, std::uint32_t other, std::vector<Time>& times) const;
 
-  /// The last uses have happened again since, until so much later; nothing can come to lie between them any more.
+  /// Repeats the last uses up to `later` later; nothing can be inserted between them any more.
   void repeat_last_uses(Resources::Id resource, Time later);
 
   /// Writes the state after all uses.

@@ -8,14 +8,14 @@
 
 namespace paragrad::sim {
 
-/// Workers that share a device compute one after the other, first come, first served. Costs nothing where nobody shares.
+/// Serialises workers that share a device, first come, first served. Costs nothing if no device is shared.
 class DeviceQueues {
  public:
   DeviceQueues(Engine& engine, const Platform& platform, int workers);
 
   bool needed() const { return !devices_.empty(); }
 
-  /// The running fiber holds the device of worker `rank`, as long as this lives. Settles, if queues are needed.
+  /// While this object lives, the running fiber holds the device of worker `rank`. Settles, if queues are needed.
   class Hold {
    public:
     Hold(DeviceQueues& queues, int rank);
@@ -36,7 +36,7 @@ class DeviceQueues {
 
   Engine& engine_;
   int workers_, slots_;
-  std::vector<Device> devices_;  // empty: nobody shares
+  std::vector<Device> devices_;  // empty: no device is shared
 };
 
 }  // namespace paragrad::sim

@@ -10,9 +10,9 @@ namespace paragrad::sim {
 
 /// An emulated worker's communicator. Messages go through the world's transport; arithmetic advances the worker's clock.
 ///
-/// A worker that the platform lets die stops for ever where it then is; messages that it has started still arrive.
+/// A worker that dies on the platform stops forever where it is; messages that it has started still arrive.
 ///
-/// channel  0 or 1: messages of different channels never meet, but share the links.
+/// channel  0 or 1: messages of different channels never match, but share the links.
 class SimCommunicator : public comm::Communicator {
  public:
   SimCommunicator(World& world, int rank, backend::Device& device, int channel = 0)
@@ -41,15 +41,15 @@ class SimCommunicator : public comm::Communicator {
 
   World& world() { return world_; }
 
-  /// Runs a task whose work is `expected` at least, on the host pool; at once if the device does not compute.
-  /// scale: of the time that the platform's device takes.
+  /// Runs a task whose work is at least `expected`, on the host pool; directly if the device does not compute.
+  /// scale: factor on the time that the platform's device takes.
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale = 1);
 
-  /// Runs kernels, at once if they are small or the device does not compute, else on the host pool.
+  /// Runs kernels directly if they are small or the device does not compute, otherwise on the host pool.
   void run_kernels(const std::function<void(backend::Device&)>& kernels) override;
 
  private:
-  static constexpr int tags_per_channel = 1 << 16;  // MPI promises 2^15
+  static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 
   void run_here(const std::function<void(backend::Device&)>& kernels, double scale = 1);
   void spend(Time time);
@@ -62,7 +62,7 @@ class SimCommunicator : public comm::Communicator {
   Pace pace_;
   std::uint64_t computations_ = 0;
   Time last_reading_ = 0;  // of the clock
-  int readings_ = 0;       // at one time
+  int readings_ = 0;       // at the same time
 };
 
 }  // namespace paragrad::sim

@@ -9,9 +9,8 @@
 namespace paragrad::train {
 
 /// Load balancing: gives faster workers a larger share of each block, or of every minibatch, in proportion to their measured
-/// speeds (as Chen and Huo's master does with splits). Averages weight workers by their samples,
-/// and sums count each sample once, so results stay correct; but they depend on measured times, which only the simulator
-/// reproduces.
+/// speeds (as Chen and Huo's master does with splits). Averages weight workers by their samples, and sums count each sample
+/// once, so results stay correct; but they depend on measured times, which only the simulator reproduces.
 ///
 /// A block's samples are loaded while the previous block is trained, so its shares follow from the speeds two blocks
 /// earlier.
