@@ -12,7 +12,7 @@ struct LinkPoint {
   double seconds = 0;
 };
 
-/// A latency and a bandwidth, and factors on them for lengths at which the measured messages follow another line.
+/// A latency and a bandwidth, with factors on them for message lengths that follow a different line.
 struct LinkFit {
   Link link;  ///< latency of the shortest messages, bandwidth of the longest
   std::vector<Platform::SizeClass> classes;
@@ -20,12 +20,11 @@ struct LinkFit {
   double seconds(std::size_t bytes) const;
 };
 
-/// Cuts the points (of rising lengths, two at least) into stretches and lays a line latency + bytes / bandwidth through
-/// each, least squares of the relative errors. A stretch has three points at least and is cut off where that takes away
-/// enough error to be worth it: a point costs (its relative error / tolerance) squared, nine at most, a stretch eight.
-/// Cost n^3 for n points.
+/// Fits a piecewise line latency + bytes / bandwidth to the points (at least two, in ascending order of length), by least
+/// squares of the relative errors. A piece has at least three points. The fit minimises the sum of the costs: a point costs
+/// (its relative error / tolerance) squared, at most nine, a piece eight. Takes O(n^3) time for n points.
 ///
-/// Noise only ever adds time, so a message is first taken to last no longer than any longer one did.
+/// Noise only adds time, so each message's time is first reduced to the shortest time of any longer message.
 LinkFit fit_link(const std::vector<LinkPoint>& points, double tolerance);
 
 }  // namespace paragrad::sim::calibration

@@ -11,19 +11,19 @@ namespace paragrad::sim::calibration {
 /// Times of messages of one length between two workers.
 struct MessagePoint {
   std::size_t bytes = 0;
-  double one_way_s = 0;   ///< half a round trip: to and fro, one message at a time
-  double exchange_s = 0;  ///< both send at the same time, until both have what the other sent
+  double one_way_s = 0;   ///< half a round trip, one message at a time
+  double exchange_s = 0;  ///< both send at the same time, until both have received
 };
 
 struct PingPongOptions {
   int first = 0, second = 1;  ///< the two workers; the others wait
-  int passes = 12;            ///< over all sizes; the fastest counts
-  double burst_s = 0.5e-3;    ///< of messages of one size in one pass
+  int passes = 12;            ///< over all sizes; the fastest is used
+  double burst_s = 0.5e-3;    ///< duration of the messages of one size in one pass
 };
 
-/// Sends messages of the given lengths to and fro. The same text runs under MPI, where it measures, and in the simulator,
-/// where it shows what a platform file makes of the measurement. Of each length the fastest of several passes counts, apart
-/// in time: neighbours on a shared machine disturb some of them only.
+/// Ping-pong with messages of the given lengths. The same code runs under MPI, where it measures, and in the simulator,
+/// where it shows how well a platform file reproduces the measurement. Each length takes the fastest of several passes
+/// spread over time, so that other users of a shared machine disturb only some of them.
 ///
 /// Returns the points at every worker. Collective.
 std::vector<MessagePoint> ping_pong(comm::Communicator& comm, const std::vector<std::size_t>& lengths,

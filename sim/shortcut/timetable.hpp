@@ -52,11 +52,11 @@ class Timetable {
   struct Use {
     Time head = 0;
     Time begin = 0;
-    Time free = 0;  // when the next one may begin
+    Time free = 0;  // when the next use may begin
     Origin origin;
   };
 
-  // The last uses, by head, in a ring. What was before them is past: nothing may come to lie before the first.
+  // The last uses, by head, in a ring. Earlier ones are final: nothing may be inserted before the first.
   struct Track {
     static constexpr std::uint32_t length = 8;
     static constexpr std::uint32_t last_few = 4;
