@@ -23,6 +23,7 @@ struct SimulationOptions {
   int host_threads = 1;          ///< maximum threads for the workers' arithmetic; affects speed only
   std::string device = "cpu";    ///< backend device of every worker
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
+  std::string io = "none";       ///< when samples are read from the platform's file system, see Io
   bool oversubscribe = false;    ///< allows several workers to share a device
   double compute_scale = 1;      ///< factor on the platform's times for Worker::compute
   int workers_per_node = 0;      ///< reported by the communicators; 0: as on the platform

@@ -35,6 +35,7 @@ struct World {
   std::unique_ptr<backend::Device> carrier;
   Transport transport;
   Storage storage;
+  Io io;
   DeviceQueues device_queues;
   Roofline roofline;
   std::shared_ptr<const backend::CallTimes> call_times;                  // used by every device to charge time
@@ -54,6 +55,7 @@ struct World {
         carrier(backend::make_device(options.device)),
         transport(engine, *network, *carrier, workers_, platform.message),
         storage(engine, platform, workers_),
+        io(parse_io(options.io)),
         device_queues(engine, platform, workers_),
         roofline(platform.device),
         call_times(measured_times(platform.device)),

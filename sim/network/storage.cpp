@@ -2,7 +2,16 @@
 
 #include <algorithm>
 
+#include "core/errors.hpp"
+
 namespace paragrad::sim {
+
+Io parse_io(std::string_view name) {
+  if (name == "none") return Io::none;
+  if (name == "blocking") return Io::blocking;
+  if (name == "prefetch") return Io::prefetch;
+  throw core::unknown_name("read mode", name, {"none", "blocking", "prefetch"});
+}
 namespace {
 
 constexpr std::int64_t piece_bytes = 4'000'000;  // about the largest request of Lustre's clients

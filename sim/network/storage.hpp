@@ -1,9 +1,19 @@
 #pragma once
 
+#include <string_view>
+
 #include "sim/network/pipeline.hpp"
 #include "sim/platform.hpp"
 
 namespace paragrad::sim {
+
+/// When a worker's samples are read. none: they are in memory. blocking: when they are needed. prefetch: as soon as they are
+/// announced, while the previous split is processed: "next split will be loaded to memory when current split is being
+/// processed" (Chen and Huo, ICASSP 2016).
+enum class Io { none, blocking, prefetch };
+
+/// Throws ConfigError.
+Io parse_io(std::string_view name);
 
 /// A parallel file system: opens are served by a queue, then data flow in pieces through the file system's aggregate
 /// bandwidth and the link of the client, which is a node. Nodes that transfer at the same time share the aggregate about

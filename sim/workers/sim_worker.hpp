@@ -53,12 +53,14 @@ class SimWorker : public comm::Worker {
     reader_.abandon();
   }
 
-  void start_read(std::uint64_t bytes) override {
-    reader_.launch([&world = communicator_.world(), rank = rank(), bytes](comm::Communicator&) {
-      world.storage.read(rank, static_cast<std::int64_t>(bytes));
-    });
+  void announce_read(std::uint64_t bytes) override {
+    if (communicator_.world().io == Io::prefetch) start_read(bytes);
   }
-  void finish_read() override { reader_.join(); }
+  void await_read(std::uint64_t bytes) override {
+    if (communicator_.world().io == Io::none) return;
+    if (communicator_.world().io == Io::blocking) start_read(bytes);
+    reader_.join();
+  }
 
   void finish() {  ///< the last call
     tasks_.finish();
@@ -67,6 +69,12 @@ class SimWorker : public comm::Worker {
   }
 
  private:
+  void start_read(std::uint64_t bytes) {
+    reader_.launch([&world = communicator_.world(), rank = rank(), bytes](comm::Communicator&) {
+      world.storage.read(rank, static_cast<std::int64_t>(bytes));
+    });
+  }
+
   struct Inside {
     explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
     ~Inside() { flag_ = false; }

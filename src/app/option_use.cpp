@@ -214,7 +214,6 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
                "keep-best",
                "parallel-start-epoch"},
               "applies to the training of the network, but --epochs 0 only pretrains");
-  use.require(options.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
   use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
               "needs --device meta (a timing run)");
   use.require(computes, {"keep-best", "init"}, "has no effect in a timing run");

@@ -27,6 +27,7 @@ struct SimulationArguments {
   int workers = 1;
   std::string platform;
   std::string network = "fifo";
+  std::string io = "none";
   bool oversubscribe = false;
   int host_threads = 0;
   double device_rate = 0;
@@ -35,15 +36,15 @@ struct SimulationArguments {
   std::string fast_collectives = "auto";
 };
 
-void add_io_options(CLI::App& parser, train::TrainingOptions& options) {
+void add_io_options(CLI::App& parser, SimulationArguments& arguments) {
   parser
       .add_option(
-          "--io", options.io,
+          "--io", arguments.io,
           "how workers read splits from the platform's file system: none (no reading time), blocking (on demand), or "
           "prefetch (while the previous split is processed)")
       ->check(known_names({"none", "blocking", "prefetch"}))
       ->group("Simulation");
-  add_number(parser, "--sample-bytes", options.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
+  add_number(parser, "--sample-bytes", arguments.training.options.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
              "bytes read per sample (0: as stored, or 4 per input without a data file)")
       ->group("Simulation");
 }
@@ -62,7 +63,7 @@ void add_timing_options(CLI::App& parser, train::TrainingOptions& options) {
 
 void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   add_training_options(parser, arguments.training);
-  add_io_options(parser, arguments.training.options);
+  add_io_options(parser, arguments);
   add_timing_options(parser, arguments.training.options);
   add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "number of emulated workers")
       ->group("Simulation");
@@ -184,14 +185,15 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
   check_mode(training.options, computes);
-  const OptionUse use = use_of_training(parser, training, computes);
+  OptionUse use = use_of_training(parser, training, computes);
+  use.require(arguments.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
   use.check();
   const std::string config = use.config();
   if (is_complete(training, config)) return say_complete(training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
-  if (train::parse_io(training.options.io) != train::Io::none && !platform.storage)
+  if (arguments.io != "none" && !platform.storage)
     throw core::ConfigError(core::format("--io {} needs a file system: add a section [storage] to the platform file '{}'",
-                                         training.options.io, arguments.platform));
+                                         arguments.io, arguments.platform));
   const train::TrainingData source = computes ? train::open_training_data(training.options, arguments.workers)
                                               : train::imagine_training_data(training.options, arguments.workers);
 
@@ -217,6 +219,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   const sim::SimulationOptions options{.host_threads = threads,
                                        .device = training.device,
                                        .network = arguments.network,
+                                       .io = arguments.io,
                                        .oversubscribe = arguments.oversubscribe,
                                        .compute_scale = rate.compute_scale,
                                        .workers_per_node = training.workers_per_node,

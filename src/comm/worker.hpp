@@ -85,11 +85,11 @@ class Worker {
   /// and of a service fail, and returns when they no longer touch memory. No task can be launched afterwards.
   virtual void abandon_tasks() noexcept = 0;
 
-  /// Starts reading `bytes` of this worker's data from storage, concurrently with everything else; finish_read waits for
-  /// them. In the simulator this takes simulated time on the platform's file system; otherwise the loader does the reading
-  /// and these do nothing. Each start is followed by one finish.
-  virtual void start_read(std::uint64_t /*bytes*/) {}
-  virtual void finish_read() {}
+  /// announce_read: `bytes` of this worker's samples will be needed; await_read: they are needed now. The simulator decides
+  /// when they are read from the platform's file system (SimulationOptions::io) and what that takes; otherwise the loader
+  /// does the reading, and these do nothing. Each announcement is followed by one await_read of the same size.
+  virtual void announce_read(std::uint64_t /*bytes*/) {}
+  virtual void await_read(std::uint64_t /*bytes*/) {}
 
   /// Drops a dead peer; higher ranks are renumbered. rank: the peer's original rank, however many have been dropped since.
   /// All remaining workers call it before they communicate again. Only a ShrinkingWorker supports it.

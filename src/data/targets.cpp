@@ -6,7 +6,8 @@
 #include "core/format.hpp"
 
 namespace paragrad::data {
-Targets::Targets(const Dataset& dataset, Subset subset, const Tokens& tokens) {
+
+Targets::Targets(const Dataset& dataset, Subset subset, const ReadTokens& tokens_of) {
   const auto offsets = dataset.offsets(subset);
   const auto names = dataset.utterances(subset);
   std::vector<std::int32_t> labels;
@@ -14,7 +15,7 @@ Targets::Targets(const Dataset& dataset, Subset subset, const Tokens& tokens) {
     labels.clear();
     for (std::int64_t row = offsets[s]; row < offsets[s + 1]; ++row)
       labels.push_back(dataset.label(subset, static_cast<std::size_t>(row)));
-    const std::vector<std::int32_t> said = tokens.in(labels);
+    const std::vector<std::int32_t> said = tokens_of(labels);
     std::size_t repeats = 0;
     for (std::size_t i = 1; i < said.size(); ++i) repeats += said[i] == said[i - 1];
     if (labels.size() < said.size() + repeats)

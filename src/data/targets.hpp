@@ -2,20 +2,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "data/dataset.hpp"
-#include "data/tokens.hpp"
 
 namespace paragrad::data {
+
+/// The tokens that the labels of consecutive frames pass through, such as speech::Tokens::in.
+using ReadTokens = std::function<std::vector<std::int32_t>(std::span<const std::int32_t> labels)>;
 
 /// The token sequence of each sequence of a subset, without timing: the targets of connectionist temporal classification.
 class Targets {
  public:
   /// Throws ConfigError for a sequence with fewer frames than its tokens plus one for each repeated neighbour, as no path
   /// of outputs can produce it.
-  Targets(const Dataset& dataset, Subset subset, const Tokens& tokens);
+  Targets(const Dataset& dataset, Subset subset, const ReadTokens& tokens_of);
 
   std::span<const std::int32_t> of(std::size_t sequence) const {
     return std::span(all_).subspan(starts_[sequence], starts_[sequence + 1] - starts_[sequence]);

@@ -25,7 +25,7 @@ WordModels::WordModels(const std::vector<std::string>& class_names) : tokens_(cl
 }
 
 void WordModels::add_class(const std::string& text) {
-  const data::ClassName name(text);
+  const ClassName name(text);
   const bool goes_on = !words_.empty() && words_.back().name == name.token;
   const std::size_t next = goes_on ? words_.back().states : 0;
   const bool is_variant = goes_on && name.state == next - 1;

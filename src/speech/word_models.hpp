@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/tokens.hpp"
+#include "speech/tokens.hpp"
 
 namespace paragrad::speech {
 
@@ -41,7 +41,7 @@ class WordModels {
   std::size_t classes() const { return state_of_.size(); }
   bool has_variants() const { return classes() > states(); }
 
-  /// The words that an alignment (of classes) passes through, as read by data::Tokens. Throws ConfigError for labels outside
+  /// The words that an alignment (of classes) passes through, as read by Tokens. Throws ConfigError for labels outside
   /// the classes.
   std::vector<std::size_t> words_in(std::span<const std::int32_t> labels) const;
 
@@ -55,7 +55,7 @@ class WordModels {
  private:
   void add_class(const std::string& name);
 
-  data::Tokens tokens_;  // the words
+  Tokens tokens_;  // the words
   std::vector<Word> words_;
   std::vector<std::size_t> word_of_;   // [states]
   std::vector<std::size_t> state_of_;  // [classes], ascending

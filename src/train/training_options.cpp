@@ -18,11 +18,4 @@ std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& optio
   return strategies::make_strategy(options.strategy, strategy);
 }
 
-Io parse_io(std::string_view name) {
-  if (name == "none") return Io::none;
-  if (name == "blocking") return Io::blocking;
-  if (name == "prefetch") return Io::prefetch;
-  throw core::unknown_name("read mode (--io)", name, {"none", "blocking", "prefetch"});
-}
-
 }  // namespace paragrad::train

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "optim/schedule.hpp"
 #include "strategies/strategy.hpp"
@@ -52,7 +51,6 @@ struct TrainingOptions {
   /// have the state they would have if all had done the same.
   int parallel_start_epoch = 1;
 
-  std::string io = "none";       ///< simulator only: cost of reading, see Io
   std::size_t sample_bytes = 0;  ///< bytes read per sample; 0: as stored in the data set, or four per input
 
   std::size_t max_blocks = 0;  ///< only the first blocks of each epoch; 0: all
@@ -64,12 +62,5 @@ int replicas(const TrainingOptions& options, int workers);
 
 /// The run's strategy; its servers, if any, apply gradients with the run's optimiser.
 std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options);
-
-/// none: data are in memory. blocking: a split is read when it is needed. prefetch: it is read while the previous one is
-/// processed, "next split will be loaded to memory when current split is being processed" (Chen and Huo, ICASSP 2016).
-enum class Io { none, blocking, prefetch };
-
-/// Throws ConfigError.
-Io parse_io(std::string_view name);
 
 }  // namespace paragrad::train

@@ -66,7 +66,7 @@ inline void pass_time(comm::Worker& worker, std::size_t floats) {
   worker.run_kernels([&](backend::Device& device) { device.fill(0, zeros); });
 }
 
-/// A place where host threads wait for each other, but not for ever.
+/// A place where host threads wait for each other, but not forever.
 class Meeting {
  public:
   explicit Meeting(int expected) : expected_(expected) {}

@@ -29,9 +29,8 @@ train::Result run(int workers, const std::string& io, const std::string& model, 
   task.options.minibatch = minibatch;
   task.options.blocks = blocks;
   task.options.epochs = 1;
-  task.options.io = io;
   task.options.sample_bytes = sample_bytes;
-  return task.simulate(workers, storage_cluster(workers), {.device = "meta"});
+  return task.simulate(workers, storage_cluster(workers), {.device = "meta", .io = io});
 }
 
 const std::string light = "100-1000-10", heavy = "1000-300000-10";  // a split is read for longer, or computed for longer
@@ -72,10 +71,9 @@ TEST_CASE("frames of context are read with each chunk", "[train]") {
     task.options.imaginary_samples = {600, 0, 0};
     task.options.model = "8-lstm5-6";
     task.options.chunks = chunks;
-    task.options.io = "blocking";
     task.options.sample_bytes = sample_bytes;
     task.options.epochs = 1;
-    return task.simulate(1, storage_cluster(1), {.device = "meta"}).times.data_s;
+    return task.simulate(1, storage_cluster(1), {.device = "meta", .io = "blocking"}).times.data_s;
   };
   CHECK(read_s("10") == Approx(600.0 * sample_bytes / client).epsilon(1e-4));
   CHECK(read_s("2-10+3") == Approx(1.5 * read_s("10")).epsilon(1e-4));
@@ -86,10 +84,9 @@ TEST_CASE("a frame is read once, with however many others it is seen", "[train]"
     test::SmallTask task;
     task.options.context = context;
     task.options.model = model;
-    task.options.io = "blocking";
     sim::Platform slow = storage_cluster(1);
     slow.storage->client_bytes_per_s = 1e6;
-    return task.simulate(1, slow).times.data_s;
+    return task.simulate(1, slow, {.io = "blocking"}).times.data_s;
   };
   CHECK(read_s("1+1", "24-12-6") == Approx(read_s("0+0", "8-12-6")));
 }
@@ -99,14 +96,13 @@ TEST_CASE("reading takes the same simulated time whether anything is computed or
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   const train::Result plain = task.simulate(3, storage_cluster(3));
-  task.options.io = io;
   task.options.sample_bytes = 1'000'000;
-  const train::Result computed = task.simulate(3, storage_cluster(3));
+  const train::Result computed = task.simulate(3, storage_cluster(3), {.io = io});
   CHECK(computed.parameters_sha256 == plain.parameters_sha256);
   CHECK(computed.training_s > plain.training_s);
-  CHECK(task.simulate(3, storage_cluster(3), {.device = "meta"}).training_s == computed.training_s);
+  CHECK(task.simulate(3, storage_cluster(3), {.device = "meta", .io = io}).training_s == computed.training_s);
 }
 
 TEST_CASE("an unknown way of reading is refused", "[train]") {
-  CHECK_THROWS_WITH(train::parse_io("mmap"), contains_text("'mmap'") && contains_text("prefetch"));
+  CHECK_THROWS_WITH(sim::parse_io("mmap"), contains_text("'mmap'") && contains_text("prefetch"));
 }

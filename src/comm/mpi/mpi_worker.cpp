@@ -15,7 +15,7 @@
 
 namespace paragrad::comm {
 
-/// A thread beside: a queue of tasks, a device and a seat at the channel that it alone uses.
+/// A second thread with a queue of tasks, and a device and a communicator of its own on the shared channel.
 class MpiWorker::Lane {
  public:
   using OnError = std::function<void(const std::string& what)>;

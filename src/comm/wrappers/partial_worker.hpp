@@ -25,8 +25,8 @@ class PartialWorker : public Worker {
   bool attempt(Task task, double limit_s) override { return all_.attempt(among_peers(std::move(task)), limit_s); }
   void set_expendable(bool expendable) override { all_.set_expendable(expendable); }
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
-  void start_read(std::uint64_t bytes) override { all_.start_read(bytes); }
-  void finish_read() override { all_.finish_read(); }
+  void announce_read(std::uint64_t bytes) override { all_.announce_read(bytes); }
+  void await_read(std::uint64_t bytes) override { all_.await_read(bytes); }
   Worker& all_ranks() override { return all_.all_ranks(); }
   core::ActivityRecorder* recorder() override { return all_.recorder(); }
 

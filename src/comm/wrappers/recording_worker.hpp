@@ -96,8 +96,8 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
   void set_expendable(bool expendable) override { inner_.set_expendable(expendable); }
   bool attempt(Task task, double limit_s) override { return inner_.attempt(std::move(task), limit_s); }
   void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
-  void start_read(std::uint64_t bytes) override { inner_.start_read(bytes); }
-  void finish_read() override { inner_.finish_read(); }
+  void announce_read(std::uint64_t bytes) override { inner_.announce_read(bytes); }
+  void await_read(std::uint64_t bytes) override { inner_.await_read(bytes); }
   core::ActivityRecorder* recorder() override { return &own_; }
 
  private:

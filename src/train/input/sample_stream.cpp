@@ -13,9 +13,7 @@ std::size_t bytes_as_stored(const data::DatasetInfo& info) { return info.frame_d
 
 SampleStream::SampleStream(const TrainingData& source, data::Subset subset, comm::Worker& worker,
                            const TrainingOptions& options, std::size_t largest)
-    : worker_(worker),
-      io_(parse_io(options.io)),
-      sample_bytes_(options.sample_bytes > 0 ? options.sample_bytes : bytes_as_stored(source.info)) {
+    : worker_(worker), sample_bytes_(options.sample_bytes > 0 ? options.sample_bytes : bytes_as_stored(source.info)) {
   if (source.has_sequences()) sequences_ = source.sequences_of(subset);
   if (source.dataset)
     samples_.emplace(worker.device(), source, subset);
@@ -27,7 +25,8 @@ SampleStream::SampleStream(const TrainingData& source, data::Subset subset, comm
 }
 
 void SampleStream::prefetch(std::size_t samples, const std::vector<std::uint32_t>& rows) {
-  start_reading(rows_of(samples, rows));
+  wanted_bytes_ = std::uint64_t{rows_of(samples, rows)} * sample_bytes_;
+  worker_.announce_read(wanted_bytes_);
   if (samples_) samples_->prefetch(rows);
 }
 
@@ -46,14 +45,8 @@ std::size_t SampleStream::rows_of(std::size_t samples, std::span<const std::uint
   return rows;
 }
 
-void SampleStream::start_reading(std::size_t rows) {
-  wanted_bytes_ = std::uint64_t{rows} * sample_bytes_;
-  if (io_ == Io::prefetch) worker_.start_read(wanted_bytes_);
-}
-
 void SampleStream::advance() {
-  if (io_ == Io::blocking) worker_.start_read(wanted_bytes_);
-  if (io_ != Io::none) worker_.finish_read();
+  worker_.await_read(wanted_bytes_);
   if (samples_) samples_->advance();
 }
 

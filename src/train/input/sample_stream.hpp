@@ -16,8 +16,8 @@ namespace paragrad::train {
 /// Supplies a worker's device with samples: from a loader or, if nothing is computed, imaginary ones. Used like
 /// data::Loader.
 ///
-/// In the simulator samples are also read from the platform's file system, as set by TrainingOptions::io: either from
-/// prefetch() on, or only when they are needed.
+/// The worker is told how many bytes prefetch() announces and advance() needs, which takes time in the simulator
+/// (Worker::announce_read).
 class SampleStream {
  public:
   /// largest: the maximum that next() will be asked for.
@@ -31,11 +31,9 @@ class SampleStream {
   double waited_s() const { return samples_ ? samples_->waited_s() : 0; }
 
  private:
-  void start_reading(std::size_t rows);
   std::size_t rows_of(std::size_t samples, std::span<const std::uint32_t> list) const;
 
   comm::Worker& worker_;
-  Io io_;
   std::size_t sample_bytes_;
   std::uint64_t wanted_bytes_ = 0;                    // announced but not yet waited for
   std::shared_ptr<const data::Sequences> sequences_;  // null unless samples are sequences

@@ -6,7 +6,8 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/tensor_parallel.hpp"
-#include "train/pretraining.hpp"
+#include "speech/tokens.hpp"
+#include "train/pretraining_checks.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -31,7 +32,7 @@ void check_computable(const TrainingOptions& options, const nn::Layers& layers) 
 
 bool is_ctc(const TrainingOptions& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
 
-data::Tokens tokens_of(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
+speech::Tokens tokens_of(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
 
 /// How many outputs a model must have, and what they are.
 struct Outputs {
@@ -92,9 +93,10 @@ void cut_sequences(const TrainingOptions& options, TrainingData& source) {
         source.dataset ? std::make_shared<const data::Sequences>(*source.dataset, static_cast<data::Subset>(i), chunking)
                        : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
   if (!is_ctc(options)) return;
-  const data::Tokens tokens = tokens_of(source.info);
+  const speech::Tokens tokens = tokens_of(source.info);
+  const auto read = [&](std::span<const std::int32_t> labels) { return tokens.in(labels); };
   for (std::size_t i = 0; i < source.targets.size(); ++i)
-    source.targets[i] = std::make_shared<const data::Targets>(*source.dataset, static_cast<data::Subset>(i), tokens);
+    source.targets[i] = std::make_shared<const data::Targets>(*source.dataset, static_cast<data::Subset>(i), read);
 }
 
 /// The partition N×M of the training set with the run's seed: as it is stored in the file, or would be. For recurrent models

@@ -1,11 +1,11 @@
-#include "data/tokens.hpp"
+#include "speech/tokens.hpp"
 
 #include <charconv>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::data {
+namespace paragrad::speech {
 
 ClassName::ClassName(std::string_view name) : token(name) {
   const std::size_t stroke = name.rfind('/');
@@ -39,4 +39,4 @@ std::vector<std::int32_t> Tokens::in(std::span<const std::int32_t> labels) const
   return tokens;
 }
 
-}  // namespace paragrad::data
+}  // namespace paragrad::speech

@@ -6,6 +6,7 @@
 #include "core/errors.hpp"
 #include "data/sequence_loader.hpp"
 #include "data/writer.hpp"
+#include "speech/tokens.hpp"
 #include "temporary_folder.hpp"
 
 using namespace paragrad;
@@ -21,6 +22,12 @@ DatasetInfo info_of(std::vector<std::string> class_names) {
   info.classes = class_names.size();
   info.class_names = std::move(class_names);
   return info;
+}
+
+ReadTokens tokens_of(const DatasetInfo& info) {
+  return [tokens = speech::Tokens(info.class_names, info.classes)](std::span<const std::int32_t> labels) {
+    return tokens.in(labels);
+  };
 }
 
 /// A training set of these sequences of labels.
@@ -40,14 +47,14 @@ std::shared_ptr<const Dataset> file_of(const test::TemporaryFolder& folder, cons
 
 }  // namespace
 
-TEST_CASE("a minibatch of sequences with targets has them in the places of the first frames", "[data]") {
+TEST_CASE("a minibatch of sequences with targets has them in the places of the first frames", "[speech]") {
   const test::TemporaryFolder folder;
   const auto info = info_of({"a/0", "a/1", "b/0"});
   const std::vector<Said> all{{0, 1}, {2, 0, 1, 0, 1, 1, 2}, {1, 1, 1}, {2, 2, 0, 0}};
   const std::vector<Said> said{{0}, {1, 0, 0, 1}, {0}, {1, 0}};
   const auto dataset = file_of(folder, info, all);
   const auto sequences = std::make_shared<const Sequences>(*dataset, Subset::train, Chunking{});
-  const auto targets = std::make_shared<const Targets>(*dataset, Subset::train, Tokens(info.class_names, info.classes));
+  const auto targets = std::make_shared<const Targets>(*dataset, Subset::train, tokens_of(info));
   CHECK(targets->count(2) == 5);
   CHECK(targets->count(99) == 8);
   CHECK(targets->mean() == 2);
@@ -80,13 +87,13 @@ TEST_CASE("a minibatch of sequences with targets has them in the places of the f
   CHECK(met == 4);
 }
 
-TEST_CASE("a sequence too short for what is said in it is refused by its number", "[data]") {
+TEST_CASE("a sequence too short for what is said in it is refused by its number", "[speech]") {
   const test::TemporaryFolder folder;
   const auto info = info_of({"a/0", "a/1", "b/0"});
   const auto enough = file_of(folder, info, {{0, 2, 0}, {1, 0, 0}});
-  CHECK(Targets(*enough, Subset::train, Tokens(info.class_names, info.classes)).of(1).size() == 2);
+  CHECK(Targets(*enough, Subset::train, tokens_of(info)).of(1).size() == 2);
   const auto few = file_of(folder, info, {{0, 2, 0}, {1, 0}});
-  CHECK_THROWS_WITH(
-      Targets(*few, Subset::train, Tokens(info.class_names, info.classes)),
-      contains_text("sequence 1 of") && contains_text("has 2 frames for 2 tokens") && contains_text("less than 3"));
+  CHECK_THROWS_WITH(Targets(*few, Subset::train, tokens_of(info)), contains_text("sequence 1 of") &&
+                                                                       contains_text("has 2 frames for 2 tokens") &&
+                                                                       contains_text("at least 3 frames"));
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace paragrad::data {
+namespace paragrad::speech {
 
 /// A parsed class name: "seven/2" is state 2 of the token "seven", and "seven/2 after_six" a variant of that state. Any
 /// other name is a token.
@@ -43,4 +43,4 @@ class Tokens {
   std::vector<State> of_class_;  // [classes]
 };
 
-}  // namespace paragrad::data
+}  // namespace paragrad::speech
