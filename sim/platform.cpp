@@ -19,7 +19,7 @@ using Kind = Platform::Fault::Kind;
 
 constexpr Kind fault_kinds[] = {Kind::worker, Kind::device_link, Kind::nic, Kind::uplink};
 
-/// The sections of a file; finds those that nobody asked for.
+/// The sections of a file; finds unknown ones.
 class File {
  public:
   explicit File(const std::string& path) : path_(path), root_(toml::parse_file(path)) {}

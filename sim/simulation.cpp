@@ -28,7 +28,7 @@ void check(const Platform& platform, int workers, const SimulationOptions& optio
         platform.file.empty() ? "the platform" : core::format("'{}'", platform.file)));
 }
 
-// What died, and may be why somebody waits in vain.
+// What died on the platform, and may be the cause of a deadlock.
 std::vector<std::string> casualties(const Platform& platform, double now_s) {
   std::vector<std::string> all;
   for (const Platform::Fault& fault : platform.faults)
@@ -76,14 +76,14 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
   try {
     world.engine.run();
   } catch (const comm::Failure&) {
-    if (world.untold) std::rethrow_exception(world.untold);  // why somebody waited in vain, and gave up
+    if (world.untold) std::rethrow_exception(world.untold);  // the cause of a wait that failed
     throw;
   } catch (const Deadlock& deadlock) {
-    if (world.untold) std::rethrow_exception(world.untold);  // why somebody waits in vain
+    if (world.untold) std::rethrow_exception(world.untold);  // the cause of the deadlock
     const double now_s = to_seconds(world.engine.now());
     const auto dead = casualties(platform, now_s);
     if (dead.empty()) throw;
-    // The others, and worker 0 before all, may have got on without those that died.
+    // The others, and in particular worker 0, may have finished without those that died.
     if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
       throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }

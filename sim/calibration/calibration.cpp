@@ -15,7 +15,7 @@ const KernelTable& table_of(const std::vector<KernelTable>& tables, backend::Ker
   return *std::ranges::find(tables, backend::kernel_name(kernel), &KernelTable::kernel);
 }
 
-/// What is left to the roofline: kernels without a table. The best that was measured.
+/// The device for the roofline model, used by kernels without a table: the best measured rates.
 Platform::Device device_of(std::vector<KernelTable> tables) {
   Platform::Device device;
   const KernelTable& product = table_of(tables, backend::Kernel::affine_forward);
@@ -69,7 +69,7 @@ Calibration calibrate(comm::Worker& worker, const CalibrationOptions& options,
   platform.device = device_of(measure_kernels(worker, options.kernels, [&](int pass, int passes) {
     tell(core::format("kernels, pass {} of {}", pass + 1, passes));
   }));
-  if (comm.size() == 1) {  // nobody to talk to: a copy in memory, for a file that can be read
+  if (comm.size() == 1) {  // no peer: a memory copy, so that the platform file is valid
     platform.peer = {std::max(1e-9, platform.device.launch_s), platform.device.bytes_per_s};
     return result;
   }
@@ -80,7 +80,7 @@ Calibration calibrate(comm::Worker& worker, const CalibrationOptions& options,
       options.eager_bytes ? *options.eager_bytes : eager_bytes(comm, 0, other, options.largest_message));
   if (per_node > 1) result.peer = measure_level(comm, 0, 1, options);
   if (platform.nodes > 1) result.leaf = measure_level(comm, 0, per_node, options);
-  // Size classes hold for all levels alike: with two levels, each is one line.
+  // Size classes apply to all levels: with two levels, each is a single line.
   const bool one_level = !result.peer || !result.leaf;
   const auto fit = [&](const Level& level) {
     const LinkFit found =

@@ -17,8 +17,8 @@ using backend::Kernel;
 /// A call of one kernel at one size, on arrays of its own.
 using Call = std::function<void(Device&)>;
 
-/// Arrays that hold parameters: each request gets the stretch behind the one before, round and round in as much memory as a
-/// model with its gradient and momentum takes, or a few such arrays where they are larger.
+/// Parameter arrays: each request gets the range after the previous one, cycling through as much memory as a model with its
+/// gradient and momentum takes, or through a few such arrays if they are larger.
 class Parameters {
  public:
   static constexpr std::size_t model_floats = 2'000'000;

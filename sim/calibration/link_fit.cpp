@@ -85,8 +85,8 @@ std::vector<Cut> best_cuts(const std::vector<LinkPoint>& points, double toleranc
   return best;
 }
 
-/// Where one line hands over to the next: where they cross, if that is between the last point of one and the first of the
-/// other, else at the latter.
+/// Where one line changes to the next: where they cross, if that is between the last point of one and the first of the
+/// other, otherwise at the latter.
 std::size_t boundary(const Line& before, const Line& after, std::size_t last_before, std::size_t first_after) {
   const double slope = before.s_per_byte - after.s_per_byte;
   const double crossing = slope == 0 ? infinity : std::ceil((after.latency_s - before.latency_s) / slope);

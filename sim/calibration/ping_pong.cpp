@@ -13,8 +13,8 @@ namespace {
 
 constexpr int tag = 1;
 
-/// Stretches of memory to send from and receive into, each behind the one before: a model of some MB is not found in the
-/// cache next to the processor either.
+/// Successive ranges of memory to send from and receive into: a model of some MB does not fit into the innermost cache
+/// either.
 class Buffers {
  public:
   Buffers(comm::Communicator& comm, std::size_t largest_bytes)
@@ -36,7 +36,7 @@ class Buffers {
   std::size_t at_ = 0;
 };
 
-/// Runs `action` at the two workers, with the peer, and nothing at the others.
+/// Runs `action` at the two workers, with the peer; the others do nothing.
 template <class Action>
 double pair_s(comm::Communicator& comm, const PingPongOptions& options, const Action& action) {
   const int peer = comm.rank() == options.first ? options.second : comm.rank() == options.second ? options.first : -1;

@@ -7,7 +7,8 @@
 namespace paragrad::sim {
 namespace {
 
-/// Where a size lies on an axis: between points `below` and `above`, `share` of the way; and how many times the last point.
+/// The position of a size on an axis: between points `below` and `above`, at fraction `share`; and the multiple of the last
+/// point.
 struct AxisPosition {
   std::size_t below = 0, above = 0;
   double share = 0;

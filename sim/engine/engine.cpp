@@ -72,7 +72,7 @@ void Engine::settle_unwinding() noexcept {
   }
 }
 
-// Suspends even for no time: others of the same instant have their turn.
+// Suspends even for zero duration, so that other fibers of the same instant can run.
 void Engine::sleep_until(Time at) {
   if (at < own_time()) throw std::logic_error("a fiber cannot sleep until a time in the past");
   schedule(at, current_->actor(), *current_, 0);
@@ -113,7 +113,7 @@ void Engine::take_finished(bool wait) {
     Time duration = result.error ? task.at_least : (*task.duration)();
     if (duration < task.at_least)
       task.error = std::make_exception_ptr(std::logic_error("a computation was shorter than its announced lower bound"));
-    // A failed task has no duration of its own; its fiber hears of the failure as early as it could have gone on.
+    // A failed task has no duration; its fiber gets the error at the earliest time at which it could have continued.
     if (task.error) duration = task.at_least;
     events_.push({{task.start + duration, task.fiber->actor(), task.sequence}, task.fiber, 0});
   }

@@ -43,7 +43,7 @@ void Fiber::run_body() {
     } catch (...) {
       failure = std::current_exception();
     }
-    engine_.settle();  // it ends, or fails, in its place among the others
+    engine_.settle();  // it ends, or fails, in order with the others
   } catch (const Abandoned&) {
     return;
   }

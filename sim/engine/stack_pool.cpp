@@ -32,7 +32,7 @@ StackPool::StackPool(std::size_t count, std::size_t stack_bytes)
 }
 
 StackPool::~StackPool() {
-  // What AddressSanitizer knows of these stacks must not outlive them: the next mapping may come to lie here.
+  // AddressSanitizer's marks on these stacks must not outlive them: the next mapping may get the same address.
   sanitizers::forget_stacks(base_, count_ * stack_bytes_);
   munmap(base_, count_ * stack_bytes_);
 }

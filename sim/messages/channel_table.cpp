@@ -21,7 +21,7 @@ std::size_t ChannelTable::slot_of(const Channel& channel) const {
 
 void ChannelTable::remove(const Channel& channel) {
   --used_;
-  // Entries behind the hole move into it unless that would put them before their home.
+  // Entries after the hole move into it unless that would put them before their home slot.
   std::size_t hole = slot_of(channel);
   for (std::size_t slot = next(hole); !entries_[slot].queues.empty(); slot = next(slot)) {
     const std::size_t mask = entries_.size() - 1;

@@ -3,7 +3,7 @@
 namespace paragrad::sim {
 namespace {
 
-// Behind all workers and behind the matching of receives from any source (see transport.cpp): the end of an instant.
+// After all workers and after the matching of receives from any source (see transport.cpp): the end of an instant.
 constexpr std::uint32_t last_actor = EventKey::actors - 1;
 
 }  // namespace

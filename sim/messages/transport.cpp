@@ -18,11 +18,11 @@ constexpr std::uint64_t departure = std::uint64_t{1} << 32;
 // Requests: a number in a pool, and which pool.
 constexpr std::uint64_t of_receive = std::uint64_t{1} << 32;
 
-// Receives from any source are matched as the last event of an instant, after all that arrives in it: an actor behind all
-// workers. Every message takes at least a picosecond, so nothing that follows can arrive in the same instant.
+// Receives from any source are matched after everything that arrives in the same instant: by an actor after all workers.
+// Every message takes at least a picosecond, so nothing sent as a consequence can arrive in the same instant.
 constexpr std::uint32_t behind_all_workers = EventKey::actors / 2;
 
-// Messages of device memory without content (meta) have a size only; those of host memory are copied, as control flow may
+// Messages in device memory without content (meta) have only a size; those in host memory are copied, as control flow may
 // depend on them.
 template <class Byte>
 bool has_content(std::span<Byte> data) {
@@ -169,7 +169,7 @@ void Transport::remove_if_over(Id id) {
   boxes_.sends.remove(id);
 }
 
-/// When a worker goes on that waits for it from a given time.
+/// When a worker that waits for it from a given time continues.
 Time Transport::end_of(const Receive& receive, Time waiting_since) const {
   return std::max(waiting_since, receive.arrives_at) + receive_overhead_ +
          (receive.unexpected ? copy_.time_of(static_cast<std::int64_t>(receive.bytes)) : 0);
@@ -212,7 +212,7 @@ std::optional<comm::Received> Transport::wait_for_receive(Id id, Time deadline) 
   return result;
 }
 
-/// Until the transfer wakes the running fiber, which it does at the deadline at the latest.
+/// Blocks the running fiber until the transfer wakes it, at the deadline at the latest.
 void Transport::block(Wait reason, Fiber*& waiter, Time& its_deadline, Time deadline, std::uint64_t request) {
   waiter = &engine_.current();
   its_deadline = deadline;
@@ -222,7 +222,7 @@ void Transport::block(Wait reason, Fiber*& waiter, Time& its_deadline, Time dead
   timeouts_.clear();
 }
 
-/// The limit of a wait is over.
+/// The time limit of a wait has expired.
 void Transport::give_up(std::uint64_t request) {
   Fiber*& waiter = request >= of_receive ? boxes_.receives[static_cast<Id>(request - of_receive)].waiter
                                          : boxes_.sends[static_cast<Id>(request)].waiter;

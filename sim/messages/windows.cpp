@@ -14,11 +14,11 @@ namespace paragrad::sim {
 
 using Lock = comm::Window::Lock;
 
-/// A lock that is held, and the transfers under it.
+/// A lock that is held, and the transfers made under it.
 struct Windows::Held {
   Lock kind = Lock::shared;
   std::size_t under_way = 0;
-  Time complete_at = 0;     // of those that are not under way any more, the last
+  Time complete_at = 0;     // end of the last completed transfer
   Fiber* waiter = nullptr;  // in unlock
 };
 
@@ -36,7 +36,7 @@ struct Windows::Operation {
   std::span<const float> from{};
   std::uint64_t value = 0;  // fetch_add: to add
   std::uint64_t* before = nullptr;
-  Fiber* fiber = nullptr;  // that waits for the answer
+  Fiber* fiber = nullptr;  // waiting for the answer
 };
 
 /// A worker that waits for a counter of its own.
@@ -47,7 +47,7 @@ struct Windows::CounterWait {
   Fiber* fiber = nullptr;
 };
 
-/// What one worker has of a window.
+/// One worker's part of a window.
 struct Windows::RankPart {
   core::Arena floats;
   std::vector<std::uint64_t> counters;
@@ -266,12 +266,12 @@ void Windows::fire(std::uint64_t argument) {
   const Id id = static_cast<Id>(argument);
   Operation& operation = operations_[id];
   const bool here = operation.kind == Operation::Kind::get && operation.stage == Operation::Stage::data;
-  if (!here && !answers(operation.target)) return;  // whoever waits for it waits in vain
+  if (!here && !answers(operation.target)) return;  // a dead target never answers
   if (operation.stage == Operation::Stage::request) return request(id, operation);
   arrived(id, operation);
 }
 
-/// A word has come to the target.
+/// A control message has reached the target.
 void Windows::request(Id id, Operation& operation) {
   RankPart& part = operation.window->of(operation.target);
   const Time back = world_.engine.now() + world_.network->latency(operation.target, operation.origin) + receive_overhead_;
@@ -306,7 +306,7 @@ void Windows::request(Id id, Operation& operation) {
   }
 }
 
-/// Data have come to where they are going, or have been added there.
+/// Data have reached their destination, or have been added there.
 void Windows::arrived(Id id, Operation& operation) {
   Engine& engine = world_.engine;
   const Time now = engine.now();
@@ -327,7 +327,7 @@ void Windows::arrived(Id id, Operation& operation) {
   engine.schedule(add(operation), static_cast<std::uint32_t>(operation.origin), *this, id);
 }
 
-/// When the sum of what has arrived now is there.
+/// Returns when the addition of the data that just arrived ends.
 Time Windows::add(const Operation& operation) {
   constexpr int passes = 3;  // reads both, writes one
   const Time now = world_.engine.now();
@@ -347,7 +347,7 @@ void Windows::complete(Id id, Time at) {
     world_.engine.wake_at(*std::exchange(held.waiter, nullptr), held.complete_at);
 }
 
-/// Locks go to those who asked first, as far as they exclude nobody and nobody excludes them.
+/// Grants locks in order of request, as long as they do not conflict with locks held.
 void Windows::grant(const std::shared_ptr<Shared>& window, int target) {
   RankPart& part = window->of(target);
   while (!part.asking.empty() && !part.exclusive) {
@@ -365,7 +365,7 @@ void Windows::grant(const std::shared_ptr<Shared>& window, int target) {
   }
 }
 
-/// Adds to a counter, and wakes those who have waited for it.
+/// Adds to a counter, and wakes the fibers waiting for it.
 void Windows::count(const Operation& operation) {
   RankPart& part = operation.window->of(operation.target);
   part.counters[operation.at] += operation.value;

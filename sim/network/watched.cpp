@@ -11,7 +11,7 @@ Time WatchedNetwork::start(int from, int to, std::int64_t bytes, Delivery& recei
   unused_.pop_back();
   flights_[flight] = {{from, to, bytes, engine_.now(), 0}, &receiver, message, 2};
   const Time over = inner_->start(from, to, bytes, *this, flight);
-  if (over != never) told(flight);  // then nobody will say that it is sent
+  if (over != never) told(flight);  // then sent() will not be called
   return over;
 }
 

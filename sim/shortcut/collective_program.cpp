@@ -114,7 +114,7 @@ comm::Received Recorder::wait(comm::Request request) {
   return {};
 }
 
-// Limits, the clock and the transport's own routine: nothing that can be told beforehand.
+// Timeouts, the clock and the transport's own routine cannot be recorded in advance.
 std::optional<comm::Received> Recorder::wait_for(comm::Request, double) {
   possible_ = false;
   return comm::Received{};
@@ -131,7 +131,8 @@ void Recorder::add(std::span<const float>, std::span<float> to) {
   note(Operation::Kind::add, rank_, comm::first_reserved_tag, to.size());
 }
 
-/// Four turns make a piece: what two workers do in step comes back after a few turns, not always after one.
+/// Four iterations make a piece: the pattern of two workers in lock step repeats after a few iterations, not always after
+/// one.
 std::size_t Recorder::leave_out(std::size_t turns) {
   constexpr std::size_t turns_of_piece = 4;
   const bool as_before = !turn_.empty() && turn_ == last_turn_;

@@ -96,7 +96,7 @@ bool CollectiveRendezvous::all_at_once() {
     for (int rank = 0; rank < world_.workers; ++rank) first = std::min(first, replay.end(rank));
     return first;
   }();
-  // What a worker does afterwards must not come before anything that has been foreseen.
+  // A worker's later actions must not precede any of the precomputed ones.
   if (first_end < replay.quiet_from() || first_end < world_.engine.now()) return false;
   replay.commit(*insight.resources);
   left_out_ += replay.left_out();
@@ -118,7 +118,7 @@ bool CollectiveRendezvous::nobody_else_comes() {
   return true;
 }
 
-/// `running` sees to itself.
+/// Wakes all members except `running`.
 void CollectiveRendezvous::dissolve(const Fiber* running) {
   Time first = never;
   for (const Member* member : members_) {

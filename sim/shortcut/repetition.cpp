@@ -7,7 +7,7 @@
 namespace paragrad::sim::shortcut {
 namespace {
 
-/// The only one with whom a worker talks in a piece of its program, as a distance; 0: nobody or several.
+/// The only peer a worker communicates with in a piece of its program, as a distance; 0: none or several.
 int partner(const CollectivePrograms::Cursor& program) {
   int only = 0;
   for (const Operation& operation : program.piece()) {
@@ -19,7 +19,7 @@ int partner(const CollectivePrograms::Cursor& program) {
   return only;
 }
 
-/// How long ago the oldest request was made that a piece waits for, in requests.
+/// The largest age, counted in requests, of a request that a piece waits for.
 std::uint32_t oldest_request(const CollectivePrograms::Cursor& program) {
   std::uint32_t oldest = 0;
   for (const Operation& operation : program.piece())
@@ -27,7 +27,7 @@ std::uint32_t oldest_request(const CollectivePrograms::Cursor& program) {
   return oldest;
 }
 
-/// With one of a piece's messages; 0: there are none.
+/// Bytes of one of a piece's messages; 0: there are none.
 std::uint32_t bytes_sent(const CollectivePrograms::Cursor& program) {
   for (const Operation& operation : program.piece())
     if (operation.kind() == Operation::Kind::send) return operation.value;
@@ -112,7 +112,7 @@ bool Repetition::describe(int rank, int peer) {
   return true;
 }
 
-/// One with somebody else stays as it is.
+/// A message to or from another worker counts as unchanged.
 void Repetition::describe_message(std::uint32_t id) {
   Message& m = state_.messages[id];
   const bool ours = (m.from == now_.rank && m.to == now_.peer) || (m.from == now_.peer && m.to == now_.rank);
@@ -148,7 +148,7 @@ bool Repetition::describe_resource(Resources::Id resource) {
   return true;
 }
 
-/// How many of so many periods to leave out, of `period` each, before a message of somebody else is in the way.
+/// How many of `periods` periods, of length `period` each, to skip before another worker's message uses the route.
 Time Repetition::before_others(Time periods, Time period) const {
   if (until_ == never) return periods;
   const Time room = until_ - latest_ - period;

@@ -52,7 +52,7 @@ void TimeRecurrence::go_on(int rank) {
   }
 }
 
-/// False: it has to wait for somebody.
+/// False: the worker has to wait for another.
 bool TimeRecurrence::step(int rank, const Operation& operation) {
   int peer = rank + operation.peer();
   if (peer >= size_) peer -= size_;
@@ -98,7 +98,7 @@ void TimeRecurrence::receive(int rank, int from, const Operation& operation) {
   if (message.sent && !message.eager) matched(message);
 }
 
-/// Of one that is not eager.
+/// For a rendezvous message.
 void TimeRecurrence::matched(Message& message) {
   message.departs_at = std::max(message.sent_at, message.wanted_at);
   if (handshake_) {
@@ -108,7 +108,7 @@ void TimeRecurrence::matched(Message& message) {
   leave(state_.workers[static_cast<std::size_t>(message.from)]);
 }
 
-/// A worker's messages set out in the order of sending, so that each finds what the older ones have taken.
+/// A worker's messages depart in send order, so that each finds the resources as the older ones left them.
 void TimeRecurrence::leave(Worker& sender) {
   std::size_t gone = 0;
   for (; gone < sender.leaving.size() && state_.messages[sender.leaving[gone]].departs_at != never; ++gone)
@@ -116,7 +116,7 @@ void TimeRecurrence::leave(Worker& sender) {
   sender.leaving.erase(sender.leaving.begin(), sender.leaving.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
-/// Nobody can go on: perhaps for messages that wait for an older one to set out. False if there are none.
+/// Called when no worker can continue, perhaps because messages wait for an older one to depart. False if there are none.
 bool TimeRecurrence::hurry() {
   for (Worker& sender : state_.workers) {
     const auto sets_out = [this](std::uint32_t id) {
@@ -129,8 +129,8 @@ bool TimeRecurrence::hurry() {
   return !ready_.empty();
 }
 
-// A message's route, as Pipeline goes it, in two parts: up to the wire when it sets out, the rest when its receiver wants
-// it, in the order in which messages come to that receiver.
+// Follows a message's route as Pipeline does, in two parts: up to the wire when it departs, the rest when its receiver waits
+// for it, in the order in which messages reach that receiver.
 void TimeRecurrence::set_out(Message& message, bool ahead) {
   const CachedRoute& cached = routes_.find(message.from, message.to, message.bytes);
   const bool own = message.eager || message.sent_at > message.wanted_at;
@@ -166,7 +166,7 @@ void TimeRecurrence::come_in(Message& message) {
 
 /// Returns when the resource has taken all of it.
 Time TimeRecurrence::cross(const CachedRoute& cached, int hop, Message& message) {
-  // The first hop is the sender's own. What is behind the wire others reach a latency after they have begun.
+  // The first hop is the sender's own. Other messages reach hops after the wire a latency after their start.
   if (hop > 0) quiet_from_ = std::max(quiet_from_, message.head + 1 - (hop > cached.route.wire ? least_latency_ : 0));
   const Time duration = cached.durations[static_cast<std::size_t>(hop)];
   const Time latency = hop == cached.route.wire ? cached.route.latency : 0;

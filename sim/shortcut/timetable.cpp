@@ -10,7 +10,7 @@ Timetable::Timetable(const Resources& resources) : gap_(resources.gap()), tracks
   }
 }
 
-/// Whether the order of two uses that ask at the same time matters and is not known.
+/// Whether two uses request at the same time in an order that matters and is unknown.
 bool Timetable::in_doubt(const Use& earlier, const Use& later) {
   const bool matters = earlier.free > earlier.begin && later.free > later.begin;
   return earlier.head == later.head && matters && !earlier.origin.before(later.origin);
@@ -18,7 +18,7 @@ bool Timetable::in_doubt(const Use& earlier, const Use& later) {
 
 Time Timetable::take_between(Track& track, Time head, Time duration, Origin origin) {
   track.touched = true;
-  std::uint32_t place = track.count;  // behind all whose heads were not later
+  std::uint32_t place = track.count;  // after all uses whose heads were not later
   while (place > 0 && track.at(place - 1).head > head) --place;
   if (place == 0 && !track.whole) failed_ = true;
 

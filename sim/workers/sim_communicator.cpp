@@ -42,7 +42,7 @@ bool SimCommunicator::is_gone(int peer) {
   return !world_.platform.faults.empty() && Pace(world_.platform, peer, 0).death() <= world_.engine.own_time();
 }
 
-// A program that reads the clock until some time has passed must come to an end: who reads it again and again pays for it.
+// A program that polls the clock until some time has passed must terminate: so repeated readings cost simulated time.
 double SimCommunicator::now_s() {
   constexpr int free_readings = 1000;
   constexpr Time reading = 1'000'000;
@@ -133,7 +133,7 @@ void SimCommunicator::stop_if_dead() {
   while (true) world_.engine.block({});
 }
 
-/// A device that is shared must be given back at the right time; else nobody else is concerned.
+/// A shared device must be released at the right time; otherwise no other worker is affected.
 void SimCommunicator::spend(Time time) {
   if (world_.device_queues.needed())
     world_.engine.sleep(time);

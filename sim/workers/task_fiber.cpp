@@ -27,8 +27,8 @@ struct TaskFiber::State {
   bool busy = false;
   bool closing = false;
   std::exception_ptr error;
-  Fiber* idle = nullptr;     // the fiber of the tasks, where it has none
-  Fiber* joining = nullptr;  // the worker's own fiber, where it waits for the tasks
+  Fiber* idle = nullptr;     // the fiber of the tasks, if it has none
+  Fiber* joining = nullptr;  // the worker's own fiber, if it waits for the tasks
 
   void wake(Fiber*& fiber) {
     if (fiber != nullptr) engine.wake(*std::exchange(fiber, nullptr));
@@ -91,7 +91,7 @@ bool TaskFiber::occupied() const {
 
 void TaskFiber::abandon() noexcept {
   if (state_ == nullptr) return;
-  world_.engine.settle_unwinding();  // until then tasks go on, and their memory is still there
+  world_.engine.settle_unwinding();  // until then tasks continue, and their memory must exist
   state_->tasks.clear();
 }
 

@@ -5,7 +5,7 @@
 #include "comm/collectives/rooted.hpp"
 #include "comm/tags.hpp"
 
-// Small messages of host memory, so latency is all that counts: binomial trees, 2 ceil(log2 n) steps.
+// Small messages in host memory, so only latency matters: binomial trees, 2 ceil(log2 n) steps.
 namespace paragrad::comm {
 namespace {
 

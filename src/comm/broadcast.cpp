@@ -13,7 +13,7 @@ using collectives::exchange_in_place;
 using collectives::Fold;
 using collectives::Halving;
 
-/// Worker r gets what it is in charge of from r without its highest bit, before it gives any of it away.
+/// Worker r receives its range from the worker whose rank is r without its highest bit, before it forwards any of it.
 void scatter(Communicator& comm, const Fold& fold, std::span<const Halving> halvings, std::span<float> data) {
   for (const Halving h : halvings | std::views::drop(1)) {
     const int bit = fold.rank ^ h.peer;

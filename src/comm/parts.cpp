@@ -7,15 +7,16 @@
 namespace paragrad::comm {
 namespace {
 
-/// The worker that stands `back` places before this one.
+/// The worker `back` ranks before this one.
 std::size_t before(const Communicator& comm, int back) {
   return static_cast<std::size_t>((comm.rank() + comm.size() - back) % comm.size());
 }
 
-/// Of a worker's messages; of more, those to workers that are late would be overtaken and meet others where they go.
+/// Messages in flight per worker; with more, those to late workers would be overtaken and collide with others at the
+/// receiver.
 constexpr std::size_t most_on_their_way = 2;
 
-/// In each of n-1 steps one message out and one in; then done(step), one step after the other.
+/// Runs n-1 steps, each with one message out and one in, then done(step), in order.
 template <class Outgoing, class Incoming, class Done>
 void talk_to_all(Communicator& comm, Outgoing outgoing, Incoming incoming, Done done) {
   std::vector<Request> receives, sends;

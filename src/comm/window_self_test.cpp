@@ -20,7 +20,7 @@ constexpr int additions = 8;
 constexpr int timed_rounds = 20;
 constexpr double absence_s = 0.1;
 
-/// What is wrong with the contents, the same on all workers; or nothing.
+/// Returns what is wrong with the contents, the same on all workers; empty if nothing is.
 std::string check_contents(Communicator& comm, Window& window, Window& counts) {
   const std::vector<float> ones(odd_length, 1.f);
   std::uint64_t tickets = 0;
@@ -83,7 +83,7 @@ void compare_rates(Communicator& comm, Window& window, Window& counts, WindowTri
   const double message_s = fastest_s(comm, [&] { exchange(0, 1); });
   const double sum_s = fastest_s(comm, [&] { comm.add(data, sum); });
   if (comm.rank() == 1) {
-    while (!counts.await_counter_for(2, 1, 1e-3)) {  // anew, so that it is as wide awake as for the messages
+    while (!counts.await_counter_for(2, 1, 1e-3)) {  // in short waits, so that it polls as actively as for the messages
     }
     return;
   }
@@ -99,7 +99,7 @@ void compare_rates(Communicator& comm, Window& window, Window& counts, WindowTri
   counts.fetch_add(1, 2, 1);
 }
 
-/// Worker 1 stays away from MPI for a while; does worker 0 wait for it?
+/// Worker 1 stays outside MPI for a while; checks whether worker 0 waits for it.
 void look_for_progress(Communicator& comm, Window& window, WindowTrial& trial) {
   barrier(comm);
   if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::duration<double>(absence_s));
@@ -140,7 +140,7 @@ WindowVerdict judge(const WindowTrial& trial, int workers) {
 }
 
 WindowVerdict self_test_windows(Worker& worker, double limit_s) {
-  const auto trial = std::make_shared<WindowTrial>();  // an attempt that hangs keeps it
+  const auto trial = std::make_shared<WindowTrial>();  // kept alive by an attempt that hangs
   const bool ended = worker.attempt(
       [trial](Communicator& comm) {
         try {
@@ -156,7 +156,7 @@ WindowVerdict self_test_windows(Worker& worker, double limit_s) {
   if (!ended) mine.wrong = core::format("they hang (not done after {:.0f} s)", limit_s);
   mine.wrong = first_error(worker.comm(), mine.wrong);
   WindowVerdict verdict = judge(mine, worker.size());
-  // Only worker 0 has measured. Its sentence is taken for an error to be told to all.
+  // Only worker 0 has measured. Its text is distributed to all like an error.
   const std::string of_zero = first_error(worker.comm(), worker.rank() == 0 && !verdict.usable ? verdict.text : "");
   double get_share = worker.rank() == 0 ? mine.get_share : 0;
   sum_in_rank_order(worker.comm(), {&get_share, 1});

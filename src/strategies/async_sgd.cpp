@@ -22,7 +22,7 @@ void AsyncSgd::start(comm::Worker& worker, Replica& replica) {
 }
 
 void AsyncSgd::step(comm::Worker& worker, Replica& replica) {
-  join(worker);  // what travelled during this minibatch
+  join(worker);  // the exchange that ran during this minibatch
   const Versions used = versions();
   const bool fetch = ++since_fetch_ >= options().fetch_every;
   if (fetch) since_fetch_ = 0;
@@ -53,7 +53,7 @@ void AsyncSgd::descend(comm::Worker& worker, Replica& replica, std::span<float> 
   worker.run_kernels([&](backend::Device& device) { device.descend(step.rate, 0, gradient, replica.parameters); });
 }
 
-// Parameters came, in which what was not pushed is still missing.
+// Takes in fetched parameters, reapplying what has not been pushed.
 void AsyncSgd::take_in(comm::Worker& worker, Replica& replica) {
   versions() = coming_versions_;
   if (minibatches_ > 0) descend(worker, replica, sum_.span(), step_);

@@ -13,7 +13,7 @@ class QuorumPolicy : public Policy {
  public:
   QuorumPolicy(int workers, int backup) : wanted_(workers - backup), workers_(workers), there_(workers) {}
 
-  /// Nobody computes a version twice.
+  /// No worker computes with the same version twice.
   bool answers(const Shard& shard, int, std::uint64_t version) const override { return shard.version() > version; }
 
   bool push(comm::Communicator& comm, Shard& shard, const Push& push) override {
@@ -48,8 +48,8 @@ class QuorumPolicy : public Policy {
   }
 
   int wanted_;
-  int workers_;  // that are not lost
-  int there_;    // of them, those that have not come to the end of the epoch
+  int workers_;  // not lost
+  int there_;    // of these, not yet at the end of the epoch
   int count_ = 0;
   core::Arena sum_;
   optim::Step step_;

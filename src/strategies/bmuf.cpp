@@ -84,7 +84,7 @@ void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t sampl
   if (options_.reset_local_momentum) reset_local_momentum(worker, replica);
 }
 
-// The owned part of the mean of the models becomes that of the next starting point.
+// Replaces the owned part of the mean of the models with the next starting point.
 void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients block) {
   const auto momentum = static_cast<float>(block.momentum);
   const auto next_ahead = static_cast<float>(ahead(block));
@@ -114,7 +114,7 @@ Remarks Bmuf::report(comm::Worker& worker) {
   worker.run_kernels([&](backend::Device& device) {
     squares = {device.squared_norm(delta_.span()), device.squared_norm(model_.span())};
   });
-  comm::sum_in_rank_order(worker.comm(), squares);  // where all own everything, both are as many times too large
+  comm::sum_in_rank_order(worker.comm(), squares);  // if every worker owns everything, both are too large by the same factor
   const double gain = momentum_ / (1 - momentum_) * (kind_ == Kind::nbm_cntk ? 1 + momentum_ : 1);
   const double part = squares[1] > 0 ? gain * std::sqrt(squares[0] / squares[1]) : 0, share = pending_ / blocks_;
   return {

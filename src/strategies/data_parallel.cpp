@@ -54,7 +54,7 @@ void DataParallel::gradient_ready(comm::Worker& worker, Replica& replica, core::
   if (range.empty()) return;
   const std::span<float> gradient = replica.optimiser.gradients();
   announced_ += range.size();
-  const bool all = range.size() == gradient.size();  // nothing is left to compute meanwhile
+  const bool all = range.size() == gradient.size();  // no computation left to overlap with
   for (const core::Range bucket : buckets_of(replica, range)) {
     if (!overlap_ || all || buffered_)
       waiting_.push_back(bucket);
@@ -73,7 +73,7 @@ void DataParallel::step(comm::Worker& worker, Replica& replica) {
   update(worker, replica, replica.step);
 }
 
-// The gradient just computed sets out, and the sum that has arrived meanwhile is applied.
+// Starts the exchange of the gradient just computed, and applies the sum that has arrived meanwhile.
 void DataParallel::step_late(comm::Worker& worker, Replica& replica) {
   worker.join();
   replica.optimiser.swap_gradients(travelling_);

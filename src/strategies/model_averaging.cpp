@@ -10,7 +10,7 @@ double total_samples(comm::Worker& worker, std::size_t samples) {
 
 void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
                     double total) {
-  // Each counts in proportion to its samples; as a rule all are equal, and only the owned part of the sum is touched.
+  // Weights are proportional to samples; usually all are equal, and then only the owned part of the sum is touched.
   const double workers = worker.size();
   const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
   if (weight != 1) worker.run_kernels([&](backend::Device& device) { device.scale(weight, values); });

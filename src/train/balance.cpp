@@ -11,8 +11,8 @@ namespace paragrad::train {
 Balance::Balance(int workers, bool enabled)
     : workers_(static_cast<std::size_t>(workers)), before_(enabled ? workers_ : 0, 1.), latest_(before_) {}
 
-// Half of what is believed is new, so that one disturbed block does not upset the shares. Who had no samples is believed to
-// be as fast as before.
+// The estimate is the mean of the old and the new speed, so that one disturbed block does not upset the shares. A worker
+// without samples keeps its old estimate.
 void Balance::measured(comm::Communicator& comm, double samples, double seconds) {
   if (!enabled()) return;
   std::vector<double> speeds(workers_);

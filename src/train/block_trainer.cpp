@@ -79,7 +79,7 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
     }
     settle_losses(sums);
   };
-  // Nobody to wait for until the end of the block: then its minibatches are one computation.
+  // Without exchange there is nothing to wait for until the end of the block: its minibatches are one computation.
   if (exchanging())
     minibatches();
   else
@@ -99,7 +99,7 @@ void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, S
       const std::size_t scored = learner_->gradient(stages_[stage], mine, next, replica_.step, losses_.next_slot());
       if (stage > 0) return;
       losses_.enter(scored, minibatch_);
-      settle_losses(sums);  // before anything of it is sent
+      settle_losses(sums);  // before any result is sent
     });
     strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
   }
@@ -133,7 +133,7 @@ void BlockTrainer::take_in(const backend::LossSum& loss, std::size_t scored, std
 backend::WorkMeter BlockTrainer::expected_work(const BlockPlan& plan) {
   backend::WorkMeter work;
   if (!cost_) return work;
-  std::size_t repeated = 0;  // minibatches like the first: all but the last, as a rule
+  std::size_t repeated = 0;  // minibatches of the same size as the first: usually all but the last
   while (repeated < plan.mine.size() && plan.mine[repeated] == plan.mine[0]) ++repeated;
   if (repeated > 0) work += cost_->descend(plan.mine[0]) * repeated;
   for (std::size_t i = repeated; i < plan.mine.size(); ++i) work += cost_->descend(plan.mine[i]);

@@ -64,7 +64,7 @@ void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sum
   }
 }
 
-// What is told of the epoch's progress is what the numbers of this worker's splits say of those of all.
+// The reported progress of the epoch is estimated from the numbers of this worker's splits.
 void EpochLoop::take_splits(const EpochSetting& setting, Sums& sums,
                             const std::function<void(const Progress&)>& after_block) {
   const auto order = this->order(setting.epoch);

@@ -18,13 +18,13 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
   while (true) {
     const backend::LossSum loss = part_of(subset, samples);
     std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
-    const std::size_t count = learner_.has_free_energy() ? 3 : 2;  // what is not there is not sent
+    const std::size_t count = learner_.has_free_energy() ? 3 : 2;  // absent values are not sent
     if (add_up_(std::span(sums).first(count)))
       return learner_.score({sums[0], sums[1], static_cast<double>(source_.scored(subset, samples)), sums[2]});
   }
 }
 
-// This worker's, of so many samples.
+// Scores this worker's part of the first `samples` samples.
 backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));

@@ -17,7 +17,8 @@ double parameters_of(const nn::Network& network) {
   return count;
 }
 
-/// Of a model's size that the optimiser keeps, gradient and state: found out with a small one, some keep both in one array.
+/// Size of gradient and optimiser state as a multiple of the model's: measured with a small one, as some optimisers keep
+/// both in one array.
 double copies_of_optimiser(const TrainingOptions& options) {
   const std::vector<core::Matrix> small{{0, {8, 8}}};
   const std::size_t size = small[0].shape.size();

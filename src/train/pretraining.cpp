@@ -28,7 +28,7 @@ TrainingOptions phase_of(const TrainingOptions& options, std::size_t machine) {
   phase.minibatch_search = {};
   phase.target_error = -1;
   phase.parallel_start_epoch = 1;
-  phase.strategy_options.server.record.clear();  // an order is that of the network's training
+  phase.strategy_options.server.record.clear();  // the order is recorded for the network's training only
   return phase;
 }
 
@@ -38,13 +38,13 @@ std::string describe(const Machine& machine, const PretrainingOptions& options) 
                       machine.shape.visible, machine.shape.hidden, how.persistent ? "PCD" : "CD", how.cd_steps);
 }
 
-/// One machine's training, whose outcome joins the layers below.
+/// Trains one machine after the other, adding each result to the layers below.
 class Pretraining {
  public:
   Pretraining(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output)
       : worker_(worker), options_(options), source_(source), output_(output) {}
 
-  /// before: of the machines trained so far.
+  /// before: result of the machines trained so far.
   Result train_machine(std::size_t index, std::span<const rbm::Shape> machines, std::vector<float> below,
                        const Result& before) {
     const auto machine = std::make_shared<const Machine>(
@@ -58,7 +58,7 @@ class Pretraining {
     output.earlier_samples = before.pretraining_samples;
     if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
     Result result = train(worker_, phase, source_, rbm_learners(machine, phase, worker_.rank()), output);
-    // Servers of this training must not meet requests of the next.
+    // Servers of this training must not receive requests of the next.
     if (make_strategy(phase)->has_servers()) comm::barrier(worker_.all_ranks().comm());
     return result;
   }

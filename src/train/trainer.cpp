@@ -25,7 +25,7 @@ std::size_t largest_minibatch(const comm::Worker& worker, const TrainingOptions&
   return shared && options.parallel_start_epoch <= 1 && !options.balance ? (together + workers - 1) / workers : together;
 }
 
-/// The state of a part of the training, in that of all.
+/// Adds the state of one part of the training to the whole.
 void add_to(core::StateView& all, const std::string& owner, core::StateView part) {
   for (auto& array : part.arrays) all.add(owner + "/" + array.name, array.values);
   for (auto& number : part.numbers) all.numbers.push_back({owner + "/" + number.name, number.value});
@@ -68,17 +68,17 @@ Result Trainer::run() {
   }
 }
 
-// Somebody is gone for good: the parameters that worker 0 has now are the best there are.
+// A worker is gone for good: the parameters that worker 0 has now are the best available.
 void Trainer::save_what_is_there() {
   if (!strategy_started_ || !blocks_.strategy().has_servers()) return;
   worker_.abandon_tasks();
-  write_model(epoch_ - 1);  // so many are complete
+  write_model(epoch_ - 1);  // the number of complete epochs
 }
 
 Result Trainer::run_to_the_end() {
   start();
   explain();
-  if (parallel()) become_parallel();  // making ready is no part of the training
+  if (parallel()) become_parallel();  // preparation does not count as training time
   start_s_ = worker_.comm().now_s();
   if (output_.resume_phase)
     resume();
@@ -104,7 +104,8 @@ Result Trainer::run_to_the_end() {
   result_.timing_only = !learner().computes();
   if (strategy_started_) report_.take_down(blocks_.strategy().report(worker_), learner(), result_);
   if (leads()) result_.parameters_sha256 = learner().model_sha256();
-  if (!output_.state_folder.empty() && output_.last_phase) comm::barrier(everybody_.comm());  // nobody needs its state now
+  if (!output_.state_folder.empty() && output_.last_phase)
+    comm::barrier(everybody_.comm());  // no worker needs the state any more
   return result_;
 }
 
@@ -133,7 +134,7 @@ void Trainer::explain() {
   report_.explain_collective(worker_, strategy, options_.strategy_options, learner().parameters().size());
 }
 
-// Worker 0 makes or reads the initial model and the others get it from there.
+// Worker 0 makes or reads the initial model and broadcasts it.
 void Trainer::start() {
   std::string mistake;
   try {
@@ -148,7 +149,7 @@ void Trainer::start() {
     comm::sum_in_rank_order(everybody_.comm(), {&wanted, 1});
     shows_model_ = wanted != 0 && leads();
   }
-  broadcast_parameters();  // whatever there is: while nobody talks, the simulator works it out at once
+  broadcast_parameters();  // even after an error: without other traffic the simulator computes it at once
   if (const std::string first = comm::first_error(worker_.comm(), mistake); !first.empty()) throw core::ConfigError(first);
 }
 
@@ -162,7 +163,7 @@ void Trainer::load_initial_model() {
   learner().restore(checkpoint.parameters);
 }
 
-// From here on all workers train. What the local optimiser of worker 0 remembers, the others would remember too.
+// From here on all workers train. The others get worker 0's optimiser state, as if they had trained too.
 void Trainer::become_parallel() {
   if (epoch_ > 1) {
     core::StateView state;
@@ -188,7 +189,7 @@ void Trainer::tune_minibatch() {
   report_.say(core::format("epoch {:3}  minibatch {} (tried {} to {})", epoch_, minibatch_, sizes.front(), sizes.back()));
 }
 
-// Loss per sample of the beginning of the epoch; afterwards all is as it was.
+// Returns the loss per sample at the beginning of the epoch, and restores the state afterwards.
 double Trainer::try_minibatch(std::size_t size) {
   const SavedState before(describe_training(), worker_.device());
   const std::size_t samples = options_.minibatch_search.samples;
@@ -221,7 +222,7 @@ void Trainer::train_epoch() {
   if (!parallel()) broadcast_parameters();
 }
 
-// As soon as so many of the epoch's validations are due; its last is finish_epoch's.
+// Whether one of the epoch's validations is due; finish_epoch does the last one.
 bool Trainer::validates_after(const EpochLoop::Progress& at) const {
   const auto due = [&](std::size_t done) { return done * static_cast<std::size_t>(options_.validations) / at.blocks; };
   return parallel() && at.done < at.blocks && due(at.done) > due(at.done - 1);
@@ -308,7 +309,7 @@ void Trainer::write_model(int epochs) {
   if (report_.has_folder() && learner().computes()) report_.write_checkpoint(options_, source_, epochs, std::move(model));
 }
 
-// What a trial changes.
+// The state that a trial changes.
 core::StateView Trainer::describe_training() {
   core::StateView all;
   all.add("parameters", learner().parameters());
@@ -331,7 +332,7 @@ core::StateView Trainer::describe_run() {
 }
 
 void Trainer::save_state() {
-  worker_.join();  // what travels has then arrived
+  worker_.join();  // completes pending transfers
   if (strategy_started_) blocks_.strategy().collect_state(worker_, blocks_.replica());
   ResumePoint resume_point{.epoch = static_cast<double>(epoch_),
                            .block = static_cast<double>(block_),

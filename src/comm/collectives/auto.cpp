@@ -11,15 +11,15 @@
 namespace paragrad::comm::collectives {
 namespace {
 
-// A message's start-up is taken for time of the processor, as in Thakur, Rabenseifner and Gropp's model: who sends many
-// messages pays for each.
+// A message's start-up counts as processor time, as in the model of Thakur, Rabenseifner and Gropp: a worker pays it for
+// each message it sends.
 constexpr double default_alpha_s = 10e-6;
 constexpr double default_bytes_per_s = 6e9;
 
-// As on a processor that copies messages meanwhile; a GPU adds faster still, and there it hardly matters.
+// As on a processor that also copies messages; a GPU adds even faster, but there it hardly matters.
 constexpr double additions_to_bandwidth = 2;
 
-/// Names in this order; of equal costs the first is taken.
+/// Names in order of preference: of equal costs the first wins.
 std::vector<std::string> candidates() {
   return {"ring",
           "halving_doubling",
@@ -34,11 +34,12 @@ std::vector<std::string> candidates() {
           "hierarchical:tree+halving_doubling"};
 }
 
-/// For every call the algorithm whose closed form (collectives/cost.hpp) is least for this length, number of workers and
-/// workers per node: a function of these and of two constants, so that all workers and both worlds choose alike. The
-/// constants, a message's start-up (10 us) and the bandwidth of a link (6 GBps), are those of a GPU cluster of the FDR
-/// years; `auto:2us,11GBps` gives others. The inside of a node has the same; its workers share one link to the other nodes.
-/// Additions take half the time of messages: without them two workers would exchange, and add, whole arrays.
+/// Chooses, for every call, the algorithm whose closed form (collectives/cost.hpp) gives the shortest time for this length,
+/// number of workers and workers per node. The choice depends only on these and on two constants, so all workers choose
+/// alike, under MPI and in the simulator. The constants, a message's start-up (10 us) and the bandwidth of a link (6 GBps),
+/// are those of a GPU cluster of the FDR years; `auto:2us,11GBps` overrides them. They also apply inside a node, whose
+/// workers share one link to the other nodes. Additions take half the time of messages: without them two workers would
+/// exchange, and add, whole arrays.
 class AutoAllreduce : public Allreduce {
  public:
   AutoAllreduce(double alpha_s, double bytes_per_s) : wire_{0, alpha_s, bytes_per_s}, names_(candidates()) {

@@ -8,12 +8,12 @@
 namespace paragrad::comm::collectives {
 namespace {
 
-/// The textbook's binomial tree to worker 0 and back, the whole array in each step and nothing at the same time: what
-/// `tree` is without its segments, and what much of the early software for model averaging did.
+/// The textbook binomial tree to worker 0 and back, with the whole array in each step and no overlap: `tree` without
+/// segments, as in much early software for model averaging.
 ///
 /// Steps     floor(log2 n) up, each with an addition, and as many down.
 /// Bytes     worker 0 receives and sends ceil(log2 n) * data.size_bytes(), a leaf data.size_bytes().
-/// Order     that of `tree`: a worker adds its children in ascending order.
+/// Order     as for `tree`: a worker adds its children in ascending order.
 class BinomialAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }

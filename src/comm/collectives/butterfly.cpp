@@ -10,12 +10,12 @@ namespace paragrad::comm::collectives {
 namespace {
 
 /// Butterfly, also recursive doubling (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005, section 4.4): in round k the
-/// workers whose ranks differ in bit k exchange and add their whole arrays. Fewest steps: best where latency counts.
+/// workers whose ranks differ in bit k exchange and add their whole arrays. Fewest steps: best if latency dominates.
 ///
-/// Steps     log2 p, p the largest power of two in n; where n > p one or two more.
+/// Steps     log2 p, with p the largest power of two <= n; one or two more if n > p.
 /// Bytes     every worker sends and receives log2 p * data.size_bytes(); folded pairs once more.
 /// Order     x[i] + x[p+i] first, then neighbours, pairs of neighbours, …: a balanced tree over the ranks. The two sides
-///           of an exchange compute a + b and b + a, which are the same bits (all NaNs taken as one).
+///           of an exchange compute a + b and b + a, which give the same bits (counting all NaNs as equal).
 class ButterflyAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator&, std::size_t length) const override { return {0, length}; }

@@ -34,7 +34,7 @@ class Model {
             whole(steps * stripe / 2)};
   }
 
-  // Worker 0 has log2 n children, rounded up; the longest way down has as many steps, rounded down.
+  // Worker 0 has ceil(log2 n) children; the longest path has floor(log2 n) steps.
   Cost tree() const {
     const double segment = std::min(bytes_, segment_bytes);
     double turn_s = 0;  // the root's link carries a segment of every child before the next one
@@ -51,7 +51,7 @@ class Model {
     const int rounds = log2_floor(workers_), outside = workers_ - active();
     Cost cost = folded(bytes_);
     for (int k = 0; k < rounds; ++k) cost.time_s += exchange(1 << k, bytes_);
-    // Workers far from those that were folded in are ahead by a step, and need no answer: fewer latencies, as many messages.
+    // Workers far from the folded ones are a step ahead and need no answer: fewer latencies, but as many messages.
     const int all_steps = cost.steps + rounds;
     cost.steps = outside == 0 ? rounds : 1 + std::max(rounds, 1 + log2_ceil(outside));
     cost.time_s -= (all_steps - cost.steps) * wire(active()).latency_s;
@@ -98,7 +98,7 @@ class Model {
     double fill_s = 0, turn_s = 0;
     for (int level = 0; level < depth; ++level) {
       const Wire& link = wire(1 << level);
-      // Two inner workers of a node may have to do with other nodes, one of them with both its children.
+      // Two inner workers of a node may communicate with other nodes, one of them with both its children.
       const int shared = where_.workers_per_node > 1 && 1 << level >= where_.workers_per_node ? 3 : 2;
       fill_s += link.latency_s + (level + 1 < depth ? shared : 1) * each(link, segment);
       turn_s = std::max(turn_s, (depth > 1 ? shared : 1) * each(link, segment));
@@ -116,7 +116,7 @@ class Model {
   static double each(const Wire& link, double bytes) { return link.overhead_s + bytes / link.bytes_per_s; }
   static double message(const Wire& link, double bytes) { return link.latency_s + each(link, bytes); }
 
-  /// `messages` of one worker's link, of which `in_flight` are under way at a time; `flows` workers share the link.
+  /// Time of `messages` messages on one worker's link, with `in_flight` at a time; `flows` workers share the link.
   static double burst(const Wire& link, int messages, double bytes, double in_flight, int flows) {
     if (messages == 0) return 0;
     const double one = each(link, flows * bytes), next = std::max(link.overhead_s, flows * bytes / link.bytes_per_s);
@@ -144,7 +144,7 @@ class Model {
     return message(wire(distance), flows * bytes);
   }
 
-  /// What workers beyond the last power of two cost: their array goes to a partner before and comes back afterwards.
+  /// Cost of the workers beyond the last power of two: their array goes to a partner beforehand and comes back afterwards.
   Cost folded(double bytes) const {
     const int outside = workers_ - active();
     if (outside == 0) return {};
@@ -182,8 +182,8 @@ Cost cost_in(std::string_view algorithm, int workers, double bytes, const Surrou
   throw core::ConfigError(core::format("no closed form is known for allreduce '{}'", algorithm));
 }
 
-/// The inner algorithm in every group; then the outer one, which `sharing` workers of a group run side by side, each on its
-/// share of the array, over the node's one link.
+/// The inner algorithm in every group; then the outer one, which `sharing` workers of a group run concurrently, each on its
+/// part of the array, over the node's single link.
 Cost hierarchical(std::string_view parameters, int workers, double bytes, const Surroundings& where) {
   const Hierarchy parts = parse_hierarchy(parameters);
   const int group = workers_of_group(workers, where.workers_per_node), groups = workers / group;

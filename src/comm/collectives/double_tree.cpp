@@ -41,14 +41,14 @@ std::size_t double_tree_segment(std::size_t floats, int size) {
 
 namespace {
 
-/// Two complementary binary trees (Sanders, Speck and Traff, Parallel Computing 35, 2009; NCCL 2.4), each of which carries
-/// half of the array up to its root and down again. A worker is an inner one in one tree and a leaf in the other, so both
-/// directions of all links are in use: the bytes of the ring in a number of steps that grows with log2 n.
+/// Two complementary binary trees (Sanders, Speck and Traff, Parallel Computing 35, 2009; NCCL 2.4), each of which reduces
+/// half of the array to its root and broadcasts it. An inner worker of one tree is a leaf of the other, so both directions
+/// of all links are in use: as many bytes as the ring, in a number of steps that grows with log2 n.
 ///
-/// Steps     2 ceil(log2 n). The halves travel in segments (32 … 256 kB), so that all levels work at the same time.
+/// Steps     2 ceil(log2 n). The halves are sent in segments (32 … 256 kB), so that all levels work at the same time.
 /// Bytes     an inner worker sends and receives 2 data.size_bytes(), others less.
-/// Order     at every worker and half: its own value, then the sums of its subtrees to the left and to the right; in the
-///           second tree as seen from there.
+/// Order     at every worker and half: its own value, then the sums of its left and right subtrees, in that tree's order of
+///           ranks.
 class DoubleTreeAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override {

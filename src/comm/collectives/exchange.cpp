@@ -28,7 +28,7 @@ void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest
       const Exchange e = exchange(sent);
       sends[next_to_start++ % ahead].start(e.to, e.outgoing);
     }
-    // What is added to may be what is being sent.
+    // The target of the addition may still be being sent.
     sends[next_to_finish++ % ahead].finish();
     arrivals.add_next();
   }

@@ -10,12 +10,13 @@
 namespace paragrad::comm::collectives {
 namespace {
 
-/// Halving and doubling (Rabenseifner, ICCS 2004): the butterfly's peers, but each exchange halves what a worker is in
-/// charge of, from the whole array with the nearest peer down to one part with the farthest; then the same way back.
+/// Recursive halving and doubling (Rabenseifner, ICCS 2004): the butterfly's peers, but each exchange halves the range a
+/// worker reduces, from the whole array with the nearest peer down to one part with the farthest; then recursive doubling in
+/// reverse.
 ///
-/// Steps     2 log2 p, p the largest power of two in n; two more where n > p.
+/// Steps     2 log2 p, with p the largest power of two <= n; two more if n > p.
 /// Bytes     every worker sends and receives 2 (p-1)/p * data.size_bytes(); folded pairs once more each way.
-/// Order     the butterfly's, whoever computes the sum: a balanced tree over the ranks after folding.
+/// Order     the butterfly's, whichever worker computes the sum: a balanced tree over the ranks after folding.
 class HalvingDoublingAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override {

@@ -8,7 +8,7 @@ namespace paragrad::comm::collectives {
 
 std::vector<Halving> halvings(const Fold& fold, std::size_t length) {
   std::vector<Halving> steps{{fold.rank, {0, length}, {}}};
-  std::size_t first = 0;  // of the parts that this worker is in charge of, out of fold.active
+  std::size_t first = 0;  // of this worker's parts, of fold.active parts in all
   std::size_t parts = fold.active;
   const auto range = [&](std::size_t begin, std::size_t count) {
     return core::Range{core::part_of(length, fold.active, begin).begin,

@@ -35,17 +35,17 @@ Hierarchy parse_hierarchy(std::string_view parameters) {
 
 namespace {
 
-/// Two allreduces, one inside the nodes and one between them: after the halves "reduce" of the inner one each worker of a
-/// node holds the node's sum of some range; workers with equal places in all nodes sum that range; then it is spread inside.
-/// With the ring inside, all workers of a node take part in the exchange between nodes, each with its stripe (Horovod's
-/// hierarchical allreduce; Sergeev and Del Balso, 2018). With the tree inside, one worker of each node does: reduce inside,
-/// any algorithm between the nodes, broadcast inside.
+/// Two allreduces, one inside the nodes and one between them. After the inner reduce_scatter each worker of a node holds the
+/// node's sum of some range; the workers with the same index in all nodes sum that range; then the inner all_gather
+/// distributes it. With the ring inside, all workers of a node take part in the exchange between nodes, each with its stripe
+/// (Horovod's hierarchical allreduce; Sergeev and Del Balso, 2018). With the tree inside, one worker of each node does:
+/// reduce inside, any algorithm between the nodes, broadcast inside.
 ///
-/// Groups are nodes of Communicator::workers_per_node; where these do not divide the number of workers, they are the largest
-/// parts of a node that do (6 workers on nodes of 4: three groups of 2), so that groups are equal and none spans two nodes.
+/// Groups are nodes of Communicator::workers_per_node or, if that does not divide the number of workers, the largest parts
+/// of a node that do (6 workers on nodes of 4: three groups of 2), so that groups are equal and none spans two nodes.
 ///
-/// Steps     those of the inner algorithm over g workers and of the outer one over n/g.
-/// Bytes     likewise; the outer one's of the range that the inner one leaves at a worker: with the ring inside 1/g.
+/// Steps     those of the inner algorithm over g workers plus those of the outer one over n/g.
+/// Bytes     likewise, the outer ones for the range that a worker owns after the inner half: with the ring inside 1/g.
 /// Order     the inner algorithm's in every group, then the outer one's over the groups' sums.
 class HierarchicalAllreduce : public Allreduce {
  public:

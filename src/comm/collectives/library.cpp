@@ -5,8 +5,8 @@
 namespace paragrad::comm::collectives {
 namespace {
 
-/// A library's routine, all in the first half. Steps, bytes and order of additions are the library's; the same bits on all
-/// workers of one run, but not the bits of the other algorithms or of another transport.
+/// A library routine, run entirely in the first half. The library determines steps, bytes and order of additions. Gives the
+/// same bits on all workers of one run, but not the bits of the other algorithms or of another transport.
 class LibraryAllreduce : public Allreduce {
  public:
   explicit LibraryAllreduce(Library library) : library_(library) {}

@@ -7,7 +7,7 @@ namespace paragrad::comm::collectives {
 namespace {
 
 /// One server, worker 0, which also contributes (Li et al., OSDI 2014, with one server and synchronous updates): the
-/// algorithm that the others are there to beat.
+/// baseline for the other algorithms.
 ///
 /// Steps     2 (n-1) at the server, one after the other; 2 at the others.
 /// Bytes     the server receives and sends (n-1) * data.size_bytes(), every other worker data.size_bytes().

@@ -8,10 +8,10 @@
 namespace paragrad::comm::collectives {
 namespace {
 
-/// Ring (Patarasuk & Yuan, JPDC 69(2), 2009): the array is cut into n stripes; each travels once around the ring collecting
-/// its sum, and once more spreading it. No worker sends more than any allreduce must.
+/// Ring (Patarasuk & Yuan, JPDC 69(2), 2009): the array is cut into n stripes; each goes once around the ring to accumulate
+/// its sum, and once more to distribute it. No worker sends more than the minimum for an allreduce.
 ///
-/// Steps     2 (n-1), each with one stripe. A segment of it goes on as soon as it has been added, while the next arrives.
+/// Steps     2 (n-1), each with one stripe. A segment is forwarded as soon as it has been added, while the next arrives.
 /// Bytes     every worker sends and receives 2 (n-1)/n * data.size_bytes().
 /// Order     stripe c, owned by worker c: ((x[c+1] + x[c+2]) + …) + x[c], ranks modulo n.
 class RingAllreduce : public Allreduce {
@@ -49,7 +49,7 @@ class RingAllreduce : public Allreduce {
           left((comm.rank() + comm.size() - 1) % comm.size()),
           right((comm.rank() + 1) % comm.size()) {}
 
-    /// The stripe of the worker that stands `back` (0 … n) places before this one.
+    /// The stripe of the worker `back` (0 … n) ranks before this one.
     std::span<float> stripe(std::size_t back) const {
       return core::part_of(data.size(), size, (rank + size - back) % size).of(data);
     }

@@ -32,7 +32,7 @@ Tree star(int rank, int size) {
 
 namespace {
 
-/// Leaves first, which have nothing to wait for; roots last, whom nobody waits for.
+/// Leaves first, as they wait for no other worker; roots last, as no other worker waits for them.
 std::vector<Strand> in_order_of_waiting(std::span<const Strand> strands) {
   std::vector<Strand> sorted(strands.begin(), strands.end());
   const auto patience = [](const Strand& s) { return s.tree.children.empty() ? 0 : s.tree.parent != no_worker ? 1 : 2; };
@@ -46,8 +46,9 @@ std::size_t longest(std::span<const Strand> strands) {
   return length;
 }
 
-/// For each strand the segments by which its leaf may be ahead (sending) or behind (receiving) of what this worker does for
-/// the other strands: as nothing waits for it here, a worker that is a leaf in one tree works in the other undisturbed.
+/// For each strand in which this worker is a leaf, the number of segments by which it may run ahead (sending) or behind
+/// (receiving) relative to the other strands: nothing here depends on it, so a leaf of one tree can work undisturbed in the
+/// other.
 std::vector<std::size_t> leaves_apart(std::span<const Strand> strands) {
   constexpr std::size_t far = 64;  // more than any tree has levels
   std::vector<std::size_t> segments;
@@ -101,7 +102,7 @@ void add_up(Communicator& comm, const Tree& tree, std::span<float> data) {
 
 namespace {
 
-/// What arrives in one strand, segment by segment, straight into its place; received `ahead` segments ahead.
+/// The data arriving in one strand, received in place, segment by segment, `ahead` segments in advance.
 class Arrivals {
  public:
   Arrivals(Communicator& comm, const Strand& strand, std::size_t floats, std::size_t ahead)

@@ -11,12 +11,11 @@ namespace paragrad::comm::collectives {
 namespace {
 
 /// Every worker is the parameter server of one stripe (Li et al., OSDI 2014, with as many servers as workers): all send
-/// their parts of a stripe straight to its server, and the server sends the sum to all. Few steps with little data, but n-1
-/// messages per worker and half: where a message costs the processor time, that is what counts.
+/// their parts of a stripe directly to its server, and the server sends the sum to all. Few steps with little data, but n-1
+/// messages per worker and half, which dominate if messages cost processor time.
 ///
-/// Steps     2, each of n-1 messages in turn, a stripe each: in step k from the worker k places on, to the one k places
-/// back,
-///           so that no two send to the same one. A worker sends one after the other and is ready for several.
+/// Steps     2, each of n-1 successive messages of one stripe: in step k from the worker k ranks ahead, to the one k ranks
+///           back, so that no two send to the same worker. A worker sends one at a time and can receive several.
 /// Bytes     every worker sends and receives 2 (n-1)/n * data.size_bytes().
 /// Order     stripe c, owned by worker c: ((x[c] + x[c+1]) + x[c+2]) + …, ranks modulo n.
 class ShardedParameterServerAllreduce : public Allreduce {

@@ -6,9 +6,9 @@
 namespace paragrad::comm::collectives {
 namespace {
 
-/// Binomial tree: sums travel up to worker 0 and down again (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005, section 4).
+/// Binomial tree: reduces to worker 0 and broadcasts (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005, section 4).
 ///
-/// Steps     2 floor(log2 n), each with the whole array; its segments follow each other through the levels.
+/// Steps     2 floor(log2 n), each with the whole array, whose segments are pipelined through the levels.
 /// Bytes     a worker with c children sends and receives (c + 1) * data.size_bytes(); worker 0 has ceil(log2 n) children.
 /// Order     at every worker: its own value, then the sums of its subtrees r+1, r+2, r+4, … in this order.
 class TreeAllreduce : public Allreduce {

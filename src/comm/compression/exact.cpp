@@ -4,7 +4,7 @@
 namespace paragrad::comm::compression {
 namespace {
 
-/// Nothing is left out: an allreduce.
+/// No compression: an exact allreduce.
 class Exact : public GradientSum {
  public:
   explicit Exact(const std::string& collective) : allreduce_(make_allreduce(collective)) {}

@@ -9,10 +9,10 @@
 namespace paragrad::comm::compression {
 namespace {
 
-/// Low-rank gradients (Vogels, Karimireddy & Jaggi, NeurIPS 2019, Algorithms 1 and 2). Of a matrix u[columns][rows],
-/// gradient and residual, one step of subspace iteration: P = Σ u Q, orthonormalised; q = uᵀP; sent is P qᵀ, kept is u - P
-/// qᵀ, and the sum over the workers is P (Σ q)ᵀ. Q is the Σ q of the minibatch before. Matrices too small to gain, and
-/// vectors, are summed as they are.
+/// Low-rank gradients (Vogels, Karimireddy & Jaggi, NeurIPS 2019, Algorithms 1 and 2). For a matrix u[columns][rows] of
+/// gradient plus residual, one step of subspace iteration: P = Σ u Q, orthonormalised; q = uᵀP. A worker transmits P qᵀ and
+/// keeps u - P qᵀ; the sum over the workers is P (Σ q)ᵀ. Q is Σ q of the previous minibatch. Vectors, and matrices too small
+/// to gain, are summed uncompressed.
 ///
 /// Bytes     those of allreduces of rank·(rows + columns) elements per matrix.
 /// Order     the allreduce's.
@@ -61,11 +61,11 @@ class PowerSgd : public GradientSum {
   }
 
  private:
-  /// A matrix of low rank, or one that is summed as it is.
+  /// A matrix compressed to low rank, or one summed uncompressed.
   struct Part {
     core::Matrix matrix;
     core::Range projected;  // P [columns][rank] within projected_, or the matrix itself
-    core::Range guess;      // Q [rows][rank] within guess_; empty: summed as it is
+    core::Range guess;      // Q [rows][rank] within guess_; empty: summed uncompressed
   };
   struct Plan {
     std::vector<Part> parts;
@@ -91,7 +91,7 @@ class PowerSgd : public GradientSum {
     device.transfer(std::span<const float>(drawn), guess_.span());
   }
 
-  // u, in place of the gradient, and P of this worker.
+  // Replaces the gradient with u, and computes this worker's P.
   void project(backend::Device& device, const Plan& plan, std::span<float> gradient) {
     using enum backend::Transpose;
     for (const Part& part : plan.parts) {
@@ -105,7 +105,7 @@ class PowerSgd : public GradientSum {
     }
   }
 
-  // q of this worker, and what it keeps.
+  // Computes this worker's q and residual.
   void project_back(backend::Device& device, const Plan& plan, std::span<float> gradient) {
     using enum backend::Transpose;
     for (const Part& part : plan.parts) {
@@ -141,7 +141,7 @@ class PowerSgd : public GradientSum {
   std::unique_ptr<Allreduce> allreduce_;
   std::map<std::size_t, Plan> plans_;  // by the beginning of the bucket
   core::Arena residual_;               // [parameters]
-  core::Arena projected_;              // P of the bucket in hand
+  core::Arena projected_;              // P of the current bucket
   core::Arena guess_;                  // Q of all buckets
 };
 

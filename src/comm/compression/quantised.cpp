@@ -7,8 +7,8 @@
 namespace paragrad::comm::compression {
 namespace {
 
-/// Few bits per element, column by column: backend/quantiser.hpp says which. CNTK's columns are the same, all weights that
-/// leave one input.
+/// Few bits per element, quantised column by column, see backend/quantiser.hpp. Columns are CNTK's: all weights that leave
+/// one input.
 class Quantised : public Codec {
  public:
   explicit Quantised(const backend::Quantiser& quantiser) : quantiser_(quantiser) {}

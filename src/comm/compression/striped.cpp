@@ -86,7 +86,7 @@ void Striped::encode_all(Communicator& comm, const Plan& plan, std::span<const f
   });
 }
 
-// Everybody's stripe of this worker comes in while what it has of theirs goes out; its own counts as it was encoded.
+// Receives the other workers' parts of this worker's stripe while sending its parts of theirs; its own part is also decoded.
 void Striped::add_up_mine(Communicator& comm, const Plan& plan, std::span<float> gradient) {
   const auto workers = static_cast<std::size_t>(comm.size()), rank = static_cast<std::size_t>(comm.rank());
   const Stripe& mine = plan.stripes[rank];

@@ -8,9 +8,9 @@
 namespace paragrad::comm::compression {
 namespace {
 
-/// The elements of largest magnitude with their places, eight bytes each (Aji and Heafield, EMNLP 2017). They are chosen in
-/// every stripe by itself, so that all codes of a stripe have one length; of the sum, again the largest are sent
-/// (DoubleSqueeze: Tang, Lian, Yu, Zhang & Liu, ICML 2019).
+/// The elements of largest magnitude with their positions, eight bytes each (Aji and Heafield, EMNLP 2017). They are chosen
+/// in each stripe separately, so that all codes of a stripe have the same length; of the sum, again only the largest are
+/// sent (DoubleSqueeze: Tang, Lian, Yu, Zhang & Liu, ICML 2019).
 class TopK : public Codec {
  public:
   explicit TopK(double share) : share_(share) {}

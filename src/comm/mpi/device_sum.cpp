@@ -9,7 +9,7 @@
 
 namespace paragrad::comm {
 
-// Whoever lacks the library says so before others wait for it.
+// A rank without the library reports it before the others wait for it.
 DeviceSum::DeviceSum(Communicator& comm, Limits limits) : comm_(comm), limits_(std::move(limits)) {
   std::string mistake;
   try {
@@ -32,7 +32,7 @@ void DeviceSum::operator()(std::span<float> data) {
   if (!is_there) device.transfer(std::span<const float>(there), data);
 }
 
-// No message tells of it, and no peer can be told from another.
+// There is no MPI message to wait for, and no single peer to check.
 void DeviceSum::wait() const {
   constexpr double look_every_s = 0.1;
   const Backoff backoff;

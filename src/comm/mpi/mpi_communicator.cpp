@@ -59,7 +59,7 @@ class Extent {
   MPI_Datatype type_ = MPI_BYTE;
 };
 
-/// Whether messages there must go through the host. An MPI that knows CUDA takes them where they lie.
+/// Whether messages at that address must be staged in host memory. A CUDA-aware MPI reads them in place.
 bool is_out_of_reach(const backend::Device& device, const void* address) {
 #ifdef MPIX_GPU_SUPPORT_CUDA  // MPICH from 4.0 on can be asked
   if (device.is_cuda() && MPIX_Query_cuda_support() == 1) return false;
@@ -67,16 +67,16 @@ bool is_out_of_reach(const backend::Device& device, const void* address) {
   return device.is_isolated(address);
 }
 
-/// A transfer under way; what is kept beside MPI's handle is for error messages.
+/// A pending transfer; everything but MPI's handle is for error messages.
 struct Transfer {
   MPI_Request handle = MPI_REQUEST_NULL;
-  std::uint32_t generation = 0;  // how often this slot was used: tells a request that was waited for already
+  std::uint32_t generation = 0;  // how often this slot was used: detects a request that was already waited for
   bool active = false;
   bool sending = false;
   int peer = 0;
   int tag = 0;
   std::size_t bytes = 0;
-  core::Arena staged{};              // what MPI sees, where it cannot reach the message itself
+  core::Arena staged{};              // buffer for MPI if it cannot reach the message itself
   std::byte* destination = nullptr;  // of what was received there
 
   std::string text() const {
@@ -114,7 +114,7 @@ struct MpiCommunicator::State {
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
 
-  /// Tells the workers of this node which processes they are.
+  /// Exchanges process ids among the workers of this node.
   void find_peers(MPI_Comm node, int here) {
     struct Introduction {
       std::int64_t rank;
@@ -132,7 +132,7 @@ struct MpiCommunicator::State {
     if (peer != any_source && peers->was_seen_gone(peer)) throw_gone(transfer);
   }
 
-  /// MPI has given up a transfer. Some transports notice that a process has ended, others do not.
+  /// MPI reported a failed transfer. Some transports notice that a process has ended, others do not.
   [[noreturn]] void throw_failed(const Transfer& transfer, int code) const {
     if (transfer.peer != any_source && peers->is_gone(transfer.peer)) throw_gone(transfer);
     throw_mpi_failure(rank, transfer.text(), code);
@@ -142,7 +142,7 @@ struct MpiCommunicator::State {
     throw PeerGone(transfer.peer, core::format("worker {}: {}: that worker's process has ended", rank, transfer.text()));
   }
 
-  /// From who shares memory with whom: the ranks of the first node, if every rank's node begins at a multiple of it.
+  /// From the shared-memory groups: the number of ranks on the first node, if every rank's node begins at a multiple of it.
   int workers_per_node() {
     MPI_Comm node = MPI_COMM_NULL;
     check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
@@ -186,8 +186,8 @@ struct MpiCommunicator::State {
     free_slots.push_back(static_cast<std::uint32_t>(&transfer - transfers.data()));
   }
 
-  /// Polls until the transfer has ended, or the limit is over. MPICH makes all transfers of the process progress in each
-  /// poll.
+  /// Polls until the transfer has ended or the limit has passed. In MPICH each poll makes progress on all transfers of the
+  /// process.
   bool finish(Transfer& transfer, double limit_s, MPI_Status& status) const {
     constexpr int polls_without_pause = 2000;  // some 100 us
     int done = 0;
@@ -209,7 +209,7 @@ struct MpiCommunicator::State {
       if (!has_limit && waited_s > look_at_s && transfer.peer != any_source) {
         look_at_s = waited_s + look_every_s;
         const bool gone = peers->is_gone(transfer.peer);
-        poll();  // what it sent before may have come meanwhile
+        poll();  // a message it sent earlier may have arrived meanwhile
         if (done) return true;
         if (gone) throw_gone(transfer);
       }
@@ -278,7 +278,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& 
 
 MpiCommunicator::~MpiCommunicator() {
   if (!state_->owns_comm) return;
-  // Collective: while an exception unwinds the other workers do not take part, and the session is about to abort anyway.
+  // Collective: while an exception unwinds, the other workers do not take part, and the session is about to abort anyway.
   if (state_->peers != nullptr && state_->peers->somebody_was_seen_gone()) return;
   if (std::uncaught_exceptions() == state_->exceptions_at_start) MPI_Comm_free(&state_->comm);
 }

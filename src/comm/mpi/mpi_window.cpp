@@ -14,11 +14,11 @@
 namespace paragrad::comm {
 namespace {
 
-// Elements of one call: counts are int, and see the header for accumulates.
+// Maximum elements per call: counts are int; for accumulates see the header.
 constexpr std::size_t most_moved = std::size_t{1} << 28;
 constexpr std::size_t most_accumulated = 4096;
 
-// See the header: windows that lie one after the other.
+// See the header: adjacent windows overlap unless sizes are rounded up.
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// Calls transfer(elements here, their count, context there) for parts of at most `most` elements.
@@ -30,7 +30,7 @@ void in_parts(std::span<Float> here, std::size_t there, std::size_t most, const 
   }
 }
 
-/// What nobody needs here: an order among accumulates, and different operations on one element.
+/// Relaxations allowed here: accumulates need no order, and no element gets different operations.
 class Hints {
  public:
   Hints() {
@@ -78,7 +78,7 @@ MpiWindow::MpiWindow(const Context& context, std::size_t floats, std::size_t cou
   check(MPI_Barrier(context_.comm), "opening a window", self);
 }
 
-// Collective: while an exception unwinds the other workers do not take part, and who is gone does not either.
+// Collective: while an exception unwinds, the other workers do not take part; nor do workers that are gone.
 MpiWindow::~MpiWindow() {
   if (std::uncaught_exceptions() > exceptions_at_start_ || context_.cancellation->requested()) return;
   if (context_.peers->somebody_is_gone()) return;
@@ -142,14 +142,14 @@ std::uint64_t MpiWindow::fetch_add(int target, std::size_t counter, std::uint64_
   return before;
 }
 
-/// MPICH gets on with what others ask of this rank when it looks for messages; a flush alone rarely does that.
+/// MPICH makes progress on requests of other ranks when it probes for messages; a flush alone rarely does that.
 void MpiWindow::make_progress() const {
   int found = 0;
   check(MPI_Iprobe(MPI_ANY_SOURCE, no_message_tag, context_.comm, &found, MPI_STATUS_IGNORE), "progress of a window",
         context_.rank);
 }
 
-/// Adds nothing to the counter again and again, which reads it atomically.
+/// Polls by adding zero to the counter, which reads it atomically.
 std::optional<std::uint64_t> MpiWindow::await_counter_for(std::size_t counter, std::uint64_t at_least, double limit_s) {
   constexpr int polls_without_pause = 2000;
   const Backoff backoff;

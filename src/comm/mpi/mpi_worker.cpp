@@ -15,7 +15,7 @@
 
 namespace paragrad::comm {
 
-/// A second thread with a queue of tasks, and a device and a communicator of its own on the shared channel.
+/// An additional thread with its own queue of tasks, device and communicator on the channel.
 class MpiWorker::Lane {
  public:
   using OnError = std::function<void(const std::string& what)>;
@@ -60,7 +60,7 @@ class MpiWorker::Lane {
     return true;
   }
 
-  /// Whether there is something that join() would wait for or throw.
+  /// Whether join() would wait or throw.
   bool occupied() {
     const std::lock_guard lock(mutex_);
     return busy_ || !tasks_.empty() || error_ != nullptr;
@@ -109,7 +109,7 @@ class MpiWorker::Lane {
     }
   }
 
-  OnError on_error_;  // called when join() would tell of it
+  OnError on_error_;  // called when join() would rethrow it
   int exceptions_at_start_ = std::uncaught_exceptions();
   std::unique_ptr<backend::Device> device_;  // a device serves one thread at a time
   MpiCommunicator communicator_;
@@ -130,7 +130,7 @@ MpiWorker::MpiWorker(MpiCommunicator& communicator, MpiSession* session)
 
 MpiWorker::~MpiWorker() = default;
 
-/// With what comm() has been told by now.
+/// With the settings that comm() has by now.
 MpiCommunicator& MpiWorker::channel() {
   channel_.set_workers_per_node(communicator_.workers_per_node());
   return channel_;
@@ -192,8 +192,8 @@ void MpiWorker::set_expendable(bool expendable) {
   if (session_ != nullptr) session_->set_death(expendable ? is_survived : ends_run);
 }
 
-/// First everybody learns that all have done their work, so that from then on a death is no loss; then, that all know.
-/// After that nobody is missing when MPI is ended.
+/// The first round tells every worker that all have done their work, so that from then on a death is no loss; the second,
+/// that all know this. After that no worker is missing when MPI is finalised.
 bool MpiWorker::part() {
   if (session_ == nullptr && !attempted_) return !knows_of_loss();
   std::fflush(nullptr);
@@ -205,7 +205,7 @@ bool MpiWorker::part() {
   return exchange_farewells(true);
 }
 
-/// False: somebody is missing, or has to leave.
+/// False: a worker is missing, or has to leave.
 bool MpiWorker::exchange_farewells(bool in_common) {
   const std::byte mine{!in_common};
   std::vector<std::byte> theirs(static_cast<std::size_t>(size()));
@@ -223,7 +223,7 @@ bool MpiWorker::exchange_farewells(bool in_common) {
     unless_gone([&] { receives.push_back(communicator_.start_receive(peer, farewell_tag, its)); });
     unless_gone([&] { sends.push_back(communicator_.start_send(peer, farewell_tag, std::span(&mine, 1))); });
   }
-  constexpr double moment_s = 1;  // who has to leave waits for nobody
+  constexpr double moment_s = 1;  // a worker that has to leave does not wait for others
   if (!in_common) {
     for (const Request request : sends) unless_gone([&] { communicator_.wait_for(request, moment_s); });
     return false;

@@ -1,4 +1,4 @@
-// Compiled instead of mpi_*.cpp where there is no MPI.
+// Compiled instead of mpi_*.cpp if there is no MPI.
 #include <memory>
 
 #include "comm/mpi/mpi_communicator.hpp"

@@ -48,7 +48,7 @@ bool lives(const ProcessIdentity& process) {
 
 bool Peers::is_gone(int worker) {
   const auto index = static_cast<std::size_t>(worker);
-  if (index >= gone_.size()) return false;  // MPI has its own words for a worker that does not exist
+  if (index >= gone_.size()) return false;  // MPI itself reports a worker that does not exist
   if (gone_[index]) return true;
   if (processes_[index].id == 0 || lives(processes_[index])) return false;
   return gone_[index] = true;

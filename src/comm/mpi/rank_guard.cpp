@@ -41,11 +41,11 @@ std::string name_of_rank() {
   return rank != nullptr ? rank : "?";
 }
 
-/// One line of the launcher's protocol. False: it cannot be told.
+/// Sends one line of the launcher's protocol. False: it cannot be sent.
 bool tell_launcher(const std::string& line) {
   const char* announced = std::getenv("PMI_FD");
   if (announced == nullptr) return false;
-  std::signal(SIGPIPE, SIG_IGN);  // the launcher may be gone, or think that this rank is
+  std::signal(SIGPIPE, SIG_IGN);  // the launcher may be gone, or may consider this rank gone
   return write(std::atoi(announced), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
@@ -55,21 +55,22 @@ struct RankGuard::Shared {
   std::atomic<Death> death = Death::ends_run;
 };
 
-/// What the guard does.
+/// The guard's work.
 class RankGuard::Watch {
  public:
   Watch(pid_t process, const GuardOptions& options, const Shared& shared)
       : process_(process), options_(options), shared_(shared) {}
 
   [[noreturn]] void run() {
-    prctl(PR_SET_NAME, "rank guard");  // for who looks at the list of processes
+    prctl(PR_SET_NAME, "rank guard");  // shown in process lists
     const int status = wait_for_end();
     if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
     const Death death = shared_.death;
     const int killer = WTERMSIG(status);
     constexpr int abort_ms = 200;
     if (killer == SIGABRT)
-      poll(nullptr, 0, abort_ms);  // UCX, over another's death: whose guard is about to tell and end all
+      poll(nullptr, 0,
+           abort_ms);  // UCX aborted over another rank's death: that rank's guard is about to report it and end all
     tell_of(killer, death);
     if (death == Death::is_survived) {
       take_leave_of_launcher();
@@ -91,7 +92,7 @@ class RankGuard::Watch {
     }
   }
 
-  // Time in which the guard is stopped itself, as all of a suspended job is, does not count.
+  // Time in which the guard itself is stopped, as in a suspended job, does not count.
   void wait_while_stopped() {
     int status = 0;
     for (int stopped_ms = 0;; stopped_ms += stop_look_every_ms) {
@@ -117,17 +118,17 @@ class RankGuard::Watch {
     std::fprintf(stderr, "%s\n", line.c_str());
   }
 
-  // Returns where the launcher cannot be told.
+  // Returns if the launcher cannot be notified.
   static void end_all(int code) {
-    constexpr int forwarding_ms = 20;  // Hydra forwards no output once it hears of an abort
+    constexpr int forwarding_ms = 20;  // Hydra forwards no output after it receives an abort
     constexpr int ending_ms = 5000;
     poll(nullptr, 0, forwarding_ms);
     if (!tell_launcher(core::format("cmd=abort exitcode={}\n", code))) return;
-    poll(nullptr, 0, ending_ms);  // in which it ends this process, too
+    poll(nullptr, 0, ending_ms);  // during which it ends this process, too
     _exit(code);
   }
 
-  // So that the launcher sees of what.
+  // Dies of the same signal, so that the launcher sees it.
   static void die_of(int killer) {
     constexpr rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
@@ -142,10 +143,10 @@ class RankGuard::Watch {
   double stopped_s_ = 0;  // before the guard killed it
 };
 
-// Others than Hydra announce PMI_FD too, for PMI-2, whose messages are others.
+// Launchers other than Hydra announce PMI_FD too, but for PMI-2, which has different messages.
 bool RankGuard::launcher_listens() { return std::getenv("PMI_FD") != nullptr && std::getenv("HYDI_CONTROL_FD") != nullptr; }
 
-// "TracerPid:\t0" where nobody does.
+// "TracerPid:\t0" if not traced.
 bool RankGuard::is_traced() {
   std::ifstream status("/proc/self/status");
   for (std::string name; status >> name;)

@@ -9,7 +9,7 @@
 namespace paragrad::strategies {
 namespace {
 
-constexpr int most_idle = 10;  // times that a server may be asked in vain whether it has served anybody
+constexpr int most_idle = 10;  // pings without progress after which a server counts as lost
 
 }  // namespace
 
@@ -36,8 +36,8 @@ void MessageLink::start(comm::Communicator& comm, std::span<const core::Matrix> 
   }
 }
 
-// All transfers are under way before the first is waited for: a server that lets this worker wait for another holds up
-// nobody at the others.
+// All transfers are started before the first is waited for, so that a server that makes this worker wait does not delay
+// workers at other servers.
 void MessageLink::push(comm::Communicator& comm, const Versions& versions, const optim::Step& step,
                        std::span<const float> gradient) {
   std::vector<Request> requests;
@@ -58,7 +58,7 @@ void MessageLink::fetch(comm::Communicator& comm, Versions& versions, std::span<
   ask(comm, Request::Kind::fetch, versions, parameters);
 }
 
-// What the servers say of who was left out is put together: each has its own view until all have met.
+// Merges the servers' lists of dropped workers: each server has its own view until all have met.
 std::vector<int> MessageLink::meet(comm::Communicator& comm, Versions& versions, std::span<float> parameters) {
   const std::vector<Reply> replies = ask(comm, Request::Kind::meet, versions, parameters);
   std::set<int> lost;
@@ -103,7 +103,7 @@ std::uint64_t MessageLink::checked(std::uint64_t number) const {
   return number;
 }
 
-// A server may have to let this worker wait for others, but it says so; and those others are left out some time.
+// A server may make this worker wait for others, but it answers pings; and it drops those others eventually.
 void MessageLink::wait(comm::Communicator& comm, comm::Request transfer, std::size_t shard) {
   std::uint64_t done = 0;
   for (int idle = 0; !wait_for(comm, transfer, shard);) {
@@ -116,7 +116,7 @@ void MessageLink::wait(comm::Communicator& comm, comm::Request transfer, std::si
   }
 }
 
-// False: the server has let this worker wait for too long.
+// False: this worker has waited too long.
 bool MessageLink::wait_for(comm::Communicator& comm, comm::Request transfer, std::size_t shard) const {
   for (double left_s = timeout_s_; left_s > 0; left_s -= look_every_s()) {
     if (comm.wait_for(transfer, std::min(left_s, look_every_s()))) return true;

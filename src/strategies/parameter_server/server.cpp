@@ -9,7 +9,7 @@ void Server::start(backend::Device& device, std::vector<core::Matrix> layout, st
   begin_epoch();
 }
 
-// A prescribed order is one in which the policy had answered.
+// In a prescribed order the policy has already decided.
 bool Server::may_fetch(int worker, std::uint64_t version) const {
   return order_.prescribed() ? order_.admits(Event::Kind::fetch, worker) : policy_->answers(*shard_, worker, version);
 }

@@ -56,7 +56,7 @@ void ServerStrategy::start(comm::Worker& worker, Replica& replica) {
   if (link_ == nullptr) connect(worker, replica);
   if (worker.rank() == 0)
     talk(worker, [&](comm::Communicator& comm) { link_->start(comm, replica.layout, replica.parameters); });
-  comm::barrier(worker.comm());                                     // nobody asks a server before its shard is there
+  comm::barrier(worker.comm());                                     // no request reaches a server before its shard exists
   if (worker.rank() != 0) worker.all_ranks().set_expendable(true);  // worker 0 leads
   versions_.assign(shards_.size(), 0);
   done_ = 0;
@@ -106,13 +106,13 @@ void ServerStrategy::serve(comm::Worker& all_ranks, int workers) {
   make_service(mine, parameters);
   const comm::TaskGuard guard(all_ranks);
   all_ranks.set_expendable(true);
-  all_ranks.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers' channel is that of tasks
+  all_ranks.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers use the channel of tasks
   all_ranks.join();
   close_window(server_->all_lost().empty());
   if (!server_->all_lost().empty()) all_ranks.tell_loss();
 }
 
-// The same on all ranks. An order that is kept was recorded over either, and is kept over messages.
+// The same on all ranks. An order may be recorded over either transport, and is replayed over messages.
 bool ServerStrategy::choose_windows(comm::Worker& all_ranks) {
   if (options_.transport == "messages" || options_.replay) return false;
   comm::WindowVerdict verdict;
@@ -132,7 +132,7 @@ bool ServerStrategy::choose_windows(comm::Worker& all_ranks) {
   return chosen;
 }
 
-// Servers have to know how much memory to open.
+// Servers need to know how much memory to open.
 void ServerStrategy::tell_sizes(comm::Communicator& comm, int first_server) const {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     const std::uint64_t parameters = shards_[i].size();
@@ -147,7 +147,7 @@ void ServerStrategy::open_window(comm::Worker& all_ranks, int workers, std::size
   if (server_ != nullptr) server_->keep_parameters_in(window_->memory().subspan(layout.parameters_at(), parameters));
 }
 
-// In common, or not at all.
+// Collectively, or not at all.
 void ServerStrategy::close_window(bool all_there) {
   if (all_there)
     window_.reset();
@@ -163,7 +163,7 @@ void ServerStrategy::make_service(std::size_t index, std::size_t parameters) {
     service_ = std::make_unique<Service>(*server_, options_.worker_timeout_s);
 }
 
-// Tasks talk to servers alone.
+// Tasks communicate with servers only.
 void ServerStrategy::launch(comm::Worker& worker, const comm::Worker::Task& talk) {
   worker.all_ranks().launch([talk](comm::Communicator& comm) {
     try {
@@ -190,7 +190,7 @@ void ServerStrategy::meet(comm::Worker& worker, std::span<float> parameters) {
   done_ = 0;
 }
 
-// True if all that were there are still.
+// True if no further worker was lost.
 bool ServerStrategy::leave_out(comm::Worker& worker, const std::vector<int>& lost) {
   for (const int rank : lost) worker.leave_out(rank);
   const bool all_there = lost.size() <= lost_;
@@ -254,7 +254,7 @@ void ServerStrategy::spread_state(comm::Worker& worker, Replica&) {
     for (const auto& [index, copy] : copies_) link_->set_state(comm, index, *copy);
   });
   for (std::size_t i = 0; i < versions_.size(); ++i) versions_[i] = static_cast<std::uint64_t>(kept_versions_[i]);
-  comm::barrier(worker.comm());  // nobody asks a server before its shard is as it was
+  comm::barrier(worker.comm());  // no request reaches a server before its shard is restored
 }
 
 }  // namespace paragrad::strategies

@@ -10,7 +10,7 @@
 namespace paragrad::strategies {
 namespace {
 
-constexpr double look_every_s = 1;  // whether a peer that is waited for is still there
+constexpr double look_every_s = 1;  // interval of checks that a peer is still there
 
 }  // namespace
 
@@ -48,14 +48,14 @@ std::optional<Request> Service::receive_within(comm::Communicator& comm, double 
   return incoming_;
 }
 
-// Of those who do not wait: all, or those of whom it is known that they are gone.
+// Drops workers that do not wait: all of them after a timeout, otherwise those known to be gone.
 void Service::lose_the_silent(comm::Communicator& comm) {
   const bool too_long = comm.now_s() >= quiet_since_s_ + timeout_s_;
   for (const int silent : those_who_do_not_wait())
     if (too_long || comm.is_gone(silent)) lose(comm, silent);
 }
 
-// Who asks whether the server is still there is answered at once, and says nothing of the others.
+// A ping is answered at once, and does not count as activity of the other workers.
 void Service::take_in(comm::Communicator& comm, const Request& request) {
   using Kind = Request::Kind;
   if (request.kind == Kind::ping) return ping(comm, request.worker);
@@ -65,7 +65,7 @@ void Service::take_in(comm::Communicator& comm, const Request& request) {
   waiting_.push_back(request);
 }
 
-// Somebody waits and somebody does not; if now nothing comes, then those who do not are who is waited for.
+// Whether some workers wait and others do not: if nothing arrives now, the former are waiting for the latter.
 bool Service::somebody_is_missed() const {
   if (server_.keeps_order()) return false;
   const std::vector<int> silent = those_who_do_not_wait();
@@ -94,7 +94,7 @@ void Service::lose(comm::Communicator& comm, int worker) {
   answer_sums(comm);
 }
 
-// The first whose turn it is. A worker's requests stay in their order: of each the first counts.
+// Serves the first request whose turn it is. A worker's requests stay in order: only its first one is considered.
 bool Service::serve_one(comm::Communicator& comm) {
   std::vector<std::int32_t> behind;
   for (auto request = waiting_.begin(); request != waiting_.end(); ++request) {
@@ -174,7 +174,7 @@ void Service::start(comm::Communicator& comm, const Request& request) {
   reply(comm, request.worker, 0);
 }
 
-// It lives after all. What it asks for it gets in form, so that it can see what happened.
+// The worker is alive after all. It gets formally valid replies that tell it that it was dropped.
 void Service::turn_away(comm::Communicator& comm, const Request& request) {
   switch (request.kind) {
     case Request::Kind::push:
@@ -195,7 +195,7 @@ void Service::push(comm::Communicator& comm, const Request& request) {
   if (receive_gradient(comm, request.worker)) server_.push(comm, {request.worker, request.number, request.step});
 }
 
-// Where it does not come, the memory that it may yet come into is not used for anything else.
+// If the gradient does not arrive, the buffer is not reused, as it may still arrive later.
 bool Service::receive_gradient(comm::Communicator& comm, int worker) {
   Shard& shard = server_.shard();
   if (shard.gradient().empty()) return true;
@@ -280,7 +280,7 @@ void Service::ping(comm::Communicator& comm, int worker) {
 
 void Service::reply(comm::Communicator& comm, int worker, std::uint64_t number) {
   client(worker).waiting = false;
-  quiet_since_s_ = comm.now_s();  // it has to be given time, too
+  quiet_since_s_ = comm.now_s();  // the worker must get its full time, too
   const Reply reply{.number = number, .lost = server_.all_lost().size()};
   send(comm, worker, reply_tag, bytes_of(reply));
 }
@@ -297,7 +297,7 @@ void Service::send_lost(comm::Communicator& comm, int worker, const std::vector<
   send(comm, worker, reply_tag, std::as_bytes(std::span(lost)));
 }
 
-// The receive is posted; a worker that does not take what it asked for is gone.
+// The worker has posted the receive; if it does not take the reply, it is gone.
 void Service::send(comm::Communicator& comm, int worker, int tag, std::span<const std::byte> data) {
   if (server_.lost(worker) && comm.is_gone(worker)) return;
   try {

@@ -41,7 +41,7 @@ void WindowLink::fetch(comm::Communicator& comm, Versions& versions, std::span<f
   }
 }
 
-// What else is asked for is written into the worker's place, too; the rest of it are messages.
+// Other requests are also written into the worker's slot; their payloads are messages.
 void WindowLink::post(comm::Communicator& comm, std::size_t shard, const Request& request) {
   wait_until_taken_in(comm);
   announce(shard, request, {});
@@ -63,7 +63,7 @@ void WindowLink::announce(std::size_t shard, const Request& request, std::span<c
   ++posted_[shard];
 }
 
-// By all servers: then what a worker does at one comes after what it did before at any other, as with messages.
+// Waits for all servers: then a worker's actions at different servers happen in its program order, as with messages.
 void WindowLink::wait_until_taken_in(comm::Communicator& comm) {
   for (std::size_t i = 0; i < shards().size(); ++i) {
     const std::size_t counter = layout(i).taken_in_by(i);

@@ -30,7 +30,7 @@ std::optional<Request> WindowService::receive_within(comm::Communicator& comm, d
   return request.value();
 }
 
-// Whoever reads meanwhile waits, and then finds version and parameters that belong together.
+// A concurrent reader waits for the lock, and then finds a matching version and parameters.
 void WindowService::serve(comm::Communicator& comm, const Request& request) {
   window_.lock(comm.rank(), Lock::exclusive);
   Service::serve(comm, request);

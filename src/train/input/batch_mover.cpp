@@ -19,7 +19,7 @@ void BatchMover::bring(const data::Split& split) {
     if (there.size() < values.size()) larger = backend::DeviceArray<T>(device_, values.size());
     const bool grows = larger.size() > 0;
     copy_stream_->bring(std::span<const T>(values), (grows ? larger : there).span().first(values.size()));
-    if (grows) there = std::move(larger);  // only now that kernels are done with what lies there
+    if (grows) there = std::move(larger);  // only now have the kernels finished with the old memory
   };
   copy(split.stored, next.stored);
   copy(split.windows, next.windows);
@@ -40,7 +40,7 @@ std::span<const T> BatchMover::on_device(std::span<const T> values, const backen
   if (!copy_stream_) return values;
   if (stored.rows_of_split) return stored.rows_of_split->of(of_split.span());
   if (own.size() < values.size()) {
-    device_.finish();  // with the minibatch that lies there
+    device_.finish();  // with the minibatch stored there
     own = backend::DeviceArray<T>(device_, values.size());
   }
   const std::span<T> there = own.span().first(values.size());

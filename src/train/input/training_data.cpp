@@ -34,7 +34,7 @@ bool is_ctc(const TrainingOptions& options) { return nn::parse_loss(options.loss
 
 speech::Tokens tokens_of(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
 
-/// How many outputs a model must have, and what they are.
+/// The number of outputs a model must have, and what they stand for.
 struct Outputs {
   std::size_t count;
   std::string what;
@@ -57,12 +57,12 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
                                          options.model, inputs, outputs, source.info.path, source.info.dim, wanted.what));
 }
 
-/// What can be known to be wrong with a split before anybody trains.
+/// Checks before training that the network can be split for tensor parallelism.
 void check_split(const TrainingOptions& options, const std::shared_ptr<const nn::Network>& network) {
   if (options.tensor_parallel > 1) nn::TensorParallelNetwork(network, static_cast<std::size_t>(options.tensor_parallel), 0);
 }
 
-/// With a period: as many blocks as make the splits nearly as long.
+/// With a synchronisation period: the number of blocks that makes the splits about that long.
 std::size_t blocks_of(const TrainingOptions& options, std::size_t samples, int workers) {
   if (options.sync_period == 0) return options.blocks;
   const std::size_t together = options.sync_period * static_cast<std::size_t>(workers);
@@ -84,7 +84,8 @@ data::DatasetInfo imaginary_info(const TrainingOptions& options, const nn::Layer
   return info;
 }
 
-/// What a recurrent model trains on; nothing for others. And what is said there, if the loss asks for it.
+/// Sets the sequences that a recurrent model trains on, and their target tokens if the loss needs them; does nothing for
+/// other models.
 void cut_sequences(const TrainingOptions& options, TrainingData& source) {
   if (!source.network->is_recurrent()) return;
   const data::Chunking chunking = data::parse_chunking(options.chunks);
@@ -99,8 +100,8 @@ void cut_sequences(const TrainingOptions& options, TrainingData& source) {
     source.targets[i] = std::make_shared<const data::Targets>(*source.dataset, static_cast<data::Subset>(i), read);
 }
 
-/// The partition N×M of the training set with the run's seed: as it is stored in the file, or would be. For recurrent models
-/// utterances are kept whole, and cut afterwards.
+/// The partition N×M of the training set with the run's seed, from the file or as it would be stored there. For recurrent
+/// models utterances are kept whole and cut afterwards.
 data::Partition partition_of(const TrainingData& source, std::size_t splits, std::size_t blocks, std::uint64_t seed) {
   auto stored = data::Partition::find(*source.dataset, splits, blocks, seed);
   if (!source.has_sequences())

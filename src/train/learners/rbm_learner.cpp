@@ -8,7 +8,7 @@
 namespace paragrad::train {
 namespace {
 
-/// Those of a machine above others see their binomial units.
+/// A machine above another has binomial visible units.
 rbm::RbmOptions options_of(const PretrainingOptions& options, std::size_t index) {
   rbm::RbmOptions result = options.machine;
   result.visible = index == 0 ? rbm::parse_visible_units(options.visible_units) : rbm::VisibleUnits::binomial;
@@ -60,7 +60,7 @@ void RbmLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
   rbm_.contrast(parameters(), seen, batch.rows, draws_, into);
 }
 
-// Layers below draw the same in every epoch, so that epochs can be compared.
+// Layers below use the same random numbers in every epoch, so that epochs can be compared.
 void RbmLearner::do_score(const data::Batch& batch, backend::LossSum* into) {
   rbm::Draws same = draws_;
   same.epoch = 0;

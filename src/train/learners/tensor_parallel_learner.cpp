@@ -51,7 +51,7 @@ std::span<float> TensorParallelLearner::delta(std::size_t layer, std::size_t sam
   return own_deltas_[layer % 2].span().first(samples * own_outputs(layer));
 }
 
-/// Where each holder's columns lie in in_parts_.
+/// The range of each worker's columns in in_parts_.
 std::vector<core::Range> TensorParallelLearner::parts_of(std::size_t layer, std::size_t samples) const {
   std::vector<core::Range> parts;
   for (std::size_t k = 0; k < network_->parts; ++k) {
@@ -112,7 +112,7 @@ void TensorParallelLearner::do_pass(const data::Batch& batch, backend::LossSum* 
   });
 }
 
-/// From delta(layer) that of the layer below.
+/// Computes the delta of the layer below from delta(layer).
 void TensorParallelLearner::pass_down(std::size_t layer, std::size_t samples) {
   const std::size_t width = whole_layer(layer - 1).outputs();
   const auto parts = parts_of(layer - 1, samples);

@@ -30,7 +30,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 namespace {
 
-/// for_real: or to see whether HDF5 can read it, for which parameters that lie in one piece need not be read.
+/// for_real: false only checks whether HDF5 can read the file; contiguous parameters then need not be read.
 Checkpoint read(const std::string& path, bool for_real) {
   const auto file = data::Hdf5File::open(path);
   if (!file.has_attribute("/", "format") || file.text("/", "format") != checkpoint_format)

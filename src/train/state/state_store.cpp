@@ -19,7 +19,7 @@ constexpr int pointer_version = 2;
 
 std::string pointer_of(const std::string& folder) { return folder + "/latest.json"; }
 
-/// What latest.json holds.
+/// The contents of latest.json.
 struct Pointer {
   std::string set;
   int phase = 0;
@@ -43,7 +43,7 @@ std::string write_pointer(const Pointer& pointer) {
   return json.dump() + "\n";
 }
 
-/// The name of a set is that of a folder below, and begins with its phase. Throws core::Json's exceptions.
+/// The name of a set is that of a subfolder and begins with its phase. Throws core::Json's exceptions.
 Pointer parse_pointer(const std::string& text) {
   const core::Json json = core::Json::parse(text);
   if (json.is_object() && json.value("version", core::Json(1)) == 1)
@@ -56,7 +56,7 @@ Pointer parse_pointer(const std::string& text) {
                    run.at("data_modified_ns")},
                   {records.at("count"), records.at("sha256")}};
   const bool plain = pointer.set.find_first_not_of("0123456789-") == std::string::npos;
-  // Read and written again it must be the same, which a negative or too large number, a fraction and half a file are not.
+  // Writing it again must give the same text; negative or too large numbers, fractions and truncated files do not.
   if (json.at("version") != pointer_version || !plain || !pointer.set.starts_with(core::format("{}-", pointer.phase)) ||
       pointer.phase < 0 || pointer.workers < 1 || write_pointer(pointer) != text)
     throw std::runtime_error("not a pointer written by this program");
@@ -75,7 +75,7 @@ Pointer read_pointer(const std::string& folder) {
   }
 }
 
-/// What each worker does with files; a mistake of one is everybody's.
+/// Runs each worker's file operation; an error of one is thrown on all.
 void together(comm::Communicator& comm, const std::function<void()>& action) {
   std::string mistake;
   try {
@@ -111,19 +111,18 @@ void StateStore::save(const SavedState& state, const std::string& name, int phas
   });
 }
 
-// Records first: what the pointer names must be there. Sets that are not the latest any more, and those that never were, can
-// go.
+// Records first: the pointer must only name what exists. Sets other than the latest can be removed.
 void StateStore::point_to(const std::string& name, int phase) const {
   const auto mark = records_ != nullptr ? records_->sync() : metrics::RunFolder::Mark{};
   const std::string pointer = write_pointer({name, phase, worker_.size(), run_, mark});
   core::replace_file(pointer_of(folder_), [&](std::ostream& out) { out << pointer; });
   for (const auto& entry : fs::directory_iterator(folder_))
     if (std::error_code ignored; entry.is_directory() && entry.path().filename() != name)
-      fs::remove_all(entry.path(), ignored);  // what cannot be removed now may be later
+      fs::remove_all(entry.path(), ignored);  // try again later
 }
 
-// Worker 0 reads latest.json for all: on a network's file system others may still see the one before. Nothing is changed
-// before all of it was found to be good.
+// Worker 0 reads latest.json for all: on a network file system the others may still see the previous one. Nothing is changed
+// before everything has been validated.
 SavedState StateStore::load() {
   Pointer pointer;
   together(worker_.comm(), [&] {
@@ -143,7 +142,7 @@ SavedState StateStore::load() {
   return state;
 }
 
-// latest.json goes first: what is left of the rest, should that fail, is then nobody's state.
+// latest.json is removed first: if removing the rest fails, the remaining files are not a valid state.
 void StateStore::remove(const std::string& folder) {
   if (folder.empty() || !fs::exists(folder)) return;
   std::error_code error;
