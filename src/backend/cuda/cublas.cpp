@@ -1,6 +1,5 @@
 #include "backend/cuda/cublas.hpp"
 
-#include "backend/cuda/cublas_lt.hpp"
 #include "backend/cuda/shared_library.hpp"
 #include "core/format.hpp"
 

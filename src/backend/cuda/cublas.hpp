@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
 
 namespace paragrad::backend::cuda {
@@ -16,5 +17,24 @@ struct Cublas {
 
 /// Throws ConfigError if the library is missing.
 const Cublas& cublas();
+
+/// The functions of cuBLASLt that are used.
+struct CublasLt {
+  decltype(&cublasLtCreate) create;
+  decltype(&cublasLtDestroy) destroy;
+  decltype(&cublasLtMatmulDescCreate) make_operation;
+  decltype(&cublasLtMatmulDescDestroy) destroy_operation;
+  decltype(&cublasLtMatmulDescSetAttribute) set_operation;
+  decltype(&cublasLtMatrixLayoutCreate) make_layout;
+  decltype(&cublasLtMatrixLayoutDestroy) destroy_layout;
+  decltype(&cublasLtMatmulPreferenceCreate) make_preference;
+  decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic;
+  decltype(&cublasLtMatmul) matmul;
+};
+
+/// Throws ConfigError if the library is missing.
+const CublasLt& cublas_lt();
 
 }  // namespace paragrad::backend::cuda

@@ -4,7 +4,7 @@
 #include <map>
 #include <span>
 
-#include "backend/cuda/cublas_lt.hpp"
+#include "backend/cuda/cublas.hpp"
 #include "backend/gpu_kernels/multiplication.hpp"
 
 namespace paragrad::backend::cuda {

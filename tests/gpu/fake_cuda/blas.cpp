@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "backend/cuda/cublas.hpp"
-#include "backend/cuda/cublas_lt.hpp"
 #include "tests/gpu/fake_cuda/gpu.hpp"
 
 using namespace paragrad::fake_cuda;
