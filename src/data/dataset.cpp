@@ -12,7 +12,7 @@
 #include "core/memory.hpp"
 #include "data/file_format.hpp"
 #include "data/hdf5_file.hpp"
-#include "data/rehearsal.hpp"
+#include "data/trial_read.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -207,7 +207,7 @@ Dataset::~Dataset() = default;
 
 std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std::optional<Context>& context) {
   const auto read = [&] { return std::make_unique<Mapping>(Hdf5File::open(path)); };
-  rehearse(path, [&] { read(); });
+  try_reading(path, [&] { read(); });
   auto mapping = read();
   if (context) mapping->see(*context);
   return std::shared_ptr<const Dataset>(new Dataset(std::move(mapping)));

@@ -13,7 +13,7 @@
 #include "core/philox.hpp"
 #include "core/range.hpp"
 #include "data/hdf5_file.hpp"
-#include "data/rehearsal.hpp"
+#include "data/trial_read.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -171,7 +171,7 @@ Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::siz
 
 std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t workers, std::size_t blocks,
                                          std::uint64_t seed) {
-  rehearse(dataset.info().path, [&] { read(dataset, workers, blocks, seed, false); });
+  try_reading(dataset.info().path, [&] { read(dataset, workers, blocks, seed, false); });
   return read(dataset, workers, blocks, seed, true);
 }
 
@@ -215,7 +215,7 @@ void Partition::store(const std::string& path) const {
         core::format("a partition of {} samples does not fit the {} training samples of '{}'", samples_, samples, path));
   const auto group = group_name(workers_, blocks_, seed_);
   const auto is_there = [&] { return Hdf5File::open(path).exists(group); };
-  rehearse(path, [&] { is_there(); });
+  try_reading(path, [&] { is_there(); });
   if (is_there())
     throw core::ConfigError(core::format("'{}' already has a partition {}; choose another seed, or use that one", path,
                                          group.substr(folder.size() + 1)));
@@ -294,7 +294,7 @@ std::vector<PartitionName> stored_partitions(const Dataset& dataset) {
     const auto file = Hdf5File::open(dataset.info().path);
     return file.exists(std::string(folder)) ? file.children(std::string(folder)) : std::vector<std::string>();
   };
-  rehearse(dataset.info().path, [&] { read(); });
+  try_reading(dataset.info().path, [&] { read(); });
   std::vector<PartitionName> names;
   for (const auto& group : read()) names.push_back(parse_name(group));
   std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {

@@ -4,7 +4,7 @@
 #include "core/format.hpp"
 #include "core/sha256.hpp"
 #include "data/hdf5_file.hpp"
-#include "data/rehearsal.hpp"
+#include "data/trial_read.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -50,7 +50,7 @@ Checkpoint read(const std::string& path, bool for_real) {
 }  // namespace
 
 Checkpoint read_checkpoint(const std::string& path) {
-  data::rehearse(path, [&] { read(path, false); });
+  data::try_reading(path, [&] { read(path, false); });
   return read(path, true);
 }
 

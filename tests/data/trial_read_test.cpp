@@ -1,4 +1,4 @@
-#include "data/rehearsal.hpp"
+#include "data/trial_read.hpp"
 
 #include <csignal>
 #include <stdexcept>
@@ -10,22 +10,22 @@ using namespace paragrad;
 using namespace paragrad::data;
 
 TEST_CASE("a file on which its reader crashes is damaged, and the process lives on", "[data]") {
-  CHECK_THROWS_WITH(rehearse("x.h5", [] { std::raise(SIGSEGV); }),
+  CHECK_THROWS_WITH(try_reading("x.h5", [] { std::raise(SIGSEGV); }),
                     contains_text("'x.h5' is damaged: HDF5 ") && contains_text(" crashes while reading it"));
-  CHECK_THROWS_AS(rehearse("x.h5", [] { std::abort(); }), core::ConfigError);
+  CHECK_THROWS_AS(try_reading("x.h5", [] { std::abort(); }), core::ConfigError);
 }
 
 TEST_CASE("a file whose reading does not come to an end is damaged", "[data]") {
-  const auto for_ever = [] {
+  const auto endless = [] {
     for (volatile bool more = true; more;) {
     }
   };
-  CHECK_THROWS_WITH(rehearse("x.h5", for_ever, 1), contains_text("does not terminate while reading it"));
+  CHECK_THROWS_WITH(try_reading("x.h5", endless, 1), contains_text("does not terminate while reading it"));
 }
 
-TEST_CASE("a rehearsal changes nothing here, and leaves exceptions to the reading itself", "[data]") {
+TEST_CASE("a trial read changes nothing in this process, and leaves exceptions to the reading itself", "[data]") {
   int times = 0;
-  CHECK_NOTHROW(rehearse("x.h5", [&] {
+  CHECK_NOTHROW(try_reading("x.h5", [&] {
     ++times;
     throw std::runtime_error("no such array");
   }));

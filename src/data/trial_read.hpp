@@ -20,6 +20,6 @@ namespace paragrad::data {
 /// device, so a rank reads foreign files before it sends large messages.
 ///
 /// timeout_s: CPU time that suffices for any file, plus one second per MB of the file, which may be compressed.
-void rehearse(const std::string& path, const std::function<void()>& reading, unsigned timeout_s = 2);
+void try_reading(const std::string& path, const std::function<void()>& reading, unsigned timeout_s = 2);
 
 }  // namespace paragrad::data

@@ -1,4 +1,4 @@
-#include "data/rehearsal.hpp"
+#include "data/trial_read.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -52,7 +52,7 @@ void limit(int resource, rlim_t value) {
 
 }  // namespace
 
-void rehearse(const std::string& path, const std::function<void()>& reading, unsigned timeout_s) {
+void try_reading(const std::string& path, const std::function<void()>& reading, unsigned timeout_s) {
   const pid_t child = ::fork();
   if (child < 0) return;
   if (child == 0) live(processor_seconds_for(path, timeout_s), reading);
