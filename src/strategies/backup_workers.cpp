@@ -31,9 +31,9 @@ class QuorumPolicy : public Policy {
     return true;
   }
 
-  void leave(comm::Communicator& comm, Shard& shard, int, bool for_ever) override {
+  void leave(comm::Communicator& comm, Shard& shard, int, bool permanently) override {
     --there_;
-    if (for_ever) --workers_;
+    if (permanently) --workers_;
     update_if_enough(comm, shard);
   }
 

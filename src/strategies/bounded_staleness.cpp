@@ -20,9 +20,9 @@ class BoundedPolicy : public Policy {
     return Policy::push(comm, shard, push);
   }
 
-  void leave(comm::Communicator&, Shard&, int worker, bool for_ever) override {
+  void leave(comm::Communicator&, Shard&, int worker, bool permanently) override {
     clock(worker).there = false;
-    clock(worker).lost |= for_ever;
+    clock(worker).lost |= permanently;
     find_slowest();
   }
 

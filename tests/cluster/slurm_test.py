@@ -64,7 +64,7 @@ class Jobs(CliTest):
         self.assertRegex(log.splitlines()[-1], RESULT)
 
     @unittest.skipIf(MISSING, f"{MISSING}: no job was interrupted")
-    def test_a_job_without_a_checkpoint_fails_instead_of_coming_back_for_ever(self):
+    def test_a_job_without_a_checkpoint_fails_instead_of_coming_back_forever(self):
         slow = self.options(model="8-2048-2048-6:sigmoid", minibatch=1)
         with OneNodeSlurm(self.folder / "slurm-stuck") as slurm:
             number = slurm.submit(self.write_job("stuck", slow, every=1000))

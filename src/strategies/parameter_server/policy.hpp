@@ -29,8 +29,8 @@ class Policy {
     return true;
   }
 
-  /// The worker sends nothing more in this epoch: it has reached its end or, with for_ever, is gone.
-  virtual void leave(comm::Communicator&, Shard&, int /*worker*/, bool /*for_ever*/) {}
+  /// The worker sends nothing more in this epoch: it has reached its end or, with permanently, is gone.
+  virtual void leave(comm::Communicator&, Shard&, int /*worker*/, bool /*permanently*/) {}
 
   /// All remaining workers have reached the end of the epoch; a new one begins.
   virtual void begin_epoch() {}
