@@ -38,7 +38,7 @@ test: ## install packages, build, and run every test
 	@$(MAKE) --no-print-directory build
 	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $(JOBS)
 
-torture: build ## inject every fault at every file call, in all configurations of tests/faults (half an hour)
+torture: build ## inject every fault at every file call, in all configurations of tests/faults (an hour or more)
 	@PARAGRAD_FAULTS=$(BUILD)/tests/faults/libparagrad_faults.so \
 	  PARAGRAD_MPIEXEC=$$(command -v mpiexec) python3 tests/faults/torture.py --all
 
