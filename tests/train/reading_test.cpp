@@ -1,6 +1,7 @@
 // Reading splits from the platform's file system, in simulated time.
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "sim/network/storage.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
