@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "app"))
 
 import check
-from apart_test import ASYNCHRONOUS, RECURRENT, SERVER, TRAININGS
+from isolated_test import ASYNCHRONOUS, RECURRENT, SERVER, TRAININGS
 from paragrad_cli import PLATFORM, PROGRAM, CliTest, run, weights
 
 
