@@ -74,7 +74,7 @@ class Digits(FolderTest):
         trained = run("train", "--data", frames, "--model", "4-3", "--learning-rate", "0.1", "--epochs", 1, "--quiet", "--out", model)
         self.assertEqual(trained.returncode, 0, trained.stderr)
         checkpoint = model / "checkpoint.h5"
-        self.assert_refused(run("align", checkpoint, "--data", frames, "--out", out), "names of classes")
+        self.assert_refused(run("align", checkpoint, "--data", frames, "--out", out), "no class names")
         self.assert_refused(run("decode", checkpoint, "--data", self.data), "features")
         self.assert_refused(run("decode", checkpoint, "--data", frames, "--grammar", "none"), "grammar", "loop")
         self.assertFalse(out.exists())
