@@ -51,7 +51,7 @@ TEST_CASE("of a mapped file that has lost its name, the length is not known", "[
   const auto map = three_pages(folder.file("x.h5"));
   write_text(folder.file("y.h5"), "another");
   std::filesystem::rename(folder.file("y.h5"), folder.file("x.h5"));
-  CHECK_THAT(fault_at(&map.bytes()[4096]), contains_text("x.h5 (deleted)' was cut short, or its disk failed"));
+  CHECK_THAT(fault_at(&map.bytes()[4096]), contains_text("x.h5 (deleted)' was truncated, or its disk failed"));
 }
 
 TEST_CASE("a fault in memory that no file is read from is described by nobody", "[core]") {

@@ -176,7 +176,7 @@ TEST_CASE("attributes of speech that make no sense are refused when the file is 
   }
   SECTION("names of fewer classes") {
     file.set_texts("/", "class_names", {"a", "b"});
-    finding = "names of 2 classes, but 3 classes";
+    finding = "it names 2 classes but has 3";
   }
   SECTION("names of more utterances") {
     const std::string text = "a\nb\nc\nd\ne\nf\n";

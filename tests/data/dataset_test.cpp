@@ -178,7 +178,7 @@ TEST_CASE("files that are no Paragrad data files say so", "[data]") {
     auto file = Hdf5File::revise(path);
     file.set_count("/", "version", 2);
     file.finish();
-    CHECK_THROWS_WITH(Dataset::open(path), contains_text("has version 2") && contains_text("reads version 1"));
+    CHECK_THROWS_WITH(Dataset::open(path), contains_text("format version 2") && contains_text("reads version 1"));
   }
   SECTION("without an attribute") {
     auto file = Hdf5File::create(path);
@@ -241,10 +241,10 @@ TEST_CASE("counts and types that do not fit are refused at opening", "[data]") {
   CHECK_THROWS_WITH(opens({.valid_is_uint8 = true}), contains_text("/valid/features differs"));
   CHECK_THROWS_WITH(opens({.labels_are_int64 = true}), contains_text("/train/labels has type int64"));
   CHECK_NOTHROW(opens({.offsets = {0, 1, 4}}));
-  CHECK_THROWS_WITH(opens({.offsets = {0, 3}}), contains_text("/train/offsets does not rise"));
-  CHECK_THROWS_WITH(opens({.offsets = {1, 4}}), contains_text("/train/offsets does not rise"));
-  CHECK_THROWS_WITH(opens({.offsets = {0, 2, 2, 4}}), contains_text("/train/offsets does not rise"));
-  CHECK_THROWS_WITH(opens({.offsets = {0, -1, 4}}), contains_text("/train/offsets does not rise"));
+  CHECK_THROWS_WITH(opens({.offsets = {0, 3}}), contains_text("/train/offsets does not increase strictly"));
+  CHECK_THROWS_WITH(opens({.offsets = {1, 4}}), contains_text("/train/offsets does not increase strictly"));
+  CHECK_THROWS_WITH(opens({.offsets = {0, 2, 2, 4}}), contains_text("/train/offsets does not increase strictly"));
+  CHECK_THROWS_WITH(opens({.offsets = {0, -1, 4}}), contains_text("/train/offsets does not increase strictly"));
   CHECK_THROWS_WITH(opens({.offsets = {0, 1, 2, 3, 4, 5}}), contains_text("more sequences"));
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("the writer refuses what would break the format", "[data]") {
   CHECK_THROWS_AS(append(writer, rows, labels), std::logic_error);
   writer.begin(Subset::train, 3);
   CHECK_THROWS_WITH(append(writer, rows, {0, 3}), "label 3 in row 1 of /train is out of range for 3 classes");
-  CHECK_THROWS_WITH(append(writer, rows, {-1, 0}), contains_text("label -1 of row 0"));
+  CHECK_THROWS_WITH(append(writer, rows, {-1, 0}), contains_text("label -1 in row 0"));
   CHECK_THROWS_WITH(append(writer, {1, 2, 3, NAN}, labels), "feature 1 of row 1 of /train is not a finite number");
   CHECK_THROWS_AS(append(writer, {1, 2, 3}, labels), std::logic_error);
   append(writer, rows, labels);

@@ -131,7 +131,7 @@ TEST_CASE("errors name file, object and reason", "[data]") {
   const auto path = folder.file("x.h5");
   write_numbers(path, 10);
   const auto file = Hdf5File::open(path);
-  CHECK_THROWS_WITH(file.read<std::int32_t>("/numbers"), "'/numbers' in '" + path + "' holds float32, not int32");
+  CHECK_THROWS_WITH(file.read<std::int32_t>("/numbers"), "'/numbers' in '" + path + "' has type float32, not int32");
   CHECK_THROWS_WITH(file.read<float>("/other"), contains_text("cannot read '/other' in '" + path + "': "));
   std::vector<float> many(11);
   CHECK_THROWS_WITH(file.read_rows("/numbers", 0, std::span<float>(many)), contains_text("has shape 10"));

@@ -154,7 +154,7 @@ TEST_CASE("files that are not the IDX files they should be are refused", "[data]
   check_refused({{images, idx({}, "x")}}, "no dimensions");
   check_refused({{images, train_labels}}, "does not contain images: its shape is 6");
   check_refused({{images, idx({6, 0}, "")}}, "does not contain images");
-  check_refused({{labels, train_images}}, "does not hold labels: its size is 6x2x2");
+  check_refused({{labels, train_images}}, "does not contain labels: its shape is 6x2x2");
   check_refused({{labels, idx({5}, "\1\1\1\1\1")}}, "has 6 images but");
   check_refused({{"t10k-images-idx3-ubyte", idx({2, 4, 1}, "ABCDEFGH")}}, "differ in size: 6x2x2 and 2x4x1");
   check_refused({{"t10k-labels-idx1-ubyte", idx({2}, "\2\3")}}, "label 3, but there are only 3 classes");
@@ -174,7 +174,7 @@ TEST_CASE("missing IDX files and labels outside the classes asked for are refuse
   options.classes = 11;
   CHECK(import_idx(options).classes == 11);
   std::filesystem::remove(folder.file("t10k-images-idx3-ubyte"));
-  CHECK_THROWS_WITH(import_idx(options), contains_text("holds no t10k-images-idx3-ubyte"));
+  CHECK_THROWS_WITH(import_idx(options), contains_text("contains no t10k-images-idx3-ubyte"));
   options.folder.clear();
   CHECK_THROWS_WITH(import_idx(options), contains_text("there is no such file"));
 }

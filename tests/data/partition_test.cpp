@@ -99,7 +99,7 @@ TEST_CASE("a partition that does not go into the file leaves the file as it was"
   samples_file(path);
   Partition::random(20, 4, 2, 3).store(path);
   const auto before = read_text(path);
-  CHECK_THROWS_WITH(Partition::random(20, 4, 2, 3).store(path), contains_text("has a partition 4x2-s3 already"));
+  CHECK_THROWS_WITH(Partition::random(20, 4, 2, 3).store(path), contains_text("already has a partition 4x2-s3"));
   CHECK_THROWS_WITH(Partition::random(21, 4, 2, 4).store(path), contains_text("does not fit the 20 training samples"));
   CHECK_THROWS_AS(Partition::random(20, 4, 2, 3).store(folder.file("none.h5")), core::ConfigError);
   const bool same = read_text(path) == before;

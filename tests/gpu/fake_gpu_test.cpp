@@ -73,7 +73,8 @@ TEST_CASE("without a GPU, and without a driver for it, the device cuda says what
   const auto make = [] { make_device("cuda"); };
   {
     const FakeGpus gpus("gpus=0");
-    CHECK(has(refusal(make), "no NVIDIA GPU that can be used (no CUDA-capable device is detected): choose the device cpu"));
+    CHECK(has(refusal(make),
+              "this machine has no usable NVIDIA GPU (no CUDA-capable device is detected): choose the device cpu"));
   }
   const FakeGpus gpus("gpus=-1");
   CHECK(has(refusal(make), "the NVIDIA driver is missing or older than the CUDA toolkit of this build"));

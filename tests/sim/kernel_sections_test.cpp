@@ -80,7 +80,7 @@ TEST_CASE("a mistake in measured times is told with its key", "[sim]") {
   CHECK_THAT(complaint_about("\"6us\"", "\"0us\""), contains_text("kernel[0].time: '0us' is outside"));
   CHECK_THAT(complaint_about(", \"6us\"", ""), contains_text("5 times for 6 points"));
   CHECK_THAT(complaint_about("\"6us\"", "\"4.5us\""), contains_text("time 6 is shorter"));
-  CHECK_THAT(complaint_about("\"100ns\"", "\"100\""), contains_text("is no time"));
+  CHECK_THAT(complaint_about("\"100ns\"", "\"100\""), contains_text("is not a time"));
   CHECK_THAT(complaint_about("name = \"add\"", "name = \"affine_forward\""), contains_text("already has a table"));
   CHECK_THAT(complaint_about("name = \"add\"", "name = \"add\"\ncolour = 3"), contains_text("kernel[1].colour"));
 }

@@ -174,16 +174,16 @@ TEST_CASE("an utterance without alignment, or of another length, ends the import
   std::size_t missing = 0;
   SECTION("no alignment") {
     alignments.replace(alignments.find("u2"), 2, "v2");
-    why = "utterance 'u2' has no alignment; --skip-missing";
+    why = "utterance 'u2' has no alignment; use --skip-missing";
     missing = 1;
   }
   SECTION("another length") {
     alignments.replace(alignments.find("u2"), 2, "u2 0");
-    why = "utterance 'u2' has 6 frames, but its alignment 7; --skip-missing";
+    why = "utterance 'u2' has 6 frames, but its alignment has 7; use --skip-missing";
   }
   SECTION("nothing") {
     alignments.replace(alignments.find("u2"), 2, "u2\nv2");
-    why = "utterance 'u2' has 6 frames, but its alignment 0";
+    why = "utterance 'u2' has 6 frames, but its alignment has 0";
   }
   test::write_text(path, alignments);
   CHECK_THROWS_WITH(import_kaldi(task.options), contains_text(why));
@@ -273,7 +273,7 @@ TEST_CASE("what does not fit is refused with the utterance it is in", "[speech]"
   }
   SECTION("names of classes") {
     task.options.class_names = task.folder.file("utt2spk");
-    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("names of 6 classes, but there are 5"));
+    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("names 6 classes, but there are 5"));
   }
   SECTION("alignments of none") {
     auto text = test::read_text(task.folder.file("ali.ark"));

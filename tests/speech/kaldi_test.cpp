@@ -152,13 +152,13 @@ TEST_CASE("what scripts may hold and is not read here is refused in one sentence
     test::write_text(script, text);
     CHECK_THROWS_WITH(KaldiTable(script).object(0), contains_text(why));
   };
-  refused("u gunzip -c x.gz |\n", "is a pipe, which is not read here");
+  refused("u gunzip -c x.gz |\n", "is a pipe, which is not supported");
   refused("u x.ark:14[0:9]\n", "is a range of a matrix");
   refused("u -\n", "is the standard input");
   refused("u\n", "line 1 of");
   refused("u x.ark:1\nu x.ark:2\n", "has 'u' twice");
   refused("u x.ark:y\n", "'y' is not an offset");
-  refused("u " + archive("float") + ":99999\n", "nothing lies at offset 99999");
+  refused("u " + archive("float") + ":99999\n", "there is nothing at offset 99999");
   refused("u " + archive("float") + ":99999999999999999999999\n", "is not an offset");
   refused("u " + folder.file("none.ark") + ":3\n", "none.ark");
   refused("u " + folder.path() + "\n", "not a regular file");
@@ -199,7 +199,7 @@ TEST_CASE("damaged and foreign archives are refused with file and utterance", "[
   refused("u1 \0BFM \x08"s + size(1) + size(1) + "abcd", "size of an object is damaged");
   refused("u1 \0BSM "s + size(1), "it is 'SM', neither");
   refused("u1 \0B\1\2\3"s, "unknown binary data");
-  refused("u1 \0BCM2 "s + plain(0) + plain(0) + plain(1000) + plain(1000) + "abcd", "1000x1000 go beyond");
+  refused("u1 \0BCM2 "s + plain(0) + plain(0) + plain(1000) + plain(1000) + "abcd", "1000x1000 numbers extend beyond");
   refused("u1 \0BCM "s + plain(0) + plain(0) + plain(0xffffffff) + plain(1), "-1x1 is damaged");
   refused("u1 \0BCM "s + plain(0), "ends within the head");
   refused("u1 \0B"s + size(3) + size(1) + size(2) + "\5abcd", "element 2 of a vector of int32");
