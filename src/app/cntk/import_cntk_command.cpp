@@ -11,7 +11,7 @@
 namespace paragrad::app {
 namespace {
 
-constexpr const char* description =
+constexpr const char* what_import_does =
     "Convert the SGD block of a CNTK configuration file (BrainScript, NDL) into a file for --config.\n"
     "The input may also consist of the contents of such a block only. Keys that are unknown or cannot be expressed are "
     "reported on stderr and in comments; keys that only concern files and messages are dropped. The result does not contain "
@@ -57,7 +57,7 @@ int run(const Arguments& arguments) {
 
 Command import_cntk_command() {
   auto arguments = std::make_shared<Arguments>();
-  auto parser = make_parser("import-cntk", description);
+  auto parser = make_parser("import-cntk", what_import_does);
   add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad import-cntk speech.cntk --workers 4 --out speech.toml\n"

@@ -5,7 +5,7 @@
 namespace paragrad::app {
 namespace {
 
-constexpr const char* head = R"(# Made by `{0} completion bash`; load it with: source <({0} completion bash)
+constexpr const char* bash_head = R"(# Made by `{0} completion bash`; load it with: source <({0} completion bash)
 _{0}() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD - 1]}} path=
   # For bash, --option=value is three words.
@@ -21,7 +21,7 @@ _{0}() {{
   case $path in
 )";
 
-constexpr const char* tail = R"(  esac
+constexpr const char* bash_tail = R"(  esac
   mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
   [[ -n $files && $word != -* ]] || return
   mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -f -- "$word")
@@ -37,7 +37,7 @@ void add_paths(const CLI::App& parser, const std::string& path, std::vector<std:
   }
 }
 
-std::string completed(const CLI::Option& option) {
+std::string bash_values(const CLI::Option& option) {
   const auto values = known_values(option);
   if (!values.empty()) return core::format("names=\"{}\"", fmt::join(values, " "));
   return may_be_file(option) ? "files=1" : ":";
@@ -51,7 +51,7 @@ std::string arm(const CLI::App& parser, const std::string& path) {
     const auto typed = typed_names(*option);
     names.insert(names.end(), typed.begin(), typed.end());
     if (!value_kind(*option).empty())
-      text += core::format("        {}) {} ;;\n", fmt::join(typed, " | "), completed(*option));
+      text += core::format("        {}) {} ;;\n", fmt::join(typed, " | "), bash_values(*option));
   }
   bool files = false;
   for (const CLI::App* command : parser.get_subcommands({})) names.push_back(command->get_name());
@@ -71,8 +71,8 @@ std::string arm(const CLI::App& parser, const std::string& path) {
 std::string bash_completion(const CLI::App& program) {
   std::vector<std::string> paths;
   add_paths(program, "", paths);
-  return core::format(head, program.get_name(), fmt::join(paths, " | ")) + arm(program, "") +
-         core::format(tail, program.get_name());
+  return core::format(bash_head, program.get_name(), fmt::join(paths, " | ")) + arm(program, "") +
+         core::format(bash_tail, program.get_name());
 }
 
 }  // namespace paragrad::app

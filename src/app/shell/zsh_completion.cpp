@@ -6,13 +6,13 @@
 namespace paragrad::app {
 namespace {
 
-constexpr const char* head = R"(#compdef {0}
+constexpr const char* zsh_head = R"(#compdef {0}
 # Made by `{0} completion zsh`; load it with: source <({0} completion zsh)
 # or keep it as _{0} in a folder of $fpath.
 
 )";
 
-constexpr const char* tail = R"(if [[ $funcstack[1] == _{0} ]]; then
+constexpr const char* zsh_tail = R"(if [[ $funcstack[1] == _{0} ]]; then
   _{0} "$@"
 else
   compdef _{0} {0}
@@ -33,7 +33,7 @@ std::string escaped(const std::string& text, const std::string& special) {
 }
 
 /// The ":message:action" part for zsh's _arguments.
-std::string completed(const CLI::Option& option) {
+std::string zsh_values(const CLI::Option& option) {
   const auto values = known_values(option);
   if (!values.empty()) return core::format(":{}:({})", value_kind(option), fmt::join(values, " "));
   return core::format(":{}:{}", value_kind(option), may_be_file(option) ? "_files" : " ");
@@ -45,9 +45,10 @@ std::string argument_lines(const CLI::App& parser) {
     for (const std::string& name : typed_names(*option)) {
       const bool flag = value_kind(*option).empty();
       text += core::format(" \\\n    '{}{}[{}]{}'", name, flag ? "" : "=", escaped(option->get_description(), "[]:\\"),
-                           flag ? "" : completed(*option));
+                           flag ? "" : zsh_values(*option));
     }
-  for (const CLI::Option* argument : unnamed_arguments(parser)) text += core::format(" \\\n    '*{}'", completed(*argument));
+  for (const CLI::Option* argument : unnamed_arguments(parser))
+    text += core::format(" \\\n    '*{}'", zsh_values(*argument));
   return text;
 }
 
@@ -87,7 +88,7 @@ std::string functions(const CLI::App& parser, const std::string& name) {
 
 std::string zsh_completion(const CLI::App& program) {
   const std::string& name = program.get_name();
-  return core::format(head, name) + functions(program, "_" + name) + core::format(tail, name);
+  return core::format(zsh_head, name) + functions(program, "_" + name) + core::format(zsh_tail, name);
 }
 
 }  // namespace paragrad::app
