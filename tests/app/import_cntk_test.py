@@ -143,7 +143,7 @@ class Keys(ImportTest):
                 self.assert_said(said, (4, remark))
         said = self.assert_part(before + "DataParallelASGD\nDataParallelASGD = [ syncPeriod = 256\n"
                                 "AdjustLearningRateAtBeginning = [ adjustNBMiniBatch = 9 ] ] ]", {"strategy": None})
-        self.assert_said(said, (3, "DataParallelASGD is not available"), (5, "adjustNBMiniBatch"))
+        self.assert_said(said, (3, "DataParallelASGD is not translated"), (5, "adjustNBMiniBatch"))
         said = self.assert_part("learningRatesPerSample = 1\nuseNesterovMomentum = true", {"optimiser": "nesterov"})
         self.assert_said(said, (2, "CNTK read useNAG"))
 

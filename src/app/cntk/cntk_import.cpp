@@ -137,7 +137,8 @@ void CntkImporter::choose_method() {
   block_.read(Section::parallel, method_->name, method_->section);
   if (method_->section != Section::asgd) return;
   block_.read(Section::asgd, "AdjustLearningRateAtBeginning", Section::asgd);
-  lose((name != nullptr ? name : parallel)->line, "DataParallelASGD is not available yet: choose another --strategy");
+  lose((name != nullptr ? name : parallel)->line,
+       "DataParallelASGD is not translated: choose --strategy async_sgd and its options");
 }
 
 /// Handles precision and parallel training in the enclosing blocks.
