@@ -206,9 +206,7 @@ Dataset::Dataset(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)
 Dataset::~Dataset() = default;
 
 std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std::optional<Context>& context) {
-  const auto read = [&] { return std::make_unique<Mapping>(Hdf5File::open(path)); };
-  try_reading(path, [&] { read(); });
-  auto mapping = read();
+  auto mapping = read_after_trial(path, [&](bool) { return std::make_unique<Mapping>(Hdf5File::open(path)); });
   if (context) mapping->see(*context);
   return std::shared_ptr<const Dataset>(new Dataset(std::move(mapping)));
 }

@@ -171,8 +171,8 @@ Partition Partition::of_sizes(std::size_t samples, std::size_t workers, std::siz
 
 std::optional<Partition> Partition::find(const Dataset& dataset, std::size_t workers, std::size_t blocks,
                                          std::uint64_t seed) {
-  try_reading(dataset.info().path, [&] { read(dataset, workers, blocks, seed, false); });
-  return read(dataset, workers, blocks, seed, true);
+  return read_after_trial(dataset.info().path,
+                          [&](bool for_real) { return read(dataset, workers, blocks, seed, for_real); });
 }
 
 std::optional<Partition> Partition::read(const Dataset& dataset, std::size_t workers, std::size_t blocks, std::uint64_t seed,
@@ -214,9 +214,7 @@ void Partition::store(const std::string& path) const {
     throw core::ConfigError(
         core::format("a partition of {} samples does not fit the {} training samples of '{}'", samples_, samples, path));
   const auto group = group_name(workers_, blocks_, seed_);
-  const auto is_there = [&] { return Hdf5File::open(path).exists(group); };
-  try_reading(path, [&] { is_there(); });
-  if (is_there())
+  if (read_after_trial(path, [&](bool) { return Hdf5File::open(path).exists(group); }))
     throw core::ConfigError(core::format("'{}' already has a partition {}; choose another seed, or use that one", path,
                                          group.substr(folder.size() + 1)));
   auto file = Hdf5File::revise(path);
@@ -290,13 +288,12 @@ PartitionName parse_name(const std::string& group) {
 }  // namespace
 
 std::vector<PartitionName> stored_partitions(const Dataset& dataset) {
-  const auto read = [&] {
+  const auto groups = read_after_trial(dataset.info().path, [&](bool) {
     const auto file = Hdf5File::open(dataset.info().path);
     return file.exists(std::string(folder)) ? file.children(std::string(folder)) : std::vector<std::string>();
-  };
-  try_reading(dataset.info().path, [&] { read(); });
+  });
   std::vector<PartitionName> names;
-  for (const auto& group : read()) names.push_back(parse_name(group));
+  for (const auto& group : groups) names.push_back(parse_name(group));
   std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
     return std::tie(a.workers, a.blocks, a.seed, a.group) < std::tie(b.workers, b.blocks, b.seed, b.group);
   });

@@ -22,4 +22,12 @@ namespace paragrad::data {
 /// timeout_s: CPU time that suffices for any file, plus one second per MB of the file, which may be compressed.
 void try_reading(const std::string& path, const std::function<void()>& reading, unsigned timeout_s = 2);
 
+/// Reads a file that may be damaged: read(false) in the copy, which may leave out what HDF5 only copies into memory, then
+/// read(true) here, whose result is returned. Throws like try_reading and `read`.
+template <class Read>
+auto read_after_trial(const std::string& path, const Read& read) {
+  try_reading(path, [&] { read(false); });
+  return read(true);
+}
+
 }  // namespace paragrad::data

@@ -50,8 +50,7 @@ Checkpoint read(const std::string& path, bool for_real) {
 }  // namespace
 
 Checkpoint read_checkpoint(const std::string& path) {
-  data::try_reading(path, [&] { read(path, false); });
-  return read(path, true);
+  return data::read_after_trial(path, [&](bool for_real) { return read(path, for_real); });
 }
 
 }  // namespace paragrad::train
