@@ -140,7 +140,7 @@ int calibrate_as_rank(const CalibrateArguments& arguments) {
   return run_as_rank(arguments.device, [&](comm::Worker& worker) {
     std::optional<calibration::CalibrationOptions> options;
     std::optional<PlatformFile> file;
-    agree(worker.comm(), [&] {
+    prepare_all(worker.comm(), [&] {
       options = options_of(arguments);
       if (worker.rank() == 0) file.emplace(arguments);
     });

@@ -260,7 +260,7 @@ int run_real(CollectiveArguments& arguments, const std::string& config) {
     if (arguments.workers_per_node > 0) comm.set_workers_per_node(arguments.workers_per_node);
     std::vector<std::size_t> floats;
     std::optional<Output> output;
-    agree(comm, [&] {
+    prepare_all(comm, [&] {
       if (!arguments.platform.empty() || !arguments.workers.empty())
         throw core::ConfigError("under mpiexec the ranks are the workers: leave out --workers and --platform");
       floats = arguments.floats();

@@ -94,10 +94,6 @@ std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
   return std::nullopt;
 }
 
-std::string complaint(const std::filesystem::filesystem_error& error) {
-  return core::format("cannot use '{}': {}", error.path1().string(), error.code().message());
-}
-
 void print_error(std::string_view message) {
   fmt::print(stderr, "paragrad: {}\n", core::printable_message(message));
   std::fflush(stderr);

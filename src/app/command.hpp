@@ -1,7 +1,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -46,9 +45,6 @@ CLI::Validator known_names(const std::vector<std::string>& names);
 /// Parses `arguments`. Returns nothing, or the exit code if the program should end now (help was requested).
 /// Throws core::ConfigError for user errors.
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments);
-
-/// Why the system refuses a path: its name is too long, permission is denied, …
-std::string complaint(const std::filesystem::filesystem_error& error);
 
 /// Prints one line on stderr, whatever characters the quoted files and arguments contain.
 void print_error(std::string_view message);

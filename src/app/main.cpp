@@ -10,6 +10,7 @@
 #include "app/program_parser.hpp"
 #include "comm/communicator.hpp"
 #include "core/errors.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
 
@@ -40,7 +41,7 @@ int main(int argc, char** argv) {
     app::print_error(error.what());
     return app::user_error;
   } catch (const std::filesystem::filesystem_error& error) {
-    app::print_error(app::complaint(error));
+    app::print_error(core::describe(error));
     return app::user_error;
   } catch (const std::bad_alloc&) {
     app::print_error(core::out_of_memory());

@@ -10,6 +10,7 @@
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
 #include "core/errors.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
 
@@ -66,7 +67,7 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
   } catch (const core::ConfigError& error) {
     fail(session, error.what(), user_error);
   } catch (const std::filesystem::filesystem_error& error) {
-    fail(session, complaint(error), user_error);
+    fail(session, core::describe(error), user_error);
   } catch (const comm::PeerGone& error) {
     wait_for_its_guard();
     fail(session, error.what(), peer_failure);
@@ -79,16 +80,12 @@ int run_as_rank(const std::string& device_name, const std::function<void(comm::W
   }
 }
 
-void agree(comm::Communicator& comm, const std::function<void()>& preparation) {
-  std::string mistake;
+void prepare_all(comm::Communicator& comm, const std::function<void()>& preparation) {
   try {
-    preparation();
+    comm::agree(comm, preparation);
   } catch (const core::ConfigError& error) {
-    mistake = error.what();
-  } catch (const std::filesystem::filesystem_error& error) {
-    mistake = complaint(error);
+    throw AgreedMistake{error.what()};
   }
-  if (const std::string first = comm::first_error(comm, mistake); !first.empty()) throw AgreedMistake{first};
 }
 
 }  // namespace paragrad::app

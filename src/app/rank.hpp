@@ -18,6 +18,6 @@ int run_as_rank(const std::string& device, const std::function<void(comm::Worker
 
 /// Runs `preparation` on every rank. A ConfigError on any rank ends all with user_error and one line on stderr, from the
 /// lowest rank that has an error. Collective; call it inside run_as_rank.
-void agree(comm::Communicator& comm, const std::function<void()>& preparation);
+void prepare_all(comm::Communicator& comm, const std::function<void()>& preparation);
 
 }  // namespace paragrad::app

@@ -8,10 +8,10 @@
 #include <variant>
 
 #include "core/errors.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/printable.hpp"
-#include "core/text_file.hpp"
 
 namespace paragrad::app {
 namespace fs = std::filesystem;

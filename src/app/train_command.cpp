@@ -104,7 +104,7 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
   const auto body = [&](comm::Worker& worker) {
     if (arguments.workers_per_node > 0) worker.comm().set_workers_per_node(arguments.workers_per_node);
     double complete = 0;
-    agree(worker.comm(), [&] {
+    prepare_all(worker.comm(), [&] {
       if (worker.rank() == 0) complete = is_complete(arguments, config) ? 1 : 0;
     });
     comm::sum_in_rank_order(worker.comm(), {&complete, 1});
@@ -113,7 +113,7 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
       return;
     }
     std::optional<Prepared> prepared;
-    agree(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker); });
+    prepare_all(worker.comm(), [&] { prepared = prepare(arguments, config, "mpi", worker); });
     spread_phase(worker.comm(), prepared->opened.resume_phase);
     train_prepared(worker, arguments, *prepared);
   };

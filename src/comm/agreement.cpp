@@ -1,9 +1,12 @@
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "comm/allreduce.hpp"
 #include "comm/collectives/rooted.hpp"
 #include "comm/tags.hpp"
+#include "core/errors.hpp"
+#include "core/files.hpp"
 
 // Small messages in host memory, so only latency matters: binomial trees, 2 ceil(log2 n) steps.
 namespace paragrad::comm {
@@ -69,6 +72,18 @@ std::string first_text(Communicator& comm, const std::string& mine) {
   }
   for (const int child : tree.children) send_text(comm, child, first);
   return first;
+}
+
+void agree(Communicator& comm, const std::function<void()>& action) {
+  std::string mistake;
+  try {
+    action();
+  } catch (const core::ConfigError& error) {
+    mistake = error.what();
+  } catch (const std::filesystem::filesystem_error& error) {
+    mistake = core::describe(error);
+  }
+  if (const std::string first = first_error(comm, mistake); !first.empty()) throw core::ConfigError(first);
 }
 
 void barrier(Communicator& comm) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,6 +67,10 @@ std::string first_text(Communicator& comm, const std::string& mine);
 
 /// The same for error messages.
 inline std::string first_error(Communicator& comm, const std::string& mine) { return first_text(comm, mine); }
+
+/// Runs `action`, in which workers must not communicate. If it throws a ConfigError or a filesystem_error on any of them,
+/// all throw a ConfigError with the text of the lowest worker that has one. Collective.
+void agree(Communicator& comm, const std::function<void()>& action);
 
 /// Returns once all workers have called it.
 void barrier(Communicator& comm);

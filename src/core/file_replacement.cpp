@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/files.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::core {
@@ -49,29 +50,20 @@ void write_all(int to, std::string_view bytes) {
   }
 }
 
-/// Reads the file from `offset` on, up to the size of `chunk`.
-std::string_view read_at(int from, std::uint64_t offset, std::span<char> chunk) {
-  std::size_t got = 0;
-  while (got < chunk.size()) {
-    const auto more = ::pread(from, chunk.data() + got, chunk.size() - got, static_cast<off_t>(offset + got));
-    if (more < 0 && errno == EINTR) continue;
-    if (more < 0) throw std::system_error(errno, std::generic_category());
-    if (more == 0) break;
-    got += static_cast<std::size_t>(more);
-  }
-  return {chunk.data(), got};
+std::string_view text_at(int from, std::uint64_t offset, std::span<char> chunk) {
+  return {chunk.data(), read_at(from, offset, chunk)};
 }
 
 /// Whether the file contains these bytes at `offset`; for empty `expected`, whether it ends there.
 bool holds(int file, std::uint64_t offset, std::string_view expected, std::vector<char>& scratch) {
   scratch.resize(std::max<std::size_t>(expected.size(), 1));
-  return read_at(file, offset, scratch) == expected;
+  return text_at(file, offset, scratch) == expected;
 }
 
 void copy_by_hand(int from, int to) {
   std::vector<char> chunk(chunk_bytes);
   for (auto offset = static_cast<std::uint64_t>(::lseek(from, 0, SEEK_CUR));;) {
-    const auto bytes = read_at(from, offset, chunk);
+    const auto bytes = text_at(from, offset, chunk);
     if (bytes.empty()) return;
     write_all(to, bytes);
     offset += bytes.size();
@@ -119,7 +111,7 @@ void FileReplacement::copy_original() {
     copy_bytes(from.value, file_.descriptor());
     std::vector<char> chunk(chunk_bytes), copy;
     for (std::uint64_t offset = 0;; offset += chunk_bytes) {
-      const auto bytes = read_at(from.value, offset, chunk);
+      const auto bytes = text_at(from.value, offset, chunk);
       if (!holds(file_.descriptor(), offset, bytes, copy)) throw unlike_written();
       if (bytes.empty()) return;
     }

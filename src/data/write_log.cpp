@@ -1,12 +1,10 @@
 #include "data/write_log.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <system_error>
 
 #include "core/errors.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
 #include "data/hdf5_file.hpp"
 
@@ -15,16 +13,18 @@ namespace {
 
 /// Checksum of the bytes [begin, end) of a file, or of fewer if it ends before.
 std::uint64_t checksum_of(const Hdf5File& file, std::uint64_t begin, std::uint64_t end) {
-  std::vector<std::byte> chunk(std::min<std::uint64_t>(end - begin, std::uint64_t{1} << 20));
+  std::vector<char> chunk(std::min<std::uint64_t>(end - begin, std::uint64_t{1} << 20));
   core::Checksum checksum;
-  while (begin < end) {
-    const auto wanted = std::min<std::uint64_t>(end - begin, chunk.size());
-    const auto got = ::pread(file.descriptor(), chunk.data(), wanted, static_cast<off_t>(begin));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw core::ConfigError(core::format("cannot read back '{}': {}", file.path(), std::strerror(errno)));
-    if (got == 0) break;
-    checksum.update(std::span(chunk).first(static_cast<std::size_t>(got)));
-    begin += static_cast<std::uint64_t>(got);
+  try {
+    while (begin < end) {
+      const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(end - begin, chunk.size()));
+      const std::size_t got = core::read_at(file.descriptor(), begin, std::span(chunk).first(wanted));
+      checksum.update(std::as_bytes(std::span(chunk).first(got)));
+      if (got < wanted) break;
+      begin += got;
+    }
+  } catch (const std::system_error& error) {
+    throw core::ConfigError(core::format("cannot read back '{}': {}", file.path(), error.code().message()));
   }
   return checksum.value();
 }

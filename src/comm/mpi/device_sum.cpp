@@ -11,13 +11,7 @@ namespace paragrad::comm {
 
 // A rank without the library reports it before the others wait for it.
 DeviceSum::DeviceSum(Communicator& comm, Limits limits) : comm_(comm), limits_(std::move(limits)) {
-  std::string mistake;
-  try {
-    library_ = comm.device().make_allreduce();
-  } catch (const core::ConfigError& error) {
-    mistake = error.what();
-  }
-  if (const std::string first = first_error(comm, mistake); !first.empty()) throw core::ConfigError(first);
+  agree(comm, [&] { library_ = comm.device().make_allreduce(); });
   library_->join(first_text(comm, comm.rank() == 0 ? library_->invite() : ""), comm.rank(), comm.size());
   wait();
 }

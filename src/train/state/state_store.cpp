@@ -1,15 +1,14 @@
 #include "train/state/state_store.hpp"
 
 #include <filesystem>
-#include <functional>
 #include <stdexcept>
 
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
-#include "core/text_file.hpp"
 
 namespace paragrad::train {
 namespace fs = std::filesystem;
@@ -75,19 +74,6 @@ Pointer read_pointer(const std::string& folder) {
   }
 }
 
-/// Runs each worker's file operation; an error of one is thrown on all.
-void together(comm::Communicator& comm, const std::function<void()>& action) {
-  std::string mistake;
-  try {
-    action();
-  } catch (const core::ConfigError& error) {
-    mistake = error.what();
-  } catch (const fs::filesystem_error& error) {
-    mistake = core::format("cannot write '{}': {}", error.path1().string(), error.code().message());
-  }
-  if (const std::string first = comm::first_error(comm, mistake); !first.empty()) throw core::ConfigError(first);
-}
-
 }  // namespace
 
 std::optional<int> StateStore::saved_phase(const std::string& folder) {
@@ -102,11 +88,11 @@ std::string StateStore::file_of(const std::string& name) const {
 }
 
 void StateStore::save(const SavedState& state, const std::string& name, int phase) {
-  together(worker_.comm(), [&] {
+  comm::agree(worker_.comm(), [&] {
     fs::create_directories(fs::path(folder_) / name);
     state.write(file_of(name), owner_in(name));
   });
-  together(worker_.comm(), [&] {
+  comm::agree(worker_.comm(), [&] {
     if (worker_.rank() == 0) point_to(name, phase);
   });
 }
@@ -125,7 +111,7 @@ void StateStore::point_to(const std::string& name, int phase) const {
 // before everything has been validated.
 SavedState StateStore::load() {
   Pointer pointer;
-  together(worker_.comm(), [&] {
+  comm::agree(worker_.comm(), [&] {
     if (worker_.rank() != 0) return;
     pointer = read_pointer(folder_);
     if (pointer.workers != worker_.size())
@@ -135,8 +121,8 @@ SavedState StateStore::load() {
   });
   const std::string set = comm::first_text(worker_.comm(), pointer.set);
   SavedState state;
-  together(worker_.comm(), [&] { state = SavedState::read(file_of(set), owner_in(set)); });
-  together(worker_.comm(), [&] {
+  comm::agree(worker_.comm(), [&] { state = SavedState::read(file_of(set), owner_in(set)); });
+  comm::agree(worker_.comm(), [&] {
     if (records_ != nullptr) records_->keep_records(pointer.records);
   });
   return state;
