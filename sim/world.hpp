@@ -4,6 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "backend/kernels/add.hpp"
 #include "sim/compute/measured_times.hpp"
 #include "sim/compute/roofline.hpp"
 #include "sim/engine/engine.hpp"
@@ -75,7 +76,7 @@ struct World {
     if (!is_new) return found->second;
     core::Arena data = meta->allocate(floats);
     const backend::WorkMeter before = meta->meter();
-    meta->add(data.span(), data.span());
+    meta->run(backend::Add{data.span(), data.span()});
     backend::WorkMeter work = meta->meter();
     work -= before;
     return found->second = roofline.duration(work);

@@ -11,20 +11,20 @@
 namespace paragrad::sim::calibration {
 namespace {
 
-const KernelTable& table_of(const std::vector<KernelTable>& tables, backend::Kernel kernel) {
+const KernelTable& table_of(const std::vector<KernelTable>& tables, backend::KernelId kernel) {
   return *std::ranges::find(tables, backend::kernel_name(kernel), &KernelTable::kernel);
 }
 
 /// The device for the roofline model, used by kernels without a table: the best measured rates.
 Platform::Device device_of(std::vector<KernelTable> tables) {
   Platform::Device device;
-  const KernelTable& product = table_of(tables, backend::Kernel::affine_forward);
+  const KernelTable& product = table_of(tables, backend::KernelId::affine_forward);
   std::size_t point = 0;
   for (const double batch : product.sizes[0])
     for (const double in : product.sizes[1])
       for (const double out : product.sizes[2])
         device.flops_per_s = std::max(device.flops_per_s, 2 * batch * in * out / product.time_s[point++]);
-  const KernelTable& stream = table_of(tables, backend::Kernel::add);
+  const KernelTable& stream = table_of(tables, backend::KernelId::add);
   device.bytes_per_s = stream.sizes[0].back() / stream.time_s.back();
   device.launch_s = stream.time_s.front();
   device.kernels = std::move(tables);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "backend/kernels/fill.hpp"
 #include "sim/calibration/timing.hpp"
 
 namespace paragrad::sim::calibration {
@@ -19,7 +20,7 @@ class Buffers {
  public:
   Buffers(comm::Communicator& comm, std::size_t largest_bytes)
       : arena_(comm.device().allocate(std::max<std::size_t>(4'000'000, 2 * (largest_bytes / sizeof(float) + 1)))) {
-    comm.device().fill(1, arena_.span());
+    comm.device().run(backend::Fill{1, arena_.span()});
   }
 
   std::span<std::byte> next(std::size_t bytes) {

@@ -20,7 +20,7 @@ MeasuredTimes::MeasuredTimes(const Platform::Device& device) : roofline_(without
   }
 }
 
-std::uint64_t MeasuredTimes::picoseconds(backend::Kernel kernel, const backend::CallSize& size,
+std::uint64_t MeasuredTimes::picoseconds(backend::KernelId kernel, const backend::CallSize& size,
                                          const backend::WorkMeter& work) const {
   const auto& table = tables_[static_cast<std::size_t>(kernel)];
   return static_cast<std::uint64_t>(table ? from_seconds(table->seconds(size)) : roofline_.duration(work));

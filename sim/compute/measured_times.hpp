@@ -15,7 +15,7 @@ class MeasuredTimes final : public backend::CallTimes {
  public:
   explicit MeasuredTimes(const Platform::Device& device);
 
-  std::uint64_t picoseconds(backend::Kernel kernel, const backend::CallSize& size,
+  std::uint64_t picoseconds(backend::KernelId kernel, const backend::CallSize& size,
                             const backend::WorkMeter& work) const override;
 
  private:

@@ -5,6 +5,7 @@
 #include <deque>
 #include <stdexcept>
 
+#include "backend/kernels/add.hpp"
 #include "backend/meta/meta_memory.hpp"
 #include "sim/compute/pace.hpp"
 #include "sim/engine/fiber.hpp"
@@ -320,7 +321,7 @@ void Windows::arrived(Id id, Operation& operation) {
     return complete(id, now + word);
   }
   if (operation.stage == Operation::Stage::sum) {
-    if (has_content) adder_->add(operation.from, to);
+    if (has_content) adder_->run(backend::Add{operation.from, to});
     return complete(id, now + word);
   }
   operation.stage = Operation::Stage::sum;

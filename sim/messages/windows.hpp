@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "comm/window.hpp"
 #include "sim/messages/mailboxes.hpp"
 #include "sim/messages/timeouts.hpp"

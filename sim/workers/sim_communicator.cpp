@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "backend/kernel_list.hpp"
+#include "backend/kernels/add.hpp"
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -55,7 +57,7 @@ double SimCommunicator::now_s() {
 
 void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   const backend::WorkMeter before = device().meter();
-  device().add(from, to);
+  device().run(backend::Add{from, to});
   device().finish();
   if (world_.platform.host.reduces) {
     constexpr int passes = 3;  // reads both, writes one
@@ -88,7 +90,7 @@ bool SimCommunicator::shortcut(const comm::Collective& collective, std::span<flo
 }
 
 void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {
-  if (!device().computes()) return run_here([&](backend::Device&) { task(); }, scale);
+  if (!device().computes()) return run_here(task, scale);
   const auto whole_task = [&] {
     task();
     device().finish();
@@ -105,24 +107,27 @@ void SimCommunicator::compute(const backend::WorkMeter& expected, const std::fun
   stop_if_dead();
 }
 
-void SimCommunicator::run_kernels(const std::function<void(backend::Device&)>& kernels) {
-  const backend::WorkMeter before = world_.meta->meter();
-  kernels(*world_.meta);
-  backend::WorkMeter cost = world_.meta->meter();
-  cost -= before;
-  if (cost.of(backend::KernelKind::streaming).bytes < worth_a_thread_bytes && cost.of(backend::KernelKind::gemm).calls == 0)
-    run_here(kernels);
+void SimCommunicator::run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) {
+  if (!device().computes()) return run_here([&] { kernels(device()); });
+  backend::KernelList list(device());
+  kernels(list);
+  const backend::WorkMeter& cost = list.meter();
+  if (list.has_begun() || (cost.of(backend::KernelKind::streaming).bytes < worth_a_thread_bytes &&
+                           cost.of(backend::KernelKind::gemm).calls == 0))
+    run_here([&] { list.execute(); }, 1, cost);
   else
-    compute(cost, [&] { kernels(device()); });
+    compute(cost, [&] { list.execute(); });
 }
 
-void SimCommunicator::run_here(const std::function<void(backend::Device&)>& kernels, double scale) {
+void SimCommunicator::run_here(const std::function<void()>& task, double scale,
+                               const std::optional<backend::WorkMeter>& work) {
   {
     const DeviceQueues::Hold hold(world_.device_queues, rank_);
     const backend::WorkMeter before = device().meter();
-    kernels(device());
+    task();
     device().finish();
-    spend(pace_.of_computation(world_.engine.own_time(), time_since(before, scale), computations_++));
+    const Time time = work ? scaled(world_.roofline.duration(*work), scale) : time_since(before, scale);
+    spend(pace_.of_computation(world_.engine.own_time(), time, computations_++));
   }
   stop_if_dead();
 }

@@ -46,12 +46,13 @@ class SimCommunicator : public comm::Communicator {
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale = 1);
 
   /// Runs kernels directly if they are small or the device does not compute, otherwise on the host pool.
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override;
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override;
 
  private:
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 
-  void run_here(const std::function<void(backend::Device&)>& kernels, double scale = 1);
+  /// work: of the task, if the device's meter does not tell.
+  void run_here(const std::function<void()>& task, double scale = 1, const std::optional<backend::WorkMeter>& work = {});
   void spend(Time time);
   void stop_if_dead();
   Time time_since(const backend::WorkMeter& before, double scale = 1);

@@ -28,7 +28,7 @@ class SimWorker : public comm::Worker {
     communicator_.compute(expected, alone, communicator_.world().compute_scale);
   }
 
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override {
     if (computing_) return kernels(device());
     communicator_.run_kernels(kernels);
   }

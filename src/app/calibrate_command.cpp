@@ -7,7 +7,7 @@
 #include "app/option_use.hpp"
 #include "app/rank.hpp"
 #include "app/shared_options.hpp"
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"

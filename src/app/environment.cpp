@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "backend/backend_info.hpp"
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "core/build_info.hpp"
 #include "data/hdf5_version.hpp"

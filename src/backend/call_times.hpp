@@ -10,19 +10,27 @@
 
 namespace paragrad::backend {
 
-/// The kernels of a Device, from backend/kernels.def.
-enum class Kernel : std::size_t {
-#define KERNEL(name, kind) name,
+/// The names of all kernels, from backend/kernels.def.
+enum class KernelId : std::size_t {
+#define KERNEL(name, Type, kind, cpu) name,
 #include "backend/kernels.def"
 #undef KERNEL
   count
 };
 
-inline constexpr std::size_t kernel_count = static_cast<std::size_t>(Kernel::count);
+inline constexpr std::size_t kernel_count = static_cast<std::size_t>(KernelId::count);
 
-std::string_view kernel_name(Kernel kernel);
-std::optional<Kernel> find_kernel(std::string_view name);
-KernelKind kernel_kind(Kernel kernel);
+/// Its data() ends with a zero.
+constexpr std::string_view kernel_name(KernelId kernel) {
+  constexpr const char* names[] = {
+#define KERNEL(name, Type, kind, cpu) #name,
+#include "backend/kernels.def"
+#undef KERNEL
+  };
+  return names[static_cast<std::size_t>(kernel)];
+}
+std::optional<KernelId> find_kernel(std::string_view name);
+KernelKind kernel_kind(KernelId kernel);
 
 /// The size of a call. Matrix product: batch, inputs, outputs (plain gemm: m, k, n). Kernel that streams through arrays:
 /// bytes, 1, 1.
@@ -34,7 +42,7 @@ class CallTimes {
   virtual ~CallTimes() = default;
 
   /// `work` is the work counted for this call. The result never decreases when a size grows.
-  virtual std::uint64_t picoseconds(Kernel kernel, const CallSize& size, const WorkMeter& work) const = 0;
+  virtual std::uint64_t picoseconds(KernelId kernel, const CallSize& size, const WorkMeter& work) const = 0;
 };
 
 }  // namespace paragrad::backend

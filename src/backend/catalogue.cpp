@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "backend/backend_info.hpp"
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 

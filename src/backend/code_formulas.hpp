@@ -52,7 +52,7 @@ PARAGRAD_HOST_DEVICE inline float from_half(std::uint16_t code) {
 }
 
 /// How the elements of one column become codes.
-struct Scale {
+struct CodeScale {
   float threshold = 0;       ///< of bits1; not sent
   std::uint32_t header = 0;  ///< two levels, or a step
 };
@@ -87,7 +87,7 @@ PARAGRAD_HOST_DEVICE inline std::uint32_t header_of_squares(Code code, double sq
   return header_of_step(step_per_deviation(bits_of(code)) * std::sqrt(mean_of_sum(squares, count)));
 }
 
-PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const Scale& scale, float u) {
+PARAGRAD_HOST_DEVICE inline std::uint32_t encode(Code code, const CodeScale& scale, float u) {
   if (code == Code::bits1) return u >= scale.threshold;
   if (code == Code::fp16) return to_half(u);
   if (code == Code::bf16) return to_bfloat16(u);

@@ -5,7 +5,7 @@
 #include <span>
 #include <type_traits>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 
 namespace paragrad::backend {
 

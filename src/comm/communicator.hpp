@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "comm/window.hpp"
 #include "core/errors.hpp"
 
@@ -102,9 +102,8 @@ class Communicator {
   /// run_kernels.
   virtual void add(std::span<const float> from, std::span<float> to) = 0;
 
-  /// Runs a few kernels of a collective, and nothing else, on the device passed to `kernels`; they cost this worker time.
-  /// See Worker::run_kernels.
-  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) {
+  /// Runs a few kernels of a collective; they cost this worker time. See Worker::run_kernels.
+  virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) {
     kernels(device_);
     device_.finish();
   }

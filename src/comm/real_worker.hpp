@@ -17,7 +17,7 @@ class RealWorker : public Worker {
     task();
     device().finish();
   }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override {
     kernels(device());
     device().finish();
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "comm/communicator.hpp"
 #include "core/activity.hpp"
 
@@ -35,9 +35,9 @@ class Worker {
   /// true work is a logic_error. A nested compute is part of the outer one.
   virtual void compute(const backend::WorkMeter& expected, const std::function<void()>& task) = 0;
 
-  /// Runs a few kernels, and nothing else, on the device passed to `kernels`, which may be called more than once (the
-  /// simulator first runs it on a device without arithmetic to get the cost). The device has finished on return.
-  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) = 0;
+  /// Runs the kernels that `kernels` puts into the queue it is given, and which may be executed after it has returned. It
+  /// must do nothing else with the device. The device has finished on return.
+  virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) = 0;
 
   /// Runs `task` concurrently with this worker's computation and communication: on a thread under MPI, on a second fiber in
   /// the simulator. The tasks of one worker run one after the other in launch order; all workers launch the same tasks in

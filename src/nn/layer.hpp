@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/activation.hpp"
+#include "backend/kernel_queue.hpp"
 #include "core/layout.hpp"
 #include "core/philox.hpp"
 #include "core/range.hpp"
@@ -40,7 +41,7 @@ using GradientReady = std::function<void(core::Range)>;
 
 /// One layer's pass over one minibatch, whose rows are samples or frames of sequences.
 struct Pass {
-  backend::Device& device;
+  backend::KernelQueue& queue;
   std::size_t rows = 0;
   std::span<const std::uint32_t>
       active{};  ///< number of sequences in each step (backend::Steps); empty: rows are independent

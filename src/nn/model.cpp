@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/kernels/ctc.hpp"
+#include "backend/kernels/losses.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -81,7 +83,7 @@ std::span<const float> Model::forward(std::span<const float> parameters, const d
 }
 
 Pass Model::pass(std::size_t layer, std::span<const float> parameters, const data::Batch& batch) {
-  return {.device = device_,
+  return {.queue = device_,
           .rows = batch.size(),
           .active = batch.active,
           .parameters = range_of(layer).of(parameters),
@@ -94,11 +96,11 @@ void Model::loss(Loss kind, const data::Batch& batch, backend::LossSum* into) {
   const auto predicted = outputs_of(layers().size() - 1, batch.size());
   switch (kind) {
     case Loss::cross_entropy:
-      return device_.softmax_cross_entropy(batch.size(), outputs(), batch.labels, predicted, into);
+      return device_.run(backend::SoftmaxCrossEntropy{batch.size(), outputs(), batch.labels, predicted, into});
     case Loss::squared_error:
-      return device_.squared_error(batch.size(), outputs(), batch.labels, predicted, into);
+      return device_.run(backend::SquaredError{batch.size(), outputs(), batch.labels, predicted, into});
     case Loss::ctc:
-      return device_.ctc(outputs(), batch.active, batch.labels, predicted, into);
+      return device_.run(backend::Ctc{outputs(), backend::Steps(batch.active), batch.labels, predicted, into});
   }
   throw std::logic_error("no such loss");
 }

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
+#include "backend/loss_sum.hpp"
 #include "core/arena.hpp"
 #include "data/batch.hpp"
 #include "nn/layer.hpp"

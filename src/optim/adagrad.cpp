@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/kernels/adam_update.hpp"
+#include "backend/kernels/fill.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "optim/optimiser_context.hpp"
@@ -34,25 +36,26 @@ class AdaGrad : public LocalOptimiser {
     state.add("mean_square", mean_square_.span());
     state.add("steps", steps_);
   }
-  void forget(backend::Device& device) override {
-    device.fill(0, mean_square_.span());
+  void forget(backend::KernelQueue& queue) override {
+    queue.run(backend::Fill{0, mean_square_.span()});
     steps_ = 0;
   }
 
-  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {
+  void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override {
     if (range.empty()) return;
-    // Count a step at the beginning of its minibatch; a call that only measures the cost on a counting device is no step.
-    if (range.end == parameters.size() && device.computes()) steps_ += 1;
+    if (range.end == parameters.size()) steps_ += 1;  // a minibatch begins
     const double samples = step.samples, count = std::max(1., steps_);
-    device.adam_update({.rate = samples * step.rate,
-                        .beta1 = 0,
-                        .beta2 = 1 - 1 / count,
-                        .unbias = count,
-                        .epsilon = epsilon_,
-                        .gradient_scale = 1 / samples,
-                        .decay = step.decay / samples},
-                       range.of(gradients_.span()), range.of(direction_.span()), range.of(mean_square_.span()),
-                       range.of(parameters));
+    queue.run(backend::AdamUpdate{{.rate = samples * step.rate,
+                                   .beta1 = 0,
+                                   .beta2 = 1 - 1 / count,
+                                   .unbias = count,
+                                   .epsilon = epsilon_,
+                                   .gradient_scale = 1 / samples,
+                                   .decay = step.decay / samples},
+                                  range.of(gradients_.span()),
+                                  range.of(direction_.span()),
+                                  range.of(mean_square_.span()),
+                                  range.of(parameters)});
   }
 
  private:

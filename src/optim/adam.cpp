@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "backend/kernels/adam_update.hpp"
+#include "backend/kernels/fill.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "optim/optimiser_context.hpp"
@@ -29,18 +31,17 @@ void Adam::describe_state(core::StateView& state) {
 
 std::optional<Moments> Adam::moments() { return Moments{first_.span(), second_.span(), beta1_, beta2_, &steps_}; }
 
-void Adam::forget(backend::Device& device) {
-  device.fill(0, first_.span());
-  device.fill(0, second_.span());
+void Adam::forget(backend::KernelQueue& queue) {
+  queue.run(backend::Fill{0, first_.span()});
+  queue.run(backend::Fill{0, second_.span()});
   steps_ = 0;
 }
 
-void Adam::update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) {
+void Adam::update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) {
   if (range.empty()) return;
-  // Count a step at the beginning of its minibatch; a call that only measures the cost on a counting device is no step.
-  if (range.end == parameters.size() && device.computes()) steps_ += 1;
-  device.adam_update(numbers(step), range.of(gradients_.span()), range.of(first_.span()), range.of(second_.span()),
-                     range.of(parameters));
+  if (range.end == parameters.size()) steps_ += 1;  // a minibatch begins
+  queue.run(backend::AdamUpdate{numbers(step), range.of(gradients_.span()), range.of(first_.span()),
+                                range.of(second_.span()), range.of(parameters)});
 }
 
 backend::AdamStep Adam::numbers(const Step& step) const {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backend/kernels/adam_update.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::optim {
@@ -26,8 +27,8 @@ class Adam : public LocalOptimiser {
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
   void describe_state(core::StateView& state) override;
   std::optional<Moments> moments() override;
-  void forget(backend::Device& device) override;
-  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
+  void forget(backend::KernelQueue& queue) override;
+  void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
 
  private:
   backend::AdamStep numbers(const Step& step) const;

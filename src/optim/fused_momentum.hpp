@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/fill.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::optim {
@@ -20,12 +22,12 @@ class FusedMomentum : public LocalOptimiser {
   void describe_state(core::StateView& state) override {
     if (has_momentum_) state.add("velocity", direction_.span());
   }
-  void forget(backend::Device& device) override {
-    if (has_momentum_) device.fill(0, direction_.span());
+  void forget(backend::KernelQueue& queue) override {
+    if (has_momentum_) queue.run(backend::Fill{0, direction_.span()});
   }
 
-  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {
-    device.descend(step.rate, step.decay, range.of(direction_.span()), range.of(parameters));
+  void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override {
+    queue.run(backend::Descend{step.rate, step.decay, range.of(direction_.span()), range.of(parameters)});
   }
 
  private:

@@ -22,10 +22,10 @@ class Lars : public SeparateMomentum {
        std::size_t parameters);
 
   bool needs_all() const override { return true; }
-  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
+  void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
 
  private:
-  void update_matrix(backend::Device& device, core::Range range, Step step, std::span<float> parameters);
+  void update_matrix(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters);
 
   double trust_;
   std::span<const core::Matrix> layout_;

@@ -4,6 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "backend/kernels/clamp.hpp"
+#include "backend/kernels/limit_row_norms.hpp"
+#include "backend/kernels/scale.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -16,32 +19,32 @@ Limited::Limited(const OptimiserOptions& options, std::unique_ptr<LocalOptimiser
       clips_norms_(options.clip_per_sample > 0 && options.clip == "norm"),
       max_norm_(options.max_norm) {}
 
-void Limited::update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) {
+void Limited::update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) {
   if (needs_all() && range != core::Range{0, parameters.size()})
     throw std::logic_error("norms are limited of all parameters at once");
-  if (clip_per_sample_ > 0) clip(device, range, clip_per_sample_ * static_cast<double>(step.samples));
-  rule_->update(device, range, step, parameters);
-  if (max_norm_ > 0) limit_weights(device, parameters);
+  if (clip_per_sample_ > 0) clip(queue, range, clip_per_sample_ * static_cast<double>(step.samples));
+  rule_->update(queue, range, step, parameters);
+  if (max_norm_ > 0) limit_weights(queue, parameters);
 }
 
-void Limited::limit_weights(backend::Device& device, std::span<float> parameters) const {
+void Limited::limit_weights(backend::KernelQueue& queue, std::span<float> parameters) const {
   for (const core::Matrix& matrix : layout_)
     if (matrix.shape.columns > 1)
-      device.limit_row_norms(matrix.shape.rows, matrix.shape.columns, static_cast<float>(max_norm_),
-                             matrix.range().of(parameters));
+      queue.run(backend::LimitRowNorms{matrix.shape.rows, matrix.shape.columns, static_cast<float>(max_norm_),
+                                       matrix.range().of(parameters)});
 }
 
-void Limited::clip(backend::Device& device, core::Range range, double limit) {
-  if (clips_norms_) return clip_norms(device, limit);
-  device.clamp(static_cast<float>(limit), range.of(gradients()));
+void Limited::clip(backend::KernelQueue& queue, core::Range range, double limit) {
+  if (clips_norms_) return clip_norms(queue, limit);
+  queue.run(backend::Clamp{static_cast<float>(limit), range.of(gradients())});
 }
 
 // Scaled by 1 if nothing is clipped: the work must not depend on values, which a device that only counts does not have.
-void Limited::clip_norms(backend::Device& device, double limit) {
+void Limited::clip_norms(backend::KernelQueue& queue, double limit) {
   for (const core::Matrix& matrix : layout_) {
     const auto gradient = matrix.range().of(gradients());
-    const double norm = std::sqrt(device.squared_norm(gradient));
-    device.scale(norm > limit ? static_cast<float>(limit / norm) : 1.f, gradient);
+    const double norm = std::sqrt(queue.squared_norm(gradient));
+    queue.run(backend::Scale{norm > limit ? static_cast<float>(limit / norm) : 1.f, gradient});
   }
 }
 

@@ -32,16 +32,16 @@ class Limited : public LocalOptimiser {
   float keep(const Step& step) const override { return rule_->keep(step); }
   bool descends() const override { return false; }
   bool needs_all() const override { return clips_norms_ || max_norm_ > 0 || rule_->needs_all(); }
-  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override;
+  void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
   void describe_state(core::StateView& state) override { rule_->describe_state(state); }
   std::optional<Moments> moments() override { return rule_->moments(); }
-  void forget(backend::Device& device) override { rule_->forget(device); }
+  void forget(backend::KernelQueue& queue) override { rule_->forget(queue); }
   void swap_gradients(core::Arena& other) override { rule_->swap_gradients(other); }
 
  private:
-  void clip(backend::Device& device, core::Range range, double limit);
-  void clip_norms(backend::Device& device, double limit);
-  void limit_weights(backend::Device& device, std::span<float> parameters) const;
+  void clip(backend::KernelQueue& queue, core::Range range, double limit);
+  void clip_norms(backend::KernelQueue& queue, double limit);
+  void limit_weights(backend::KernelQueue& queue, std::span<float> parameters) const;
 
   std::unique_ptr<LocalOptimiser> rule_;
   std::span<const core::Matrix> layout_;

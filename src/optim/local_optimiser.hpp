@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "core/arena.hpp"
 #include "core/layout.hpp"
 #include "core/range.hpp"
@@ -51,10 +51,9 @@ class LocalOptimiser {
   /// True if update() is just parameters -= rate·(gradients += decay·parameters), so that the backward pass may fuse it.
   virtual bool descends() const = 0;
 
-  /// Updates a finished range of the parameters, with arithmetic on `device` only. The ranges of a minibatch come from the
-  /// end of the parameters to their beginning and cover them once; on a device that does not compute they may come earlier,
-  /// to measure their cost.
-  virtual void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) = 0;
+  /// Updates a finished range of the parameters by kernels alone. The ranges of a minibatch come from the end of the
+  /// parameters to their beginning and cover them once.
+  virtual void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) = 0;
 
   /// True if update() needs all parameters at once, because it works on whole matrices.
   virtual bool needs_all() const { return false; }
@@ -66,7 +65,7 @@ class LocalOptimiser {
   virtual std::optional<Moments> moments() { return std::nullopt; }
 
   /// Resets that state.
-  virtual void forget(backend::Device& device) = 0;
+  virtual void forget(backend::KernelQueue& queue) = 0;
 
   /// Exchanges the gradient arena with `other`, which has the same length, so that one gradient can be sent while the next
   /// is computed. Only if keep() is 0.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/momentum_update.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::optim {
@@ -17,11 +19,11 @@ class SeparateMomentum : public LocalOptimiser {
   bool descends() const override { return false; }
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
   void describe_state(core::StateView& state) override { state.add("velocity", velocity_.span()); }
-  void forget(backend::Device& device) override { device.fill(0, velocity_.span()); }
+  void forget(backend::KernelQueue& queue) override { queue.run(backend::Fill{0, velocity_.span()}); }
 
-  void update(backend::Device& device, core::Range range, Step step, std::span<float> parameters) override {
-    device.momentum_update(step.rate, step.momentum, nesterov_, step.decay, range.of(gradients()),
-                           range.of(velocity_.span()), range.of(parameters));
+  void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override {
+    queue.run(backend::MomentumUpdate{step.rate, step.momentum, nesterov_, step.decay, range.of(gradients()),
+                                      range.of(velocity_.span()), range.of(parameters)});
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "backend/kernels/sampling.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -42,13 +43,13 @@ std::span<const float> LayersBelow::pass(std::span<const float> parameters, std:
     const auto of_layer = parameters.subspan(starts_[l], layer(l).parameter_count());
     const auto y = buffers_[l % 2].span().first(rows.size() * units);
     if (activations_ == Activations::mean) {
-      layer(l).forward({.device = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = y});
+      layer(l).forward({.queue = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = y});
     } else {
       const auto mean = buffers_[2].span().first(rows.size() * units);
-      layer(l).forward({.device = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = mean});
+      layer(l).forward({.queue = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = mean});
       Draws below = draws;
       below.layer = static_cast<std::uint32_t>(l);
-      device_.sample_bernoulli(below.stream(core::Purpose::activations_below), rows, units, mean, y);
+      device_.run(backend::SampleBernoulli{below.stream(core::Purpose::activations_below), rows, units, mean, y});
     }
     x = y;
   }

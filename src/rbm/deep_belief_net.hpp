@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "core/arena.hpp"
 #include "nn/layer.hpp"
 #include "rbm/random_draws.hpp"

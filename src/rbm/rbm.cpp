@@ -4,6 +4,17 @@
 #include <stdexcept>
 #include <vector>
 
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/dot.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/look_ahead.hpp"
+#include "backend/kernels/sampling.hpp"
+#include "backend/kernels/softplus_sum.hpp"
+#include "backend/kernels/squared_distance.hpp"
+#include "backend/kernels/squared_norm.hpp"
+
 namespace paragrad::rbm {
 
 using backend::Activation;
@@ -25,7 +36,7 @@ Rbm::Rbm(backend::Device& device, Shape shape, const RbmOptions& options, std::s
   if (options.sparsity_cost > 0) {
     activity_ = device.allocate(shape.hidden);
     ones_ = device.allocate(shape.hidden);
-    device.fill(1, ones_.span());
+    device.run(backend::Fill{1, ones_.span()});
   }
   if (options.persistent) {
     std::vector<std::uint32_t> numbers(max_batch);
@@ -44,21 +55,22 @@ std::size_t Rbm::samples_of(std::span<const float> v) const {
 
 void Rbm::go_up(std::span<const float> parameters, std::span<const float> v, std::span<float> q) {
   layer_.forward(
-      {.device = device_, .rows = q.size() / shape_.hidden, .parameters = shape_.layer().of(parameters), .x = v, .y = q});
+      {.queue = device_, .rows = q.size() / shape_.hidden, .parameters = shape_.layer().of(parameters), .x = v, .y = q});
 }
 
 void Rbm::go_down(std::span<const float> parameters, std::span<const float> h, std::span<float> p) {
   const bool gaussian = options_.visible == VisibleUnits::gaussian;
-  device_.affine_reverse(h.size() / shape_.hidden, shape_.visible, shape_.hidden, h, shape_.weights().of(parameters),
-                         shape_.visible_bias().of(parameters), gaussian ? Activation::identity : Activation::sigmoid, p);
+  device_.run(backend::AffineReverse{h.size() / shape_.hidden, shape_.visible, shape_.hidden, h,
+                                     shape_.weights().of(parameters), shape_.visible_bias().of(parameters),
+                                     gaussian ? Activation::identity : Activation::sigmoid, p});
 }
 
 void Rbm::draw_visible(const core::RandomStream& random, std::span<const std::uint32_t> rows) {
   const auto p = visible(p_, rows.size()), v = visible(v_, rows.size());
   if (options_.visible == VisibleUnits::gaussian)
-    device_.sample_normal(random, rows, shape_.visible, p, v);
+    device_.run(backend::SampleNormal{random, rows, shape_.visible, p, v});
   else
-    device_.sample_bernoulli(random, rows, shape_.visible, p, v);
+    device_.run(backend::SampleBernoulli{random, rows, shape_.visible, p, v});
 }
 
 void Rbm::contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
@@ -69,10 +81,10 @@ void Rbm::contrast(std::span<const float> parameters, std::span<const float> v0,
   const auto q = hidden(q_, samples_), h0 = hidden(h0_, samples_);
   const auto drawn = static_cast<std::uint32_t>(options_.persistent ? 1 : options_.cd_steps);  // times, with walk()'s
   go_up(parameters, v0, q);
-  if (options_.sparsity_cost > 0) device_.bias_gradient(samples_, shape_.hidden, q, 0, activity_.span());
-  device_.sample_bernoulli(draws.stream(Purpose::hidden_states, 0, drawn), rows, shape_.hidden, q, h0);
+  if (options_.sparsity_cost > 0) device_.run(backend::BiasGradient{samples_, shape_.hidden, q, 0, activity_.span()});
+  device_.run(backend::SampleBernoulli{draws.stream(Purpose::hidden_states, 0, drawn), rows, shape_.hidden, q, h0});
   go_down(parameters, h0, visible(p_, samples_));
-  device_.add_squared_distance(1, v0, visible(p_, samples_), &into->loss);
+  device_.run(backend::SquaredDistance{1, v0, visible(p_, samples_), &into->loss});
   if (options_.persistent) {
     Draws of_chains = draws;
     of_chains.epoch = static_cast<std::uint32_t>(updates_++);
@@ -94,8 +106,8 @@ void Rbm::walk(std::span<const float> parameters, std::span<const std::uint32_t>
     if (options_.sample_visible) draw_visible(draws.stream(of_visible, step, steps), rows);
     go_up(parameters, options_.sample_visible ? visible(v_, samples_) : p, q);
     if (step + 1 < steps || chains)  // the data's own hidden states were step 0
-      device_.sample_bernoulli(draws.stream(of_hidden, chains ? step : step + 1, steps), rows, shape_.hidden, q,
-                               hidden(h_, samples_));
+      device_.run(backend::SampleBernoulli{draws.stream(of_hidden, chains ? step : step + 1, steps), rows, shape_.hidden, q,
+                                           hidden(h_, samples_)});
   }
 }
 
@@ -103,34 +115,34 @@ void Rbm::walk(std::span<const float> parameters, std::span<const std::uint32_t>
 void Rbm::gradient(const nn::GradientSink& sink, const nn::GradientReady& ready) {
   const core::Range of_visible = shape_.visible_bias();
   const auto v = visible(options_.sample_visible ? v_ : p_, samples_);
-  device_.bias_gradient(samples_, shape_.visible, v0_, -sink.keep, of_visible.of(sink.into));
-  device_.bias_gradient(samples_, shape_.visible, v, -1, of_visible.of(sink.into));
+  device_.run(backend::BiasGradient{samples_, shape_.visible, v0_, -sink.keep, of_visible.of(sink.into)});
+  device_.run(backend::BiasGradient{samples_, shape_.visible, v, -1, of_visible.of(sink.into)});
   if (sink.descent)
-    device_.descend(sink.descent->rate, sink.descent->decay, of_visible.of(sink.into),
-                    of_visible.of(sink.descent->parameters));
+    device_.run(backend::Descend{sink.descent->rate, sink.descent->decay, of_visible.of(sink.into),
+                                 of_visible.of(sink.descent->parameters)});
   ready(of_visible);
 
   nn::GradientSink layer = sink.part(shape_.layer());
-  layer_.backward_parameters({.device = device_, .rows = samples_, .x = v0_}, hidden(h0_, samples_),
-                             {layer.into, -sink.keep}, [](core::Range) {});
+  layer_.backward_parameters({.queue = device_, .rows = samples_, .x = v0_}, hidden(h0_, samples_), {layer.into, -sink.keep},
+                             [](core::Range) {});
   if (options_.sparsity_cost > 0) add_sparsity(shape_.hidden_bias().of(sink.into));
   layer.keep = -1;
-  layer_.backward_parameters({.device = device_, .rows = samples_, .x = v}, hidden(q_, samples_), layer, ready);
+  layer_.backward_parameters({.queue = device_, .rows = samples_, .x = v}, hidden(q_, samples_), layer, ready);
 }
 
 /// positive_bias -= cost·Σ (Q(h0|v0) - target)
 void Rbm::add_sparsity(std::span<float> positive_bias) {
   const double wanted = options_.sparsity_target * static_cast<double>(samples_);
   const auto cost = static_cast<float>(options_.sparsity_cost);
-  device_.look_ahead(-cost, positive_bias, activity_.span(), positive_bias);
-  device_.look_ahead(cost * static_cast<float>(wanted), positive_bias, ones_.span(), positive_bias);
+  device_.run(backend::LookAhead{-cost, positive_bias, activity_.span(), positive_bias});
+  device_.run(backend::LookAhead{cost * static_cast<float>(wanted), positive_bias, ones_.span(), positive_bias});
 }
 
 void Rbm::reconstruction_error(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into) {
   const std::size_t samples = samples_of(v);
   go_up(parameters, v, hidden(q_, samples));
   go_down(parameters, hidden(q_, samples), visible(p_, samples));
-  device_.add_squared_distance(1, v, visible(p_, samples), &into->loss);
+  device_.run(backend::SquaredDistance{1, v, visible(p_, samples), &into->loss});
 }
 
 void Rbm::free_energy(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into) {
@@ -138,13 +150,13 @@ void Rbm::free_energy(std::span<const float> parameters, std::span<const float> 
   const auto z = hidden(q_, samples);
   const auto w = shape_.weights().of(parameters), b = shape_.hidden_bias().of(parameters);
   const auto c = shape_.visible_bias().of(parameters);
-  device_.affine_forward(samples, shape_.visible, shape_.hidden, v, w, b, Activation::identity, z);
-  device_.bias_gradient(samples, shape_.visible, v, 0, visible_sums_.span());
-  device_.add_softplus_sum(-1, z, &into->free_energy);
-  device_.add_dot(-1, c, visible_sums_.span(), &into->free_energy);
+  device_.run(backend::AffineForward{samples, shape_.visible, shape_.hidden, v, w, b, Activation::identity, z});
+  device_.run(backend::BiasGradient{samples, shape_.visible, v, 0, visible_sums_.span()});
+  device_.run(backend::SoftplusSum{-1, z, &into->free_energy});
+  device_.run(backend::Dot{-1, c, visible_sums_.span(), &into->free_energy});
   if (options_.visible == VisibleUnits::binomial) return;
-  device_.add_squared_norm(0.5, v, &into->free_energy);
-  device_.add_squared_norm(0.5 * static_cast<double>(samples), c, &into->free_energy);
+  device_.run(backend::SquaredNorm{0.5, v, &into->free_energy});
+  device_.run(backend::SquaredNorm{0.5 * static_cast<double>(samples), c, &into->free_energy});
 }
 
 void Rbm::describe_state(core::StateView& state) {

@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/device.hpp"
 #include "backend/device_array.hpp"
-#include "backend/kernels.hpp"
+#include "backend/loss_sum.hpp"
 #include "core/arena.hpp"
 #include "core/state_view.hpp"
 #include "nn/layer.hpp"

@@ -3,6 +3,9 @@
 #include <array>
 #include <cmath>
 
+#include "backend/kernels/block_filter.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/look_ahead.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "strategies/model_averaging.hpp"
@@ -71,7 +74,9 @@ void Bmuf::start(comm::Worker& worker, Replica& replica) {
   owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
   model_ = worker.device().allocate(owned_.size());
   delta_ = worker.device().allocate(owned_.size());
-  worker.run_kernels([&](backend::Device& device) { device.copy(owned_.of(replica.parameters), model_.span()); });
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::Copy{owned_.of(replica.parameters), model_.span()});
+  });
 }
 
 void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
@@ -88,10 +93,10 @@ void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t sampl
 void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients block) {
   const auto momentum = static_cast<float>(block.momentum);
   const auto next_ahead = static_cast<float>(ahead(block));
-  worker.run_kernels([&](backend::Device& device) {
-    device.block_filter(momentum, static_cast<float>(block.rate), static_cast<float>(look_ahead_), next_ahead, average,
-                        model_.span(), delta_.span());
-    if (kind_ == Kind::nbm_cntk) device.copy(average, model_.span());
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::BlockFilter{momentum, static_cast<float>(block.rate), static_cast<float>(look_ahead_), next_ahead,
+                                   average, model_.span(), delta_.span()});
+    if (kind_ == Kind::nbm_cntk) queue.run(backend::Copy{average, model_.span()});
   });
   if (kind_ == Kind::nbm) look_ahead_ = block.momentum;  // the others keep the starting point itself
   momentum_ = block.momentum;
@@ -111,8 +116,8 @@ void Bmuf::describe_state(core::StateView& state) {
 Remarks Bmuf::report(comm::Worker& worker) {
   if (blocks_ == 0 || pending_ == 0) return {};
   std::array<double, 2> squares{};  // of Δ and of W
-  worker.run_kernels([&](backend::Device& device) {
-    squares = {device.squared_norm(delta_.span()), device.squared_norm(model_.span())};
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    squares = {queue.squared_norm(delta_.span()), queue.squared_norm(model_.span())};
   });
   comm::sum_in_rank_order(worker.comm(), squares);  // if every worker owns everything, both are too large by the same factor
   const double gain = momentum_ / (1 - momentum_) * (kind_ == Kind::nbm_cntk ? 1 + momentum_ : 1);
@@ -126,14 +131,17 @@ Remarks Bmuf::report(comm::Worker& worker) {
 
 void Bmuf::show_model(comm::Worker& worker, Replica& replica) {
   if (!filters_ || kind_ != Kind::nbm) return;
-  worker.run_kernels([&](backend::Device& device) { device.copy(model_.span(), owned_.of(replica.parameters)); });
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::Copy{model_.span(), owned_.of(replica.parameters)});
+  });
   allreduce_->all_gather(worker.comm(), replica.parameters);
 }
 
 void Bmuf::resume_work(comm::Worker& worker, Replica& replica) {
   if (!filters_ || kind_ != Kind::nbm) return;
-  worker.run_kernels([&](backend::Device& device) {
-    device.look_ahead(static_cast<float>(look_ahead_), model_.span(), delta_.span(), owned_.of(replica.parameters));
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(
+        backend::LookAhead{static_cast<float>(look_ahead_), model_.span(), delta_.span(), owned_.of(replica.parameters)});
   });
   allreduce_->all_gather(worker.comm(), replica.parameters);
 }

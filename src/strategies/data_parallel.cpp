@@ -93,8 +93,8 @@ void DataParallel::show_model(comm::Worker& worker, Replica& replica) {
 }
 
 void DataParallel::update(comm::Worker& worker, Replica& replica, const optim::Step& step) {
-  worker.run_kernels([&](backend::Device& device) {
-    replica.optimiser.update(device, {0, replica.parameters.size()}, step, replica.parameters);
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    replica.optimiser.update(queue, {0, replica.parameters.size()}, step, replica.parameters);
   });
 }
 

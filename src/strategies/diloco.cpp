@@ -1,5 +1,10 @@
 #include "strategies/diloco.hpp"
 
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/momentum_update.hpp"
+#include "backend/kernels/scale.hpp"
+
 namespace paragrad::strategies {
 
 DiLoCo::DiLoCo(const StrategyOptions& options)
@@ -10,13 +15,13 @@ DiLoCo::DiLoCo(const StrategyOptions& options)
                       .reset_local_momentum = false}) {}
 
 void DiLoCo::outer_step(comm::Worker& worker, const Part& part, double /*local_rate*/) {
-  worker.run_kernels([&](backend::Device& device) {
+  worker.run_kernels([&](backend::KernelQueue& queue) {
     const std::span<float> gradient = part.average;  // in its place
-    device.scale(-1, gradient);
-    device.add(part.model, gradient);
-    device.momentum_update(static_cast<float>(settings().learning_rate), static_cast<float>(settings().momentum), true, 0,
-                           gradient, part.momentum, part.model);
-    device.copy(part.model, part.average);
+    queue.run(backend::Scale{-1, gradient});
+    queue.run(backend::Add{part.model, gradient});
+    queue.run(backend::MomentumUpdate{static_cast<float>(settings().learning_rate), static_cast<float>(settings().momentum),
+                                      true, 0, gradient, part.momentum, part.model});
+    queue.run(backend::Copy{part.model, part.average});
   });
 }
 

@@ -1,5 +1,7 @@
 #include "strategies/easgd.hpp"
 
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/descend.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -24,8 +26,8 @@ void Easgd::start(comm::Worker& worker, Replica& replica) {
 }
 
 void Easgd::step(comm::Worker& worker, Replica& replica) {
-  worker.run_kernels([&](backend::Device& device) {
-    replica.optimiser.update(device, {0, replica.parameters.size()}, replica.step, replica.parameters);
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    replica.optimiser.update(queue, {0, replica.parameters.size()}, replica.step, replica.parameters);
   });
   if (++minibatches_ < static_cast<double>(options().push_every)) return;
   minibatches_ = 0;
@@ -36,21 +38,21 @@ void Easgd::pull(comm::Worker& worker, Replica& replica) {
   const double rate = options().elastic_rate > 0 ? options().elastic_rate : 0.9 / worker.size();
   const auto alpha = static_cast<float>(rate);
   talk(worker, [&](comm::Communicator& comm) { link().fetch(comm, versions(), centre_.span()); });
-  worker.run_kernels([&](backend::Device& device) {
-    device.copy(replica.parameters, difference_.span());
-    device.descend(1, 0, centre_.span(), difference_.span());
-    device.descend(alpha, 0, difference_.span(), replica.parameters);
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::Copy{replica.parameters, difference_.span()});
+    queue.run(backend::Descend{1, 0, centre_.span(), difference_.span()});
+    queue.run(backend::Descend{alpha, 0, difference_.span(), replica.parameters});
   });
   talk(worker, [&](comm::Communicator& comm) { link().push(comm, versions(), {.rate = -alpha}, difference_.span()); });
 }
 
 void Easgd::show_model(comm::Worker& worker, Replica& replica) {
-  worker.run_kernels([&](backend::Device& device) { device.copy(replica.parameters, difference_.span()); });
+  worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{replica.parameters, difference_.span()}); });
   meet(worker, replica.parameters);
 }
 
 void Easgd::resume_work(comm::Worker& worker, Replica& replica) {
-  worker.run_kernels([&](backend::Device& device) { device.copy(difference_.span(), replica.parameters); });
+  worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{difference_.span(), replica.parameters}); });
 }
 
 void Easgd::describe_state(core::StateView& state) {

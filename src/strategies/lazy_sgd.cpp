@@ -22,9 +22,9 @@ bool LazySgd::due(comm::Worker& worker, Replica& replica) {
   if (minibatches() < options().push_every) return false;
   if (minibatches() >= options().lazy_minibatches) return true;
   double gradient = 0, parameters = 0;
-  worker.run_kernels([&](backend::Device& device) {
-    gradient = device.squared_norm(sum());
-    parameters = device.squared_norm(replica.parameters);
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    gradient = queue.squared_norm(sum());
+    parameters = queue.squared_norm(replica.parameters);
   });
   return step_of_sum().rate * std::sqrt(gradient) >= options().lazy_threshold * std::sqrt(parameters);
 }

@@ -1,5 +1,7 @@
 #include "strategies/model_averaging.hpp"
 
+#include "backend/kernels/scale.hpp"
+
 namespace paragrad::strategies {
 
 double total_samples(comm::Worker& worker, std::size_t samples) {
@@ -13,14 +15,16 @@ void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std:
   // Weights are proportional to samples; usually all are equal, and then only the owned part of the sum is touched.
   const double workers = worker.size();
   const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
-  if (weight != 1) worker.run_kernels([&](backend::Device& device) { device.scale(weight, values); });
+  if (weight != 1) worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Scale{weight, values}); });
   allreduce.reduce_scatter(worker.comm(), values);
   const core::Range owned = allreduce.owned(worker.comm(), values.size());
-  worker.run_kernels([&](backend::Device& device) { device.scale(static_cast<float>(1 / workers), owned.of(values)); });
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::Scale{static_cast<float>(1 / workers), owned.of(values)});
+  });
 }
 
 void reset_local_momentum(comm::Worker& worker, Replica& replica) {
-  worker.run_kernels([&](backend::Device& device) { replica.optimiser.forget(device); });
+  worker.run_kernels([&](backend::KernelQueue& queue) { replica.optimiser.forget(queue); });
 }
 
 void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {

@@ -1,5 +1,6 @@
 #include "strategies/outer_optimiser.hpp"
 
+#include "backend/kernels/copy.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "strategies/model_averaging.hpp"
@@ -18,7 +19,9 @@ void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
   owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
   model_ = worker.device().allocate(owned_.size());
   momentum_ = worker.device().allocate(owned_.size());
-  worker.run_kernels([&](backend::Device& device) { device.copy(owned_.of(replica.parameters), model_.span()); });
+  worker.run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::Copy{owned_.of(replica.parameters), model_.span()});
+  });
 }
 
 void OuterOptimiser::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "train/input/training_data.hpp"
 
 namespace paragrad::train {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "train/input/training_data.hpp"
 
 namespace paragrad::train {

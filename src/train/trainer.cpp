@@ -299,7 +299,7 @@ void Trainer::go_back_to(const BestModel& best, int epochs) {
 
 void Trainer::restart_from_best() {
   go_back_to(least_loss_, epoch_);
-  worker_.run_kernels([&](backend::Device& device) { learner().optimiser().forget(device); });
+  worker_.run_kernels([&](backend::KernelQueue& queue) { learner().optimiser().forget(queue); });
   if (parallel()) blocks_.start_strategy();
 }
 

@@ -3,6 +3,34 @@
 #include <functional>
 
 #include "backend/device_array.hpp"
+#include "backend/kernels/activation_backward.hpp"
+#include "backend/kernels/adam_update.hpp"
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "backend/kernels/block_filter.hpp"
+#include "backend/kernels/clamp.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/copy_columns.hpp"
+#include "backend/kernels/ctc.hpp"
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/dot.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/gemm.hpp"
+#include "backend/kernels/limit_row_norms.hpp"
+#include "backend/kernels/look_ahead.hpp"
+#include "backend/kernels/losses.hpp"
+#include "backend/kernels/lstm.hpp"
+#include "backend/kernels/moment_filter.hpp"
+#include "backend/kernels/momentum_update.hpp"
+#include "backend/kernels/orthonormalise.hpp"
+#include "backend/kernels/quantise.hpp"
+#include "backend/kernels/sampling.hpp"
+#include "backend/kernels/scale.hpp"
+#include "backend/kernels/select.hpp"
+#include "backend/kernels/softplus_sum.hpp"
+#include "backend/kernels/squared_distance.hpp"
+#include "backend/kernels/squared_norm.hpp"
 #include "catch.hpp"
 #include "core/format.hpp"
 #include "tests/backend/gpu.hpp"
@@ -102,37 +130,37 @@ void add_products(std::vector<Case>& cases, std::size_t batch, std::size_t in, s
       for (const float keep : {0.f, 0.9f})
         add("gemm", [=](Device& device, Desk& desk) {
           const auto a = desk.in(batch * in), b = desk.in(in * out);
-          device.gemm(ta, tb, batch, out, in, a, b, keep, keep == 0 ? desk.out(batch * out) : desk.in(batch * out));
+          device.run(Gemm{ta, tb, batch, out, in, a, b, keep, keep == 0 ? desk.out(batch * out) : desk.in(batch * out)});
         });
   for (const auto f : {identity, sigmoid, tanh, relu}) {
     add("affine_forward", [=](Device& device, Desk& desk) {
       const auto x = desk.in(batch * in), w = desk.in(in * out), bias = desk.in(out);
-      device.affine_forward(batch, in, out, x, w, bias, f, desk.out(batch * out));
+      device.run(AffineForward{batch, in, out, x, w, bias, f, desk.out(batch * out)});
     });
     add("affine_reverse", [=](Device& device, Desk& desk) {
       const auto y = desk.in(batch * out), w = desk.in(in * out), bias = desk.in(in);
-      device.affine_reverse(batch, in, out, y, w, bias, f, desk.out(batch * in));
+      device.run(AffineReverse{batch, in, out, y, w, bias, f, desk.out(batch * in)});
     });
     add("affine_backward_input", [=](Device& device, Desk& desk) {
       const auto dz = desk.in(batch * out), w = desk.in(in * out), x = desk.positive(batch * in);
-      device.affine_backward_input(batch, in, out, dz, w, x, f, desk.out(batch * in));
+      device.run(AffineBackwardInput{batch, in, out, dz, w, x, f, desk.out(batch * in)});
     });
   }
   for (const float keep : {0.f, 0.9f}) {
     add("affine_backward_weights", [=](Device& device, Desk& desk) {
       const auto x = desk.in(batch * in), dz = desk.in(batch * out);
       const std::size_t first = in / 3, rows = in - first;
-      device.affine_backward_weights(batch, in, out, first, rows, x, dz, keep,
-                                     keep == 0 ? desk.out(rows * out) : desk.in(rows * out));
+      device.run(AffineBackwardWeights{batch, in, out, first, rows, x, dz, keep,
+                                       keep == 0 ? desk.out(rows * out) : desk.in(rows * out)});
     });
     add("affine_descend", [=](Device& device, Desk& desk) {
       const auto x = desk.in(batch * in), dz = desk.in(batch * out);
       const auto d = keep == 0 ? desk.out(in * out) : desk.in(in * out);
-      device.affine_descend(batch, in, out, x, dz, keep, 0.1f, 0.01f, d, desk.in(in * out));
+      device.run(AffineDescend{batch, in, out, x, dz, keep, 0.1f, 0.01f, d, desk.in(in * out)});
     });
     add("bias_gradient", [=](Device& device, Desk& desk) {
       const auto dz = desk.in(batch * out);
-      device.bias_gradient(batch, out, dz, keep, keep == 0 ? desk.out(out) : desk.in(out));
+      device.run(BiasGradient{batch, out, dz, keep, keep == 0 ? desk.out(out) : desk.in(out)});
     });
   }
 }
@@ -141,12 +169,12 @@ void add_losses(std::vector<Case>& cases, std::size_t batch, std::size_t classes
   const std::string size = core::format(" {}x{}", batch, classes);
   auto labels = random_labels(batch, classes);
   labels[batch / 2] = -1;
-  cases.push_back({"softmax_cross_entropy" + size, [=](Device& device, Desk& desk) {
-                     device.softmax_cross_entropy(batch, classes, desk.labels(labels), desk.in(batch * classes, 8),
-                                                  desk.sum());
-                   }});
+  cases.push_back(
+      {"softmax_cross_entropy" + size, [=](Device& device, Desk& desk) {
+         device.run(SoftmaxCrossEntropy{batch, classes, desk.labels(labels), desk.in(batch * classes, 8), desk.sum()});
+       }});
   cases.push_back({"squared_error" + size, [=](Device& device, Desk& desk) {
-                     device.squared_error(batch, classes, desk.labels(labels), desk.in(batch * classes), desk.sum());
+                     device.run(SquaredError{batch, classes, desk.labels(labels), desk.in(batch * classes), desk.sum()});
                    }});
 }
 
@@ -162,12 +190,12 @@ void add_lstm(std::vector<Case>& cases, const LstmShape& shape) {
                     hidden = desk.out(frames * shape.hidden_width());
          const LstmMemory memory{gates, cells, hidden};
          const auto y = desk.out(frames * shape.output_width());
-         device.lstm_forward(shape, active, weights, memory, y);
+         device.run(LstmForward{shape, Steps(active), weights, memory, y});
          const auto dy = desk.in(frames * shape.output_width());
-         device.lstm_backward(shape, active, weights, memory, dy);
+         device.run(LstmBackward{shape, Steps(active), weights, memory, dy});
          const LstmGradients gradients{desk.in(shape.recurrent_size()), desk.in(shape.peephole_size()),
                                        desk.in(shape.projection_size())};
-         device.lstm_gradient(shape, active, y, memory, dy, 0.9f, gradients);
+         device.run(LstmGradient{shape, Steps(active), y, memory, dy, 0.9f, gradients});
        }});
 }
 
@@ -178,64 +206,64 @@ void add_streams(std::vector<Case>& cases, std::size_t n) {
   for (const auto f : {identity, sigmoid, tanh, relu})
     add("activation_backward", [=](Device& device, Desk& desk) {
       const auto y = desk.in(n);
-      device.activation_backward(f, y, desk.in(n));
+      device.run(ActivationBackward{f, y, desk.in(n)});
     });
-  add("fill", [=](Device& device, Desk& desk) { device.fill(3, desk.out(n)); });
+  add("fill", [=](Device& device, Desk& desk) { device.run(Fill{3, desk.out(n)}); });
   add("copy", [=](Device& device, Desk& desk) {
     const auto from = desk.in(n);
-    device.copy(from, desk.out(n));
+    device.run(Copy{from, desk.out(n)});
   });
-  add("scale", [=](Device& device, Desk& desk) { device.scale(-0.3f, desk.in(n)); });
+  add("scale", [=](Device& device, Desk& desk) { device.run(Scale{-0.3f, desk.in(n)}); });
   add("add", [=](Device& device, Desk& desk) {
     const auto from = desk.in(n);
-    device.add(from, desk.in(n));
+    device.run(Add{from, desk.in(n)});
   });
-  add("clamp", [=](Device& device, Desk& desk) { device.clamp(0.4f, desk.in(n)); });
+  add("clamp", [=](Device& device, Desk& desk) { device.run(Clamp{0.4f, desk.in(n)}); });
   for (const float decay : {0.f, 0.1f}) {
     add("descend", [=](Device& device, Desk& desk) {
       const auto d = desk.in(n);
-      device.descend(0.1f, decay, d, desk.in(n));
+      device.run(Descend{0.1f, decay, d, desk.in(n)});
     });
     for (const bool nesterov : {false, true})
       add("momentum_update", [=](Device& device, Desk& desk) {
         const auto g = desk.in(n), v = desk.in(n);
-        device.momentum_update(0.1f, 0.9f, nesterov, decay, g, v, desk.in(n));
+        device.run(MomentumUpdate{0.1f, 0.9f, nesterov, decay, g, v, desk.in(n)});
       });
   }
   add("adam_update", [=](Device& device, Desk& desk) {
     const auto g = desk.in(n), m = desk.in(n), v = desk.positive(n);
-    device.adam_update({.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .unbias = 1.5, .epsilon = 1e-8, .decay = 0.01}, g, m, v,
-                       desk.in(n));
+    device.run(AdamUpdate{
+        {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .unbias = 1.5, .epsilon = 1e-8, .decay = 0.01}, g, m, v, desk.in(n)});
   });
   add("block_filter", [=](Device& device, Desk& desk) {
     const auto average = desk.in(n), w = desk.in(n);
-    device.block_filter(0.9f, 1.1f, 0.8f, 0.9f, average, w, desk.in(n));
+    device.run(BlockFilter{0.9f, 1.1f, 0.8f, 0.9f, average, w, desk.in(n)});
   });
   add("look_ahead", [=](Device& device, Desk& desk) {
     const auto w = desk.in(n), delta = desk.in(n);
-    device.look_ahead(0.9f, w, delta, desk.out(n));
+    device.run(LookAhead{0.9f, w, delta, desk.out(n)});
   });
   for (const bool of_squares : {false, true})
     add("moment_filter", [=](Device& device, Desk& desk) {
       const auto moment = desk.in(n);
-      device.moment_filter(0.9, 0.8, of_squares, moment, desk.in(n));
+      device.run(MomentFilter{0.9, 0.8, of_squares, moment, desk.in(n)});
     });
   add("sums", [=](Device& device, Desk& desk) {
     const auto a = desk.in(n, 3), b = desk.in(n);
     LossSum* const sum = desk.sum();
-    device.add_squared_norm(0.5, a, &sum->loss);
-    device.add_squared_distance(2, a, b, &sum->loss);
-    device.add_softplus_sum(1, a, &sum->loss);
-    device.add_dot(-1, a, b, &sum->free_energy);
+    device.run(SquaredNorm{0.5, a, &sum->loss});
+    device.run(SquaredDistance{2, a, b, &sum->loss});
+    device.run(SoftplusSum{1, a, &sum->loss});
+    device.run(Dot{-1, a, b, &sum->free_energy});
   });
   for (const std::size_t keep : {std::size_t{0}, n / 7, n})
     for (const bool remember : {false, true})
       add("select_largest and scatter_add", [=](Device& device, Desk& desk) {
         const auto x = desk.in(n), residual = desk.in(remember ? n : 0);
         const auto packed = desk.bytes_out(8 * keep);
-        device.select_largest(keep, x, residual, packed);
-        device.scatter_add(packed, 1, desk.in(n));
-        device.scatter_add(packed, 0, desk.out(n));
+        device.run(SelectLargest{keep, x, residual, packed});
+        device.run(ScatterAdd{packed, 1, desk.in(n)});
+        device.run(ScatterAdd{packed, 0, desk.out(n)});
       });
 }
 
@@ -244,11 +272,11 @@ void add_matrices(std::vector<Case>& cases, std::size_t rows, std::size_t column
     cases.push_back({core::format("{} {}x{}", name, rows, columns), std::move(run), tolerance});
   };
   add("limit_row_norms", [=](Device& device, Desk& desk) {
-    device.limit_row_norms(rows, columns, 0.5f * std::sqrt(static_cast<float>(columns)), desk.in(rows * columns));
+    device.run(LimitRowNorms{rows, columns, 0.5f * std::sqrt(static_cast<float>(columns)), desk.in(rows * columns)});
   });
   add("copy_columns", [=](Device& device, Desk& desk) {
     const auto from = desk.in((rows - 1) * (columns + 3) + columns), to = desk.in((rows - 1) * (columns + 5) + columns);
-    device.copy_columns(rows, columns, columns + 3, from, columns + 5, to);
+    device.run(CopyColumns{rows, columns, columns + 3, from, columns + 5, to});
   });
   for (const Code code : {Code::bits1, Code::bits2, Code::bits4, Code::bits8, Code::bits16, Code::fp16, Code::bf16})
     for (const bool remember : {false, true})
@@ -258,24 +286,24 @@ void add_matrices(std::vector<Case>& cases, std::size_t rows, std::size_t column
           const Quantiser quantiser{code, at_mean};
           const auto x = desk.in(rows * columns), residual = desk.in(remember ? rows * columns : 0);
           const auto packed = desk.bytes_out(quantiser.packed_bytes(rows, columns));
-          device.quantise(quantiser, rows, columns, x, residual, packed);
-          device.dequantise(quantiser, rows, columns, packed, 0, desk.out(rows * columns));
-          device.dequantise(quantiser, rows, columns, packed, 1, desk.in(rows * columns));
+          device.run(Quantise{quantiser, rows, columns, x, residual, packed});
+          device.run(Dequantise{quantiser, rows, columns, packed, 0, desk.out(rows * columns)});
+          device.run(Dequantise{quantiser, rows, columns, packed, 1, desk.in(rows * columns)});
         });
       }
   add(
       "orthonormalise",
       [=](Device& device, Desk& desk) {
         const std::size_t rank = std::min<std::size_t>(rows, 4);
-        device.orthonormalise(rows, rank, desk.in(rows * rank));
+        device.run(Orthonormalise{rows, rank, desk.in(rows * rank)});
       },
       1e-4);
   add("samples", [=](Device& device, Desk& desk) {
     const core::RandomStream random(5, core::Purpose::generator, 2);
     const auto chosen = desk.rows(rows);
     const auto p = desk.positive(rows * columns);
-    device.sample_bernoulli(random, chosen, columns, p, desk.out(rows * columns));
-    device.sample_normal(random, chosen, columns, p, desk.out(rows * columns));
+    device.run(SampleBernoulli{random, chosen, columns, p, desk.out(rows * columns)});
+    device.run(SampleNormal{random, chosen, columns, p, desk.out(rows * columns)});
   });
 }
 
@@ -294,7 +322,7 @@ std::vector<Case> all_cases() {
   cases.push_back({"ctc", [](Device& device, Desk& desk) {
                      const std::vector<std::uint32_t> active{3, 3, 2, 2, 1};
                      const auto labels = desk.labels({0, 2, 1, 1, 2, -1, 0, -1, -1, -1, -1});
-                     device.ctc(4, active, labels, desk.in(11 * 4, 3), desk.sum());
+                     device.run(Ctc{4, Steps(active), labels, desk.in(11 * 4, 3), desk.sum()});
                    }});
   for (const std::size_t n : {1u, 31u, 1025u, 70'001u}) add_streams(cases, n);
   for (const core::Encoding encoding :

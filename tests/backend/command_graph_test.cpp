@@ -4,6 +4,16 @@
 #include <random>
 
 #include "backend/gpu_kernels/ends.hpp"
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "backend/kernels/clamp.hpp"
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/gemm.hpp"
+#include "backend/kernels/losses.hpp"
+#include "backend/kernels/lstm.hpp"
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "tests/backend/gpu.hpp"
 #include "tests/backend/host_gpu.hpp"
@@ -152,23 +162,23 @@ std::vector<float> trained(Device& device, int steps, bool one_by_one = false) {
     const std::size_t first = batch * static_cast<std::size_t>(step);
     device.decode({}, in, std::as_bytes(stored.span()), windows.span().subspan(first, batch), x.span());
     called();
-    device.affine_forward(batch, in, hidden, x.span(), w1, b1, Activation::tanh, y.span());
+    device.run(AffineForward{batch, in, hidden, x.span(), w1, b1, Activation::tanh, y.span()});
     called();
-    device.affine_forward(batch, hidden, out, y.span(), w2, b2, Activation::identity, z.span());
+    device.run(AffineForward{batch, hidden, out, y.span(), w2, b2, Activation::identity, z.span()});
     called();
-    device.softmax_cross_entropy(batch, out, labels.span().subspan(first, batch), z.span(), losses.data() + step);
+    device.run(SoftmaxCrossEntropy{batch, out, labels.span().subspan(first, batch), z.span(), losses.data() + step});
     called();
-    device.affine_backward_weights(batch, hidden, out, 0, hidden, y.span(), z.span(), 0, g2);
+    device.run(AffineBackwardWeights{batch, hidden, out, 0, hidden, y.span(), z.span(), 0, g2});
     called();
-    device.bias_gradient(batch, out, z.span(), 0, c2);
+    device.run(BiasGradient{batch, out, z.span(), 0, c2});
     called();
-    device.affine_backward_input(batch, hidden, out, z.span(), w2, y.span(), Activation::tanh, dy.span());
+    device.run(AffineBackwardInput{batch, hidden, out, z.span(), w2, y.span(), Activation::tanh, dy.span()});
     called();
-    device.affine_backward_weights(batch, in, hidden, 0, in, x.span(), dy.span(), 0, g1);
+    device.run(AffineBackwardWeights{batch, in, hidden, 0, in, x.span(), dy.span(), 0, g1});
     called();
-    device.bias_gradient(batch, hidden, dy.span(), 0, c1);
+    device.run(BiasGradient{batch, hidden, dy.span(), 0, c1});
     called();
-    device.descend(step < steps / 2 ? 0.5f : 0.25f, 0, g.span(), w.span());
+    device.run(Descend{step < steps / 2 ? 0.5f : 0.25f, 0, g.span(), w.span()});
     called();
     device.submit();
   }
@@ -237,13 +247,13 @@ std::vector<float> lstm_rounds(Device& device, bool one_by_one = false) {
     if (one_by_one) device.finish();
   };
   for (int round = 0; round < 6; ++round) {
-    device.lstm_forward(shape, active, {recurrent, peepholes, projection}, memory, y);
+    device.run(LstmForward{shape, Steps(active), {recurrent, peepholes, projection}, memory, y});
     called();
-    device.lstm_backward(shape, active, {recurrent, peepholes, projection}, memory, y);
+    device.run(LstmBackward{shape, Steps(active), {recurrent, peepholes, projection}, memory, y});
     called();
-    device.lstm_gradient(shape, active, y, memory, y, 0.5f, gradients);
+    device.run(LstmGradient{shape, Steps(active), y, memory, y, 0.5f, gradients});
     called();
-    device.clamp(2, memory.gates);
+    device.run(Clamp{2, memory.gates});
     called();
     device.submit();
   }
@@ -290,13 +300,13 @@ TEST_CASE("any series of calls gives the same bits on queue, however they repeat
     for (auto [device, memory] : {std::pair<Device*, std::vector<float>*>(&plain, &mine), {&queued, &expected}}) {
       const auto array = [&](std::uint32_t i) { return std::span(*memory).subspan(i * n, n); };
       for (const Step& step : one) {
-        if (step.kind == 0) device->scale(factor, array(step.to));
-        if (step.kind == 1) device->fill(factor, array(step.to).first(length));
-        if (step.kind == 2 && step.from != step.to) device->add(array(step.from), array(step.to));
+        if (step.kind == 0) device->run(Scale{factor, array(step.to)});
+        if (step.kind == 1) device->run(Fill{factor, array(step.to).first(length)});
+        if (step.kind == 2 && step.from != step.to) device->run(Add{array(step.from), array(step.to)});
         if (step.kind == 3 && step.from != step.to)
-          device->gemm(Transpose::no, Transpose::no, 4, 4, 4, array(step.from).first(16), array(step.from).last(16), 0.5f,
-                       array(step.to).first(16));
-        if (step.kind == 4) device->clamp(factor, array(step.to));
+          device->run(Gemm{Transpose::no, Transpose::no, 4, 4, 4, array(step.from).first(16), array(step.from).last(16),
+                           0.5f, array(step.to).first(16)});
+        if (step.kind == 4) device->run(Clamp{factor, array(step.to)});
       }
       device->submit();
     }

@@ -1,5 +1,5 @@
 // Connectionist temporal classification against the sum over all paths, written out.
-#include "backend/reference/ctc.hpp"
+#include "backend/kernels/ctc.hpp"
 
 #include <functional>
 
@@ -103,9 +103,14 @@ TEST_CASE("ctc in double has the derivative of its loss as gradient", "[backend]
   std::vector<std::int32_t> labels(frames, none);  // 2 0 0 and 1 2
   labels[0] = 2, labels[2] = 0, labels[4] = 0, labels[1] = 1, labels[3] = 2;
   const auto at = random_numbers<double>(frames * classes, 3);
-  const auto loss = [&](std::vector<double> z) { return reference::ctc(classes, active, labels.data(), z.data()).loss; };
+  const auto loss = [&](std::vector<double> z) {
+    LossSum sum;
+    run_reference(CtcOf<double>{classes, Steps(active), labels, z, &sum});
+    return sum.loss;
+  };
   auto gradient = at;
-  reference::ctc(classes, active, labels.data(), gradient.data());
+  LossSum sum;
+  run_reference(CtcOf<double>{classes, Steps(active), labels, gradient, &sum});
   double worst = 0;
   for (std::size_t i = 0; i < at.size(); ++i) {
     auto above = at, below = at;

@@ -5,6 +5,28 @@
 #include <thread>
 
 #include "backend/backend_info.hpp"
+#include "backend/kernels/activation_backward.hpp"
+#include "backend/kernels/adam_update.hpp"
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "backend/kernels/block_filter.hpp"
+#include "backend/kernels/clamp.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/copy_columns.hpp"
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/gemm.hpp"
+#include "backend/kernels/limit_row_norms.hpp"
+#include "backend/kernels/look_ahead.hpp"
+#include "backend/kernels/lstm.hpp"
+#include "backend/kernels/moment_filter.hpp"
+#include "backend/kernels/momentum_update.hpp"
+#include "backend/kernels/orthonormalise.hpp"
+#include "backend/kernels/quantise.hpp"
+#include "backend/kernels/sampling.hpp"
+#include "backend/kernels/scale.hpp"
+#include "backend/kernels/select.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "tests/backend/sums.hpp"
@@ -29,11 +51,11 @@ void run_every_kernel(Device& device) {
   const auto a = take(50), b = take(50), c = take(50), d = take(50);
   const std::vector<std::int32_t> said{0, 3, 2, -1};
   const DeviceArray<std::int32_t> zeros(device, batch), labels = on_device(device, std::span(said));
-  device.gemm(Transpose::no, Transpose::no, batch, out, in, x, w, 0, y);
-  device.affine_forward(batch, in, out, x, w, bias, Activation::tanh, y);
-  device.affine_backward_input(batch, in, out, y, w, x, Activation::tanh, dx);
-  device.affine_backward_weights(batch, in, out, 1, 2, x, y, 0.5f, w.first(2 * out));
-  device.affine_reverse(batch, in, out, y, w, x.first(in), Activation::sigmoid, dx);
+  device.run(Gemm{Transpose::no, Transpose::no, batch, out, in, x, w, 0, y});
+  device.run(AffineForward{batch, in, out, x, w, bias, Activation::tanh, y});
+  device.run(AffineBackwardInput{batch, in, out, y, w, x, Activation::tanh, dx});
+  device.run(AffineBackwardWeights{batch, in, out, 1, 2, x, y, 0.5f, w.first(2 * out)});
+  device.run(AffineReverse{batch, in, out, y, w, x.first(in), Activation::sigmoid, dx});
   for (const bool projected : {false, true}) {
     const LstmShape shape{
         .cells = 3, .outputs = projected ? 2u : 3u, .directions = 2, .peepholes = projected, .projected = projected};
@@ -48,47 +70,47 @@ void run_every_kernel(Device& device) {
     const LstmWeights read{weights.recurrent, weights.peepholes, weights.projection};
     const LstmMemory kept{next(3 * shape.gate_width()), next(3 * shape.cell_width()), next(3 * shape.hidden_width())};
     const auto outputs = next(3 * shape.output_width()), slopes = next(3 * shape.output_width());
-    device.lstm_forward(shape, active, read, kept, outputs);
-    device.lstm_backward(shape, active, read, kept, slopes);
-    device.lstm_gradient(shape, active, outputs, kept, slopes, 0, weights);
+    device.run(LstmForward{shape, Steps(active), read, kept, outputs});
+    device.run(LstmBackward{shape, Steps(active), read, kept, slopes});
+    device.run(LstmGradient{shape, Steps(active), outputs, kept, slopes, 0, weights});
     device.finish();  // before its memory goes
   }
-  device.bias_gradient(batch, out, y, 0, bias);
-  device.activation_backward(Activation::relu, a, b);
+  device.run(BiasGradient{batch, out, y, 0, bias});
+  device.run(ActivationBackward{Activation::relu, a, b});
   softmax_cross_entropy(device, batch, out, zeros.span(), y);
   squared_error(device, batch, out, zeros.span(), y);
   ctc(device, out, std::vector<std::uint32_t>{2, 1, 1}, labels.span(), y);
-  device.fill(1, a);
-  device.copy(a, b);
-  device.copy_columns(2, 1, 2, std::span<const float>(a).first(3), 1, std::span<float>(b).first(2));
-  device.scale(2, a);
-  device.add(a, b);
-  device.clamp(0.5f, a);
-  device.limit_row_norms(10, 5, 0.5f, a);
+  device.run(Fill{1, a});
+  device.run(Copy{a, b});
+  device.run(CopyColumns{2, 1, 2, std::span<const float>(a).first(3), 1, std::span<float>(b).first(2)});
+  device.run(Scale{2, a});
+  device.run(Add{a, b});
+  device.run(Clamp{0.5f, a});
+  device.run(LimitRowNorms{10, 5, 0.5f, a});
   for (const float decay : {0.f, 0.1f}) {
-    device.descend(0.1f, decay, a, b);
-    for (const bool nesterov : {false, true}) device.momentum_update(0.1f, 0.9f, nesterov, decay, a, b, c);
+    device.run(Descend{0.1f, decay, a, b});
+    for (const bool nesterov : {false, true}) device.run(MomentumUpdate{0.1f, 0.9f, nesterov, decay, a, b, c});
   }
-  device.adam_update({.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, a, b, c, d);
-  device.block_filter(0.9f, 1, 0, 0.9f, a, b, c);
-  device.look_ahead(0.9f, a, b, c);
-  device.moment_filter(0.9, 0.8, true, a, b);
+  device.run(AdamUpdate{{.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, a, b, c, d});
+  device.run(BlockFilter{0.9f, 1, 0, 0.9f, a, b, c});
+  device.run(LookAhead{0.9f, a, b, c});
+  device.run(MomentFilter{0.9, 0.8, true, a, b});
   const Quantiser quantiser;
   const auto packed = std::as_writable_bytes(take(10).first(quantiser.packed_bytes(10, 5) / sizeof(float)));
-  for (const bool remember : {false, true}) device.quantise(quantiser, 10, 5, a, remember ? b : b.first(0), packed);
-  for (const float keep : {0.f, 1.f}) device.dequantise(quantiser, 10, 5, packed, keep, c);
+  for (const bool remember : {false, true}) device.run(Quantise{quantiser, 10, 5, a, remember ? b : b.first(0), packed});
+  for (const float keep : {0.f, 1.f}) device.run(Dequantise{quantiser, 10, 5, packed, keep, c});
   const auto pairs = std::as_writable_bytes(take(10));
-  for (const bool remember : {false, true}) device.select_largest(5, a, remember ? b : b.first(0), pairs);
-  for (const float keep : {0.f, 1.f}) device.scatter_add(pairs, keep, c);
-  device.orthonormalise(10, 5, c);
+  for (const bool remember : {false, true}) device.run(SelectLargest{5, a, remember ? b : b.first(0), pairs});
+  for (const float keep : {0.f, 1.f}) device.run(ScatterAdd{pairs, keep, c});
+  device.run(Orthonormalise{10, 5, c});
   device.squared_norm(c);
   squared_distance(device, a, b);
   dot(device, a, b);
   softplus_sum(device, a);
   const core::RandomStream random(1, core::Purpose::generator);
   const DeviceArray<std::uint32_t> rows(device, 5);
-  device.sample_bernoulli(random, rows.span(), 10, a, b);
-  device.sample_normal(random, rows.span(), 10, a, b);
+  device.run(SampleBernoulli{random, rows.span(), 10, a, b});
+  device.run(SampleNormal{random, rows.span(), 10, a, b});
 }
 
 }  // namespace
@@ -107,17 +129,17 @@ TEST_CASE("work is counted as 2mnk flops of a matrix product and as bytes of a s
   const auto device = make_device("meta");
   const core::Arena a = device->allocate(6), b = device->allocate(12);
   core::Arena c = device->allocate(8);
-  device->gemm(Transpose::no, Transpose::yes, 2, 4, 3, a.span(), b.span(), 0, c.span());
+  device->run(Gemm{Transpose::no, Transpose::yes, 2, 4, 3, a.span(), b.span(), 0, c.span()});
   CHECK(device->meter().of(KernelKind::gemm) == Work{1, 48, 4 * (6 + 12 + 8)});
-  device->copy(b.span().first(8), c.span());
-  device->descend(0.1f, 0, c.span(), c.span());
+  device->run(Copy{b.span().first(8), c.span()});
+  device->run(Descend{0.1f, 0, c.span(), c.span()});
   CHECK(device->meter().of(KernelKind::streaming) == Work{2, 16, 64 + 96});
 }
 
 TEST_CASE("a device charges every call once, by its kernel and its size", "[backend]") {
   struct Times : CallTimes {
     mutable std::array<std::uint64_t, kernel_count> calls{};
-    std::uint64_t picoseconds(Kernel kernel, const CallSize& size, const WorkMeter& work) const override {
+    std::uint64_t picoseconds(KernelId kernel, const CallSize& size, const WorkMeter& work) const override {
       const Work& products = work.of(KernelKind::gemm);
       CHECK((products.calls == 1) == (kernel_kind(kernel) == KernelKind::gemm));
       if (products.calls == 1) {
@@ -135,14 +157,15 @@ TEST_CASE("a device charges every call once, by its kernel and its size", "[back
   run_every_kernel(*device);
   std::uint64_t charged_ps = 0;
   for (std::size_t k = 0; k < kernel_count; ++k) {
-    const auto kernel = static_cast<Kernel>(k);
+    const auto kernel = static_cast<KernelId>(k);
     CAPTURE(kernel_name(kernel));
     CHECK(find_kernel(kernel_name(kernel)) == kernel);
-    const auto with_option = {Kernel::descend,     Kernel::quantise,     Kernel::dequantise,    Kernel::select_largest,
-                              Kernel::scatter_add, Kernel::lstm_forward, Kernel::lstm_backward, Kernel::lstm_gradient};
+    const auto with_option = {KernelId::descend,        KernelId::quantise,     KernelId::dequantise,
+                              KernelId::select_largest, KernelId::scatter_add,  KernelId::lstm_forward,
+                              KernelId::lstm_backward,  KernelId::lstm_gradient};
     const bool has_option = std::find(with_option.begin(), with_option.end(), kernel) != with_option.end();
-    const std::uint64_t more = kernel == Kernel::momentum_update ? 3 : has_option ? 1 : 0;
-    if (kernel != Kernel::affine_descend) CHECK(times->calls[k] == 1 + more);
+    const std::uint64_t more = kernel == KernelId::momentum_update ? 3 : has_option ? 1 : 0;
+    if (kernel != KernelId::affine_descend) CHECK(times->calls[k] == 1 + more);
     charged_ps += times->calls[k] * (1 + k);
   }
   CHECK(device->meter().charged_ps() == charged_ps);
@@ -154,7 +177,7 @@ TEST_CASE("the meta device reserves more than any memory holds and computes no l
   const std::size_t four_terabytes = std::size_t{1} << 40;
   core::Arena arena = device->allocate(four_terabytes);
   REQUIRE(arena.size() == four_terabytes);
-  device->fill(1, arena.span());
+  device->run(Fill{1, arena.span()});
   const DeviceArray<std::int32_t> labels(*device, 2);
   const LossSum loss = softmax_cross_entropy(*device, 2, 8, labels.span(), arena.span().first(16));
   CHECK(loss.loss == 0);
@@ -215,10 +238,10 @@ TEST_CASE("devices in concurrent threads give the bits of one alone", "[backend]
   const auto compute = [&](std::vector<float>& results) {
     const auto device = make_device("cpu");
     std::vector<float> y(batch * out), dx(batch * in), dw(in * out), c(batch * out);
-    device->affine_forward(batch, in, out, x, w, bias, Activation::tanh, y);
-    device->affine_backward_input(batch, in, out, y, w, x, Activation::tanh, dx);
-    device->affine_backward_weights(batch, in, out, 0, in, x, y, 0, dw);
-    device->gemm(Transpose::no, Transpose::no, batch, out, in, x, w, 0, c);
+    device->run(AffineForward{batch, in, out, x, w, bias, Activation::tanh, y});
+    device->run(AffineBackwardInput{batch, in, out, y, w, x, Activation::tanh, dx});
+    device->run(AffineBackwardWeights{batch, in, out, 0, in, x, y, 0, dw});
+    device->run(Gemm{Transpose::no, Transpose::no, batch, out, in, x, w, 0, c});
     for (const auto& part : {y, dx, dw, c}) results.insert(results.end(), part.begin(), part.end());
   };
   std::vector<std::vector<float>> results(5);

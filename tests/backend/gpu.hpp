@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
 

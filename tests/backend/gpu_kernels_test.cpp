@@ -5,8 +5,7 @@
 #include "backend/gpu_kernels/orthonormalise.hpp"
 #include "backend/gpu_kernels/quantise.hpp"
 #include "backend/gpu_kernels/select.hpp"
-#include "backend/reference/quantise.hpp"
-#include "backend/reference/select.hpp"
+#include "backend/kernels/select.hpp"
 #include "catch.hpp"
 #include "tests/backend/quantise_support.hpp"
 
@@ -62,10 +61,9 @@ Coded grid_code(const Run& run, const Quantiser& quantiser, std::size_t rows, st
 Coded reference_code(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::vector<float>& x,
                      const std::vector<float>& before) {
   Coded coded{poisoned_bytes(quantiser.packed_bytes(rows, columns)), before, poisoned(x.size())};
-  reference::quantise(quantiser, rows, columns, x.data(), before.empty() ? nullptr : coded.residual.data(),
-                      coded.packed.data());
-  reference::dequantise(quantiser, rows, columns, coded.packed.data(), 0, coded.decoded.data());
-  reference::dequantise(quantiser, rows, columns, coded.packed.data(), 1, coded.decoded.data());
+  Quantise{quantiser, rows, columns, x, coded.residual, coded.packed}.reference();
+  Dequantise{quantiser, rows, columns, coded.packed, 0, coded.decoded}.reference();
+  Dequantise{quantiser, rows, columns, coded.packed, 1, coded.decoded}.reference();
   return coded;
 }
 
@@ -145,8 +143,7 @@ Selected grid_select(const Run& run, std::size_t keep, const std::vector<float>&
 
 Selected reference_select(std::size_t keep, const std::vector<float>& x, const std::vector<float>& before) {
   Selected selected{poisoned_bytes(8 * keep), before};
-  reference::select_largest(keep, x.size(), x.data(), before.empty() ? nullptr : selected.residual.data(),
-                            selected.packed.data());
+  SelectLargest{keep, x, selected.residual, selected.packed}.reference();
   return selected;
 }
 
@@ -193,7 +190,7 @@ TEST_CASE("the GPU kernel adds pairs where they belong", "[backend][gpu_kernels]
         auto mine = kept == 0 ? poisoned(count) : random_numbers(count, 2), last_first = mine, expected = mine;
         gpu_kernels::scatter_add(forwards, keep, packed.data(), kept, count, mine.data());
         gpu_kernels::scatter_add(backwards, keep, packed.data(), kept, count, last_first.data());
-        reference::scatter_add(keep, packed.data(), kept, count, expected.data());
+        ScatterAdd{packed, kept, expected}.reference();
         CHECK(same_bits(mine, expected));
         CHECK(same_bits(last_first, expected));
       }
@@ -223,7 +220,7 @@ Sequences random_streamss(std::size_t classes, const std::vector<std::size_t>& l
     for (std::size_t s = 0; s < batch.active[step]; ++s) {
       const bool has = static_cast<double>(step) < density * static_cast<double>(lengths[s]);
       const auto label = static_cast<std::int32_t>((7 * step * step + 3 * s) % std::min<std::size_t>(classes - 1, 5));
-      batch.labels.push_back(has ? label : reference::no_label);
+      batch.labels.push_back(has ? label : no_label);
     }
   batch.logits = random_numbers(batch.labels.size() * classes, 1);
   for (float& logit : batch.logits) logit = 6 * logit;
@@ -243,7 +240,7 @@ Losses grid_ctc(const Run& run, const Sequences& batch) {
 
 Losses reference_ctc(const Sequences& batch) {
   Losses losses{{}, batch.logits};
-  losses.sum = reference::ctc(batch.classes, batch.active, batch.labels.data(), losses.gradient.data());
+  Ctc{batch.classes, Steps(batch.active), batch.labels, losses.gradient, &losses.sum}.reference();
   return losses;
 }
 
@@ -313,9 +310,9 @@ TEST_CASE("columns of the GPU kernels become orthonormal as the reference's do",
         mine[r * rank + 2] = 2 * mine[r * rank];
       }
     auto last_first = mine, expected = mine;
-    gpu_kernels::orthonormalise(forwards, rows, rank, mine.data());
-    gpu_kernels::orthonormalise(backwards, rows, rank, last_first.data());
-    reference::orthonormalise(rows, rank, expected.data());
+    forwards(gpu_kernels::OrthonormaliseInOneBlock{rows, rank, mine.data()});
+    backwards(gpu_kernels::OrthonormaliseInOneBlock{rows, rank, last_first.data()});
+    Orthonormalise{rows, rank, expected}.reference();
     if (rows >= rank) CHECK(distance(mine, expected) < 1e-6);
     CHECK(same_bits(mine, last_first));
   }
@@ -324,6 +321,6 @@ TEST_CASE("columns of the GPU kernels become orthonormal as the reference's do",
 TEST_CASE("the GPU kernel does not take a NaN for a dependent column", "[backend][gpu_kernels]") {
   auto matrix = random_numbers(40, 1);
   matrix[5] = not_a_number;
-  gpu_kernels::orthonormalise(forwards, 20, 2, matrix.data());
+  forwards(gpu_kernels::OrthonormaliseInOneBlock{20, 2, matrix.data()});
   CHECK(std::isnan(matrix[5]));
 }

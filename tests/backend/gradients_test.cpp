@@ -1,5 +1,7 @@
 // The reference loops in double against central differences: they are the oracle of every other device.
-#include "backend/reference/loops.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "backend/kernels/losses.hpp"
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -23,12 +25,15 @@ struct Net {
 
   /// Leaves the loss' gradient in y.
   double loss() {
-    reference::affine_forward(batch, in, hidden, x.data(), w1.data(), b1.data(), f1, h.data());
-    reference::affine_forward(batch, hidden, classes, h.data(), w2.data(), b2.data(), f2, y.data());
+    run_reference(AffineForwardOf<double>{batch, in, hidden, x, w1, b1, f1, h});
+    run_reference(AffineForwardOf<double>{batch, hidden, classes, h, w2, b2, f2, y});
     const Numbers output = y;
-    const LossSum sum = softmax ? reference::softmax_cross_entropy(batch, classes, labels.data(), y.data())
-                                : reference::squared_error(batch, classes, labels.data(), y.data());
-    reference::activation_backward(f2, y.size(), output.data(), y.data());
+    LossSum sum;
+    if (softmax)
+      run_reference(SoftmaxCrossEntropyOf<double>{batch, classes, labels, y, &sum});
+    else
+      run_reference(SquaredErrorOf<double>{batch, classes, labels, y, &sum});
+    run_reference(ActivationBackwardOf<double>{f2, output, y});
     return sum.loss;
   }
 
@@ -56,13 +61,12 @@ TEST_CASE("reference gradients agree with central differences in double", "[back
 
   net.loss();
   Numbers dw2(hidden * classes), db2(classes), dh(batch * hidden), dw1(in * hidden), db1(hidden), dx(batch * in);
-  reference::affine_backward_weights(batch, hidden, classes, 0, hidden, net.h.data(), net.y.data(), 0., dw2.data());
-  reference::bias_gradient(batch, classes, net.y.data(), 0., db2.data());
-  reference::affine_backward_input(batch, hidden, classes, net.y.data(), net.w2.data(), net.h.data(), net.f1, dh.data());
-  reference::affine_backward_weights(batch, in, hidden, 0, in, net.x.data(), dh.data(), 0., dw1.data());
-  reference::bias_gradient(batch, hidden, dh.data(), 0., db1.data());
-  reference::affine_backward_input(batch, in, hidden, dh.data(), net.w1.data(), net.x.data(), Activation::identity,
-                                   dx.data());
+  run_reference(AffineBackwardWeightsOf<double>{batch, hidden, classes, 0, hidden, net.h, net.y, 0, dw2});
+  run_reference(BiasGradientOf<double>{batch, classes, net.y, 0, db2});
+  run_reference(AffineBackwardInputOf<double>{batch, hidden, classes, net.y, net.w2, net.h, net.f1, dh});
+  run_reference(AffineBackwardWeightsOf<double>{batch, in, hidden, 0, in, net.x, dh, 0, dw1});
+  run_reference(BiasGradientOf<double>{batch, hidden, dh, 0, db1});
+  run_reference(AffineBackwardInputOf<double>{batch, in, hidden, dh, net.w1, net.x, Activation::identity, dx});
 
   CHECK(distance(net.differences(net.w2), dw2) < 1e-8);
   CHECK(distance(net.differences(net.b2), db2) < 1e-8);

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "backend/gpu_kernels/gpu_device.hpp"
-#include "backend/reference/loops.hpp"
 
 namespace paragrad::backend::testing {
 
@@ -45,8 +44,8 @@ class HostRuntime {
         float sum = 0;
         for (std::size_t l = 0; l < p.k; ++l) sum += at(p.a, i, l) * at(p.b, l, j);
         float& c = p.c[i * p.c_row + j];
-        c = reference::accumulate(sum, p.keep, c);
-        if (p.bias != nullptr) c = formulas::activate(p.f, c + p.bias[j]);
+        c = accumulate(sum, p.keep, c);
+        if (p.bias != nullptr) c = activate(p.f, c + p.bias[j]);
       }
   }
 

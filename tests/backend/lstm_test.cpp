@@ -1,7 +1,8 @@
 // Long short-term memory: the reference against differences, the other devices against it, sequences together against each
 // alone.
-#include "backend/reference/lstm.hpp"
+#include "backend/kernels/lstm.hpp"
 
+#include "backend/kernels/dot.hpp"
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -60,31 +61,31 @@ struct Layer {
   void run_loops() {
     const Steps steps(active);
     gates = z;
-    reference::lstm_forward(shape, steps, recurrent.data(), peepholes.data(), projection.data(), gates.data(), cells.data(),
-                            hidden.data(), y.data());
+    const LstmWeightsOf<const Real> weights{recurrent, peepholes, projection};
+    const LstmMemoryOf<Real> memory{gates, cells, hidden};
+    run_reference(LstmForwardOf<Real>{shape, steps, weights, memory, y});
     dy = by_y;
-    reference::lstm_backward(shape, steps, recurrent.data(), peepholes.data(), projection.data(), gates.data(), cells.data(),
-                             hidden.data(), dy.data());
-    reference::lstm_gradient(shape, steps, y.data(), gates.data(), cells.data(), hidden.data(), dy.data(), Real(0),
-                             d_recurrent.data(), d_peepholes.data(), d_projection.data());
+    run_reference(LstmBackwardOf<Real>{shape, steps, weights, memory, dy});
+    run_reference(LstmGradientOf<Real>{shape, steps, y, memory, dy, 0, {d_recurrent, d_peepholes, d_projection}});
   }
 
   void run(Device& device, float keep = 0) {
     gates = z;
     const LstmWeights weights{recurrent, peepholes, projection};
     const LstmMemory memory{gates, cells, hidden};
-    device.lstm_forward(shape, active, weights, memory, y);
+    device.run(LstmForward{shape, Steps(active), weights, memory, y});
     dy = by_y;
-    device.lstm_backward(shape, active, weights, memory, dy);
-    device.lstm_gradient(shape, active, y, memory, dy, keep, {d_recurrent, d_peepholes, d_projection});
+    device.run(LstmBackward{shape, Steps(active), weights, memory, dy});
+    device.run(LstmGradient{shape, Steps(active), y, memory, dy, keep, {d_recurrent, d_peepholes, d_projection}});
   }
 
   /// Σ by_y·y
   double loss() {
     gates = z;
-    reference::lstm_forward(shape, Steps(active), recurrent.data(), peepholes.data(), projection.data(), gates.data(),
-                            cells.data(), hidden.data(), y.data());
-    return reference::dot(y.size(), y.data(), by_y.data());
+    run_reference(LstmForwardOf<Real>{shape, Steps(active), {recurrent, peepholes, projection}, {gates, cells, hidden}, y});
+    double sum = 0;
+    run_reference(DotOf<Real>{1, y, by_y, &sum});
+    return sum;
   }
 
   Numbers differences(Numbers& values) {
@@ -206,7 +207,7 @@ TEST_CASE("sequences that are not in the order of their lengths are a broken con
   std::vector<float> one(20);
   const std::span<float> all(one);
   const std::vector<std::uint32_t> rising{1, 2};
-  CHECK_THROWS_AS(
-      device->lstm_forward(shape, rising, {all.first(4), {}, {}}, {all.first(12), all.first(3), {}}, all.first(3)),
-      std::logic_error);
+  CHECK_THROWS_AS(device->run(LstmForward{
+                      shape, Steps(rising), {all.first(4), {}, {}}, {all.first(12), all.first(3), {}}, all.first(3)}),
+                  std::logic_error);
 }

@@ -1,6 +1,10 @@
 // The cpu device's matrix products against the reference, over shapes around and beyond every blocking size.
 #include <algorithm>
 
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/gemm.hpp"
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -33,8 +37,8 @@ TEST_CASE("cpu affine_forward agrees with the reference and overwrites what was 
     const auto x = random_numbers(batch * in, 1), w = random_numbers(in * out, 2), bias = random_numbers(out, 3);
     for (const Activation f : activations) {
       auto y = poisoned(batch * out), expected = poisoned(batch * out);
-      cpu->affine_forward(batch, in, out, x, w, bias, f, y);
-      reference->affine_forward(batch, in, out, x, w, bias, f, expected);
+      cpu->run(AffineForward{batch, in, out, x, w, bias, f, y});
+      reference->run(AffineForward{batch, in, out, x, w, bias, f, expected});
       INFO("batch " << batch << " in " << in << " out " << out << " activation " << static_cast<int>(f));
       CHECK(distance(y, expected) < sum_tolerance(in));
     }
@@ -47,8 +51,8 @@ TEST_CASE("cpu affine_backward_input agrees with the reference and overwrites wh
     const auto x = random_numbers(batch * in, 1), w = random_numbers(in * out, 2), dz = random_numbers(batch * out, 3);
     for (const Activation f : activations) {
       auto dx = poisoned(batch * in), expected = poisoned(batch * in);
-      cpu->affine_backward_input(batch, in, out, dz, w, x, f, dx);
-      reference->affine_backward_input(batch, in, out, dz, w, x, f, expected);
+      cpu->run(AffineBackwardInput{batch, in, out, dz, w, x, f, dx});
+      reference->run(AffineBackwardInput{batch, in, out, dz, w, x, f, expected});
       INFO("batch " << batch << " in " << in << " out " << out << " activation " << static_cast<int>(f));
       CHECK(distance(dx, expected) < 2 * sum_tolerance(out));
     }
@@ -62,8 +66,8 @@ TEST_CASE("cpu affine_backward_weights agrees with the reference for any keep", 
     const auto x = random_numbers(batch * in, 1), dz = random_numbers(batch * out, 2);
     auto dw = keep == 0 ? poisoned(in * out) : random_numbers(in * out, 3);
     auto expected = dw;
-    cpu->affine_backward_weights(batch, in, out, 0, in, x, dz, keep, dw);
-    reference->affine_backward_weights(batch, in, out, 0, in, x, dz, keep, expected);
+    cpu->run(AffineBackwardWeights{batch, in, out, 0, in, x, dz, keep, dw});
+    reference->run(AffineBackwardWeights{batch, in, out, 0, in, x, dz, keep, expected});
     INFO("batch " << batch << " in " << in << " out " << out << " keep " << keep);
     CHECK(distance(dw, expected) < sum_tolerance(batch));
   }
@@ -76,11 +80,11 @@ TEST_CASE("the bits of a weight gradient do not depend on the panels it is compu
     const auto x = random_numbers(batch * in, 1), dz = random_numbers(batch * out, 2);
     const auto before = random_numbers(in * out, 3);
     auto whole = before, in_panels = before;
-    device->affine_backward_weights(batch, in, out, 0, in, x, dz, 0.9f, whole);
+    device->run(AffineBackwardWeights{batch, in, out, 0, in, x, dz, 0.9f, whole});
     for (std::size_t row = 0; row < in; row += panel) {
       const std::size_t rows = std::min(panel, in - row);
-      device->affine_backward_weights(batch, in, out, row, rows, x, dz, 0.9f,
-                                      std::span(in_panels).subspan(row * out, rows * out));
+      device->run(AffineBackwardWeights{batch, in, out, row, rows, x, dz, 0.9f,
+                                        std::span(in_panels).subspan(row * out, rows * out)});
     }
     CHECK(same_bits(in_panels, whole));
   }
@@ -93,9 +97,9 @@ TEST_CASE("affine_descend has the bits and the work of its two parts", "[backend
     const auto x = random_numbers(batch * in, 1), dz = random_numbers(batch * out, 2);
     auto v = random_numbers(in * out, 3), w = random_numbers(in * out, 4), v_parts = v, w_parts = w;
     const auto together = make_device(name), apart = make_device(name);
-    together->affine_descend(batch, in, out, x, dz, 0.9f, 0.1f, decay, v, w);
-    apart->affine_backward_weights(batch, in, out, 0, in, x, dz, 0.9f, v_parts);
-    apart->descend(0.1f, decay, v_parts, w_parts);
+    together->run(AffineDescend{batch, in, out, x, dz, 0.9f, 0.1f, decay, v, w});
+    apart->run(AffineBackwardWeights{batch, in, out, 0, in, x, dz, 0.9f, v_parts});
+    apart->run(Descend{0.1f, decay, v_parts, w_parts});
     CHECK(same_bits(v, v_parts));
     CHECK(same_bits(w, w_parts));
     CHECK(together->meter() == apart->meter());
@@ -108,14 +112,14 @@ TEST_CASE("what a sample gives does not depend on the samples beside it", "[back
   const auto x = random_numbers(batch * in, 1), w = random_numbers(in * out, 2), bias = random_numbers(out, 3);
   const auto dz = random_numbers(batch * out, 4);
   auto y = poisoned(batch * out), dx = poisoned(batch * in);
-  device->affine_forward(batch, in, out, x, w, bias, Activation::sigmoid, y);
-  device->affine_backward_input(batch, in, out, dz, w, x, Activation::tanh, dx);
+  device->run(AffineForward{batch, in, out, x, w, bias, Activation::sigmoid, y});
+  device->run(AffineBackwardInput{batch, in, out, dz, w, x, Activation::tanh, dx});
   for (const std::size_t count : {1u, 5u, 33u}) {
     const std::size_t first = 40;
     auto few_y = poisoned(count * out), few_dx = poisoned(count * in);
-    device->affine_forward(count, in, out, rows_of(x, in, first, count), w, bias, Activation::sigmoid, few_y);
-    device->affine_backward_input(count, in, out, rows_of(dz, out, first, count), w, rows_of(x, in, first, count),
-                                  Activation::tanh, few_dx);
+    device->run(AffineForward{count, in, out, rows_of(x, in, first, count), w, bias, Activation::sigmoid, few_y});
+    device->run(AffineBackwardInput{count, in, out, rows_of(dz, out, first, count), w, rows_of(x, in, first, count),
+                                    Activation::tanh, few_dx});
     CHECK(same_bits(few_y, rows_of(y, out, first, count)));
     CHECK(same_bits(few_dx, rows_of(dx, in, first, count)));
   }
@@ -136,8 +140,8 @@ TEST_CASE("the bits of a product do not depend on where its operands lie", "[bac
       const paragrad::core::Arena w_arena = placed(in * out, 3, first), dz_arena = placed(batch * out, 4, first);
       const auto w = w_arena.span().subspan(first), dz = dz_arena.span().subspan(first);
       auto y = poisoned(batch * out), d = random_numbers(in * out, 5), new_w = random_numbers(in * out, 3);
-      device->affine_forward(batch, in, out, x, w, bias, Activation::sigmoid, y);
-      device->affine_descend(batch, in, out, x, dz, 0.9f, 0.1f, 0, d, new_w);
+      device->run(AffineForward{batch, in, out, x, w, bias, Activation::sigmoid, y});
+      device->run(AffineDescend{batch, in, out, x, dz, 0.9f, 0.1f, 0, d, new_w});
       results.insert(results.end(), {y, d, new_w});
     }
     for (std::size_t i = 0; i < 3; ++i) CHECK(same_bits(results[i], results[i + 3]));
@@ -153,8 +157,8 @@ TEST_CASE("cpu gemm agrees with the reference in every layout", "[backend]") {
     const auto a = random_numbers(m * k, 1), b = random_numbers(k * n, 2);
     auto c = keep == 0 ? poisoned(m * n) : random_numbers(m * n, 3);
     auto expected = c;
-    cpu->gemm(a_layout, b_layout, m, n, k, a, b, keep, c);
-    reference->gemm(a_layout, b_layout, m, n, k, a, b, keep, expected);
+    cpu->run(Gemm{a_layout, b_layout, m, n, k, a, b, keep, c});
+    reference->run(Gemm{a_layout, b_layout, m, n, k, a, b, keep, expected});
     INFO("m " << m << " n " << n << " k " << k);
     CHECK(distance(c, expected) < sum_tolerance(k));
   }
@@ -163,11 +167,11 @@ TEST_CASE("cpu gemm agrees with the reference in every layout", "[backend]") {
 TEST_CASE("an empty sum is zero: a product over nothing only keeps", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> c = {1, 2, 3, 4}, dw = {not_a_number, not_a_number};
-  device->gemm(Transpose::no, Transpose::no, 2, 2, 0, {}, {}, 0.5f, c);
-  device->affine_backward_weights(0, 2, 1, 0, 2, {}, {}, 0.f, dw);
+  device->run(Gemm{Transpose::no, Transpose::no, 2, 2, 0, {}, {}, 0.5f, c});
+  device->run(AffineBackwardWeights{0, 2, 1, 0, 2, {}, {}, 0.f, dw});
   CHECK(c == std::vector<float>{0.5f, 1, 1.5f, 2});
   CHECK(dw == std::vector<float>{0, 0});
-  REQUIRE_NOTHROW(device->affine_forward(0, 2, 1, {}, dw, std::vector<float>{1}, Activation::relu, {}));
+  REQUIRE_NOTHROW(device->run(AffineForward{0, 2, 1, {}, dw, std::vector<float>{1}, Activation::relu, {}}));
 }
 
 TEST_CASE("NaN passes through a layer, ReLU included", "[backend]") {
@@ -178,7 +182,7 @@ TEST_CASE("NaN passes through a layer, ReLU included", "[backend]") {
   x[in + 4] = not_a_number;
   const auto w = random_numbers(in * out, 2), bias = random_numbers(out, 3);
   auto y = poisoned(batch * out);
-  device->affine_forward(batch, in, out, x, w, bias, f, y);
+  device->run(AffineForward{batch, in, out, x, w, bias, f, y});
   for (std::size_t j = 0; j < out; ++j) {
     CHECK_FALSE(std::isnan(y[j]));
     CHECK(std::isnan(y[out + j]));
@@ -188,8 +192,8 @@ TEST_CASE("NaN passes through a layer, ReLU included", "[backend]") {
 TEST_CASE("a span of the wrong size is a broken contract", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu", "meta"));
   std::vector<float> six(6), four(4);
-  CHECK_THROWS_AS(device->gemm(Transpose::no, Transpose::no, 2, 2, 3, six, six, 0.f, six), std::logic_error);
-  CHECK_THROWS_AS(device->affine_backward_weights(2, 3, 2, 2, 2, six, four, 0.f, four), std::logic_error);
-  CHECK_THROWS_AS(device->copy(six, four), std::logic_error);
-  REQUIRE_NOTHROW(device->gemm(Transpose::no, Transpose::no, 2, 2, 3, six, six, 0.f, four));
+  CHECK_THROWS_AS(device->run(Gemm{Transpose::no, Transpose::no, 2, 2, 3, six, six, 0.f, six}), std::logic_error);
+  CHECK_THROWS_AS(device->run(AffineBackwardWeights{2, 3, 2, 2, 2, six, four, 0.f, four}), std::logic_error);
+  CHECK_THROWS_AS(device->run(Copy{six, four}), std::logic_error);
+  REQUIRE_NOTHROW(device->run(Gemm{Transpose::no, Transpose::no, 2, 2, 3, six, six, 0.f, four}));
 }

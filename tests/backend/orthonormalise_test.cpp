@@ -1,4 +1,6 @@
 // Orthonormal columns, and the norm.
+#include "backend/kernels/orthonormalise.hpp"
+
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -32,7 +34,7 @@ TEST_CASE("orthonormalise keeps what the first columns span", "[backend]") {
     for (const std::size_t rows : {32u, 33u, 1000u}) {
       const Matrix before = random_numbers(rows * rank, 1);
       Matrix matrix = before;
-      device->orthonormalise(rows, rank, matrix);
+      device->run(Orthonormalise{rows, rank, matrix});
       CHECK(defect(matrix, rank) < 1e-6);
       for (std::size_t j = 0; j < rank; ++j) {  // column j lies in columns 0 … j of the result, and on the side of j
         double left = product(before, j, before, j, rank);
@@ -50,7 +52,7 @@ TEST_CASE("columns that are nearly parallel become orthonormal too", "[backend]"
   const auto direction = random_numbers(rows, 1), noise = random_numbers(rows * rank, 2);
   Matrix matrix(rows * rank);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = direction[i / rank] + 1e-3f * noise[i];
-  device->orthonormalise(rows, rank, matrix);
+  device->run(Orthonormalise{rows, rank, matrix});
   CHECK(defect(matrix, rank) < 1e-6);
 }
 
@@ -64,7 +66,7 @@ TEST_CASE("a column that depends on those before it becomes zero", "[backend]") 
     row[2] = 2 * row[0];
     row[4] = row[3] - row[0];
   }
-  device->orthonormalise(rows, rank, matrix);
+  device->run(Orthonormalise{rows, rank, matrix});
   for (const std::size_t j : {1u, 2u, 4u}) CHECK(product(matrix, j, matrix, j, rank) == 0);
   for (const std::size_t j : {0u, 3u}) CHECK(product(matrix, j, matrix, j, rank) == Approx(1));
   CHECK(std::abs(product(matrix, 0, matrix, 3, rank)) < 1e-6);
@@ -73,7 +75,7 @@ TEST_CASE("a column that depends on those before it becomes zero", "[backend]") 
 TEST_CASE("more columns than rows leave as many as there are rows", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   Matrix matrix = random_numbers(3 * 6, 1);
-  device->orthonormalise(3, 6, matrix);
+  device->run(Orthonormalise{3, 6, matrix});
   for (std::size_t j = 0; j < 6; ++j) CHECK(product(matrix, j, matrix, j, 6) == Approx(j < 3 ? 1 : 0));
 }
 
@@ -81,15 +83,15 @@ TEST_CASE("a NaN is not taken for a dependent column", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   Matrix matrix = random_numbers(40, 1);
   matrix[5] = not_a_number;
-  device->orthonormalise(20, 2, matrix);
+  device->run(Orthonormalise{20, 2, matrix});
   CHECK(std::isnan(matrix[5]));
 }
 
 TEST_CASE("cpu and reference give nearly the same orthonormal columns", "[backend]") {
   const auto cpu = make_device("cpu"), reference = make_device("reference");
   Matrix mine = random_numbers(777 * 5, 1), theirs = mine;
-  cpu->orthonormalise(777, 5, mine);
-  reference->orthonormalise(777, 5, theirs);
+  cpu->run(Orthonormalise{777, 5, mine});
+  reference->run(Orthonormalise{777, 5, theirs});
   CHECK(distance(mine, theirs) < 1e-7);
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/kernels/quantise.hpp"
 #include "catch.hpp"
 #include "tests/backend/quantise_support.hpp"
 
@@ -110,9 +111,9 @@ TEST_CASE("every half and every bfloat16 is decoded alike and survives being cod
   for (const char* name : {"reference", "cpu"}) {
     const auto device = make_device(name);
     decoded.push_back(poisoned(count));
-    device->dequantise({short_float}, count, 1, std::as_bytes(std::span(all)), 0, decoded.back());
+    device->run(Dequantise{{short_float}, count, 1, std::as_bytes(std::span(all)), 0, decoded.back()});
     std::vector<std::uint16_t> again(count);
-    device->quantise({short_float}, count, 1, decoded.back(), {}, std::as_writable_bytes(std::span(again)));
+    device->run(Quantise{{short_float}, count, 1, decoded.back(), {}, std::as_writable_bytes(std::span(again))});
     for (std::size_t i = 0; i < count; ++i) {
       const bool finite = std::isfinite(decoded.back()[i]);
       if (finite) REQUIRE(again[i] == all[i]);

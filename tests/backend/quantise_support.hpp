@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/kernels/quantise.hpp"
 #include "tests/backend/support.hpp"
 
 namespace paragrad::backend::testing {
@@ -27,8 +28,8 @@ inline Coded code(Device& device, const Quantiser& quantiser, std::size_t rows, 
   const std::size_t columns = rows == 0 ? 0 : x.size() / rows;
   Coded coded{std::vector<std::byte>(quantiser.packed_bytes(rows, columns), std::byte{0xA5}), std::move(residual),
               poisoned(x.size())};
-  device.quantise(quantiser, rows, columns, x, coded.residual, coded.packed);
-  device.dequantise(quantiser, rows, columns, coded.packed, 0, coded.decoded);
+  device.run(Quantise{quantiser, rows, columns, x, coded.residual, coded.packed});
+  device.run(Dequantise{quantiser, rows, columns, coded.packed, 0, coded.decoded});
   return coded;
 }
 

@@ -1,4 +1,6 @@
 // Quantised gradients: what the codes and the residual mean, against their definitions.
+#include "backend/kernels/quantise.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,7 +59,7 @@ TEST_CASE("dequantise overwrites where keep is 0 and adds where it is 1", "[back
       const auto x = columns_of_all_kinds(rows, 1), before = random_numbers(x.size(), 2);
       const Coded coded = code(*device, quantiser, rows, x);  // decoded over NaN
       auto sum = before, expected = before;
-      device->dequantise(quantiser, rows, 6, coded.packed, 1, sum);
+      device->run(Dequantise{quantiser, rows, 6, coded.packed, 1, sum});
       for (std::size_t i = 0; i < x.size(); ++i) expected[i] += coded.decoded[i];
       CHECK(same_bits(sum, expected));
     }
@@ -83,10 +85,10 @@ TEST_CASE("matrices without rows or without columns are left alone", "[backend]"
   const auto device = make_device(GENERATE("reference", "cpu"));
   for (const Quantiser& quantiser : quantisers) {
     std::vector<std::byte> packed(quantiser.packed_bytes(0, 2));
-    device->quantise(quantiser, 0, 2, {}, {}, packed);
-    device->dequantise(quantiser, 0, 2, packed, 0, {});
-    device->quantise(quantiser, 5, 0, {}, {}, {});
-    device->dequantise(quantiser, 5, 0, {}, 1, {});
+    device->run(Quantise{quantiser, 0, 2, {}, {}, packed});
+    device->run(Dequantise{quantiser, 0, 2, packed, 0, {}});
+    device->run(Quantise{quantiser, 5, 0, {}, {}, {}});
+    device->run(Dequantise{quantiser, 5, 0, {}, 1, {}});
   }
 }
 
@@ -154,13 +156,13 @@ TEST_CASE("the work of quantise and dequantise is what they read and write", "[b
   const auto device = make_device("meta");
   core::Arena x = device->allocate(1024), residual = device->allocate(1024), packed = device->allocate(34);
   const auto bytes = std::as_writable_bytes(packed.span());
-  device->quantise({}, 512, 2, x.span(), residual.span(), bytes);
+  device->run(Quantise{{}, 512, 2, x.span(), residual.span(), bytes});
   CHECK(device->meter().of(KernelKind::streaming) == Work{1, 4 * 1024, 3 * 4096 + 136});
-  device->quantise({}, 512, 2, x.span(), {}, bytes);
+  device->run(Quantise{{}, 512, 2, x.span(), {}, bytes});
   CHECK(device->meter().of(KernelKind::streaming) == Work{2, 6 * 1024, 4 * 4096 + 2 * 136});
-  device->dequantise({}, 512, 2, bytes, 0, x.span());
+  device->run(Dequantise{{}, 512, 2, bytes, 0, x.span()});
   CHECK(device->meter().of(KernelKind::streaming) == Work{3, 7 * 1024, 5 * 4096 + 3 * 136});
-  device->dequantise({}, 512, 2, bytes, 1, x.span());
+  device->run(Dequantise{{}, 512, 2, bytes, 1, x.span()});
   CHECK(device->meter().of(KernelKind::streaming) == Work{4, 9 * 1024, 7 * 4096 + 4 * 136});
 }
 
@@ -168,9 +170,9 @@ TEST_CASE("quantise and dequantise refuse arrays of other sizes", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu", "meta"));
   std::vector<float> x(64);
   std::vector<std::byte> packed(2 * 8);
-  CHECK_THROWS_AS(device->quantise({}, 33, 2, x, {}, packed), std::logic_error);
-  CHECK_THROWS_AS(device->quantise({}, 32, 2, x, std::span(x).first(32), packed), std::logic_error);
-  CHECK_THROWS_AS(device->quantise({}, 32, 2, x, {}, std::span(packed).first(12)), std::logic_error);
-  CHECK_THROWS_AS(device->dequantise({}, 32, 2, packed, 0.5f, x), std::logic_error);
-  CHECK_THROWS_AS(device->dequantise({}, 32, 1, packed, 0, x), std::logic_error);
+  CHECK_THROWS_AS(device->run(Quantise{{}, 33, 2, x, {}, packed}), std::logic_error);
+  CHECK_THROWS_AS(device->run(Quantise{{}, 32, 2, x, std::span(x).first(32), packed}), std::logic_error);
+  CHECK_THROWS_AS(device->run(Quantise{{}, 32, 2, x, {}, std::span(packed).first(12)}), std::logic_error);
+  CHECK_THROWS_AS(device->run(Dequantise{{}, 32, 2, packed, 0.5f, x}), std::logic_error);
+  CHECK_THROWS_AS(device->run(Dequantise{{}, 32, 1, packed, 0, x}), std::logic_error);
 }

@@ -1,5 +1,8 @@
+#include "backend/kernels/sampling.hpp"
+
 #include <numeric>
 
+#include "backend/kernels/affine.hpp"
 #include "backend/random_numbers.hpp"
 #include "catch.hpp"
 #include "tests/backend/sums.hpp"
@@ -48,10 +51,10 @@ TEST_CASE("cpu draws the reference's bits", "[backend]") {
   const auto rows = some_rows(batch);
   const auto p = chances(batch * units);
   const auto states = [&](Device& device) {
-    return drawn(p.size(), [&](auto& y) { device.sample_bernoulli(stream, rows, units, p, y); });
+    return drawn(p.size(), [&](auto& y) { device.run(SampleBernoulli{stream, rows, units, p, y}); });
   };
   const auto values = [&](Device& device) {
-    return drawn(p.size(), [&](auto& y) { device.sample_normal(stream, rows, units, p, y); });
+    return drawn(p.size(), [&](auto& y) { device.run(SampleNormal{stream, rows, units, p, y}); });
   };
   CHECK(same_bits(states(*cpu), states(*reference)));
   CHECK(same_bits(values(*cpu), values(*reference)));
@@ -64,13 +67,13 @@ TEST_CASE("what a unit draws depends on its row, not on the batch around it", "[
   const auto row_p = chances(units);
   std::vector<float> p;
   for (std::size_t i = 0; i < rows.size(); ++i) p.insert(p.end(), row_p.begin(), row_p.end());
-  const auto y = drawn(p.size(), [&](auto& to) { device->sample_bernoulli(stream, rows, units, p, to); });
+  const auto y = drawn(p.size(), [&](auto& to) { device->run(SampleBernoulli{stream, rows, units, p, to}); });
   const auto row = [&](std::size_t i) { return std::vector<float>(y.begin() + i * units, y.begin() + (i + 1) * units); };
   CHECK(row(1) == row(3));
   CHECK(row(0) != row(1));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::vector<std::uint32_t> alone = {rows[i]};
-    CHECK(drawn(units, [&](auto& to) { device->sample_bernoulli(stream, alone, units, row_p, to); }) == row(i));
+    CHECK(drawn(units, [&](auto& to) { device->run(SampleBernoulli{stream, alone, units, row_p, to}); }) == row(i));
   }
 }
 
@@ -79,7 +82,7 @@ TEST_CASE("every unit of a row has random numbers of its own", "[backend]") {
   const std::size_t units = 300;
   const auto rows = some_rows(100);
   const std::vector<float> zero(rows.size() * units);
-  auto y = drawn(zero.size(), [&](auto& to) { device->sample_normal(stream, rows, units, zero, to); });
+  auto y = drawn(zero.size(), [&](auto& to) { device->run(SampleNormal{stream, rows, units, zero, to}); });
   std::sort(y.begin(), y.end());
   const auto equal = std::count_if(y.begin() + 1, y.end(), [&](const float& v) { return v == *(&v - 1); });
   CHECK(equal < 200);  // of 23 bits some meet by chance
@@ -91,7 +94,7 @@ TEST_CASE("states are 1 as often as they should be", "[backend]") {
   const auto rows = some_rows(1000);
   const std::size_t units = 400, count = rows.size() * units;
   const std::vector<float> same(count, p);
-  const auto y = drawn(count, [&](auto& to) { device->sample_bernoulli(stream, rows, units, same, to); });
+  const auto y = drawn(count, [&](auto& to) { device->run(SampleBernoulli{stream, rows, units, same, to}); });
   CHECK(std::all_of(y.begin(), y.end(), [](float v) { return v == 0 || v == 1; }));
   const double deviation = std::sqrt(static_cast<double>(p * (1 - p)) / static_cast<double>(count));
   CHECK(std::abs(mean_power(y, 1) - static_cast<double>(p)) <= 4 * deviation);
@@ -100,7 +103,7 @@ TEST_CASE("states are 1 as often as they should be", "[backend]") {
 TEST_CASE("a probability that is not a number draws 0, one beyond the ends draws what is certain", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   const std::vector<float> p = {not_a_number, -1, 2, not_a_number};
-  const auto y = drawn(4, [&](auto& to) { device->sample_bernoulli(stream, some_rows(2), 2, p, to); });
+  const auto y = drawn(4, [&](auto& to) { device->run(SampleBernoulli{stream, some_rows(2), 2, p, to}); });
   CHECK(y == std::vector<float>{0, 0, 1, 0});
 }
 
@@ -108,7 +111,7 @@ TEST_CASE("normal numbers have the moments and the tails of a Gaussian", "[backe
   const auto device = make_device("cpu");
   const auto rows = some_rows(1000);
   const std::vector<float> zero(rows.size() * 1000);
-  const auto y = drawn(zero.size(), [&](auto& to) { device->sample_normal(stream, rows, 1000, zero, to); });
+  const auto y = drawn(zero.size(), [&](auto& to) { device->run(SampleNormal{stream, rows, 1000, zero, to}); });
   CHECK(std::abs(mean_power(y, 1)) < 4e-3);  // four deviations each
   CHECK(std::abs(mean_power(y, 2) - 1) < 4 * std::sqrt(2e-6));
   CHECK(std::abs(mean_power(y, 3)) < 4 * std::sqrt(15e-6));
@@ -173,13 +176,13 @@ TEST_CASE("weights used from their other end are the transposed matrix", "[backe
   const auto y = random_numbers(batch * out, 1), w = random_numbers(in * out, 2), bias = random_numbers(in, 3);
   const auto f = GENERATE(Activation::sigmoid, Activation::identity);
   auto x = poisoned(batch * in), expected = x;
-  cpu->affine_reverse(batch, in, out, y, w, bias, f, x);
-  reference->affine_reverse(batch, in, out, y, w, bias, f, expected);
+  cpu->run(AffineReverse{batch, in, out, y, w, bias, f, x});
+  reference->run(AffineReverse{batch, in, out, y, w, bias, f, expected});
   CHECK(distance(x, expected) < sum_tolerance(out));
   std::vector<float> transposed(w.size()), by_forward = poisoned(batch * in);
   for (std::size_t i = 0; i < in; ++i)
     for (std::size_t j = 0; j < out; ++j) transposed[j * in + i] = w[i * out + j];
-  reference->affine_forward(batch, out, in, y, transposed, bias, f, by_forward);
+  reference->run(AffineForward{batch, out, in, y, transposed, bias, f, by_forward});
   CHECK(distance(expected, by_forward) < sum_tolerance(out));
 }
 
@@ -188,8 +191,8 @@ TEST_CASE("sampling refuses arrays of the wrong size", "[backend]") {
   core::Arena memory = device->allocate(20);
   const auto rows = some_rows(2);
   const auto p = memory.span().first(6), y = memory.span().subspan(10, 6);
-  CHECK_THROWS_AS(device->sample_bernoulli(stream, rows, 4, p, y), std::logic_error);
-  CHECK_THROWS_AS(device->sample_normal(stream, rows, 3, p, y.first(5)), std::logic_error);
+  CHECK_THROWS_AS(device->run(SampleBernoulli{stream, rows, 4, p, y}), std::logic_error);
+  CHECK_THROWS_AS(device->run(SampleNormal{stream, rows, 3, p, y.first(5)}), std::logic_error);
   CHECK_THROWS_AS(dot(*device, p, y.first(5)), std::logic_error);
-  CHECK_THROWS_AS(device->affine_reverse(2, 2, 3, p, p, y, Activation::sigmoid, y), std::logic_error);
+  CHECK_THROWS_AS(device->run(AffineReverse{2, 2, 3, p, p, y, Activation::sigmoid, y}), std::logic_error);
 }

@@ -1,6 +1,9 @@
 // Selection of the largest elements, and what puts them back.
+#include "backend/kernels/select.hpp"
+
 #include <cstring>
 
+#include "backend/kernels/add.hpp"
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -19,7 +22,7 @@ struct Pair {
 /// Leaves in `residual` what is not kept.
 std::vector<Pair> select(Device& device, std::size_t keep, const std::vector<float>& x, std::vector<float>& residual) {
   std::vector<Pair> pairs(keep);
-  device.select_largest(keep, x, residual, std::as_writable_bytes(std::span(pairs)));
+  device.run(SelectLargest{keep, x, residual, std::as_writable_bytes(std::span(pairs))});
   return pairs;
 }
 
@@ -53,7 +56,7 @@ TEST_CASE("all elements may be kept, or none", "[backend]") {
   for (const std::size_t count : {0u, 1u, 16u, 33u}) {
     const auto x = random_numbers(count, 1);
     auto residual = random_numbers(count, 2), sum = residual;
-    device->add(x, sum);
+    device->run(Add{x, sum});
     CHECK(select(*device, 0, x, residual).empty());
     CHECK(same_bits(residual, sum));
     residual = random_numbers(count, 2);
@@ -107,17 +110,17 @@ TEST_CASE("scatter_add adds each pair to its element, over what is kept or over 
   const std::vector<Pair> pairs = {{1, 2.5f}, {3, -1}};
   const auto packed = std::as_bytes(std::span(pairs));
   std::vector<float> x = {1, 1, 1, 1};
-  device->scatter_add(packed, 1, x);
+  device->run(ScatterAdd{packed, 1, x});
   CHECK(x == std::vector<float>{1, 3.5f, 1, 0});
   x = poisoned(4);
-  device->scatter_add(packed, 0, x);
+  device->run(ScatterAdd{packed, 0, x});
   CHECK(x == std::vector<float>{0, 2.5f, 0, -1});
-  device->scatter_add({}, 0, x);
+  device->run(ScatterAdd{{}, 0, x});
   CHECK(x == std::vector<float>(4));
-  CHECK_THROWS_AS(device->scatter_add(packed, 1, std::span(x).first(3)), std::out_of_range);
+  CHECK_THROWS_AS(device->run(ScatterAdd{packed, 1, std::span(x).first(3)}), std::out_of_range);
   for (const std::uint32_t second : {0u, 1u}) {
     const std::vector<Pair> unordered = {{1, 2}, {second, 3}};
-    CHECK_THROWS_AS(device->scatter_add(std::as_bytes(std::span(unordered)), 1, x), std::logic_error);
+    CHECK_THROWS_AS(device->run(ScatterAdd{std::as_bytes(std::span(unordered)), 1, x}), std::logic_error);
   }
 }
 
@@ -125,13 +128,13 @@ TEST_CASE("the work of selection is what it reads and writes", "[backend]") {
   const auto device = make_device("meta");
   core::Arena x = device->allocate(1000), residual = device->allocate(1000), packed = device->allocate(20);
   const auto bytes = std::as_writable_bytes(packed.span());
-  device->select_largest(10, x.span(), residual.span(), bytes);
+  device->run(SelectLargest{10, x.span(), residual.span(), bytes});
   CHECK(device->meter().of(KernelKind::streaming) == Work{1, 2000, 12000 + 80});
-  device->select_largest(10, x.span(), {}, bytes);
+  device->run(SelectLargest{10, x.span(), {}, bytes});
   CHECK(device->meter().of(KernelKind::streaming) == Work{2, 3000, 16000 + 160});
-  device->scatter_add(bytes, 0, x.span());
+  device->run(ScatterAdd{bytes, 0, x.span()});
   CHECK(device->meter().of(KernelKind::streaming) == Work{3, 3010, 20000 + 320});
-  device->scatter_add(bytes, 1, x.span());
+  device->run(ScatterAdd{bytes, 1, x.span()});
   CHECK(device->meter().of(KernelKind::streaming) == Work{4, 3020, 20000 + 480});
 }
 
@@ -139,9 +142,9 @@ TEST_CASE("selection refuses what does not fit", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu", "meta"));
   std::vector<float> x(4);
   std::vector<std::byte> packed(40);
-  CHECK_THROWS_AS(device->select_largest(5, x, {}, packed), std::logic_error);
-  CHECK_THROWS_AS(device->select_largest(4, x, {}, packed), std::logic_error);
-  CHECK_THROWS_AS(device->select_largest(4, x, std::span(x).first(3), std::span(packed).first(32)), std::logic_error);
-  CHECK_THROWS_AS(device->scatter_add(std::span(packed).first(7), 0, x), std::logic_error);
-  CHECK_THROWS_AS(device->scatter_add(packed, 0.5f, x), std::logic_error);
+  CHECK_THROWS_AS(device->run(SelectLargest{5, x, {}, packed}), std::logic_error);
+  CHECK_THROWS_AS(device->run(SelectLargest{4, x, {}, packed}), std::logic_error);
+  CHECK_THROWS_AS(device->run(SelectLargest{4, x, std::span(x).first(3), std::span(packed).first(32)}), std::logic_error);
+  CHECK_THROWS_AS(device->run(ScatterAdd{std::span(packed).first(7), 0, x}), std::logic_error);
+  CHECK_THROWS_AS(device->run(ScatterAdd{packed, 0.5f, x}), std::logic_error);
 }

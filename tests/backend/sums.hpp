@@ -1,6 +1,11 @@
 #pragma once
 
 #include "backend/device_array.hpp"
+#include "backend/kernels/ctc.hpp"
+#include "backend/kernels/dot.hpp"
+#include "backend/kernels/losses.hpp"
+#include "backend/kernels/softplus_sum.hpp"
+#include "backend/kernels/squared_distance.hpp"
 
 /// Kernels that add to a sum, as functions that return it.
 namespace paragrad::backend::testing {
@@ -19,29 +24,29 @@ LossSum loss_of(Device& device, const Kernels& kernels) {
 
 inline LossSum softmax_cross_entropy(Device& device, std::size_t batch, std::size_t classes,
                                      std::span<const std::int32_t> labels, std::span<float> logits) {
-  return loss_of(device, [&](LossSum* into) { device.softmax_cross_entropy(batch, classes, labels, logits, into); });
+  return loss_of(device, [&](LossSum* into) { device.run(SoftmaxCrossEntropy{batch, classes, labels, logits, into}); });
 }
 
 inline LossSum squared_error(Device& device, std::size_t batch, std::size_t classes, std::span<const std::int32_t> labels,
                              std::span<float> y) {
-  return loss_of(device, [&](LossSum* into) { device.squared_error(batch, classes, labels, y, into); });
+  return loss_of(device, [&](LossSum* into) { device.run(SquaredError{batch, classes, labels, y, into}); });
 }
 
 inline LossSum ctc(Device& device, std::size_t classes, std::span<const std::uint32_t> active,
                    std::span<const std::int32_t> labels, std::span<float> logits) {
-  return loss_of(device, [&](LossSum* into) { device.ctc(classes, active, labels, logits, into); });
+  return loss_of(device, [&](LossSum* into) { device.run(Ctc{classes, Steps(active), labels, logits, into}); });
 }
 
 inline double squared_distance(Device& device, std::span<const float> a, std::span<const float> b) {
-  return sum_of<double>(device, [&](double* into) { device.add_squared_distance(1, a, b, into); });
+  return sum_of<double>(device, [&](double* into) { device.run(SquaredDistance{1, a, b, into}); });
 }
 
 inline double dot(Device& device, std::span<const float> a, std::span<const float> b) {
-  return sum_of<double>(device, [&](double* into) { device.add_dot(1, a, b, into); });
+  return sum_of<double>(device, [&](double* into) { device.run(Dot{1, a, b, into}); });
 }
 
 inline double softplus_sum(Device& device, std::span<const float> x) {
-  return sum_of<double>(device, [&](double* into) { device.add_softplus_sum(1, x, into); });
+  return sum_of<double>(device, [&](double* into) { device.run(SoftplusSum{1, x, into}); });
 }
 
 }  // namespace paragrad::backend::testing

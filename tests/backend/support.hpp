@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "core/philox.hpp"
 
 namespace paragrad::backend::testing {

@@ -1,4 +1,19 @@
 // Elementwise kernels: against the formulas of kernels.hpp, written out in double, and the devices against each other.
+#include "backend/kernels/activation_backward.hpp"
+#include "backend/kernels/adam_update.hpp"
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "backend/kernels/block_filter.hpp"
+#include "backend/kernels/clamp.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/copy_columns.hpp"
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/limit_row_norms.hpp"
+#include "backend/kernels/look_ahead.hpp"
+#include "backend/kernels/moment_filter.hpp"
+#include "backend/kernels/momentum_update.hpp"
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "tests/backend/support.hpp"
 
@@ -25,7 +40,7 @@ TEST_CASE("block_filter follows its formulas", "[backend]") {
       w_wanted[i] = w[i] + delta_wanted[i];
       average_wanted[i] = w_wanted[i] + ahead * delta_wanted[i];
     }
-    device->block_filter(momentum, rate, ahead_before, ahead, average, w, delta);
+    device->run(BlockFilter{momentum, rate, ahead_before, ahead, average, w, delta});
     CHECK(distance(delta, delta_wanted) < 2e-6);
     CHECK(distance(w, w_wanted) < 2e-6);
     CHECK(distance(average, average_wanted) < 4e-6);
@@ -36,8 +51,8 @@ TEST_CASE("look_ahead has the bits of block_filter's next starting point", "[bac
   const auto device = make_device(GENERATE("reference", "cpu"));
   for (const std::size_t n : lengths) {
     auto average = random_numbers(n, 1), w = random_numbers(n, 2), delta = random_numbers(n, 3), start = poisoned(n);
-    device->block_filter(0.9f, 1.1f, 0.3f, 0.9f, average, w, delta);
-    device->look_ahead(0.9f, w, delta, start);
+    device->run(BlockFilter{0.9f, 1.1f, 0.3f, 0.9f, average, w, delta});
+    device->run(LookAhead{0.9f, w, delta, start});
     CHECK(same_bits(start, average));
   }
 }
@@ -45,7 +60,7 @@ TEST_CASE("look_ahead has the bits of block_filter's next starting point", "[bac
 TEST_CASE("block_filter of one worker without momentum takes over the average", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> average = {3, 4}, w = {1, 2}, delta = {0, 0};
-  device->block_filter(0, 1, 0, 0, average, w, delta);
+  device->run(BlockFilter{0, 1, 0, 0, average, w, delta});
   CHECK(w == std::vector<float>{3, 4});
   CHECK(delta == std::vector<float>{2, 2});
   CHECK(average == w);
@@ -63,7 +78,7 @@ TEST_CASE("moment_filter goes on as far with the estimate that led from base to 
       if (of_squares) estimate = std::max(estimate, 0.);
       wanted[i] = keep * base[i] + (1 - keep) * estimate;
     }
-    device->moment_filter(past, keep, of_squares, moment, base);
+    device->run(MomentFilter{past, keep, of_squares, moment, base});
     CHECK(distance(moment, wanted) < 4e-6);
     CHECK(same_bits(moment, base));
   }
@@ -82,7 +97,7 @@ TEST_CASE("momentum_update follows its formulas and leaves g alone", "[backend]"
       v_wanted[i] = double{0.9f} * v[i] + gradient;
       w_wanted[i] = w[i] - double{0.1f} * (nesterov ? gradient + double{0.9f} * v_wanted[i] : v_wanted[i]);
     }
-    device->momentum_update(0.1f, 0.9f, nesterov, decay, g, v, w);
+    device->run(MomentumUpdate{0.1f, 0.9f, nesterov, decay, g, v, w});
     CHECK(distance(v, v_wanted) < 1e-6);
     CHECK(distance(w, w_wanted) < 1e-6);
     CHECK(same_bits(g, g_before));
@@ -104,7 +119,7 @@ TEST_CASE("adam_update follows its formulas and leaves g alone", "[backend]") {
       v_wanted[i] = 0.999 * v[i] + 0.001 * d * d;
       w_wanted[i] = (1 - shrink) * w[i] - 0.02 * m_wanted[i] / (std::sqrt(1.7 * v_wanted[i]) + 1e-3);
     }
-    device->adam_update(step, g, m, v, w);
+    device->run(AdamUpdate{step, g, m, v, w});
     CHECK(distance(m, m_wanted) < 1e-6);
     CHECK(distance(v, v_wanted) < 1e-6);
     CHECK(distance(w, w_wanted) < 1e-6);
@@ -118,11 +133,11 @@ TEST_CASE("clamp keeps every element within the limit, and NaN as it is", "[back
     auto x = random_numbers(n, 1);
     std::vector<float> wanted;
     for (const float value : x) wanted.push_back(std::min(0.3f, std::max(-0.3f, value)));
-    device->clamp(0.3f, x);
+    device->run(Clamp{0.3f, x});
     CHECK(same_bits(x, wanted));
   }
   std::vector<float> x = {not_a_number, std::numeric_limits<float>::infinity(), -7};
-  device->clamp(2, x);
+  device->run(Clamp{2, x});
   CHECK((std::isnan(x[0]) && x[1] == 2 && x[2] == -2));
 }
 
@@ -137,7 +152,7 @@ TEST_CASE("limit_row_norms scales rows that are too long to the limit, and leave
   };
   const float limit = 0.58f * std::sqrt(static_cast<float>(columns));  // about the middle
   auto w = before;
-  device->limit_row_norms(rows, columns, limit, w);
+  device->run(LimitRowNorms{rows, columns, limit, w});
   for (std::size_t r = 0; r < rows; ++r) {
     const bool too_long = norm(before, r) > double{limit};
     if (too_long) CHECK(norm(w, r) == Approx(limit).epsilon(1e-6));
@@ -152,10 +167,10 @@ TEST_CASE("momentum accumulated by backward and descend is momentum_update, bit 
   const auto g = random_numbers(100, 1);
   auto v = random_numbers(100, 2), w = random_numbers(100, 3);
   auto v_other = v, w_other = w;
-  device->momentum_update(0.1f, 0.9f, false, 0, g, v, w);
-  device->scale(0.9f, v_other);
-  device->add(g, v_other);
-  device->descend(0.1f, 0, v_other, w_other);
+  device->run(MomentumUpdate{0.1f, 0.9f, false, 0, g, v, w});
+  device->run(Scale{0.9f, v_other});
+  device->run(Add{g, v_other});
+  device->run(Descend{0.1f, 0, v_other, w_other});
   CHECK(same_bits(v, v_other));
   CHECK(same_bits(w, w_other));
 }
@@ -163,10 +178,10 @@ TEST_CASE("momentum accumulated by backward and descend is momentum_update, bit 
 TEST_CASE("descend adds decay to d before it steps, and leaves d alone without decay", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> d = {1, -2, 0.5f}, w = {2, 4, -8};
-  device->descend(0.5f, 0, d, w);
+  device->run(Descend{0.5f, 0, d, w});
   CHECK(d == std::vector<float>{1, -2, 0.5f});
   CHECK(w == std::vector<float>{1.5f, 5, -8.25f});
-  device->descend(0.5f, 2, d, w);
+  device->run(Descend{0.5f, 2, d, w});
   CHECK(d == std::vector<float>{4, 8, -16});
   CHECK(w == std::vector<float>{-0.5f, 1, -0.25f});
 }
@@ -177,20 +192,20 @@ TEST_CASE("cpu and reference give the same bits wherever no sum is involved", "[
     std::vector<std::vector<float>> results;
     for (Device* device : {cpu.get(), reference.get()}) {
       auto a = random_numbers(n, 1), b = random_numbers(n, 2), c = random_numbers(n, 3), d = poisoned(n), e = poisoned(n);
-      device->copy(a, d);
-      device->fill(0.25f, e);
-      device->add(d, e);
-      device->scale(0.7f, e);
-      device->clamp(0.5f, e);
-      device->limit_row_norms(n, 1, 0.4f, e);
-      device->descend(0.1f, 0.01f, d, e);
-      device->block_filter(0.9f, 1.1f, 0.4f, 0.9f, a, b, c);
-      device->momentum_update(0.1f, 0.9f, true, 0.01f, e, a, b);
+      device->run(Copy{a, d});
+      device->run(Fill{0.25f, e});
+      device->run(Add{d, e});
+      device->run(Scale{0.7f, e});
+      device->run(Clamp{0.5f, e});
+      device->run(LimitRowNorms{n, 1, 0.4f, e});
+      device->run(Descend{0.1f, 0.01f, d, e});
+      device->run(BlockFilter{0.9f, 1.1f, 0.4f, 0.9f, a, b, c});
+      device->run(MomentumUpdate{0.1f, 0.9f, true, 0.01f, e, a, b});
       auto squares = random_numbers(n, 4);
       for (float& square : squares) square *= square;
-      device->adam_update({0.02, 0.9, 0.999, 1.7, 1e-8, 0.25, 0.01, 0.003}, a, c, squares, e);
-      device->activation_backward(Activation::sigmoid, a, c);
-      device->activation_backward(Activation::relu, b, c);
+      device->run(AdamUpdate{{0.02, 0.9, 0.999, 1.7, 1e-8, 0.25, 0.01, 0.003}, a, c, squares, e});
+      device->run(ActivationBackward{Activation::sigmoid, a, c});
+      device->run(ActivationBackward{Activation::relu, b, c});
       for (const auto& part : {b, c, d, e}) a.insert(a.end(), part.begin(), part.end());
       results.push_back(a);
     }
@@ -206,8 +221,8 @@ TEST_CASE("cpu bias_gradient agrees with the reference and overwrites NaN where 
   const auto dz = random_numbers(batch * out, 1);
   auto dbias = keep == 0 ? poisoned(out) : random_numbers(out, 2);
   auto expected = dbias;
-  cpu->bias_gradient(batch, out, dz, keep, dbias);
-  reference->bias_gradient(batch, out, dz, keep, expected);
+  cpu->run(BiasGradient{batch, out, dz, keep, dbias});
+  reference->run(BiasGradient{batch, out, dz, keep, expected});
   CHECK(distance(dbias, expected) < sum_tolerance(batch));
 }
 
@@ -215,14 +230,14 @@ TEST_CASE("copy_columns moves a part of each row and leaves the rest as it is", 
   const auto device = make_device(GENERATE("reference", "cpu"));
   const std::vector<float> part = {1, 2, 3, 4};
   std::vector<float> whole = {9, 9, 9, 9, 9, 9};
-  device->copy_columns(2, 2, 2, part, 3, std::span<float>(whole).subspan(1));
+  device->run(CopyColumns{2, 2, 2, part, 3, std::span<float>(whole).subspan(1)});
   CHECK(whole == std::vector<float>{9, 1, 2, 9, 3, 4});
   std::vector<float> back(4);
-  device->copy_columns(2, 2, 3, std::span<const float>(whole).subspan(1), 2, back);
+  device->run(CopyColumns{2, 2, 3, std::span<const float>(whole).subspan(1), 2, back});
   CHECK(back == part);
-  device->copy_columns(0, 2, 3, {}, 2, {});
-  CHECK_THROWS_AS(device->copy_columns(2, 3, 2, part, 3, whole), std::logic_error);
-  CHECK_THROWS_AS(device->copy_columns(2, 2, 2, part, 3, whole), std::logic_error);
+  device->run(CopyColumns{0, 2, 3, {}, 2, {}});
+  CHECK_THROWS_AS(device->run(CopyColumns{2, 3, 2, part, 3, whole}), std::logic_error);
+  CHECK_THROWS_AS(device->run(CopyColumns{2, 2, 2, part, 3, whole}), std::logic_error);
 }
 
 TEST_CASE("activation_backward multiplies by the slope", "[backend]") {
@@ -230,7 +245,7 @@ TEST_CASE("activation_backward multiplies by the slope", "[backend]") {
   const std::vector<float> y = {-0.5f, 0, 0.25f, 0.5f};
   const auto slopes = [&](Activation f) {
     std::vector<float> dz = {2, 2, 2, 2};
-    device->activation_backward(f, y, dz);
+    device->run(ActivationBackward{f, y, dz});
     return dz;
   };
   CHECK(slopes(Activation::identity) == std::vector<float>{2, 2, 2, 2});
@@ -243,9 +258,9 @@ TEST_CASE("a momentum that dies away ends as zero on the processor, where denorm
   const auto device = make_device("cpu");
   const float dying = 1e-39f;
   std::vector<float> g(33), v(33, dying), w(33, 1.f), sum(33, dying);
-  device->momentum_update(0.1f, 0.9f, false, 0, g, v, w);
+  device->run(MomentumUpdate{0.1f, 0.9f, false, 0, g, v, w});
   CHECK(v == std::vector<float>(33, 0.f));
-  device->add(v, sum);
+  device->run(Add{v, sum});
   CHECK(sum == std::vector<float>(33, 0.f));
   volatile float mine = dying;  // nobody else's arithmetic is touched
   CHECK(mine * 0.5f > 0);

@@ -10,7 +10,11 @@
 #include <limits>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/orthonormalise.hpp"
+#include "backend/kernels/quantise.hpp"
+#include "backend/kernels/select.hpp"
 #include "core/format.hpp"
 #include "core/philox.hpp"
 
@@ -70,19 +74,21 @@ int main(int argc, char** argv) {
   double select_s = copy_s, scatter_s = copy_s, orthonormalise_s = copy_s, norm_s = copy_s;
   std::vector<std::byte> packed(4 * elements);
   for (int round = 0; round < rounds; ++round) {
-    keep_least(copy_s, [&] { device->copy(x.span(), y.span()); });
+    keep_least(copy_s, [&] { device->run(backend::Copy{x.span(), y.span()}); });
     for (Case& c : cases) {
       const std::size_t columns = elements / c.rows;
       const std::span<std::byte> to = std::span(packed).first(c.quantiser.packed_bytes(c.rows, columns));
-      keep_least(c.quantise_s, [&] { device->quantise(c.quantiser, c.rows, columns, x.span(), residual.span(), to); });
-      keep_least(c.dequantise_s, [&] { device->dequantise(c.quantiser, c.rows, columns, to, 0, y.span()); });
+      keep_least(c.quantise_s, [&] {
+        device->run(backend::Quantise{c.quantiser, c.rows, columns, x.span(), residual.span(), to});
+      });
+      keep_least(c.dequantise_s, [&] { device->run(backend::Dequantise{c.quantiser, c.rows, columns, to, 0, y.span()}); });
     }
     const std::span<std::byte> pairs = std::span(packed).first(8 * (elements / 100));
-    keep_least(select_s, [&] { device->select_largest(elements / 100, x.span(), residual.span(), pairs); });
-    keep_least(scatter_s, [&] { device->scatter_add(pairs, 0, y.span()); });
+    keep_least(select_s, [&] { device->run(backend::SelectLargest{elements / 100, x.span(), residual.span(), pairs}); });
+    keep_least(scatter_s, [&] { device->run(backend::ScatterAdd{pairs, 0, y.span()}); });
     keep_least(norm_s, [&] { device->squared_norm(x.span()); });
-    device->copy(x.span(), y.span());
-    keep_least(orthonormalise_s, [&] { device->orthonormalise(elements / 4, 4, y.span()); });
+    device->run(backend::Copy{x.span(), y.span()});
+    keep_least(orthonormalise_s, [&] { device->run(backend::Orthonormalise{elements / 4, 4, y.span()}); });
   }
 
   const double copy_gbps = gigabytes / copy_s;

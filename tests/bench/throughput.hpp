@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
+#include "backend/kernels/gemm.hpp"
 #include "core/philox.hpp"
 
 /// What benchmarks of training on one device have in common.
@@ -38,7 +39,7 @@ inline double sgemm_gflops(backend::Device& device, std::size_t n) {
   double best_s = 1e9;
   for (int repeat = 0; repeat < 5; ++repeat) {
     const double begin_s = now_s(device);
-    device.gemm(backend::Transpose::no, backend::Transpose::no, n, n, n, a.span(), b.span(), 0, c.span());
+    device.run(backend::Gemm{backend::Transpose::no, backend::Transpose::no, n, n, n, a.span(), b.span(), 0, c.span()});
     best_s = std::min(best_s, now_s(device) - begin_s);
   }
   return 2e-9 * static_cast<double>(n * n * n) / best_s;

@@ -2,6 +2,9 @@
 #include <mutex>
 #include <numeric>
 
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/fill.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
@@ -83,16 +86,15 @@ class Verbatim : public comm::compression::Codec {
  public:
   Grain grain() const override { return Grain::column; }
   std::size_t bytes(const comm::compression::Stripe& stripe) const override { return stripe.range.size() * sizeof(float); }
-  void encode(backend::Device&, const comm::compression::Stripe&, std::span<const float> x, std::span<float>,
+  void encode(backend::KernelQueue& queue, const comm::compression::Stripe&, std::span<const float> x, std::span<float>,
               std::span<std::byte> packed) const override {
-    std::memcpy(packed.data(), x.data(), packed.size());
+    queue.run(backend::Copy{x, {reinterpret_cast<float*>(packed.data()), x.size()}});
   }
-  void decode(backend::Device& device, const comm::compression::Stripe&, std::span<const std::byte> packed, float keep,
+  void decode(backend::KernelQueue& queue, const comm::compression::Stripe&, std::span<const std::byte> packed, float keep,
               std::span<float> x) const override {
-    std::vector<float> values(x.size());
-    std::memcpy(values.data(), packed.data(), packed.size());
-    if (keep == 0) device.fill(0, x);
-    device.add(values, x);
+    const std::span<const float> values{reinterpret_cast<const float*>(packed.data()), x.size()};
+    if (keep == 0) queue.run(backend::Fill{0, x});
+    queue.run(backend::Add{values, x});
   }
 };
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/kernels/add.hpp"
 #include "comm/communicator.hpp"
 #include "core/philox.hpp"
 
@@ -146,7 +147,7 @@ class ThreadCommunicator : public Communicator {
   }
 
   double now_s() override { return 0; }
-  void add(std::span<const float> from, std::span<float> to) override { device().add(from, to); }
+  void add(std::span<const float> from, std::span<float> to) override { device().run(backend::Add{from, to}); }
   void library_allreduce(Library, std::span<float>) override { throw std::logic_error("threads have no library"); }
 
   std::size_t longest_receive() const { return longest_receive_; }  ///< in bytes

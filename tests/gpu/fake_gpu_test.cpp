@@ -10,6 +10,12 @@
 #include "backend/copy_stream.hpp"
 #include "backend/cuda/cuda_executor.hpp"
 #include "backend/device_array.hpp"
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/clamp.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/gemm.hpp"
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "tests/backend/support.hpp"
@@ -58,11 +64,11 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 void use(Device& device, core::Arena& memory, int rounds = 4) {
   for (int round = 0; round < rounds; ++round) {
     const auto a = memory.span().subspan(0, 16), b = memory.span().subspan(16, 16), c = memory.span().subspan(32, 16);
-    device.fill(0.5f + static_cast<float>(round), a);
-    device.gemm(Transpose::no, Transpose::yes, 4, 4, 4, a, b, 0, c);
-    device.scale(0.5f, c);
-    device.add(c, b);
-    device.clamp(3, b);
+    device.run(Fill{0.5f + static_cast<float>(round), a});
+    device.run(Gemm{Transpose::no, Transpose::yes, 4, 4, 4, a, b, 0, c});
+    device.run(Scale{0.5f, c});
+    device.run(Add{c, b});
+    device.run(Clamp{3, b});
     device.submit();
   }
 }
@@ -158,7 +164,7 @@ TEST_CASE("a rank keeps to the GPU of its place on the node, on whatever thread"
       copy_stream->follow();
       copy_stream->bring(std::span(mine), memory.span().first(16));
       device->upload(std::span(mine), memory.span().subspan(16, 16));
-      device->add(memory.span().first(16), memory.span().subspan(16, 16));
+      device->run(Add{memory.span().first(16), memory.span().subspan(16, 16)});
       device->transfer(std::span<const float>(memory.span().subspan(16, 16)), std::span(back));
     }).join();
   CHECK(back == std::vector<float>(16, 4));
@@ -179,8 +185,8 @@ TEST_CASE("products with a bias serve memory of any alignment", "[gpu]") {
       offsets[shifted] = by;
       const auto run = [&](Device& on, std::span<float> memory) {
         const auto part = [&](std::size_t i, std::size_t size) { return memory.subspan(i * room + offsets[i], size); };
-        on.affine_forward(batch, in, out, part(0, batch * in), part(1, in * out), part(2, out), Activation::relu,
-                          part(3, batch * out));
+        on.run(AffineForward{batch, in, out, part(0, batch * in), part(1, in * out), part(2, out), Activation::relu,
+                             part(3, batch * out)});
         on.submit();
       };
       run(*device, there.span());

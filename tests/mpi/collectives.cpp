@@ -139,7 +139,7 @@ void a_worker_computes_by_running_the_task(Communicator& comm) {
   comm::RealWorker worker(comm);
   int runs = 0;
   worker.compute({}, [&] { ++runs; });
-  worker.run_kernels([&](backend::Device& device) { runs += &device == &comm.device(); });
+  worker.run_kernels([&](backend::KernelQueue& queue) { runs += &queue == &comm.device(); });
   require(runs == 2 && worker.rank() == comm.rank() && worker.size() == comm.size(), "a worker computes");
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/kernels/descend.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -134,7 +135,7 @@ TEST_CASE("descending during backward moves the parameters as descending afterwa
     net.model.forward(apart, samples.batch());
     loss_of(net.model, Loss::cross_entropy, samples.batch());
     net.model.backward(apart, samples.batch(), {d_apart, keep}, nothing);
-    net.device->descend(0.2f, decay, d_apart, apart);
+    net.device->run(backend::Descend{0.2f, decay, d_apart, apart});
     net.model.forward(together, samples.batch());
     loss_of(net.model, Loss::cross_entropy, samples.batch());
     net.model.backward(together, samples.batch(), {d_together, keep, GradientSink::Descent{0.2f, decay, together}}, nothing);

@@ -1,9 +1,10 @@
 // A network with recurrent layers against the same in double, and its gradient against differences of that.
-#include "backend/reference/lstm.hpp"
+#include "backend/kernels/lstm.hpp"
 
 #include <limits>
 
-#include "backend/reference/ctc.hpp"
+#include "backend/kernels/ctc.hpp"
+#include "backend/kernels/descend.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "nn/layers/lstm_layer.hpp"
@@ -25,14 +26,16 @@ Numbers recurrent_layer(const backend::LstmShape& shape, const Numbers& x, const
   const std::size_t in = x.size() / frames, gates = shape.gate_width();
   Numbers z(frames * gates), c(frames * shape.cell_width()), m(frames * shape.hidden_width()),
       y(frames * shape.output_width());
-  backend::reference::affine_forward(frames, in, gates, x.data(), at, at + in * gates, backend::Activation::identity,
-                                     z.data());
-  at += in * gates + gates;
-  const double *recurrent = at, *peepholes = recurrent + shape.recurrent_size(),
-               *projection = peepholes + shape.peephole_size();
-  backend::reference::lstm_forward(shape, backend::Steps(active), recurrent, peepholes, projection, z.data(), c.data(),
-                                   m.data(), y.data());
-  at = projection + shape.projection_size();
+  const auto next = [&](std::size_t count) {
+    at += count;
+    return std::span<const double>(at - count, count);
+  };
+  const auto w = next(in * gates), bias = next(gates);
+  backend::run_reference(backend::AffineForwardOf<double>{frames, in, gates, x, w, bias, backend::Activation::identity, z});
+  const auto recurrent = next(shape.recurrent_size()), peepholes = next(shape.peephole_size()),
+             projection = next(shape.projection_size());
+  backend::run_reference(
+      backend::LstmForwardOf<double>{shape, backend::Steps(active), {recurrent, peepholes, projection}, {z, c, m}, y});
   return y;
 }
 
@@ -44,10 +47,14 @@ double loss_in_double(Loss kind, const std::vector<backend::LstmShape>& shapes, 
   for (const backend::LstmShape& shape : shapes) x = recurrent_layer(shape, x, at);
   const std::size_t in = x.size() / frames;
   Numbers logits(frames * classes);
-  backend::reference::affine_forward(frames, in, classes, x.data(), at, at + in * classes, backend::Activation::identity,
-                                     logits.data());
-  if (kind == Loss::ctc) return backend::reference::ctc(classes, active, tokens.data(), logits.data()).loss;
-  return backend::reference::softmax_cross_entropy(frames, classes, batch.labels.data(), logits.data()).loss;
+  backend::run_reference(backend::AffineForwardOf<double>{
+      frames, in, classes, x, {at, in * classes}, {at + in * classes, classes}, backend::Activation::identity, logits});
+  backend::LossSum sum;
+  if (kind == Loss::ctc)
+    backend::run_reference(backend::CtcOf<double>{classes, backend::Steps(active), tokens, logits, &sum});
+  else
+    backend::run_reference(backend::SoftmaxCrossEntropyOf<double>{frames, classes, batch.labels, logits, &sum});
+  return sum.loss;
 }
 
 data::Batch sequences(const Samples& samples) {
@@ -143,7 +150,7 @@ TEST_CASE("descending during backward moves recurrent layers as descending after
   };
   for (int step = 0; step < 3; ++step) {
     pass(apart, {d_apart, 0.9f});
-    device->descend(0.2f, 0.1f, d_apart, apart);
+    device->run(backend::Descend{0.2f, 0.1f, d_apart, apart});
     pass(together, {d_together, 0.9f, GradientSink::Descent{0.2f, 0.1f, together}});
   }
   CHECK(together == apart);

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "backend/reference/loops.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/losses.hpp"
 #include "core/philox.hpp"
 #include "nn/model.hpp"
 
@@ -42,15 +43,18 @@ inline double loss_in_double(const std::vector<std::size_t>& widths, backend::Ac
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
     std::vector<double> y(batch * widths[l + 1]);
     const auto f = l + 2 == widths.size() ? backend::Activation::identity : hidden;
-    const double* bias = w + widths[l] * widths[l + 1];
-    backend::reference::affine_forward(batch, widths[l], widths[l + 1], x.data(), w, bias, f, y.data());
-    w = bias + widths[l + 1];
+    const std::size_t weights = widths[l] * widths[l + 1];
+    const std::span<const double> bias{w + weights, widths[l + 1]};
+    backend::run_reference(backend::AffineForwardOf<double>{batch, widths[l], widths[l + 1], x, {w, weights}, bias, f, y});
+    w += weights + widths[l + 1];
     x = y;
   }
-  return (kind == Loss::cross_entropy
-              ? backend::reference::softmax_cross_entropy(batch, widths.back(), samples.labels.data(), x.data())
-              : backend::reference::squared_error(batch, widths.back(), samples.labels.data(), x.data()))
-      .loss;
+  backend::LossSum sum;
+  if (kind == Loss::cross_entropy)
+    backend::run_reference(backend::SoftmaxCrossEntropyOf<double>{batch, widths.back(), samples.labels, x, &sum});
+  else
+    backend::run_reference(backend::SquaredErrorOf<double>{batch, widths.back(), samples.labels, x, &sum});
+  return sum.loss;
 }
 
 }  // namespace paragrad::nn::testing

@@ -1,6 +1,6 @@
 #include "nn/zoo/zoo.hpp"
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "nn/layers/table_layer.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("a row of a table moves its input, its output and its weights once", "
                               .outputs = 63},
                              50);
   const auto device = backend::make_device("meta");
-  layer.forward({.device = *device, .rows = 4});
+  layer.forward({.queue = *device, .rows = 4});
   CHECK(device->meter().of(KernelKind::gemm).flops == 4 * 2 * 9 * 18 * 7);
   CHECK(device->meter().of(KernelKind::gemm).bytes == 4 * (4 * (50 + 63) + 18 * 7));
 }
@@ -114,7 +114,7 @@ TEST_CASE("most of the zoo is tables, which only a device that does not compute 
     CHECK(computable == (entry.name == "dnn63m"));
   }
   const auto device = backend::make_device("cpu");
-  CHECK_THROWS_AS(device->imagine(backend::Kernel::gemm, {1, 1, 1}, 2, 12), std::logic_error);
+  CHECK_THROWS_AS(device->imagine(backend::KernelId::gemm, {1, 1, 1}, 2, 12), std::logic_error);
 }
 
 TEST_CASE("a name that the zoo does not know is answered with those it knows", "[nn]") {

@@ -51,8 +51,8 @@ TEST_CASE("means of the layers below are what the network computes", "[rbm]") {
   const nn::Affine first(6, 5, backend::Activation::sigmoid), second(5, 4, backend::Activation::sigmoid);
   std::vector<float> h(8 * 5), expected(8 * 4);
   const std::span<const float> all(parameters);
-  first.forward({.device = *device, .rows = 8, .parameters = all.first(35), .x = x, .y = h});
-  second.forward({.device = *device, .rows = 8, .parameters = all.subspan(35, 24), .x = h, .y = expected});
+  first.forward({.queue = *device, .rows = 8, .parameters = all.first(35), .x = x, .y = h});
+  second.forward({.queue = *device, .rows = 8, .parameters = all.subspan(35, 24), .x = h, .y = expected});
   CHECK(std::vector<float>(seen.begin(), seen.end()) == expected);
 }
 

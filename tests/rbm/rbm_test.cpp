@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/descend.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "tests/rbm/support.hpp"
@@ -130,7 +132,7 @@ TEST_CASE("the gradient accumulates and descends as backpropagation's does", "[r
 
   auto expected = g, w = c.parameters;
   for (std::size_t i = 0; i < g.size(); ++i) expected[i] += keep * before[i];
-  device->descend(0.1f, decay, expected, w);
+  device->run(backend::Descend{0.1f, decay, expected, w});
   CHECK(distance(into, expected) < 2e-5);
   CHECK(distance(moved, w) < 2e-6);
 }
@@ -214,8 +216,8 @@ TEST_CASE("sparsity pulls the biases of units that are on too often, and nothing
   const auto pulled = gradient_of(sparse, c.parameters, c.v, c.rows, draws);
   std::vector<float> q(samples * hidden);
   const std::span<const float> all(c.parameters);
-  device->affine_forward(samples, visible, hidden, c.v, c.shape.weights().of(all), c.shape.hidden_bias().of(all),
-                         backend::Activation::sigmoid, q);
+  device->run(backend::AffineForward{samples, visible, hidden, c.v, c.shape.weights().of(all), c.shape.hidden_bias().of(all),
+                                     backend::Activation::sigmoid, q});
   auto expected = g;
   for (std::size_t i = 0; i < q.size(); ++i) expected[c.shape.hidden_bias().begin + i % hidden] += 2 * (q[i] - 0.25f);
   CHECK(distance(pulled, expected) < 1e-4);

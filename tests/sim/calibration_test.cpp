@@ -1,6 +1,9 @@
 // A simulated machine, measured by the program that measures real ones, must come out as what it was made of.
 #include "sim/calibration/calibration.hpp"
 
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/block_filter.hpp"
 #include "catch.hpp"
 #include "sim/calibration/platform_text.hpp"
 #include "sim/compute/measured_times.hpp"
@@ -10,7 +13,7 @@
 using namespace paragrad;
 using namespace paragrad::sim;
 using namespace paragrad::sim::testing;
-using backend::Kernel;
+using backend::KernelId;
 
 namespace {
 
@@ -85,7 +88,7 @@ TEST_CASE("measuring a simulated machine gives back the times of its kernels", "
   REQUIRE(found.device.kernels.size() == backend::kernel_count - 1);
   core::Arena memory = meta->allocate(100'000);
   const auto part = [&](std::size_t count) { return memory.span().first(count); };
-  const auto check = [&](Kernel kernel, const backend::CallSize& size, auto call) {
+  const auto check = [&](KernelId kernel, const backend::CallSize& size, auto call) {
     const backend::WorkMeter before = meta->meter();
     call();
     backend::WorkMeter work = meta->meter();
@@ -93,10 +96,13 @@ TEST_CASE("measuring a simulated machine gives back the times of its kernels", "
     const auto measured = static_cast<double>(times.picoseconds(kernel, size, work));
     CHECK(measured == Approx(static_cast<double>(roofline.duration(work))).epsilon(0.01));
   };
-  check(Kernel::affine_forward, {32, 100, 10},
-        [&] { meta->affine_forward(32, 100, 10, part(3200), part(1000), part(10), backend::Activation::relu, part(320)); });
-  check(Kernel::add, {99'996, 1, 1}, [&] { meta->add(part(8333), part(8333)); });
-  check(Kernel::block_filter, {99'984, 1, 1}, [&] { meta->block_filter(0, 1, 0, 0, part(4166), part(4166), part(4166)); });
+  check(KernelId::affine_forward, {32, 100, 10}, [&] {
+    meta->run(backend::AffineForward{32, 100, 10, part(3200), part(1000), part(10), backend::Activation::relu, part(320)});
+  });
+  check(KernelId::add, {99'996, 1, 1}, [&] { meta->run(backend::Add{part(8333), part(8333)}); });
+  check(KernelId::block_filter, {99'984, 1, 1}, [&] {
+    meta->run(backend::BlockFilter{0, 1, 0, 0, part(4166), part(4166), part(4166)});
+  });
 }
 
 TEST_CASE("a lone worker measures its kernels, and its file is complete", "[sim]") {

@@ -1,5 +1,7 @@
 #include <atomic>
 
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/gemm.hpp"
 #include "catch.hpp"
 #include "sim/compute/roofline.hpp"
 #include "support.hpp"
@@ -24,8 +26,8 @@ Platform with_device(int workers) {
 struct Product {
   std::size_t side;
   std::vector<float> a = std::vector<float>(side * side, 1.f), c = a;
-  void operator()(backend::Device& on) {
-    on.gemm(backend::Transpose::no, backend::Transpose::no, side, side, side, a, a, 0.f, c);
+  void operator()(backend::KernelQueue& on) {
+    on.run(backend::Gemm{backend::Transpose::no, backend::Transpose::no, side, side, side, a, a, 0.f, c});
   }
   WorkMeter work() const {
     WorkMeter meter;
@@ -112,7 +114,7 @@ TEST_CASE("two host threads run the tasks of two workers at the same time", "[si
     std::vector<float> data(1000);
     worker.compute(streaming(4 * 1000), [&] {
       met += meeting.wait();
-      worker.device().fill(0, data);
+      worker.device().run(backend::Fill{0, data});
     });
   });
   CHECK(met == 2);
@@ -124,11 +126,11 @@ TEST_CASE("an honest bound lets a task run beside one that started earlier in si
   const auto short_delay = streaming(4 * 1000);
   std::vector<float> long_data(100'000), short_data(1000);
   run(with_device(2), 2, SimulationOptions{.host_threads = 2}, [&](comm::Worker& worker) {
-    if (worker.rank() == 1) worker.run_kernels([&](backend::Device& on) { on.fill(0, short_data); });
+    if (worker.rank() == 1) worker.run_kernels([&](backend::KernelQueue& on) { on.run(backend::Fill{0, short_data}); });
     const auto& expected = worker.rank() == 0 ? streaming(4 * 100'000) : short_delay;
     worker.compute(expected, [&] {
       met += meeting.wait();
-      worker.device().fill(0, std::span(worker.rank() == 0 ? long_data : short_data));
+      worker.device().run(backend::Fill{0, std::span(worker.rank() == 0 ? long_data : short_data)});
     });
   });
   CHECK(met == 2);

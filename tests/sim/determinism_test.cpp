@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "core/philox.hpp"
@@ -49,7 +50,7 @@ Outcome train(int host_threads, std::uint64_t start_order = 0) {
     for (std::uint64_t step = 0; step < 3; ++step) {
       const int kernels = 1 + static_cast<int>(random.below(5, 1'000'000 + step));
       worker.compute({}, [&] {
-        for (int k = 0; k < kernels; ++k) worker.device().scale(0.9f, mine);
+        for (int k = 0; k < kernels; ++k) worker.device().run(backend::Scale{0.9f, mine});
       });
       float word = static_cast<float>(rank);
       if (rank == 0) {

@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
@@ -61,15 +62,13 @@ TEST_CASE("an exception of one worker ends the simulation with it and unwinds th
       if (where == "body") throw core::ConfigError("stop at worker 2");
       if (where == "compute") worker.compute({}, [] { throw core::ConfigError("stop at worker 2"); });
       if (where == "kernels")
-        worker.run_kernels([&](backend::Device& device) {
-          if (device.name() != "meta") throw core::ConfigError("stop at worker 2");
-        });
+        worker.run_kernels([&](backend::KernelQueue&) { throw core::ConfigError("stop at worker 2"); });
       if (where == "last") {
         pass_time(worker, 1000);
         throw core::ConfigError("stop at worker 2");
       }
     }
-    worker.compute({}, [&] { worker.device().scale(2.f, data); });
+    worker.compute({}, [&] { worker.device().run(backend::Scale{2.f, data}); });
     if (where == "last" && worker.rank() != 2) worker.comm().receive(2, 0, std::span(data));
     comm::barrier(worker.comm());
     ++ended_normally;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backend/kernels/fill.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
@@ -34,8 +35,8 @@ std::vector<double> ends(const Platform& platform, int workers, const Simulation
   run(platform, workers, options, [&](comm::Worker& worker) {
     std::vector<float> data(100);
     for (int part = 0; part < 5; ++part) {
-      worker.compute(streaming(400), [&] { worker.device().fill(1, data); });
-      worker.run_kernels([&](backend::Device& device) { device.fill(1, data); });
+      worker.compute(streaming(400), [&] { worker.device().run(backend::Fill{1, data}); });
+      worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{1, data}); });
     }
     at[static_cast<std::size_t>(worker.rank())] = worker.comm().now_s();
   });
@@ -174,9 +175,9 @@ TEST_CASE("a dead worker ends the run with who waits for whom and who died when"
   const std::string text = death_of(platform, [&](comm::Worker& worker) {
     std::vector<float> data(100);
     if (announced)
-      worker.compute(streaming(400), [&] { worker.device().fill(1, data); });  // 0.1 s
+      worker.compute(streaming(400), [&] { worker.device().run(backend::Fill{1, data}); });  // 0.1 s
     else
-      worker.run_kernels([&](backend::Device& device) { device.fill(1, data); });
+      worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{1, data}); });
     ring(worker);
   });
   CHECK_THAT(text, contains_text("worker 3 waits for a message from worker 2"));

@@ -1,5 +1,8 @@
 #include "sim/compute/measured_times.hpp"
 
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/copy.hpp"
 #include "catch.hpp"
 #include "core/philox.hpp"
 #include "support.hpp"
@@ -8,7 +11,7 @@ using namespace paragrad;
 using namespace paragrad::sim;
 using namespace paragrad::sim::testing;
 using backend::CallSize;
-using backend::Kernel;
+using backend::KernelId;
 using backend::WorkMeter;
 
 namespace {
@@ -41,7 +44,7 @@ struct Forward {
   std::vector<float> x = std::vector<float>(batch * inputs), w = std::vector<float>(inputs * outputs),
                      bias = std::vector<float>(outputs), y = std::vector<float>(batch * outputs);
   void operator()(backend::Device& device) {
-    device.affine_forward(batch, inputs, outputs, x, w, bias, backend::Activation::relu, y);
+    device.run(backend::AffineForward{batch, inputs, outputs, x, w, bias, backend::Activation::relu, y});
   }
 };
 
@@ -101,7 +104,7 @@ TEST_CASE("where times were measured, simulated time is their sum call by call",
   const Platform platform = measured(1);
   const MeasuredTimes times(platform.device);
   const auto price = [&](const Forward& call) {
-    return static_cast<Time>(times.picoseconds(Kernel::affine_forward, {call.batch, call.inputs, call.outputs}, {}));
+    return static_cast<Time>(times.picoseconds(KernelId::affine_forward, {call.batch, call.inputs, call.outputs}, {}));
   };
   const auto meta = backend::make_device("meta");
   meta->charge_by(measured_times(platform.device));
@@ -125,8 +128,8 @@ TEST_CASE("a kernel without a table takes its roofline, in the company of measur
   };
   Platform without = measured(1);
   without.device.kernels.clear();
-  const auto copy = [&](backend::Device& device) { device.copy(a, b); };
-  const auto add = [&](backend::Device& device) { device.add(a, b); };
+  const auto copy = [&](backend::KernelQueue& queue) { queue.run(backend::Copy{a, b}); };
+  const auto add = [&](backend::KernelQueue& queue) { queue.run(backend::Add{a, b}); };
   CHECK(time(measured(1), copy) == time(without, copy));
   CHECK(time(measured(1), add) == from_seconds(add_table().seconds({36'000, 1, 1})));
 }

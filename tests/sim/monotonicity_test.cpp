@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "core/format.hpp"
@@ -66,7 +67,7 @@ double time_of(const Platform& platform, const Training& training, const std::st
              [&](comm::Worker& worker) {
                std::vector<float> data(training.floats);
                for (int step = 0; step < 3; ++step) {
-                 worker.run_kernels([&](backend::Device& device) { device.scale(2, data); });
+                 worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Scale{2, data}); });
                  (*allreduce)(worker.comm(), data);
                }
              })

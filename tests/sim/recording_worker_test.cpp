@@ -1,6 +1,7 @@
 // What is recorded of emulated workers, and that recording changes nothing.
 #include "comm/wrappers/recording_worker.hpp"
 
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/clock_alignment.hpp"
@@ -35,8 +36,8 @@ Recorded exchange(int workers, bool record, const SimulationOptions& options = {
     for (int step = 0; step < 3; ++step) {
       worker.launch([&](Communicator& comm) { (*allreduce)(comm, beside); });
       worker.compute({}, [&] {
-        worker.device().scale(2, result.data[rank]);
-        worker.run_kernels([&](backend::Device& device) { device.scale(2, result.data[rank]); });
+        worker.device().run(backend::Scale{2, result.data[rank]});
+        worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Scale{2, result.data[rank]}); });
       });
       (*allreduce)(worker.comm(), after);
       worker.join();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/contributions.hpp"
@@ -92,7 +93,7 @@ TEST_CASE("results and times with services repeat and do not depend on host thre
         worker.launch([](Communicator& comm) { ask(comm, 2, 1); });
         const core::RandomStream random(7, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
         const auto part = std::span(data).first(1000 + random.below(19000, step));
-        worker.compute({}, [&] { worker.device().scale(0.5f, part); });
+        worker.compute({}, [&] { worker.device().run(backend::Scale{0.5f, part}); });
         worker.join();
       }
       worker.join_service();

@@ -1,6 +1,7 @@
 // Collectives that are worked out at once have the times of those that are simulated message by message.
 #include <algorithm>
 
+#include "backend/kernels/fill.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/broadcast.hpp"
@@ -41,7 +42,7 @@ Traffic run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, 
       const std::size_t floats =
           c.spread_floats == 0 ? 25'000 : random.below(c.spread_floats, static_cast<std::uint64_t>(round));
       core::Arena load = worker.device().allocate(floats + 1);
-      worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span()); });
+      worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{0, load.span()}); });
       (*allreduce)(worker.comm(), data.span());
     }
     outcome.ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
@@ -210,7 +211,9 @@ std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std
         const core::RandomStream mine(seed, core::Purpose::generator, 1 + rank);
         core::Arena data = worker.device().allocate(200'000), load = worker.device().allocate(20'000);
         for (std::uint64_t step = 0; step < 6; ++step) {
-          worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span().first(mine.below(20'000, step))); });
+          worker.run_kernels([&](backend::KernelQueue& queue) {
+            queue.run(backend::Fill{0, load.span().first(mine.below(20'000, step))});
+          });
           const std::size_t length = 1 + plan.below(200'000, 100 + step);
           const auto kind = plan.below(6, step);
           if (kind == 0) {
@@ -225,7 +228,7 @@ std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std
             }
           } else if (kind == 2) {  // the two halves, apart
             allreduce->reduce_scatter(worker.comm(), data.span().first(length));
-            worker.run_kernels([&](backend::Device& device) { device.fill(0, load.span().first(rank)); });
+            worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{0, load.span().first(rank)}); });
             allreduce->all_gather(worker.comm(), data.span().first(length));
           } else if (kind == 3) {
             comm::broadcast(worker.comm(), data.span().first(length));

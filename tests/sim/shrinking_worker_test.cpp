@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "backend/kernels/fill.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "sim/simulation.hpp"
@@ -45,7 +46,7 @@ TEST_CASE("a run comes to its end without a worker that died and that nobody wai
   int ended = 0;
   const auto body = [&](comm::Worker& worker) {
     std::vector<float> data(1000);
-    for (int i = 0; i < 10; ++i) worker.run_kernels([&](backend::Device& device) { device.fill(1, data); });
+    for (int i = 0; i < 10; ++i) worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{1, data}); });
     ++ended;
   };
   CHECK_NOTHROW(sim::run(platform, 3, {}, body));

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/kernels/fill.hpp"
 #include "comm/worker.hpp"
 #include "sim/engine/time.hpp"
 #include "sim/simulation.hpp"
@@ -63,7 +64,7 @@ inline backend::WorkMeter streaming(std::uint64_t bytes) {
 /// Lets simulated time pass, on a timed() platform 4 ns per float.
 inline void pass_time(comm::Worker& worker, std::size_t floats) {
   std::vector<float> zeros(floats);
-  worker.run_kernels([&](backend::Device& device) { device.fill(0, zeros); });
+  worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{0, zeros}); });
 }
 
 /// A place where host threads wait for each other, but not forever.

@@ -1,4 +1,5 @@
 // Communication tasks of emulated workers: beside the worker in simulated time, on the same links, and as deterministic.
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/contributions.hpp"
@@ -229,7 +230,7 @@ TEST_CASE("results and times with tasks repeat and do not depend on host threads
       const auto ring = comm::make_allreduce("ring"), tree = comm::make_allreduce("tree");
       for (int step = 0; step < 3; ++step) {
         worker.launch([&](Communicator& comm) { (*ring)(comm, data[2 * rank]); });
-        worker.compute({}, [&] { worker.device().scale(0.5f, data[2 * rank + 1]); });
+        worker.compute({}, [&] { worker.device().run(backend::Scale{0.5f, data[2 * rank + 1]}); });
         (*tree)(worker.comm(), data[2 * rank + 1]);
         worker.join();
       }

@@ -1,4 +1,7 @@
 // One-sided windows of emulated workers: contents, mutual exclusion, and simulated times against closed forms.
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/window.hpp"
 #include "comm/window_programs.hpp"
@@ -198,9 +201,9 @@ TEST_CASE("results and times with windows repeat and do not depend on host threa
         comm::testing::locked(*window, 0, Window::Lock::shared, [&] { window->get(0, 0, parameters.span()); });
         const std::size_t part = 1000 + random.below(length - 1000, step);
         worker.compute({}, [&] {
-          worker.device().scale(0.5f, parameters.span().first(part));
-          worker.device().fill(0.1f * static_cast<float>(worker.rank() + 1), gradient.span());
-          worker.device().add(parameters.span(), gradient.span());
+          worker.device().run(backend::Scale{0.5f, parameters.span().first(part)});
+          worker.device().run(backend::Fill{0.1f * static_cast<float>(worker.rank() + 1), gradient.span()});
+          worker.device().run(backend::Add{parameters.span(), gradient.span()});
         });
         comm::testing::locked(*window, 0, Window::Lock::shared, [&] { window->accumulate(0, 0, gradient.span()); });
         window->fetch_add(0, 0, 1);

@@ -1,6 +1,7 @@
 // The same ring on our simulator: the real transport, with every message a rendezvous as SimGrid's are.
 #include <ctime>
 
+#include "backend/kernels/fill.hpp"
 #include "case.hpp"
 #include "sim/simulation.hpp"
 
@@ -31,8 +32,9 @@ void take_part(const Case& ring, comm::Worker& worker) {
   std::vector<comm::Request> sends;
   for (int step = 0; step < ring.steps(); ++step) {
     if (const std::int64_t delay = ring.delay_ns(rank, step); delay > 0)
-      worker.run_kernels(
-          [&](backend::Device& device) { device.fill(0, arena.span().first(static_cast<std::size_t>(delay))); });
+      worker.run_kernels([&](backend::KernelQueue& queue) {
+        queue.run(backend::Fill{0, arena.span().first(static_cast<std::size_t>(delay))});
+      });
     const comm::Request receive = worker.comm().start_receive(from, 0, stripe);
     sends.push_back(worker.comm().start_send(to, 0, stripe));
     worker.comm().wait(receive);

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "backend/kernels/fill.hpp"
 #include "comm/wrappers/group_worker.hpp"
 #include "core/philox.hpp"
 #include "temporary_folder.hpp"
@@ -52,7 +53,7 @@ struct ServerRun {
 inline void compute(comm::Worker& worker, std::uint64_t minibatch, std::uint64_t seed) {
   const core::RandomStream random(seed, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
   std::vector<float> data(1000 + static_cast<std::size_t>(20'000 * random.uniform(minibatch)));
-  worker.run_kernels([&](backend::Device& device) { device.fill(1, data); });
+  worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{1, data}); });
 }
 
 /// A minibatch whose gradient is `value` everywhere, at rate 1.

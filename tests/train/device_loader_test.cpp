@@ -1,6 +1,7 @@
 // DeviceLoader that reach a device split by split, while it computes on the split before.
 #include "train/input/device_loader.hpp"
 
+#include "backend/kernels/copy.hpp"
 #include "catch.hpp"
 #include "data/generate.hpp"
 #include "temporary_folder.hpp"
@@ -49,7 +50,7 @@ std::vector<float> seen(const train::TrainingData& source, const std::string& na
       if (block + 1 < split_count) samples.prefetch(split(block + 1));
       for (auto batch = samples.next(minibatch); batch.size() > 0; batch = samples.next(minibatch)) {
         copies.push_back(device->allocate(batch.features.size()));
-        device->copy(batch.features, copies.back().span());
+        device->run(backend::Copy{batch.features, copies.back().span()});
       }
     }
     device->finish();

@@ -1,6 +1,9 @@
 // Replicas that several workers hold together.
 #include "nn/tensor_parallel.hpp"
 
+#include "backend/kernels/activation_backward.hpp"
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/copy_columns.hpp"
 #include "catch.hpp"
 #include "nn/layers/affine_layer.hpp"
 #include "support.hpp"
@@ -22,19 +25,19 @@ class AddedInParts : public nn::Affine {
 
   void backward_input(const nn::Pass& pass, std::span<const float> delta, backend::Activation f,
                       std::span<float> delta_below) const override {
-    backend::Device& device = pass.device;
+    backend::KernelQueue& queue = pass.queue;
     const std::size_t batch = pass.rows;
     const std::span<const float> parameters = pass.parameters, x = pass.x;
-    if (!device.computes()) return;  // a lower bound of the work is asked for
+    if (!queue.computes()) return;  // a lower bound of the work is asked for
     const std::size_t in = this->inputs(), out = outputs();
     std::vector<std::vector<float>> addends;
     for (std::size_t k = 0; k < parts_; ++k) {
       const core::Range own = core::part_of(out, parts_, k);
       std::vector<float> w(in * own.size()), d(batch * own.size());
-      device.copy_columns(in, own.size(), out, from(parameters, own, in, out), own.size(), w);
-      device.copy_columns(batch, own.size(), out, from(delta, own, batch, out), own.size(), d);
+      queue.run(backend::CopyColumns{in, own.size(), out, from(parameters, own, in, out), own.size(), w});
+      queue.run(backend::CopyColumns{batch, own.size(), out, from(delta, own, batch, out), own.size(), d});
       addends.emplace_back(batch * in);
-      device.affine_backward_input(batch, in, own.size(), d, w, x, backend::Activation::identity, addends.back());
+      queue.run(backend::AffineBackwardInput{batch, in, own.size(), d, w, x, backend::Activation::identity, addends.back()});
     }
     for (std::size_t s = 0; s < batch; ++s)
       for (std::size_t k = 0; k < parts_; ++k)
@@ -42,7 +45,7 @@ class AddedInParts : public nn::Affine {
           float& sum = delta_below[s * in + i] = addends[k][s * in + i];
           for (std::size_t back = 1; back < parts_; ++back) sum += addends[(k + parts_ - back) % parts_][s * in + i];
         }
-    device.activation_backward(f, x, delta_below);
+    queue.run(backend::ActivationBackward{f, x, delta_below});
   }
 
  private:

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "catch.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"

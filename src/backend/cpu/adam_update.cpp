@@ -1,10 +1,14 @@
-#include "backend/cpu/adam_update.hpp"
-
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/vector.hpp"
 
 namespace paragrad::backend::cpu {
 
-void adam_update(const AdamStep& step, std::size_t count, const float* g, float* m, float* v, float* w) {
+// The compiler does not vectorise the generic loop's square root. The same bits.
+void run(Workspace&, const AdamUpdate& kernel) {
+  const AdamStep& step = kernel.step;
+  const std::size_t count = kernel.w.size();
+  const float* const g = kernel.g.data();
+  float *const m = kernel.m.data(), *const v = kernel.v.data(), *const w = kernel.w.data();
   const auto number = [](double value) { return static_cast<float>(value); };
   const float rate = number(step.rate), unbias = number(step.unbias), epsilon = number(step.epsilon);
   const float beta1 = number(step.beta1), gain1 = number(1 - step.beta1);

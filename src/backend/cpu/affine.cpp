@@ -1,7 +1,6 @@
-#include "backend/cpu/affine.hpp"
-
 #include <algorithm>
 
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/vector.hpp"
 
 namespace paragrad::backend::cpu {
@@ -31,9 +30,9 @@ class AddBiasAndActivate final : public Finish {
 
 /// dx = dx ∘ f'(x)
 template <Activation f>
-class TimesSlope final : public Finish {
+class MultiplyBySlope final : public Finish {
  public:
-  TimesSlope(std::size_t stride, const float* x, float* dx) : stride_(stride), x_(x), dx_(dx) {}
+  MultiplyBySlope(std::size_t stride, const float* x, float* dx) : stride_(stride), x_(x), dx_(dx) {}
   const float* reads() const override { return f == Activation::identity ? nullptr : x_; }
 
   void operator()(std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) const override {
@@ -49,9 +48,18 @@ class TimesSlope final : public Finish {
   float* dx_;
 };
 
-class Descend final : public Finish {
+/// d += decay·w; w -= rate·d
+void descend(float rate, float decay, std::size_t count, float* d, float* w) {
+  if (decay != 0)
+    transform(
+        count, d, [&](Vector g, Vector v) { return g + decay * v; }, d, w);
+  transform(
+      count, w, [&](Vector v, Vector g) { return v - rate * g; }, w, d);
+}
+
+class DescendAfter final : public Finish {
  public:
-  Descend(std::size_t stride, float rate, float decay, float* d, float* w)
+  DescendAfter(std::size_t stride, float rate, float decay, float* d, float* w)
       : stride_(stride), rate_(rate), decay_(decay), d_(d), w_(w) {}
   const float* reads() const override { return w_; }
 
@@ -86,54 +94,54 @@ void sum_columns(std::size_t batch, std::size_t stride, std::size_t width, const
 
 }  // namespace
 
-void bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) {
+void run(Workspace&, const BiasGradient& kernel) {
+  const float* const dz = kernel.dz.data();
+  float* const dbias = kernel.dbias.data();
   constexpr std::size_t wide = 8 * lanes;
+  const std::size_t out = kernel.out;
   std::size_t j = 0;
-  for (; j + wide <= out; j += wide) sum_columns<8>(batch, out, wide, dz + j, keep, dbias + j);
-  for (; j < out; j += lanes) sum_columns<1>(batch, out, std::min(lanes, out - j), dz + j, keep, dbias + j);
+  for (; j + wide <= out; j += wide) sum_columns<8>(kernel.batch, out, wide, dz + j, kernel.keep, dbias + j);
+  for (; j < out; j += lanes) sum_columns<1>(kernel.batch, out, std::min(lanes, out - j), dz + j, kernel.keep, dbias + j);
 }
 
-void descend(float rate, float decay, std::size_t count, float* d, float* w) {
-  if (decay != 0)
-    transform(
-        count, d, [&](Vector g, Vector v) { return g + decay * v; }, d, w);
-  transform(
-      count, w, [&](Vector v, Vector g) { return v - rate * g; }, w, d);
+void run(Workspace&, const Descend& kernel) {
+  descend(kernel.rate, kernel.decay, kernel.w.size(), kernel.d.data(), kernel.w.data());
 }
 
-void affine_forward(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
-                    const float* bias, Activation f, float* y) {
-  with_activation(f, [&]<Activation constant>() {
-    const AddBiasAndActivate<constant> finish(out, bias, y);
-    multiply(buffer, batch, out, in, {x, in}, {w, out}, 0, y, &finish);
+void run(Workspace& workspace, const AffineForward& kernel) {
+  with_activation(kernel.f, [&]<Activation constant>() {
+    const AddBiasAndActivate<constant> finish(kernel.out, kernel.bias.data(), kernel.y.data());
+    multiply(workspace.packed, kernel.batch, kernel.out, kernel.in, {kernel.x.data(), kernel.in},
+             {kernel.w.data(), kernel.out}, 0, kernel.y.data(), &finish);
   });
 }
 
-void affine_reverse(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
-                    const float* bias, Activation f, float* x) {
-  with_activation(f, [&]<Activation constant>() {
-    const AddBiasAndActivate<constant> finish(in, bias, x);
-    multiply(buffer, batch, in, out, {y, out}, {w, out, Transpose::yes}, 0, x, &finish);
+void run(Workspace& workspace, const AffineReverse& kernel) {
+  with_activation(kernel.f, [&]<Activation constant>() {
+    const AddBiasAndActivate<constant> finish(kernel.in, kernel.bias.data(), kernel.x.data());
+    multiply(workspace.packed, kernel.batch, kernel.in, kernel.out, {kernel.y.data(), kernel.out},
+             {kernel.w.data(), kernel.out, Transpose::yes}, 0, kernel.x.data(), &finish);
   });
 }
 
-void affine_backward_input(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* dz,
-                           const float* w, const float* x, Activation f, float* dx) {
-  with_activation(f, [&]<Activation constant>() {
-    const TimesSlope<constant> finish(in, x, dx);
-    multiply(buffer, batch, in, out, {dz, out}, {w, out, Transpose::yes}, 0, dx, &finish);
+void run(Workspace& workspace, const AffineBackwardInput& kernel) {
+  with_activation(kernel.f, [&]<Activation constant>() {
+    const MultiplyBySlope<constant> finish(kernel.in, kernel.x.data(), kernel.dx.data());
+    multiply(workspace.packed, kernel.batch, kernel.in, kernel.out, {kernel.dz.data(), kernel.out},
+             {kernel.w.data(), kernel.out, Transpose::yes}, 0, kernel.dx.data(), &finish);
   });
 }
 
-void affine_backward_weights(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
-                             std::size_t rows, const float* x, const float* dz, float keep, float* dw) {
-  multiply(buffer, rows, out, batch, {x + first_row, in, Transpose::yes}, {dz, out}, keep, dw);
+void run(Workspace& workspace, const AffineBackwardWeights& kernel) {
+  multiply(workspace.packed, kernel.rows, kernel.out, kernel.batch,
+           {kernel.x.data() + kernel.first_row, kernel.in, Transpose::yes}, {kernel.dz.data(), kernel.out}, kernel.keep,
+           kernel.dw.data());
 }
 
-void affine_descend(PackBuffer& buffer, std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* dz,
-                    float keep, float rate, float decay, float* d, float* w) {
-  const Descend finish(out, rate, decay, d, w);
-  multiply(buffer, in, out, batch, {x, in, Transpose::yes}, {dz, out}, keep, d, &finish);
+void run(Workspace& workspace, const AffineDescend& kernel) {
+  const DescendAfter finish(kernel.out, kernel.rate, kernel.decay, kernel.d.data(), kernel.w.data());
+  multiply(workspace.packed, kernel.in, kernel.out, kernel.batch, {kernel.x.data(), kernel.in, Transpose::yes},
+           {kernel.dz.data(), kernel.out}, kernel.keep, kernel.d.data(), &finish);
 }
 
 }  // namespace paragrad::backend::cpu

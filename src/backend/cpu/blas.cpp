@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "backend/cpu/bodies.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -88,11 +89,12 @@ int leading(std::size_t columns) { return blas_int(std::max<std::size_t>(columns
 
 }  // namespace
 
-void blas_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
-               const float* b, float keep, float* c) {
+// On one thread, through the OpenBLAS of the system. Throws ConfigError if the library cannot be loaded.
+void run(Workspace&, const Gemm& kernel) {
+  const auto& [transpose_a, transpose_b, m, n, k, a, b, keep, c] = kernel;
   const bool ta = transpose_a == Transpose::yes, tb = transpose_b == Transpose::yes;
-  blas().sgemm(row_major, ta ? transposed : plain, tb ? transposed : plain, blas_int(m), blas_int(n), blas_int(k), 1.f, a,
-               leading(ta ? m : k), b, leading(tb ? k : n), keep, c, leading(n));
+  blas().sgemm(row_major, ta ? transposed : plain, tb ? transposed : plain, blas_int(m), blas_int(n), blas_int(k), 1.f,
+               a.data(), leading(ta ? m : k), b.data(), leading(tb ? k : n), keep, c.data(), leading(n));
 }
 
 std::string openblas_description() { return core::format("{}, core {}", blas().configuration, blas().core); }

@@ -1,19 +1,17 @@
-#include "backend/cpu/ctc.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/softmax.hpp"
-#include "backend/reference/ctc.hpp"
 
 namespace paragrad::backend::cpu {
 
 namespace {
 
-using reference::log_sum;
-using reference::log_zero;
+using ctc_paths::log_sum;
+using ctc_paths::log_zero;
 
 /// The lattice of one sequence: states are its labels with blanks around them, in double.
 class CtcSequence {
@@ -22,12 +20,12 @@ class CtcSequence {
       : classes_(classes),
         places_(places),
         logits_(logits),
-        states_(reference::with_blanks(places, labels, classes - 1)),
+        states_(ctc_paths::with_blanks(places, labels, classes - 1)),
         count_(states_.size()),
         log_p_(places.size() * count_),
         before_(places.size() * count_, log_zero),
         skips_(count_) {
-    for (std::size_t s = 0; s < count_; ++s) skips_[s] = reference::may_skip(states_, s);
+    for (std::size_t s = 0; s < count_; ++s) skips_[s] = ctc_paths::may_skip(states_, s);
   }
 
   LossSum run() {
@@ -77,7 +75,7 @@ class CtcSequence {
   }
 
   std::int64_t errors() const {
-    return reference::edit_distance(reference::collapsed(states_, classes_ - 1), reference::collapsed(best_, classes_ - 1));
+    return ctc_paths::edit_distance(ctc_paths::collapsed(states_, classes_ - 1), ctc_paths::collapsed(best_, classes_ - 1));
   }
 
   void go_forward() {
@@ -133,13 +131,14 @@ class CtcSequence {
 
 }  // namespace
 
-LossSum ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels, float* logits) {
+// One sequence after another, computing only the part of the lattice on paths from the first frame to the last.
+void run(Workspace&, const Ctc& kernel) {
   LossSum total;
-  for (std::size_t s = 0; s < (active.empty() ? 0 : active[0]); ++s) {
-    const std::vector<std::size_t> places = reference::places_of(active, s);
-    total += CtcSequence(classes, places, labels, logits).run();
+  for (std::size_t s = 0; s < kernel.steps.most_rows(); ++s) {
+    const std::vector<std::size_t> places = ctc_paths::places_of(kernel.steps.active(), s);
+    total += CtcSequence(kernel.classes, places, kernel.labels.data(), kernel.logits.data()).run();
   }
-  return total;
+  *kernel.into += total;
 }
 
 }  // namespace paragrad::backend::cpu

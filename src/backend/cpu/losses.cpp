@@ -1,10 +1,8 @@
-#include "backend/cpu/losses.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/softmax.hpp"
-#include "backend/reference/loops.hpp"
 
 namespace paragrad::backend::cpu {
 
@@ -20,15 +18,17 @@ bool is_first_largest(const float* row, std::size_t label, float largest) {
 
 }  // namespace
 
-LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* logits) {
+void run(Workspace&, const SoftmaxCrossEntropy& kernel) {
+  const std::size_t classes = kernel.classes;
+  const std::span<const std::int32_t> labels = kernel.labels;
   LossSum total;
-  for (std::size_t s = 0; s < batch; ++s) {
-    float* row = logits + s * classes;
-    if (labels[s] == reference::no_label) {
+  for (std::size_t s = 0; s < kernel.batch; ++s) {
+    float* row = kernel.logits.data() + s * classes;
+    if (labels[s] == no_label) {
       std::fill_n(row, classes, 0.f);
       continue;
     }
-    const std::size_t label = reference::class_of(labels[s], classes);
+    const std::size_t label = class_of(labels[s], classes);
     const float largest = largest_of(classes, row);
     const bool right = is_first_largest(row, label, largest);
     const float of_label = row[label] - largest;
@@ -40,11 +40,7 @@ LossSum softmax_cross_entropy(std::size_t batch, std::size_t classes, const std:
         classes, row, [&](Vector e) { return e * inverse; }, row);
     row[label] -= 1.f;
   }
-  return total;
-}
-
-LossSum squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y) {
-  return reference::squared_error(batch, classes, labels, y);
+  *kernel.into += total;
 }
 
 }  // namespace paragrad::backend::cpu

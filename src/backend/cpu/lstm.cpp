@@ -1,7 +1,6 @@
-#include "backend/cpu/lstm.hpp"
-
 #include <algorithm>
 
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/vector.hpp"
 
 namespace paragrad::backend::cpu {
@@ -88,6 +87,11 @@ void transpose(std::size_t rows, std::size_t columns, const float* from, float* 
         for (std::size_t ii = i; ii < std::min(rows, i + block); ++ii) to[jj * rows + ii] = from[ii * columns + jj];
 }
 
+float* scratch(Workspace& workspace, std::size_t count) {
+  if (workspace.lstm.size() < count) workspace.lstm = core::host_arena(count);
+  return workspace.lstm.span().data();
+}
+
 /// One direction's part of all arrays; rows are strides apart.
 struct Direction {
   const LstmShape& shape;
@@ -146,13 +150,12 @@ void peephole_gradient(const Direction& in, const Steps& steps, const LstmMemory
 
 }  // namespace
 
-float* Lstm::scratch(std::size_t count) {
-  if (scratch_.size() < count) scratch_ = core::host_arena(count);
-  return scratch_.span().data();
-}
-
-void Lstm::forward(PackBuffer& buffer, const LstmShape& shape, const Steps& steps, const LstmWeights& weights,
-                   const LstmMemory& memory, float* y) {
+// Per step one product of all sequences with the recurrent weights, which stay in the L2 cache between steps, and one pass
+// over the gates. A row's bits do not depend on the other sequences.
+void run(Workspace& workspace, const LstmForward& kernel) {
+  const auto& [shape, steps, weights, memory, all_y] = kernel;
+  PackBuffer& buffer = workspace.packed;
+  float* const y = all_y.data();
   for (std::size_t d = 0; d < shape.directions; ++d) {
     const Direction in{shape, d};
     steps.walk(d == 1, true, [&](const Steps::Step& step) {
@@ -170,12 +173,14 @@ void Lstm::forward(PackBuffer& buffer, const LstmShape& shape, const Steps& step
 }
 
 // Weights are transposed once, so that every step can read them in place.
-void Lstm::backward(PackBuffer& buffer, const LstmShape& shape, const Steps& steps, const LstmWeights& weights,
-                    const LstmMemory& memory, float* dy) {
+void run(Workspace& workspace, const LstmBackward& kernel) {
+  const auto& [shape, steps, weights, memory, all_dy] = kernel;
+  PackBuffer& buffer = workspace.packed;
+  float* const dy = all_dy.data();
   const std::size_t cells = shape.cells, outputs = shape.outputs;
   const std::size_t most_rows = steps.most_rows(), states = whole_lines(most_rows * cells);
   float* recurrent =
-      scratch(whole_lines(4 * cells * outputs) + whole_lines(shape.projected ? cells * outputs : 0) + 2 * states);
+      scratch(workspace, whole_lines(4 * cells * outputs) + whole_lines(shape.projected ? cells * outputs : 0) + 2 * states);
   float* projection = recurrent + whole_lines(4 * cells * outputs);
   float* dc = projection + whole_lines(shape.projected ? cells * outputs : 0);
   float* dm = dc + states;
@@ -198,10 +203,12 @@ void Lstm::backward(PackBuffer& buffer, const LstmShape& shape, const Steps& ste
   }
 }
 
-void Lstm::gradient(PackBuffer& buffer, const LstmShape& shape, const Steps& steps, const float* y, const LstmMemory& memory,
-                    const float* dy, float keep, const LstmGradients& gradients) {
+void run(Workspace& workspace, const LstmGradient& kernel) {
+  const auto& [shape, steps, all_y, memory, all_dy, keep, gradients] = kernel;
+  PackBuffer& buffer = workspace.packed;
+  const float *const y = all_y.data(), *const dy = all_dy.data();
   const std::size_t cells = shape.cells, outputs = shape.outputs, frames = steps.frames();
-  float* before = scratch(frames * outputs);  // h of the step before, of all frames of a direction
+  float* before = scratch(workspace, frames * outputs);  // h of the step before, of all frames of a direction
   for (std::size_t d = 0; d < shape.directions; ++d) {
     const Direction in{shape, d};
     steps.walk(d == 1, true, [&](const Steps::Step& step) {

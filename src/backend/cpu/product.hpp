@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "backend/kernels.hpp"
+#include "backend/kernels/gemm.hpp"
 #include "core/arena.hpp"
 
 namespace paragrad::backend::cpu {

@@ -1,8 +1,7 @@
-#include "backend/cpu/quantise.hpp"
-
 #include <array>
 
 #include "backend/cpu/bit_stream.hpp"
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/codes.hpp"
 
 namespace paragrad::backend::cpu {
@@ -101,11 +100,16 @@ void with_coder(Code code, const Body& body) {
 
 }  // namespace
 
-void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
-              std::byte* packed) {
+// 32 rows at a time. A column that fits into the cache is read from memory once. bits16, fp16 and bf16 have the reference's
+// bytes. The levels and steps of the others are sums in another order and may differ by a rounding; the bits around the
+// threshold 0 do not. Every instruction set adds up in the same order.
+void run(Workspace&, const Quantise& kernel) {
+  const auto& [quantiser, rows, columns, all_x, all_residual, packed] = kernel;
+  const float* const x = all_x.data();
+  float* const residual = all_residual.empty() ? nullptr : all_residual.data();
   with_coder(quantiser.code, [&]<class Coder>() {
     for (std::size_t j = 0; j < columns; ++j) {
-      const auto to = place_of<std::byte, Coder>(packed, rows, columns, j);
+      const auto to = place_of<std::byte, Coder>(packed.data(), rows, columns, j);
       if (residual)
         quantise_column<Coder>(Column<true>{rows, x + j * rows, residual + j * rows}, quantiser.threshold_at_mean, to);
       else
@@ -114,13 +118,13 @@ void quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns,
   });
 }
 
-void dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
-                float* x) {
+void run(Workspace&, const Dequantise& kernel) {
+  const auto& [quantiser, rows, columns, packed, keep, x] = kernel;
   const bool large = sizeof(float) * rows * columns > bytes_in_cache;
   with_coder(quantiser.code, [&]<class Coder>() {
     for (std::size_t j = 0; j < columns; ++j) {
-      const auto from = place_of<const std::byte, Coder>(packed, rows, columns, j);
-      float* to = x + j * rows;
+      const auto from = place_of<const std::byte, Coder>(packed.data(), rows, columns, j);
+      float* to = x.data() + j * rows;
       if (keep != 0)
         dequantise_column<Coder, Store::sum>(rows, from, to);
       else if (large && is_aligned(to))

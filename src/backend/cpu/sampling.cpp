@@ -1,9 +1,8 @@
-#include "backend/cpu/sampling.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/vector.hpp"
 #include "backend/random_numbers.hpp"
 
@@ -76,15 +75,14 @@ void with_random_words(const core::RandomStream& random, std::span<const std::ui
 
 }  // namespace
 
-void sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
-                      const float* p, float* y) {
-  with_random_words(random, rows, units, p, y,
+void run(Workspace&, const SampleBernoulli& kernel) {
+  with_random_words(kernel.random, kernel.rows, kernel.units, kernel.p.data(), kernel.y.data(),
                     [](Words words, Vector chance) { return uniform<Vector>(words) < chance ? broadcast(1.f) : Vector{}; });
 }
 
-void sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
-                   const float* mean, float* y) {
-  with_random_words(random, rows, units, mean, y, [](Words words, Vector centre) { return centre + normal<Vector>(words); });
+void run(Workspace&, const SampleNormal& kernel) {
+  with_random_words(kernel.random, kernel.rows, kernel.units, kernel.mean.data(), kernel.y.data(),
+                    [](Words words, Vector centre) { return centre + normal<Vector>(words); });
 }
 
 }  // namespace paragrad::backend::cpu

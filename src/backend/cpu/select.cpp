@@ -1,5 +1,3 @@
-#include "backend/cpu/select.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,8 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/vector.hpp"
-#include "backend/reference/select.hpp"
 
 namespace paragrad::backend::cpu {
 
@@ -74,7 +72,11 @@ Limit find_limit(std::size_t keep, std::size_t count, const float* u) {
 
 }  // namespace
 
-void select_largest(std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed) {
+// By a histogram of the upper bits of |u|: three passes over u for any `keep`.
+void run(Workspace&, const SelectLargest& kernel) {
+  const std::size_t keep = kernel.keep, count = kernel.x.size();
+  const float* const x = kernel.x.data();
+  float* const residual = kernel.residual.empty() ? nullptr : kernel.residual.data();
   if (residual) accumulate(count, x, residual);
   if (keep == 0) return;
   const float* u = residual ? residual : x;
@@ -85,7 +87,7 @@ void select_largest(std::size_t keep, std::size_t count, const float* x, float* 
       if (limit.equal == 0) return;
       limit.equal -= 1;
     }
-    reference::write_pair(packed, pair++, static_cast<std::uint32_t>(i), u[i]);
+    write_pair(kernel.packed.data(), pair++, static_cast<std::uint32_t>(i), u[i]);
     if (residual) residual[i] = 0;
   });
 }

@@ -1,12 +1,10 @@
-#include "backend/cpu/sums.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
 
+#include "backend/cpu/bodies.hpp"
 #include "backend/cpu/vector.hpp"
-#include "backend/reference/loops.hpp"
 
 namespace paragrad::backend::cpu {
 
@@ -23,6 +21,7 @@ Doubles load_doubles(const float* from) {
   return __builtin_convertvector(floats, Doubles);
 }
 
+/// In double. The order of the additions depends on `count` alone, also on other instruction sets.
 /// Σ term(from_1[i], from_2[i], …), where the term of zeros is 0.
 template <class Term, class... Sources>
 double sum(std::size_t count, const Term& term, const Sources*... from) {
@@ -52,19 +51,29 @@ Vector softplus(Vector x) {
   return (x < 0.f ? Vector{} : x) + logarithm(1.f + exponential(-size));  // NaN stays NaN
 }
 
-}  // namespace
-
 double dot(std::size_t count, const float* a, const float* b) {
   return sum(
       count, [](Doubles x, Doubles y) { return x * y; }, a, b);
 }
 
-double squared_distance(std::size_t count, const float* a, const float* b) {
-  return sum(
-      count, [](Doubles x, Doubles y) { return (x - y) * (x - y); }, a, b);
+}  // namespace
+
+void run(Workspace&, const Dot& kernel) {
+  *kernel.into += kernel.weight * dot(kernel.a.size(), kernel.a.data(), kernel.b.data());
 }
 
-double softplus_sum(std::size_t count, const float* x) {
+void run(Workspace&, const SquaredNorm& kernel) {
+  *kernel.into += kernel.weight * dot(kernel.x.size(), kernel.x.data(), kernel.x.data());
+}
+
+void run(Workspace&, const SquaredDistance& kernel) {
+  const auto squared = [](Doubles x, Doubles y) { return (x - y) * (x - y); };
+  *kernel.into += kernel.weight * sum(kernel.a.size(), squared, kernel.a.data(), kernel.b.data());
+}
+
+void run(Workspace&, const SoftplusSum& kernel) {
+  const std::size_t count = kernel.x.size();
+  const float* const x = kernel.x.data();
   std::array<float, 1024> values;
   double total = 0;
   for (std::size_t begin = 0; begin < count; begin += values.size()) {
@@ -73,14 +82,16 @@ double softplus_sum(std::size_t count, const float* x) {
     total += sum(
         part, [](Doubles value) { return value; }, values.data());
   }
-  return total;
+  *kernel.into += kernel.weight * total;
 }
 
-void orthonormalise(std::size_t rows, std::size_t rank, float* matrix) {
+// On a copy whose columns are contiguous.
+void run(Workspace&, const Orthonormalise& kernel) {
+  const auto& [rows, rank, matrix] = kernel;
   std::vector<float> columns(rows * rank);
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t j = 0; j < rank; ++j) columns[j * rows + r] = matrix[r * rank + j];
-  reference::orthonormalise_columns(
+  orthonormalise_columns(
       rows, rank, columns.data(), [&](const float* a, const float* b) { return dot(rows, a, b); },
       [&](float factor, const float* from, float* to) {
         transform(

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "backend/kernels.hpp"
+#include "backend/activation.hpp"
 #include "backend/random_numbers.hpp"
 
 // Registers as values: GCC vector types of the widest width that -march grants. Every lane is computed by the same

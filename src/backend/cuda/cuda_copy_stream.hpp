@@ -2,7 +2,7 @@
 
 #include "backend/cuda/handles.hpp"
 #include "backend/cuda/pinned_ring.hpp"
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 
 namespace paragrad::backend::cuda {
 

@@ -1,5 +1,5 @@
 #include "backend/backend_info.hpp"
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::backend {

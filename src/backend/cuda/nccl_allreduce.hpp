@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "backend/cuda/cuda_check.hpp"
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 
 namespace paragrad::backend::cuda {
 

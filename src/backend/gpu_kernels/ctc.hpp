@@ -11,8 +11,7 @@
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/scratch.hpp"
-#include "backend/kernels.hpp"
-#include "backend/reference/ctc.hpp"
+#include "backend/kernels/ctc.hpp"
 
 /// Connectionist temporal classification, as in reference/ctc.hpp. Independent work on frames runs in parallel; one block
 /// computes the paths of a sequence, frame by frame. A label outside the classes makes the loss NaN, as a GPU cannot throw.
@@ -79,7 +78,7 @@ struct CtcPaths {
     forward(block, sequence, length);
     const std::size_t last = 2 * ctc.label_count[sequence];
     double all = before(length - 1, sequence, last);
-    if (last > 0) all = reference::log_sum(all, before(length - 1, sequence, last - 1));
+    if (last > 0) all = ctc_paths::log_sum(all, before(length - 1, sequence, last - 1));
     if (!good) all = std::numeric_limits<double>::quiet_NaN();
     block.each([&](std::uint32_t thread) {
       if (thread == 0) ctc.loss[sequence] = -all;
@@ -91,7 +90,7 @@ struct CtcPaths {
   /// Whether all probabilities and labels are valid; invalid labels are not used.
   PARAGRAD_HOST_DEVICE bool take_labels(const Block& block, Shared& shared, std::size_t sequence, std::size_t length) const {
     const auto label = [&](std::size_t step) { return ctc.labels[ctc.place(step, sequence)]; };
-    const auto end = [&](std::size_t step) { return label(step) == reference::no_label ? step : length; };
+    const auto end = [&](std::size_t step) { return label(step) == no_label ? step : length; };
     const std::size_t count = reduce(block, length, length, shared.values, end, Smallest{});
     const auto wrong_label = [&](std::size_t u) { return std::size_t{label(u) < 0 || label(u) >= ctc.blank()}; };
     const bool of_classes = reduce(block, count, std::size_t{0}, shared.values, wrong_label, Largest{}) == 0;
@@ -118,7 +117,7 @@ struct CtcPaths {
   }
   /// Log probability of all paths from the first frame to a state.
   PARAGRAD_HOST_DEVICE double before(std::size_t step, std::size_t sequence, std::size_t state) const {
-    return state < 2 * step + 2 ? ctc.paths(step, sequence)[state] : reference::log_zero;
+    return state < 2 * step + 2 ? ctc.paths(step, sequence)[state] : ctc_paths::log_zero;
   }
 
   PARAGRAD_HOST_DEVICE void forward(const Block& block, std::size_t sequence, std::size_t length) const {
@@ -127,8 +126,8 @@ struct CtcPaths {
         double paths = 0;
         if (step > 0) {
           paths = before(step - 1, sequence, s);
-          if (s >= 1) paths = reference::log_sum(paths, before(step - 1, sequence, s - 1));
-          if (may_skip(sequence, s)) paths = reference::log_sum(paths, before(step - 1, sequence, s - 2));
+          if (s >= 1) paths = ctc_paths::log_sum(paths, before(step - 1, sequence, s - 1));
+          if (may_skip(sequence, s)) paths = ctc_paths::log_sum(paths, before(step - 1, sequence, s - 2));
         }
         ctc.paths(step, sequence)[s] = paths + log_p(step, sequence, s);
       });
@@ -142,16 +141,16 @@ struct CtcPaths {
       double* const here = ctc.after + (2 * sequence + step % 2) * width;
       const double* const behind = ctc.after + (2 * sequence + (step + 1) % 2) * width;
       block.each_of(ctc.reached(step, sequence), [&](std::size_t s) {
-        double paths = s + 2 > last ? 0 : reference::log_zero;
+        double paths = s + 2 > last ? 0 : ctc_paths::log_zero;
         if (step + 1 < length) {
           paths = behind[s];
-          if (s + 1 <= last) paths = reference::log_sum(paths, behind[s + 1]);
-          if (s + 2 <= last && may_skip(sequence, s + 2)) paths = reference::log_sum(paths, behind[s + 2]);
+          if (s + 1 <= last) paths = ctc_paths::log_sum(paths, behind[s + 1]);
+          if (s + 2 <= last && may_skip(sequence, s + 2)) paths = ctc_paths::log_sum(paths, behind[s + 2]);
         }
         here[s] = paths + log_p(step, sequence, s);
         double& through = ctc.paths(step, sequence)[s];
-        const bool exists = through > reference::log_zero && paths > reference::log_zero;
-        through = exists ? through + paths - all : reference::log_zero;
+        const bool exists = through > ctc_paths::log_zero && paths > ctc_paths::log_zero;
+        through = exists ? through + paths - all : ctc_paths::log_zero;
       });
     }
   }
@@ -287,7 +286,7 @@ struct CtcSum {
   }
 };
 
-/// Device::ctc. active_there: the same lengths in device memory. scratch: ctc_scratch() bytes.
+/// backend::Ctc. active_there: the same lengths in device memory. scratch: ctc_scratch() bytes.
 template <class Run>
 void ctc(const Run& run, std::size_t classes, std::span<const std::uint32_t> active, const std::uint32_t* active_there,
          const std::int32_t* labels, float* logits, std::byte* scratch, LossSum* into) {

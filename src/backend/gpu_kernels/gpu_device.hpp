@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/all_kernels.hpp"
+#include "backend/device.hpp"
 #include "backend/device_array.hpp"
 #include "backend/gpu_kernels/ctc.hpp"
 #include "backend/gpu_kernels/losses.hpp"
@@ -16,7 +18,6 @@
 #include "backend/gpu_kernels/select.hpp"
 #include "backend/gpu_kernels/streams.hpp"
 #include "backend/gpu_kernels/sums.hpp"
-#include "backend/kernels.hpp"
 
 namespace paragrad::backend::gpu_kernels {
 
@@ -82,9 +83,31 @@ class GpuDevice : public Device {
     return reinterpret_cast<T*>(arena.span().data());
   }
 
-  template <class Formula>
-  void stream(std::size_t count, const Formula& formula) {
-    if (count > 0) runtime_.run(Stream<Formula>{count, formula});
+  auto runner() {
+    return [this](const auto& kernel) { runtime_.run(kernel); };
+  }
+
+  void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.transfer(bytes, from, to); }
+  void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.upload(bytes, from, to); }
+  void do_decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
+                 std::span<const std::uint32_t> windows, std::size_t width, float* features) override {
+    runtime_.run(
+        Stream<Decode>{windows.size() * width, {encoding, frame_dim, width, stored.data(), windows.data(), features}});
+  }
+  void do_run(const KernelRef& ref) override {
+    visit(ref, [this](const auto& kernel) { body(kernel); });
+  }
+
+  // ---- the bodies, on device memory ----
+
+  template <Elementwise Kernel>
+  void body(const Kernel& kernel) {
+    if (kernel.elements() > 0) runtime_.run(elements_of(kernel));
+  }
+  template <SumKernel Kernel>
+  void body(const Kernel& kernel) {
+    double* const partial = scratch<double>("sums", most_partial_sums);
+    if (kernel.terms() > 0) add_sum(runner(), kernel, partial);
   }
 
   /// C = f(C + bias[n]) after a product, or fused into it.
@@ -95,175 +118,114 @@ class GpuDevice : public Device {
       return runtime_.multiply(product);
     }
     runtime_.multiply(product);
-    stream(product.m * product.n, AddBias{f, product.n, bias, product.c});
+    if (product.m * product.n > 0) runtime_.run(Stream<AddBias>{product.m * product.n, {f, product.n, bias, product.c}});
+  }
+  void body(const Gemm& kernel) {
+    const auto& [ta, tb, m, n, k, a, b, keep, c] = kernel;
+    runtime_.multiply({m,
+                       n,
+                       k,
+                       {a.data(), ta == Transpose::no ? k : m, ta},
+                       {b.data(), tb == Transpose::no ? n : k, tb},
+                       keep,
+                       c.data(),
+                       n});
+  }
+  void body(const AffineForward& kernel) {
+    const auto& [batch, in, out, x, w, bias, f, y] = kernel;
+    multiply_and_add({batch, out, in, {x.data(), in}, {w.data(), out}, 0, y.data(), out}, bias.data(), f);
+  }
+  void body(const AffineBackwardInput& kernel) {
+    const auto& [batch, in, out, dz, w, x, f, dx] = kernel;
+    body(Gemm{Transpose::no, Transpose::yes, batch, in, out, dz, w, 0, dx});
+    if (f != Activation::identity) body(ActivationBackward{f, x, dx});
+  }
+  void body(const AffineBackwardWeights& kernel) {
+    const auto& [batch, in, out, first_row, rows, x, dz, keep, dw] = kernel;
+    runtime_.multiply(
+        {rows, out, batch, {x.data() + first_row, in, Transpose::yes}, {dz.data(), out}, keep, dw.data(), out});
+  }
+  void body(const AffineDescend& kernel) {
+    body(kernel.gradient());
+    body(kernel.descent());
+  }
+  void body(const AffineReverse& kernel) {
+    const auto& [batch, in, out, y, w, bias, f, x] = kernel;
+    multiply_and_add({batch, in, out, {y.data(), out}, {w.data(), out, Transpose::yes}, 0, x.data(), in}, bias.data(), f);
   }
 
-  auto runner() {
-    return [this](const auto& kernel) { runtime_.run(kernel); };
+  void body(const LstmForward& kernel) {
+    const auto& [shape, steps, weights, memory, y] = kernel;
+    lstm_forward(runtime_, shape, steps, weights, memory, y.data());
   }
-
-  void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.transfer(bytes, from, to); }
-
-  void do_decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
-                 std::span<const std::uint32_t> windows, std::size_t width, float* features) override {
-    stream(windows.size() * width, Decode{encoding, frame_dim, width, stored.data(), windows.data(), features});
+  void body(const LstmBackward& kernel) {
+    const auto& [shape, steps, weights, memory, dy] = kernel;
+    float* const of_steps = scratch<float>("lstm", lstm_backward_scratch(shape, steps));
+    lstm_backward(runtime_, shape, steps, weights, memory, of_steps, dy.data());
   }
-
-  void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.upload(bytes, from, to); }
-
-  void do_gemm(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b,
-               float keep, float* c) override {
-    runtime_.multiply({m, n, k, {a, ta == Transpose::no ? k : m, ta}, {b, tb == Transpose::no ? n : k, tb}, keep, c, n});
-  }
-  void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
-                         const float* bias, Activation f, float* y) override {
-    multiply_and_add({batch, out, in, {x, in}, {w, out}, 0, y, out}, bias, f);
-  }
-  void do_affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, const float* dz, const float* w,
-                                const float* x, Activation f, float* dx) override {
-    do_gemm(Transpose::no, Transpose::yes, batch, in, out, dz, w, 0, dx);
-    if (f != Activation::identity) stream(batch * in, TimesSlope{f, x, dx});
-  }
-  void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
-                                  std::size_t rows, const float* x, const float* dz, float keep, float* dw) override {
-    runtime_.multiply({rows, out, batch, {x + first_row, in, Transpose::yes}, {dz, out}, keep, dw, out});
-  }
-  void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
-                         const float* bias, Activation f, float* x) override {
-    multiply_and_add({batch, in, out, {y, out}, {w, out, Transpose::yes}, 0, x, in}, bias, f);
-  }
-
-  void do_lstm_forward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
-                       float* y) override {
-    gpu_kernels::lstm_forward(runtime_, shape, steps, weights, memory, y);
-  }
-  void do_lstm_backward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
-                        float* dy) override {
-    float* const memory_of_steps = scratch<float>("lstm", lstm_backward_scratch(shape, steps));
-    gpu_kernels::lstm_backward(runtime_, shape, steps, weights, memory, memory_of_steps, dy);
-  }
-  void do_lstm_gradient(const LstmShape& shape, const Steps& steps, const float* y, const LstmMemory& memory,
-                        const float* dy, float keep, const LstmGradients& gradients) override {
+  void body(const LstmGradient& kernel) {
+    const LstmShape& shape = kernel.shape;
+    const Steps& steps = kernel.steps;
     float* const before = scratch<float>("lstm", shape.directions * steps.frames() * shape.outputs);
-    gpu_kernels::lstm_gradient(
-        runtime_, shape, steps.frames(),
-        before_[shape.directions - 1].of(*this, steps.active(), [&] { return frames_before(shape.directions, steps); }), y,
-        memory, dy, keep, before, gradients);
+    const std::uint32_t* const frames =
+        before_[shape.directions - 1].of(*this, steps.active(), [&] { return frames_before(shape.directions, steps); });
+    lstm_gradient(runtime_, shape, steps.frames(), frames, kernel.y.data(), kernel.memory, kernel.dy.data(), kernel.keep,
+                  before, kernel.gradients);
   }
 
-  void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
+  void body(const BiasGradient& kernel) {
+    const auto& [batch, out, dz, keep, dbias] = kernel;
     if (out == 0) return;
     float* const partial = scratch<float>("column sums", column_sums_scratch(batch, out));
-    add_column_sums(runner(), batch, out, dz, keep, partial, dbias);
-  }
-  void do_activation_backward(Activation f, std::size_t count, const float* y, float* dz) override {
-    stream(count, TimesSlope{f, y, dz});
+    add_column_sums(runner(), batch, out, dz.data(), keep, partial, dbias.data());
   }
 
-  template <class Loss>
+  template <class Rows>
   void add_losses(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* outputs, LossSum* into) {
     if (batch == 0) return;
     RowLoss* const rows = scratch<RowLoss>("losses", batch);
-    runtime_.run(Loss{batch, classes, labels, outputs, rows});
+    runtime_.run(Rows{batch, classes, labels, outputs, rows});
     runtime_.run(AddRowLosses{batch, rows, into});
   }
-  void do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* logits,
-                                LossSum* into) override {
-    add_losses<SoftmaxCrossEntropy>(batch, classes, labels, logits, into);
+  void body(const SoftmaxCrossEntropy& kernel) {
+    add_losses<SoftmaxRows>(kernel.batch, kernel.classes, kernel.labels.data(), kernel.logits.data(), kernel.into);
   }
-  void do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y,
-                        LossSum* into) override {
-    add_losses<SquaredError>(batch, classes, labels, y, into);
+  void body(const SquaredError& kernel) {
+    add_losses<SquaredErrorRows>(kernel.batch, kernel.classes, kernel.labels.data(), kernel.y.data(), kernel.into);
   }
-
-  void do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels, float* logits,
-              LossSum* into) override {
-    auto* const notes = scratch<std::byte>("ctc", ctc_scratch(classes, active));
-    gpu_kernels::ctc(runner(), classes, active, lengths_.of(*this, active, [&] { return to_vector(active); }), labels,
-                     logits, notes, into);
+  void body(const backend::Ctc& kernel) {
+    const std::span<const std::uint32_t> active = kernel.steps.active();
+    auto* const notes = scratch<std::byte>("ctc", ctc_scratch(kernel.classes, active));
+    ctc(runner(), kernel.classes, active, lengths_.of(*this, active, [&] { return to_vector(active); }),
+        kernel.labels.data(), kernel.logits.data(), notes, kernel.into);
   }
 
-  void do_fill(float value, std::size_t count, float* x) override { stream(count, Fill{value, x}); }
-  void do_copy(std::size_t count, const float* from, float* to) override { stream(count, Copy{from, to}); }
-  void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
-                       std::size_t to_width, float* to) override {
-    stream(rows * columns, CopyColumns{columns, from_width, to_width, from, to});
-  }
-  void do_scale(float factor, std::size_t count, float* x) override { stream(count, ScaleBy{factor, x}); }
-  void do_add(std::size_t count, const float* from, float* to) override { stream(count, Add{from, to}); }
-  void do_clamp(float limit, std::size_t count, float* x) override { stream(count, Clamp{limit, x}); }
-  void do_limit_row_norms(std::size_t rows, std::size_t columns, float limit, float* w) override {
-    stream(rows, LimitRowNorm{rows, columns, limit, w});
-  }
-  void do_descend(float rate, float decay, std::size_t count, float* d, float* w) override {
-    stream(count, Descend{rate, decay, d, w});
-  }
-  void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
-                          float* v, float* w) override {
-    stream(count, MomentumUpdate{rate, momentum, decay, nesterov, g, v, w});
-  }
-  void do_adam_update(const AdamStep& step, std::size_t count, const float* g, float* m, float* v, float* w) override {
-    stream(count, AdamUpdate{formulas::Adam<float>(step), g, m, v, w});
-  }
-  void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
-                       float* w, float* delta) override {
-    stream(count, BlockFilter{momentum, rate, ahead_before, ahead, average, w, delta});
-  }
-  void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) override {
-    stream(count, LookAhead{ahead, w, delta, to});
-  }
-  void do_moment_filter(double past, double keep, bool of_squares, std::size_t count, float* moment, float* base) override {
-    stream(count, FilterMoment{formulas::MomentFilter<float>(past, keep, of_squares), moment, base});
-  }
-
-  void do_quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
-                   std::byte* packed) override {
+  void body(const Quantise& kernel) {
+    const auto& [quantiser, rows, columns, x, residual, packed] = kernel;
     if (rows * columns == 0) return;
     auto* const notes = scratch<std::byte>("quantise", quantise_scratch(quantiser, columns));
-    gpu_kernels::quantise(runner(), quantiser, rows, columns, x, residual, packed, notes);
+    quantise(runner(), quantiser, rows, columns, x.data(), data_of(residual), packed.data(), notes);
   }
-  void do_dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
-                     float* x) override {
-    if (rows * columns > 0) gpu_kernels::dequantise(runner(), quantiser, rows, columns, packed, keep, x);
+  void body(const Dequantise& kernel) {
+    const auto& [quantiser, rows, columns, packed, keep, x] = kernel;
+    if (rows * columns > 0) dequantise(runner(), quantiser, rows, columns, packed.data(), keep, x.data());
   }
-  void do_select_largest(std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed) override {
+  void body(const SelectLargest& kernel) {
+    const std::size_t count = kernel.x.size();
     if (count == 0) return;
     auto* const notes = scratch<std::byte>("select", select_scratch(count));
-    gpu_kernels::select_largest(runner(), keep, count, x, residual, packed, notes);
+    select_largest(runner(), kernel.keep, count, kernel.x.data(), data_of(kernel.residual), kernel.packed.data(), notes);
   }
-  void do_scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) override {
-    if (count > 0) gpu_kernels::scatter_add(runner(), pairs, packed, keep, count, x);
+  void body(const ScatterAdd& kernel) {
+    if (!kernel.x.empty())
+      scatter_add(runner(), kernel.pairs(), kernel.packed.data(), kernel.keep, kernel.x.size(), kernel.x.data());
   }
-  void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) override {
-    if (rows * rank > 0) gpu_kernels::orthonormalise(runner(), rows, rank, matrix);
-  }
-
-  template <class Term>
-  void add_to(double weight, std::size_t count, const Term& term, double* into) {
-    double* const partial = scratch<double>("sums", most_partial_sums);
-    if (count > 0) add_sum(runner(), weight, count, term, partial, into);
-  }
-  void do_add_squared_norm(double weight, std::size_t count, const float* x, double* into) override {
-    add_to(weight, count, Product{x, x}, into);
-  }
-  void do_add_squared_distance(double weight, std::size_t count, const float* a, const float* b, double* into) override {
-    add_to(weight, count, SquaredDifference{a, b}, into);
-  }
-  void do_add_dot(double weight, std::size_t count, const float* a, const float* b, double* into) override {
-    add_to(weight, count, Product{a, b}, into);
-  }
-  void do_add_softplus_sum(double weight, std::size_t count, const float* x, double* into) override {
-    add_to(weight, count, Softplus{x}, into);
+  void body(const Orthonormalise& kernel) {
+    if (!kernel.matrix.empty()) runtime_.run(OrthonormaliseInOneBlock{kernel.rows, kernel.rank, kernel.matrix.data()});
   }
 
-  void do_sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
-                           const float* p, float* y) override {
-    stream(rows.size() * units, Sample<true>{random, rows.data(), units, p, y});
-  }
-  void do_sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
-                        const float* mean, float* y) override {
-    stream(rows.size() * units, Sample<false>{random, rows.data(), units, mean, y});
-  }
+  /// nullptr for none.
+  static float* data_of(std::span<float> residual) { return residual.empty() ? nullptr : residual.data(); }
 
   static std::vector<std::uint32_t> to_vector(std::span<const std::uint32_t> active) {
     return {active.begin(), active.end()};

@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "backend/formulas.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
-#include "backend/reference/loops.hpp"
+#include "backend/kernels/losses.hpp"
 
 /// Losses of a minibatch, one block per row, and their sum. A label outside the classes, elsewhere a contract violation,
 /// makes the loss NaN, as a GPU cannot throw.
@@ -52,7 +51,7 @@ struct Target {
 
   PARAGRAD_HOST_DEVICE static Target of(std::int32_t said, std::size_t classes) {
     const bool named = said >= 0 && static_cast<std::size_t>(said) < classes;
-    return {said != reference::no_label, named, named ? static_cast<std::size_t>(said) : 0};
+    return {said != no_label, named, named ? static_cast<std::size_t>(said) : 0};
   }
   PARAGRAD_HOST_DEVICE float wanted(std::size_t output) const { return output == label ? 1.f : 0.f; }
 
@@ -63,7 +62,7 @@ struct Target {
 };
 
 /// Replaces logits[batch][classes] with their gradient, and fills rows[batch].
-struct SoftmaxCrossEntropy {
+struct SoftmaxRows {
   static constexpr const char* name = "softmax_cross_entropy";
   static constexpr std::uint32_t threads = 256;
   union Shared {  // one after the other
@@ -95,7 +94,7 @@ struct SoftmaxCrossEntropy {
 };
 
 /// Replaces y[batch][classes] with the gradient of ½ Σ (y - onehot)², and fills rows[batch].
-struct SquaredError {
+struct SquaredErrorRows {
   static constexpr const char* name = "squared_error";
   static constexpr std::uint32_t threads = 256;
   union Shared {

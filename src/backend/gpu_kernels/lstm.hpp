@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/formulas.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/multiplication.hpp"
 #include "backend/gpu_kernels/streams.hpp"
-#include "backend/lstm_arguments.hpp"
+#include "backend/kernels/fill.hpp"
+#include "backend/kernels/lstm.hpp"
 
-/// Long short-term memory (backend/lstm_arguments.hpp), step by step: a product for the recurrent input, then all cells in
+/// Long short-term memory (backend/kernels/lstm.hpp), step by step: a product for the recurrent input, then all cells in
 /// parallel.
 namespace paragrad::backend::gpu_kernels {
 
@@ -33,7 +33,7 @@ struct LstmDirection {
         peepholes(shape.peepholes ? weights.peepholes.data() + d * 3 * cells : nullptr),
         projection(shape.projected ? weights.projection.data() + d * cells * outputs : nullptr) {}
 
-  PARAGRAD_HOST_DEVICE formulas::Peepholes<float> peepholes_of(std::size_t k) const {
+  PARAGRAD_HOST_DEVICE LstmPeepholes<float> peepholes_of(std::size_t k) const {
     if (peepholes == nullptr) return {};
     return {peepholes[k], peepholes[cells + k], peepholes[2 * cells + k]};
   }
@@ -49,8 +49,8 @@ struct LstmCellsForward {
     const float before = s < step.rows_continue ? at.c[(step.row_before + s) * at.cell_row + k] : 0.f;
     float* const gate = at.gates + row * at.gate_row + k;
     const std::size_t m_row = at.projection == nullptr ? at.output_row : at.cell_row;
-    formulas::lstm_forward(at.peepholes_of(k), before, gate[0], gate[at.cells], gate[2 * at.cells], gate[3 * at.cells],
-                           at.c[row * at.cell_row + k], at.m[row * m_row + k]);
+    lstm_cell_forward(at.peepholes_of(k), before, gate[0], gate[at.cells], gate[2 * at.cells], gate[3 * at.cells],
+                      at.c[row * at.cell_row + k], at.m[row * m_row + k]);
   }
 };
 
@@ -66,8 +66,8 @@ struct LstmCellsBackward {
     const std::size_t s = i / at.cells, k = i % at.cells, row = step.row + s;
     const float before = s < step.rows_continue ? at.c[(step.row_before + s) * at.cell_row + k] : 0.f;
     float* const gate = at.gates + row * at.gate_row + k;
-    formulas::lstm_backward(at.peepholes_of(k), before, at.c[row * at.cell_row + k], dm[s * dm_row + k], dc[i], gate[0],
-                            gate[at.cells], gate[2 * at.cells], gate[3 * at.cells]);
+    lstm_cell_backward(at.peepholes_of(k), before, at.c[row * at.cell_row + k], dm[s * dm_row + k], dc[i], gate[0],
+                       gate[at.cells], gate[2 * at.cells], gate[3 * at.cells]);
   }
 };
 
@@ -101,7 +101,7 @@ struct PeepholeGradient {
       const std::size_t seen = which == 2 ? frame : before[frame];
       if (seen != no_frame) sum += gates[frame * gate_row + gate * cells + k] * c[seen * cell_row + k];
     }
-    into[i] = formulas::accumulate(sum, keep, into[i]);
+    into[i] = accumulate(sum, keep, into[i]);
   }
 };
 
@@ -148,7 +148,7 @@ void lstm_backward(Runtime& runtime, const LstmShape& shape, const Steps& steps,
     const LstmDirection at(shape, d, weights, memory, dy);
     float* const dc = scratch + d * (shape.projected ? 2 : 1) * cells_of_a_step;
     float* const dm = dc + cells_of_a_step;
-    runtime.run(Stream<Fill>{cells_of_a_step, {0, dc}});
+    runtime.run(elements_of(Fill{0, {dc, cells_of_a_step}}));
     steps.walk(d == 1, false, [&](const Steps::Step& step) {
       float* const dh = at.h + step.row * at.output_row;
       if (shape.projected)

@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/kernels.hpp"
+#include "backend/activation.hpp"
+#include "backend/kernels/gemm.hpp"
 
 namespace paragrad::backend::gpu_kernels {
 

@@ -5,12 +5,12 @@
 
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
-#include "backend/reference/loops.hpp"
+#include "backend/kernels/orthonormalise.hpp"
 
 namespace paragrad::backend::gpu_kernels {
 
 /// One block: each column depends on the previous ones, and low-rank matrices are small.
-struct Orthonormalise {
+struct OrthonormaliseInOneBlock {
   static constexpr const char* name = "orthonormalise";
   static constexpr std::uint32_t threads = 512;
   struct Shared {
@@ -30,14 +30,8 @@ struct Orthonormalise {
       block.each_of(rows, [&](std::size_t r) { to[r * rank] -= factor * from[r * rank]; });
     };
     const auto scale = [&](float factor, float* to) { block.each_of(rows, [&](std::size_t r) { to[r * rank] *= factor; }); };
-    reference::orthonormalise_columns(1, rank, matrix, product, subtract, scale);
+    orthonormalise_columns(1, rank, matrix, product, subtract, scale);
   }
 };
-
-/// Orthonormalises the columns of matrix [rows][rank], in place.
-template <class Run>
-void orthonormalise(const Run& run, std::size_t rows, std::size_t rank, float* matrix) {
-  run(Orthonormalise{rows, rank, matrix});
-}
 
 }  // namespace paragrad::backend::gpu_kernels

@@ -8,8 +8,9 @@
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/scratch.hpp"
+#include "backend/kernel.hpp"
+#include "backend/kernels/quantise.hpp"
 #include "backend/quantiser.hpp"
-#include "backend/reference/loops.hpp"
 
 /// The codes of backend/quantiser.hpp: one kernel computes the headers, a second one packs. Packed memory is aligned to 4
 /// bytes.
@@ -64,7 +65,7 @@ struct FindHeaders {
   std::size_t blocks() const { return std::clamp<std::size_t>(packed.columns, 1, 4096); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     for (std::size_t column = block.index; column < packed.columns; column += block.blocks) {
-      const Scale scale = scale_of(block, shared, column);
+      const CodeScale scale = scale_of(block, shared, column);
       block.each([&](std::uint32_t thread) {
         if (thread != 0) return;
         packed.words[column] = scale.header;
@@ -74,7 +75,7 @@ struct FindHeaders {
   }
 
  private:
-  PARAGRAD_HOST_DEVICE Scale scale_of(const Block& block, Shared& shared, std::size_t column) const {
+  PARAGRAD_HOST_DEVICE CodeScale scale_of(const Block& block, Shared& shared, std::size_t column) const {
     const Code code = packed.quantiser.code;
     const std::size_t rows = packed.rows, first = column * rows;
     const auto value = [&](std::size_t row) { return static_cast<double>(u.at(first + row)); };
@@ -95,7 +96,7 @@ struct FindHeaders {
     return {0, header_of_squares(code, reduce(block, rows, 0.0, shared.sums, square, Sum{}), rows)};
   }
 
-  PARAGRAD_HOST_DEVICE Scale two_levels(const Block& block, Shared& shared, std::size_t first, float threshold) const {
+  PARAGRAD_HOST_DEVICE CodeScale two_levels(const Block& block, Shared& shared, std::size_t first, float threshold) const {
     const auto side = [&](std::size_t row) {
       const float value = u.at(first + row);
       return value >= threshold ? Sides{0, value, 1} : Sides{value, 0, 0};
@@ -138,7 +139,7 @@ struct PackCodes {
  private:
   PARAGRAD_HOST_DEVICE std::uint16_t code_of(std::size_t element) const {
     const Code code = packed.quantiser.code;
-    Scale scale;
+    CodeScale scale;
     if (packed.has_headers()) {
       const std::size_t column = element / packed.rows;
       scale.header = packed.words[column];
@@ -162,7 +163,7 @@ struct PackCodes {
 };
 
 /// x[i] = keep·x[i] + decoded
-struct Dequantise {
+struct DecodeElement {
   static constexpr const char* name = "dequantise";
   PackedOf<const std::uint32_t> packed;
   float keep;
@@ -172,7 +173,7 @@ struct Dequantise {
     const std::size_t bits = packed.bits();
     const std::uint32_t header = packed.has_headers() ? packed.words[i / packed.rows] : 0;
     const std::uint32_t coded = packed.codes()[i * bits / 32] >> (i * bits % 32) & ((1u << bits) - 1);
-    x[i] = reference::accumulate(decode(packed.quantiser.code, header, coded), keep, x[i]);
+    x[i] = accumulate(decode(packed.quantiser.code, header, coded), keep, x[i]);
   }
 };
 
@@ -188,7 +189,7 @@ inline std::size_t quantise_scratch(const Quantiser& quantiser, std::size_t colu
   return scratch.bytes();
 }
 
-/// Device::quantise; null without residual. scratch: quantise_scratch() bytes.
+/// backend::Quantise; null without residual. scratch: quantise_scratch() bytes.
 template <class Run>
 void quantise(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x,
               float* residual, std::byte* packed, std::byte* scratch) {
@@ -203,7 +204,7 @@ template <class Run>
 void dequantise(const Run& run, const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed,
                 float keep, float* x) {
   const PackedOf<const std::uint32_t> from{quantiser, rows, columns, reinterpret_cast<const std::uint32_t*>(packed)};
-  run(Stream<Dequantise>{rows * columns, {from, keep, x}});
+  run(Stream<DecodeElement>{rows * columns, {from, keep, x}});
 }
 
 }  // namespace paragrad::backend::gpu_kernels

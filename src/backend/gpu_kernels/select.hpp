@@ -9,6 +9,8 @@
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/scratch.hpp"
 #include "backend/gpu_kernels/streams.hpp"
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/fill.hpp"
 
 /// Selection of the largest elements by radix select. Absolute values |u| are compared as bits: four passes over u histogram
 /// their bytes, highest first, which gives the smallest absolute value to keep and how many elements of it. Two more passes
@@ -224,11 +226,11 @@ inline std::size_t select_scratch(std::size_t count) {
   return scratch.bytes();
 }
 
-/// Device::select_largest; null without residual. scratch: select_scratch() bytes.
+/// backend::SelectLargest; null without residual. scratch: select_scratch() bytes.
 template <class Run>
 void select_largest(const Run& run, std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed,
                     std::byte* scratch) {
-  if (residual != nullptr) run(Stream<Add>{count, {x, residual}});
+  if (residual != nullptr) run(elements_of(Add{{x, count}, {residual, count}}));
   if (keep == 0) return;
   Scratch memory(scratch);
   const Selection selection = selection_notes(memory, count, residual != nullptr ? residual : x);
@@ -254,10 +256,10 @@ struct AddPairs {
   }
 };
 
-/// Device::scatter_add: indices must not repeat.
+/// backend::ScatterAdd: indices must not repeat.
 template <class Run>
 void scatter_add(const Run& run, std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) {
-  if (keep == 0) run(Stream<Fill>{count, {0, x}});
+  if (keep == 0) run(elements_of(Fill{0, {x, count}}));
   run(Stream<AddPairs>{pairs, {reinterpret_cast<const Pair*>(packed), count, x}});
 }
 

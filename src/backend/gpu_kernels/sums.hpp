@@ -1,8 +1,9 @@
 #pragma once
 
-#include "backend/formulas.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
+#include "backend/gpu_kernels/streams.hpp"
+#include "backend/kernel.hpp"
 
 /// Sums in double whose order depends on the length alone: each thread sums elements at a fixed stride, a block sums its
 /// threads, and finally one block sums the blocks.
@@ -61,35 +62,20 @@ struct AddPartialSums {
   }
 };
 
-struct Product {
-  static constexpr const char* name = "dot";
-  const float *a, *b;
-  PARAGRAD_HOST_DEVICE double operator()(std::size_t i) const {
-    return static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  }
+/// The terms of a kernel that is a sum (backend::SumKernel).
+template <class Kernel>
+struct TermOf {
+  static constexpr const char* name = kernel_name(Kernel::id).data();
+  Kernel kernel;
+  PARAGRAD_HOST_DEVICE double operator()(std::size_t i) const { return kernel.term(i); }
 };
 
-struct SquaredDifference {
-  static constexpr const char* name = "squared_distance";
-  const float *a, *b;
-  PARAGRAD_HOST_DEVICE double operator()(std::size_t i) const {
-    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    return difference * difference;
-  }
-};
-
-struct Softplus {
-  static constexpr const char* name = "softplus_sum";
-  const float* x;
-  PARAGRAD_HOST_DEVICE double operator()(std::size_t i) const { return formulas::softplus(static_cast<double>(x[i])); }
-};
-
-/// *into += weight·Σ term(i). partial: memory for most_partial_sums.
-template <class Run, class Term>
-void add_sum(const Run& run, double weight, std::size_t count, const Term& term, double* partial, double* into) {
-  const PartialSums<Term> sums{count, term, partial};
+/// partial: memory for most_partial_sums.
+template <class Run, class Kernel>
+void add_sum(const Run& run, const Kernel& kernel, double* partial) {
+  const PartialSums<TermOf<Kernel>> sums{kernel.terms(), {kernel}, partial};
   run(sums);
-  run(AddPartialSums{sums.blocks(), weight, partial, into});
+  run(AddPartialSums{sums.blocks(), kernel.weight, partial, kernel.into});
 }
 
 /// partial[chunk][column] = Σ dz[row][column] over a chunk's rows.
@@ -120,7 +106,7 @@ struct AddColumnSums {
   PARAGRAD_HOST_DEVICE void operator()(std::size_t column) const {
     float sum = 0;
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) sum += partial[chunk * columns + column];
-    into[column] = formulas::accumulate(sum, keep, into[column]);
+    into[column] = accumulate(sum, keep, into[column]);
   }
 };
 

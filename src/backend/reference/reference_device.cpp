@@ -1,149 +1,19 @@
-#include <algorithm>
-
-#include "backend/kernels.hpp"
-#include "backend/reference/ctc.hpp"
-#include "backend/reference/loops.hpp"
-#include "backend/reference/lstm.hpp"
-#include "backend/reference/quantise.hpp"
-#include "backend/reference/sampling.hpp"
-#include "backend/reference/select.hpp"
+#include "backend/all_kernels.hpp"
+#include "backend/device.hpp"
 
 namespace paragrad::backend {
 
 namespace {
 
+/// The formulas as plain loops, the oracle for the other devices.
 class ReferenceDevice final : public Device {
  public:
   std::string_view name() const override { return "reference"; }
   core::Arena allocate(std::size_t count) const override { return core::host_arena(count); }
 
  private:
-  void do_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
-               const float* b, float keep, float* c) override {
-    reference::gemm(transpose_a, transpose_b, m, n, k, a, b, keep, c);
-  }
-  void do_affine_forward(std::size_t batch, std::size_t in, std::size_t out, const float* x, const float* w,
-                         const float* bias, Activation f, float* y) override {
-    reference::affine_forward(batch, in, out, x, w, bias, f, y);
-  }
-  void do_affine_backward_input(std::size_t batch, std::size_t in, std::size_t out, const float* dz, const float* w,
-                                const float* x, Activation f, float* dx) override {
-    reference::affine_backward_input(batch, in, out, dz, w, x, f, dx);
-  }
-  void do_affine_backward_weights(std::size_t batch, std::size_t in, std::size_t out, std::size_t first_row,
-                                  std::size_t rows, const float* x, const float* dz, float keep, float* dw) override {
-    reference::affine_backward_weights(batch, in, out, first_row, rows, x, dz, keep, dw);
-  }
-  void do_affine_reverse(std::size_t batch, std::size_t in, std::size_t out, const float* y, const float* w,
-                         const float* bias, Activation f, float* x) override {
-    reference::affine_reverse(batch, in, out, y, w, bias, f, x);
-  }
-  void do_lstm_forward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
-                       float* y) override {
-    reference::lstm_forward(shape, steps, weights.recurrent.data(), weights.peepholes.data(), weights.projection.data(),
-                            memory.gates.data(), memory.cells.data(), memory.hidden.data(), y);
-  }
-  void do_lstm_backward(const LstmShape& shape, const Steps& steps, const LstmWeights& weights, const LstmMemory& memory,
-                        float* dy) override {
-    reference::lstm_backward(shape, steps, weights.recurrent.data(), weights.peepholes.data(), weights.projection.data(),
-                             memory.gates.data(), memory.cells.data(), memory.hidden.data(), dy);
-  }
-  void do_lstm_gradient(const LstmShape& shape, const Steps& steps, const float* y, const LstmMemory& memory,
-                        const float* dy, float keep, const LstmGradients& gradients) override {
-    const float *gates = memory.gates.data(), *cells = memory.cells.data(), *hidden = memory.hidden.data();
-    reference::lstm_gradient(shape, steps, y, gates, cells, hidden, dy, keep, gradients.recurrent.data(),
-                             gradients.peepholes.data(), gradients.projection.data());
-  }
-  void do_bias_gradient(std::size_t batch, std::size_t out, const float* dz, float keep, float* dbias) override {
-    reference::bias_gradient(batch, out, dz, keep, dbias);
-  }
-  void do_activation_backward(Activation f, std::size_t count, const float* y, float* dz) override {
-    reference::activation_backward(f, count, y, dz);
-  }
-  void do_softmax_cross_entropy(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* logits,
-                                LossSum* into) override {
-    *into += reference::softmax_cross_entropy(batch, classes, labels, logits);
-  }
-  void do_squared_error(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* y,
-                        LossSum* into) override {
-    *into += reference::squared_error(batch, classes, labels, y);
-  }
-  void do_ctc(std::size_t classes, std::span<const std::uint32_t> active, const std::int32_t* labels, float* logits,
-              LossSum* into) override {
-    *into += reference::ctc(classes, active, labels, logits);
-  }
-  void do_fill(float value, std::size_t count, float* x) override { std::fill_n(x, count, value); }
-  void do_copy(std::size_t count, const float* from, float* to) override { std::copy_n(from, count, to); }
-  void do_copy_columns(std::size_t rows, std::size_t columns, std::size_t from_width, const float* from,
-                       std::size_t to_width, float* to) override {
-    reference::copy_columns(rows, columns, from_width, from, to_width, to);
-  }
-  void do_scale(float factor, std::size_t count, float* x) override {
-    for (std::size_t i = 0; i < count; ++i) x[i] *= factor;
-  }
-  void do_add(std::size_t count, const float* from, float* to) override {
-    for (std::size_t i = 0; i < count; ++i) to[i] += from[i];
-  }
-  void do_clamp(float limit, std::size_t count, float* x) override { reference::clamp(limit, count, x); }
-  void do_limit_row_norms(std::size_t rows, std::size_t columns, float limit, float* w) override {
-    reference::limit_row_norms(rows, columns, limit, w);
-  }
-  void do_descend(float rate, float decay, std::size_t count, float* d, float* w) override {
-    reference::descend(rate, decay, count, d, w);
-  }
-  void do_momentum_update(float rate, float momentum, bool nesterov, float decay, std::size_t count, const float* g,
-                          float* v, float* w) override {
-    reference::momentum_update(rate, momentum, nesterov, decay, count, g, v, w);
-  }
-  void do_adam_update(const AdamStep& step, std::size_t count, const float* g, float* m, float* v, float* w) override {
-    reference::adam_update(step, count, g, m, v, w);
-  }
-  void do_block_filter(float momentum, float rate, float ahead_before, float ahead, std::size_t count, float* average,
-                       float* w, float* delta) override {
-    reference::block_filter(momentum, rate, ahead_before, ahead, count, average, w, delta);
-  }
-  void do_look_ahead(float ahead, std::size_t count, const float* w, const float* delta, float* to) override {
-    reference::look_ahead(ahead, count, w, delta, to);
-  }
-  void do_moment_filter(double past, double keep, bool of_squares, std::size_t count, float* moment, float* base) override {
-    reference::moment_filter(past, keep, of_squares, count, moment, base);
-  }
-  void do_quantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const float* x, float* residual,
-                   std::byte* packed) override {
-    reference::quantise(quantiser, rows, columns, x, residual, packed);
-  }
-  void do_dequantise(const Quantiser& quantiser, std::size_t rows, std::size_t columns, const std::byte* packed, float keep,
-                     float* x) override {
-    reference::dequantise(quantiser, rows, columns, packed, keep, x);
-  }
-  void do_select_largest(std::size_t keep, std::size_t count, const float* x, float* residual, std::byte* packed) override {
-    reference::select_largest(keep, count, x, residual, packed);
-  }
-  void do_scatter_add(std::size_t pairs, const std::byte* packed, float keep, std::size_t count, float* x) override {
-    reference::scatter_add(pairs, packed, keep, count, x);
-  }
-  void do_orthonormalise(std::size_t rows, std::size_t rank, float* matrix) override {
-    reference::orthonormalise(rows, rank, matrix);
-  }
-  void do_add_squared_norm(double weight, std::size_t count, const float* x, double* into) override {
-    *into += weight * reference::dot(count, x, x);
-  }
-  void do_add_squared_distance(double weight, std::size_t count, const float* a, const float* b, double* into) override {
-    *into += weight * reference::squared_distance(count, a, b);
-  }
-  void do_add_dot(double weight, std::size_t count, const float* a, const float* b, double* into) override {
-    *into += weight * reference::dot(count, a, b);
-  }
-  void do_add_softplus_sum(double weight, std::size_t count, const float* x, double* into) override {
-    *into += weight * reference::softplus_sum(count, x);
-  }
-  void do_sample_bernoulli(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
-                           const float* p, float* y) override {
-    reference::sample_bernoulli(random, rows, units, p, y);
-  }
-  void do_sample_normal(const core::RandomStream& random, std::span<const std::uint32_t> rows, std::size_t units,
-                        const float* mean, float* y) override {
-    reference::sample_normal(random, rows, units, mean, y);
+  void do_run(const KernelRef& ref) override {
+    visit(ref, [](const auto& kernel) { run_reference(kernel); });
   }
 };
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "comm/compression/gradient_sum.hpp"
 
 namespace paragrad::comm::compression {
@@ -26,11 +26,11 @@ class Codec {
 
   /// u = x + residual; packed = encode(u); residual = u - decode(packed). With an empty residual u = x, and the error is
   /// dropped.
-  virtual void encode(backend::Device& device, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
+  virtual void encode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
                       std::span<std::byte> packed) const = 0;
 
   /// x = keep·x + decode(packed); keep is 0 or 1.
-  virtual void decode(backend::Device& device, const Stripe& stripe, std::span<const std::byte> packed, float keep,
+  virtual void decode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const std::byte> packed, float keep,
                       std::span<float> x) const = 0;
 };
 

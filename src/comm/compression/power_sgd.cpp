@@ -1,5 +1,10 @@
 #include <map>
 
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/gemm.hpp"
+#include "backend/kernels/orthonormalise.hpp"
+#include "backend/kernels/scale.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/compression/makers.hpp"
 #include "core/errors.hpp"
@@ -48,11 +53,11 @@ class PowerSgd : public GradientSum {
 
   void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) override {
     const Plan& plan = plans_.at(bucket.begin);
-    comm.run_kernels([&](backend::Device& device) { project(device, plan, gradient); });
+    comm.run_kernels([&](backend::KernelQueue& queue) { project(queue, plan, gradient); });
     (*allreduce_)(comm, projected_.span().first(plan.projected));
-    comm.run_kernels([&](backend::Device& device) { project_back(device, plan, gradient); });
+    comm.run_kernels([&](backend::KernelQueue& queue) { project_back(queue, plan, gradient); });
     (*allreduce_)(comm, plan.guess.of(guess_.span()));
-    comm.run_kernels([&](backend::Device& device) { restore(device, plan, gradient); });
+    comm.run_kernels([&](backend::KernelQueue& queue) { restore(queue, plan, gradient); });
   }
 
   void describe_state(core::StateView& state) override {
@@ -92,46 +97,47 @@ class PowerSgd : public GradientSum {
   }
 
   // Replaces the gradient with u, and computes this worker's P.
-  void project(backend::Device& device, const Plan& plan, std::span<float> gradient) {
+  void project(backend::KernelQueue& queue, const Plan& plan, std::span<float> gradient) {
     using enum backend::Transpose;
     for (const Part& part : plan.parts) {
       const auto u = part.matrix.range().of(gradient), p = part.projected.of(projected_.span());
       if (part.guess.empty()) {
-        device.copy(u, p);
+        queue.run(backend::Copy{u, p});
         continue;
       }
-      if (error_feedback_) device.add(part.matrix.range().of(residual_.span()), u);
-      device.gemm(no, no, part.matrix.shape.columns, rank_, part.matrix.shape.rows, u, part.guess.of(guess_.span()), 0, p);
+      if (error_feedback_) queue.run(backend::Add{part.matrix.range().of(residual_.span()), u});
+      queue.run(backend::Gemm{no, no, part.matrix.shape.columns, rank_, part.matrix.shape.rows, u,
+                              part.guess.of(guess_.span()), 0, p});
     }
   }
 
   // Computes this worker's q and residual.
-  void project_back(backend::Device& device, const Plan& plan, std::span<float> gradient) {
+  void project_back(backend::KernelQueue& queue, const Plan& plan, std::span<float> gradient) {
     using enum backend::Transpose;
     for (const Part& part : plan.parts) {
       if (part.guess.empty()) continue;
       const auto [rows, columns] = part.matrix.shape;
       const auto u = part.matrix.range().of(gradient), p = part.projected.of(projected_.span()),
                  q = part.guess.of(guess_.span());
-      device.orthonormalise(columns, rank_, p);
-      device.gemm(yes, no, rows, rank_, columns, u, p, 0, q);
+      queue.run(backend::Orthonormalise{columns, rank_, p});
+      queue.run(backend::Gemm{yes, no, rows, rank_, columns, u, p, 0, q});
       if (!error_feedback_) continue;
       const auto kept = part.matrix.range().of(residual_.span());
-      device.gemm(no, yes, columns, rows, rank_, p, q, 0, kept);
-      device.scale(-1, kept);
-      device.add(u, kept);
+      queue.run(backend::Gemm{no, yes, columns, rows, rank_, p, q, 0, kept});
+      queue.run(backend::Scale{-1, kept});
+      queue.run(backend::Add{u, kept});
     }
   }
 
-  void restore(backend::Device& device, const Plan& plan, std::span<float> gradient) {
+  void restore(backend::KernelQueue& queue, const Plan& plan, std::span<float> gradient) {
     using enum backend::Transpose;
     for (const Part& part : plan.parts) {
       const auto sum = part.matrix.range().of(gradient), p = part.projected.of(projected_.span());
       if (part.guess.empty())
-        device.copy(p, sum);
+        queue.run(backend::Copy{p, sum});
       else
-        device.gemm(no, yes, part.matrix.shape.columns, part.matrix.shape.rows, rank_, p, part.guess.of(guess_.span()), 0,
-                    sum);
+        queue.run(backend::Gemm{no, yes, part.matrix.shape.columns, part.matrix.shape.rows, rank_, p,
+                                part.guess.of(guess_.span()), 0, sum});
     }
   }
 

@@ -1,3 +1,4 @@
+#include "backend/kernels/quantise.hpp"
 #include "backend/quantiser.hpp"
 #include "comm/compression/makers.hpp"
 #include "comm/compression/striped.hpp"
@@ -21,21 +22,22 @@ class Quantised : public Codec {
     return sum;
   }
 
-  void encode(backend::Device& device, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
+  void encode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const float> x, std::span<float> residual,
               std::span<std::byte> packed) const override {
     for (const core::Matrix& matrix : stripe.matrices) {
       const auto [rows, columns] = matrix.shape;
-      device.quantise(quantiser_, rows, columns, matrix.range().of(x),
-                      residual.empty() ? residual : matrix.range().of(residual), packed.first(bytes_of(matrix)));
+      queue.run(backend::Quantise{quantiser_, rows, columns, matrix.range().of(x),
+                                  residual.empty() ? residual : matrix.range().of(residual),
+                                  packed.first(bytes_of(matrix))});
       packed = packed.subspan(bytes_of(matrix));
     }
   }
 
-  void decode(backend::Device& device, const Stripe& stripe, std::span<const std::byte> packed, float keep,
+  void decode(backend::KernelQueue& queue, const Stripe& stripe, std::span<const std::byte> packed, float keep,
               std::span<float> x) const override {
     for (const core::Matrix& matrix : stripe.matrices) {
       const auto [rows, columns] = matrix.shape;
-      device.dequantise(quantiser_, rows, columns, packed.first(bytes_of(matrix)), keep, matrix.range().of(x));
+      queue.run(backend::Dequantise{quantiser_, rows, columns, packed.first(bytes_of(matrix)), keep, matrix.range().of(x)});
       packed = packed.subspan(bytes_of(matrix));
     }
   }

@@ -77,11 +77,11 @@ std::span<std::byte> Striped::received(const Plan& plan, std::size_t rank, std::
 }
 
 void Striped::encode_all(Communicator& comm, const Plan& plan, std::span<const float> gradient) {
-  comm.run_kernels([&](backend::Device& device) {
+  comm.run_kernels([&](backend::KernelQueue& queue) {
     for (std::size_t k = 0; k < plan.stripes.size(); ++k) {
       const Stripe& stripe = plan.stripes[k];
       if (!stripe.range.empty())
-        codec_->encode(device, stripe, stripe.range.of(gradient), residual(stripe.range), encoded(plan, k));
+        codec_->encode(queue, stripe, stripe.range.of(gradient), residual(stripe.range), encoded(plan, k));
     }
   });
 }
@@ -103,9 +103,9 @@ void Striped::add_up_mine(Communicator& comm, const Plan& plan, std::span<float>
   }
   for (std::size_t from = 0; from < workers && !mine.range.empty(); ++from) {
     if (from != rank) comm.wait(receives[from]);
-    comm.run_kernels([&](backend::Device& device) {
+    comm.run_kernels([&](backend::KernelQueue& queue) {
       const std::span<const std::byte> code = from == rank ? encoded(plan, rank) : received(plan, rank, from);
-      codec_->decode(device, mine, code, from == 0 ? 0.f : 1.f, mine.range.of(gradient));
+      codec_->decode(queue, mine, code, from == 0 ? 0.f : 1.f, mine.range.of(gradient));
     });
   }
   for (const Request send : sends) comm.wait(send);
@@ -116,8 +116,8 @@ void Striped::encode_mine(Communicator& comm, const Plan& plan, std::span<const 
   const Stripe& mine = plan.stripes[rank];
   if (mine.range.empty()) return;
   const std::span<float> left_out = error_feedback_ ? plan.mine.of(sum_residual_.span()) : std::span<float>{};
-  comm.run_kernels([&](backend::Device& device) {
-    codec_->encode(device, mine, mine.range.of(gradient), left_out, encoded(plan, rank));
+  comm.run_kernels([&](backend::KernelQueue& queue) {
+    codec_->encode(queue, mine, mine.range.of(gradient), left_out, encoded(plan, rank));
   });
 }
 
@@ -139,10 +139,10 @@ void Striped::spread(Communicator& comm, const Plan& plan) {
 }
 
 void Striped::decode_all(Communicator& comm, const Plan& plan, std::span<float> gradient) {
-  comm.run_kernels([&](backend::Device& device) {
+  comm.run_kernels([&](backend::KernelQueue& queue) {
     for (std::size_t k = 0; k < plan.stripes.size(); ++k) {
       const Stripe& stripe = plan.stripes[k];
-      if (!stripe.range.empty()) codec_->decode(device, stripe, encoded(plan, k), 0, stripe.range.of(gradient));
+      if (!stripe.range.empty()) codec_->decode(queue, stripe, encoded(plan, k), 0, stripe.range.of(gradient));
     }
   });
 }

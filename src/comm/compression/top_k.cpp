@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "backend/kernels/select.hpp"
 #include "comm/compression/makers.hpp"
 #include "comm/compression/striped.hpp"
 #include "core/errors.hpp"
@@ -18,13 +19,13 @@ class TopK : public Codec {
   Grain grain() const override { return Grain::element; }
   std::size_t bytes(const Stripe& stripe) const override { return 8 * kept(stripe.range.size()); }
 
-  void encode(backend::Device& device, const Stripe&, std::span<const float> x, std::span<float> residual,
+  void encode(backend::KernelQueue& queue, const Stripe&, std::span<const float> x, std::span<float> residual,
               std::span<std::byte> packed) const override {
-    device.select_largest(kept(x.size()), x, residual, packed);
+    queue.run(backend::SelectLargest{kept(x.size()), x, residual, packed});
   }
-  void decode(backend::Device& device, const Stripe&, std::span<const std::byte> packed, float keep,
+  void decode(backend::KernelQueue& queue, const Stripe&, std::span<const std::byte> packed, float keep,
               std::span<float> x) const override {
-    device.scatter_add(packed, keep, x);
+    queue.run(backend::ScatterAdd{packed, keep, x});
   }
 
  private:

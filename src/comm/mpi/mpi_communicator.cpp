@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/kernels/add.hpp"
 #include "comm/mpi/backoff.hpp"
 #include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/device_sum.hpp"
@@ -350,7 +351,7 @@ bool MpiCommunicator::allows_threads() const {
 void MpiCommunicator::abandon(const std::string& reason) { state_->cancellation->request(reason); }
 
 void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
-  device().add(from, to);
+  device().run(backend::Add{from, to});
   device().finish();
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "core/arena.hpp"
 
 namespace paragrad::comm {

@@ -30,7 +30,7 @@ class CountingCommunicator : public Communicator {
     added_bytes_ += from.size_bytes();
     inner_.add(from, to);
   }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { inner_.run_kernels(kernels); }
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { inner_.run_kernels(kernels); }
   void library_allreduce(Library library, std::span<float> data) override { inner_.library_allreduce(library, data); }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     return inner_.open_window(floats, counters);

@@ -35,7 +35,7 @@ class GroupCommunicator : public Communicator {
   void take_for_gone(int peer) override { all_.take_for_gone(first_ + peer * stride_); }
   double now_s() override { return all_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { all_.run_kernels(kernels); }
   void library_allreduce(Library, std::span<float>) override {
     throw core::ConfigError("a library allreduce sums over all workers, not over a group: choose another collective");
   }

@@ -16,7 +16,7 @@ class PartialWorker : public Worker {
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     all_.compute(expected, task);
   }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { all_.run_kernels(kernels); }
   void launch(Task task) override { all_.launch(among_peers(std::move(task))); }
   void join() override { all_.join(); }
   void serve(Task task) override { all_.serve(among_peers(std::move(task))); }

@@ -38,7 +38,7 @@ class RecordingCommunicator : public Communicator {
     const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
     inner_.add(from, to);
   }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override {
     const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
     inner_.run_kernels(kernels);
   }
@@ -71,7 +71,7 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     record_unless_computing([&] { inner_.compute(expected, task); });
   }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override {
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override {
     record_unless_computing([&] { inner_.run_kernels(kernels); });
   }
   void launch(Task task) override {

@@ -43,7 +43,7 @@ class ShrinkingCommunicator : public Communicator {
   double now_s() override { return all_.now_s(); }
   double observed_s() override { return all_.observed_s(); }
   void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { all_.run_kernels(kernels); }
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { all_.run_kernels(kernels); }
   void library_allreduce(Library library, std::span<float> data) override {
     if (!gone_.empty()) throw Failure("a library allreduce cannot run without the workers that are gone");
     all_.library_allreduce(library, data);

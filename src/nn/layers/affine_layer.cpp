@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "backend/kernels/descend.hpp"
+
 namespace paragrad::nn {
 namespace {
 
@@ -26,14 +30,14 @@ void Affine::initialise(const core::RandomStream& random, std::span<float> param
 
 void Affine::forward(const Pass& pass) const {
   const std::size_t weights = inputs_ * outputs_;
-  pass.device.affine_forward(pass.rows, inputs_, outputs_, pass.x, pass.parameters.first(weights),
-                             pass.parameters.subspan(weights), f_, pass.y);
+  pass.queue.run(backend::AffineForward{pass.rows, inputs_, outputs_, pass.x, pass.parameters.first(weights),
+                                        pass.parameters.subspan(weights), f_, pass.y});
 }
 
 void Affine::backward_input(const Pass& pass, std::span<const float> delta, backend::Activation f,
                             std::span<float> delta_below) const {
-  pass.device.affine_backward_input(pass.rows, inputs_, outputs_, delta, pass.parameters.first(inputs_ * outputs_), pass.x,
-                                    f, delta_below);
+  pass.queue.run(backend::AffineBackwardInput{pass.rows, inputs_, outputs_, delta, pass.parameters.first(inputs_ * outputs_),
+                                              pass.x, f, delta_below});
 }
 
 void Affine::backward_parameters(const Pass& pass, std::span<const float> delta, GradientSink sink,
@@ -41,20 +45,20 @@ void Affine::backward_parameters(const Pass& pass, std::span<const float> delta,
   const std::size_t weights = inputs_ * outputs_;
   const std::size_t rows_per_panel = std::max<std::size_t>(1, panel_bytes / sizeof(float) / outputs_);
   const core::Range bias{weights, weights + outputs_};
-  pass.device.bias_gradient(pass.rows, outputs_, delta, sink.keep, bias.of(sink.into));
+  pass.queue.run(backend::BiasGradient{pass.rows, outputs_, delta, sink.keep, bias.of(sink.into)});
   if (sink.descent) {
     const auto& [rate, decay, moving] = *sink.descent;
-    pass.device.descend(rate, decay, bias.of(sink.into), bias.of(moving));
-    pass.device.affine_descend(pass.rows, inputs_, outputs_, pass.x, delta, sink.keep, rate, decay, sink.into.first(weights),
-                               moving.first(weights));
+    pass.queue.run(backend::Descend{rate, decay, bias.of(sink.into), bias.of(moving)});
+    pass.queue.run(backend::AffineDescend{pass.rows, inputs_, outputs_, pass.x, delta, sink.keep, rate, decay,
+                                          sink.into.first(weights), moving.first(weights)});
     return ready({0, weights + outputs_});
   }
   ready(bias);
   for (std::size_t row = 0; row < inputs_; row += rows_per_panel) {
     const std::size_t rows = std::min(rows_per_panel, inputs_ - row);
     const core::Range panel{row * outputs_, (row + rows) * outputs_};
-    pass.device.affine_backward_weights(pass.rows, inputs_, outputs_, row, rows, pass.x, delta, sink.keep,
-                                        panel.of(sink.into));
+    pass.queue.run(backend::AffineBackwardWeights{pass.rows, inputs_, outputs_, row, rows, pass.x, delta, sink.keep,
+                                                  panel.of(sink.into)});
     ready(panel);
   }
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/kernels/descend.hpp"
+#include "backend/kernels/lstm.hpp"
+
 namespace paragrad::nn {
 
 core::Range Lstm::recurrent_range() const {
@@ -35,7 +38,7 @@ backend::LstmMemory Lstm::memory_of(const Pass& pass) const {
 
 // The input's contribution to the gates.
 Pass Lstm::of_input(const Pass& pass) const {
-  return {.device = pass.device,
+  return {.queue = pass.queue,
           .rows = pass.rows,
           .parameters = pass.parameters.first(input_.parameter_count()),
           .x = pass.x,
@@ -60,11 +63,13 @@ void Lstm::initialise(const core::RandomStream& random, std::span<float> paramet
 
 void Lstm::forward(const Pass& pass) const {
   input_.forward(of_input(pass));
-  pass.device.lstm_forward(shape_, pass.active, weights(pass.parameters), memory_of(pass), pass.y);
+  pass.queue.run(
+      backend::LstmForward{shape_, backend::Steps(pass.active), weights(pass.parameters), memory_of(pass), pass.y});
 }
 
 void Lstm::backward_state(const Pass& pass, std::span<float> delta) const {
-  pass.device.lstm_backward(shape_, pass.active, weights(pass.parameters), memory_of(pass), delta);
+  pass.queue.run(
+      backend::LstmBackward{shape_, backend::Steps(pass.active), weights(pass.parameters), memory_of(pass), delta});
 }
 
 void Lstm::backward_input(const Pass& pass, std::span<const float>, backend::Activation f,
@@ -75,10 +80,11 @@ void Lstm::backward_input(const Pass& pass, std::span<const float>, backend::Act
 void Lstm::backward_parameters(const Pass& pass, std::span<const float> delta, GradientSink sink,
                                const GradientReady& ready) const {
   const core::Range recurrent = recurrent_range();
-  pass.device.lstm_gradient(shape_, pass.active, pass.y, memory_of(pass), delta, sink.keep, weights(sink.into));
+  pass.queue.run(backend::LstmGradient{shape_, backend::Steps(pass.active), pass.y, memory_of(pass), delta, sink.keep,
+                                       weights(sink.into)});
   if (sink.descent)
-    pass.device.descend(sink.descent->rate, sink.descent->decay, recurrent.of(sink.into),
-                        recurrent.of(sink.descent->parameters));
+    pass.queue.run(backend::Descend{sink.descent->rate, sink.descent->decay, recurrent.of(sink.into),
+                                    recurrent.of(sink.descent->parameters)});
   ready(recurrent);
   const core::Range of_input{0, recurrent.begin};
   input_.backward_parameters(this->of_input(pass), memory_of(pass).gates, sink.part(of_input), ready);

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "backend/kernels/lstm.hpp"
 #include "nn/layer.hpp"
 #include "nn/layers/affine_layer.hpp"
 
 namespace paragrad::nn {
 
-/// Long short-term memory (backend/lstm_arguments.hpp), in one or both directions of time; y concatenates the outputs of the
+/// Long short-term memory (backend/kernels/lstm.hpp), in one or both directions of time; y concatenates the outputs of the
 /// first and the second direction. Parameters: W[in][directions][4][H] and b[directions][4][H], then the recurrent
 /// weights, peepholes and projection. Initial weights: uniform in ±sqrt(6/(in+H)) and ±sqrt(6/(R+H)) (Glorot and Bengio,
 /// AISTATS 2010); peepholes and biases start at zero, except the biases of the forget gates, which start at 1 (Jozefowicz,

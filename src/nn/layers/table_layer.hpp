@@ -47,8 +47,8 @@ class TableLayer : public Layer {
                            const GradientReady& ready) const override;
 
  private:
-  void product(backend::Device& device, backend::Kernel kernel, std::size_t batch) const;
-  void stream(backend::Device& device, backend::Kernel kernel, std::size_t accesses) const;
+  void product(backend::KernelQueue& queue, backend::KernelId kernel, std::size_t batch) const;
+  void stream(backend::KernelQueue& queue, backend::KernelId kernel, std::size_t accesses) const;
 
   TableRow row_;
   std::size_t inputs_;

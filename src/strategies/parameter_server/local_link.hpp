@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/kernels/copy.hpp"
 #include "strategies/parameter_server/link.hpp"
 
 namespace paragrad::strategies {
@@ -41,7 +42,7 @@ class LocalLink : public Link {
 
  private:
   static void copy(comm::Communicator& comm, std::span<const float> from, std::span<float> to) {
-    comm.run_kernels([&](backend::Device& device) { device.copy(from, to); });
+    comm.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{from, to}); });
   }
   static void copy_state(comm::Communicator& comm, Shard& from, Shard& to) {
     core::StateView source, target;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/kernels/copy.hpp"
+
 namespace paragrad::strategies {
 
 using Lock = comm::Window::Lock;
@@ -44,7 +46,7 @@ bool WindowService::receive_gradient(comm::Communicator& comm, int worker) {
   const std::span<float> gradient = server().shard().gradient();
   if (gradient.empty()) return true;
   const std::span<const float> from = window_.memory().subspan(layout_.gradient_at(worker), gradient.size());
-  comm.run_kernels([&](backend::Device& device) { device.copy(from, gradient); });
+  comm.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{from, gradient}); });
   return true;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/kernels/scale.hpp"
+
 namespace paragrad::train {
 
 std::size_t BackpropLearner::piece(std::size_t minibatch) {
@@ -26,7 +28,8 @@ std::size_t BackpropLearner::gradient(const Stage& stage, std::size_t samples, c
   const float keep = optimiser().keep(step);
   std::size_t scored = 0;
   if (stage.layers.end == layer_count()) {
-    if (samples == 0) run_kernels([&](backend::Device& device) { device.scale(keep, optimiser().gradients()); });
+    if (samples == 0)
+      run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Scale{keep, optimiser().gradients()}); });
     scored = pass_until_last_loss(samples, next, keep, into);
   }
   const nn::GradientSink sink = sink_of_last_piece(samples, keep);

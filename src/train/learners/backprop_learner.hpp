@@ -41,7 +41,7 @@ class BackpropLearner : public Learner {
   virtual void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
                            const nn::GradientReady& ready) = 0;
 
-  virtual void run_kernels(const std::function<void(backend::Device&)>& kernels) { kernels(device()); }
+  virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) { kernels(device()); }
 
   data::Batch last_piece_;  // of the current minibatch
 };

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
+#include "backend/loss_sum.hpp"
 #include "core/arena.hpp"
 #include "core/json.hpp"
 #include "core/state_view.hpp"

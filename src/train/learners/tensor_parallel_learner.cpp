@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "backend/kernels/activation_backward.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/copy_columns.hpp"
+#include "backend/kernels/losses.hpp"
 #include "comm/parts.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -71,11 +75,11 @@ std::span<Real> columns(std::span<Real> matrix, std::size_t samples, std::size_t
 
 }  // namespace
 
-nn::Pass TensorParallelLearner::pass(backend::Device& device, std::size_t layer, std::size_t samples,
+nn::Pass TensorParallelLearner::pass(backend::KernelQueue& queue, std::size_t layer, std::size_t samples,
                                      std::span<const float> x) {
   const std::span<const float> parameters = this->parameters();
   return {
-      .device = device, .rows = samples, .parameters = range_of(layer).of(parameters), .x = x, .y = outputs(layer, samples)};
+      .queue = queue, .rows = samples, .parameters = range_of(layer).of(parameters), .x = x, .y = outputs(layer, samples)};
 }
 
 void TensorParallelLearner::forward(std::size_t layer, const data::Batch& batch) {
@@ -83,16 +87,16 @@ void TensorParallelLearner::forward(std::size_t layer, const data::Batch& batch)
   const auto parts = parts_of(layer, samples);
   const auto in_parts = in_parts_.span().first(samples * width);
   const auto own = outputs(layer, samples);
-  run_kernels([&](backend::Device& device) {
-    network_->own.layers[layer]->forward(pass(device, layer, samples, input_of(layer, batch)));
-    device.copy(own, parts[network_->part].of(in_parts));
+  run_kernels([&](backend::KernelQueue& queue) {
+    network_->own.layers[layer]->forward(pass(queue, layer, samples, input_of(layer, batch)));
+    queue.run(backend::Copy{own, parts[network_->part].of(in_parts)});
   });
   comm::gather_parts(peers_.comm(), parts, in_parts);
-  run_kernels([&](backend::Device& device) {
+  run_kernels([&](backend::KernelQueue& queue) {
     for (std::size_t k = 0; k < network_->parts; ++k) {
       const core::Range range = network_->outputs_of(layer, k);
-      device.copy_columns(samples, range.size(), range.size(), parts[k].of(in_parts), width,
-                          columns(all_outputs(layer, samples), samples, width, range));
+      queue.run(backend::CopyColumns{samples, range.size(), range.size(), parts[k].of(in_parts), width,
+                                     columns(all_outputs(layer, samples), samples, width, range)});
     }
   });
 }
@@ -102,13 +106,13 @@ void TensorParallelLearner::do_pass(const data::Batch& batch, backend::LossSum* 
   const std::size_t last = layer_count() - 1, samples = batch.size(), classes = whole_layer(last).outputs();
   const auto predicted = all_outputs(last, samples);
   const core::Range range = network_->outputs_of(last, network_->part);
-  run_kernels([&](backend::Device& device) {
+  run_kernels([&](backend::KernelQueue& queue) {
     if (loss_ == nn::Loss::cross_entropy)
-      device.softmax_cross_entropy(samples, classes, batch.labels, predicted, into);
+      queue.run(backend::SoftmaxCrossEntropy{samples, classes, batch.labels, predicted, into});
     else
-      device.squared_error(samples, classes, batch.labels, predicted, into);
-    device.copy_columns(samples, range.size(), classes, columns(predicted, samples, classes, range), range.size(),
-                        delta(last, samples));
+      queue.run(backend::SquaredError{samples, classes, batch.labels, predicted, into});
+    queue.run(backend::CopyColumns{samples, range.size(), classes, columns(predicted, samples, classes, range), range.size(),
+                                   delta(last, samples)});
   });
 }
 
@@ -117,19 +121,20 @@ void TensorParallelLearner::pass_down(std::size_t layer, std::size_t samples) {
   const std::size_t width = whole_layer(layer - 1).outputs();
   const auto parts = parts_of(layer - 1, samples);
   const auto in_parts = in_parts_.span().first(samples * width), partial = partial_.span().first(samples * width);
-  run_kernels([&](backend::Device& device) {
-    network_->own.layers[layer]->backward_input(pass(device, layer, samples, all_outputs(layer - 1, samples)),
+  run_kernels([&](backend::KernelQueue& queue) {
+    network_->own.layers[layer]->backward_input(pass(queue, layer, samples, all_outputs(layer - 1, samples)),
                                                 delta(layer, samples), backend::Activation::identity, partial);
     for (std::size_t k = 0; k < network_->parts; ++k) {
       const core::Range range = network_->outputs_of(layer - 1, k);
-      device.copy_columns(samples, range.size(), width, columns(partial, samples, width, range), range.size(),
-                          parts[k].of(in_parts));
+      queue.run(backend::CopyColumns{samples, range.size(), width, columns(partial, samples, width, range), range.size(),
+                                     parts[k].of(in_parts)});
     }
   });
   comm::sum_parts(peers_.comm(), parts, in_parts);
-  run_kernels([&](backend::Device& device) {
-    device.copy(parts[network_->part].of(in_parts), delta(layer - 1, samples));
-    device.activation_backward(whole_layer(layer - 1).activation(), outputs(layer - 1, samples), delta(layer - 1, samples));
+  run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::Copy{parts[network_->part].of(in_parts), delta(layer - 1, samples)});
+    queue.run(backend::ActivationBackward{whole_layer(layer - 1).activation(), outputs(layer - 1, samples),
+                                          delta(layer - 1, samples)});
   });
 }
 
@@ -137,8 +142,8 @@ void TensorParallelLearner::do_backward(std::size_t layer, const data::Batch& ba
                                         const nn::GradientReady& ready) {
   const std::size_t samples = batch.size();
   if (layer > 0) pass_down(layer, samples);
-  run_kernels([&](backend::Device& device) {
-    network_->own.layers[layer]->backward_parameters(pass(device, layer, samples, input_of(layer, batch)),
+  run_kernels([&](backend::KernelQueue& queue) {
+    network_->own.layers[layer]->backward_parameters(pass(queue, layer, samples, input_of(layer, batch)),
                                                      delta(layer, samples), sink.part(range_of(layer)), [](core::Range) {});
   });
   ready(range_of(layer));
@@ -149,7 +154,7 @@ std::size_t TensorParallelLearner::descend(std::size_t samples, const NextBatch&
   if (samples == 0) return 0;
   const std::size_t scored = pass_until_last_loss(samples, next, optimiser().keep(step), into);
   backward(sink_of_last_piece(samples, optimiser().keep(step)), [&](core::Range range) {
-    run_kernels([&](backend::Device& device) { optimiser().update(device, range, step, parameters()); });
+    run_kernels([&](backend::KernelQueue& queue) { optimiser().update(queue, range, step, parameters()); });
   });
   return scored;
 }
@@ -166,7 +171,9 @@ std::vector<float> TensorParallelLearner::snapshot() {
   for (std::size_t k = 0, begin = 0; k < network_->parts; begin = parts[k++].end)
     parts.push_back({begin, begin + network_->parameter_count(k)});
   core::Arena all = device().allocate(model_size());
-  run_kernels([&](backend::Device& device) { device.copy(parameters(), parts[network_->part].of(all.span())); });
+  run_kernels([&](backend::KernelQueue& queue) {
+    queue.run(backend::Copy{parameters(), parts[network_->part].of(all.span())});
+  });
   comm::gather_parts(peers_.comm(), parts, all.span());
   if (!computes()) return {};
   std::vector<float> in_parts(model_size()), model(model_size());

@@ -48,7 +48,7 @@ class TensorParallelLearner : public BackpropLearner {
   void do_pass(const data::Batch& batch, backend::LossSum* into) override;
   void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
                    const nn::GradientReady& ready) override;
-  void run_kernels(const std::function<void(backend::Device&)>& kernels) override { peers_.run_kernels(kernels); }
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { peers_.run_kernels(kernels); }
 
   const nn::Layer& whole_layer(std::size_t layer) const { return *network_->whole->layers[layer]; }
   std::size_t own_outputs(std::size_t layer) const { return network_->own.layers[layer]->outputs(); }
@@ -57,7 +57,7 @@ class TensorParallelLearner : public BackpropLearner {
   std::span<float> outputs(std::size_t layer, std::size_t samples);
   std::span<float> delta(std::size_t layer, std::size_t samples);
   std::vector<core::Range> parts_of(std::size_t layer, std::size_t samples) const;
-  nn::Pass pass(backend::Device& device, std::size_t layer, std::size_t samples, std::span<const float> x);
+  nn::Pass pass(backend::KernelQueue& queue, std::size_t layer, std::size_t samples, std::span<const float> x);
   void forward(std::size_t layer, const data::Batch& batch);
   void pass_down(std::size_t layer, std::size_t samples);
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/kernels.hpp"
+#include "backend/device.hpp"
 #include "core/state_view.hpp"
 
 namespace paragrad::train {

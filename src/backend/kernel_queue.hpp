@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "backend/kernel.hpp"
+
+namespace paragrad::backend {
+
+/// A kernel of some type; visit() in backend/all_kernels.hpp finds it out.
+struct KernelRef {
+  KernelId id;
+  const void* kernel;
+};
+
+/// Where kernels go: a Device, which executes them, or a KernelList, which keeps them for later. Both count the work.
+class KernelQueue {
+ public:
+  virtual ~KernelQueue() = default;
+
+  /// Checks and counts a kernel (backend/kernel.hpp), and executes or keeps it.
+  template <class Kernel>
+  void run(const Kernel& kernel) {
+    kernel.check();
+    count(Kernel::id, kernel.cost());
+    do_run({Kernel::id, &kernel});
+  }
+
+  /// Σ x² for the host, which waits for it. 0 on a device without arithmetic.
+  virtual double squared_norm(std::span<const float> x) = 0;
+
+  /// Counts a call of `kernel` without making it, for a layer described only by its costs. flops and bytes are given
+  /// explicitly, because a convolution is a product that reads its input fewer times. Throws logic_error on a device that
+  /// computes.
+  void imagine(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
+
+  /// False for a device without arithmetic and memory (meta): kernels are only counted, losses are 0, and allocate() returns
+  /// addresses without content.
+  virtual bool computes() const = 0;
+
+  const WorkMeter& meter() const { return meter_; }
+
+  /// From now on `meter` also adds up the time that `times` gives for each call; nullptr: no times.
+  void charge_by(std::shared_ptr<const CallTimes> times) { times_ = std::move(times); }
+  const std::shared_ptr<const CallTimes>& call_times() const { return times_; }
+
+ protected:
+  void count(KernelId kernel, const KernelCost& cost) {
+    meter_ += cost.work;
+    if (times_) meter_.charge(times_->picoseconds(kernel, cost.size, cost.work));
+  }
+
+ private:
+  virtual void do_run(const KernelRef& kernel) = 0;
+
+  WorkMeter meter_;
+  std::shared_ptr<const CallTimes> times_;
+};
+
+}  // namespace paragrad::backend

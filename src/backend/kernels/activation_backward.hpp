@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "backend/activation.hpp"
+#include "backend/example_memory.hpp"
+#include "backend/kernel.hpp"
+#include "core/host_device.hpp"
+
+namespace paragrad::backend {
+
+/// dz ∘= f'(y): for a last layer with an activation function.
+template <class Real>
+struct ActivationBackwardOf {
+  static constexpr KernelId id = KernelId::activation_backward;
+
+  Activation f;
+  std::span<const Real> y;
+  std::span<Real> dz;
+
+  void check() const { expect_size(id, "y", y.size(), dz.size()); }
+  KernelCost cost() const { return streaming_cost(dz.size(), 3, 3); }
+  std::size_t elements() const { return dz.size(); }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { dz[i] *= slope(f, y[i]); }
+  static Example<ActivationBackwardOf> example(ExampleMemory& memory, std::size_t count) {
+    return [&memory, count] {
+      return ActivationBackwardOf{Activation::sigmoid, memory.activations(0, count), memory.activations(1, count)};
+    };
+  }
+};
+using ActivationBackward = ActivationBackwardOf<float>;
+
+}  // namespace paragrad::backend

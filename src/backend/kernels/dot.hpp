@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "backend/example_memory.hpp"
+#include "backend/kernel.hpp"
+#include "core/host_device.hpp"
+
+namespace paragrad::backend {
+
+/// *into += weight·Σ a·b, summed in double in an order that depends on the length alone.
+template <class Real>
+struct DotOf {
+  static constexpr KernelId id = KernelId::dot;
+
+  double weight;
+  std::span<const Real> a, b;
+  double* into;
+
+  void check() const { expect_size(id, "a", a.size(), b.size()); }
+  KernelCost cost() const { return streaming_cost(terms(), 2, 2); }
+  std::size_t terms() const { return a.size(); }
+  PARAGRAD_HOST_DEVICE double term(std::size_t i) const { return static_cast<double>(a[i]) * static_cast<double>(b[i]); }
+  static Example<DotOf> example(ExampleMemory& memory, std::size_t count) {
+    return [&memory, count] {
+      return DotOf{1, memory.activations(0, count), memory.activations(1, count), &memory.loss()->loss};
+    };
+  }
+};
+using Dot = DotOf<float>;
+
+}  // namespace paragrad::backend

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+#include "backend/example_memory.hpp"
+#include "backend/kernel.hpp"
+#include "backend/loss_sum.hpp"
+
+namespace paragrad::backend {
+
+/// A row without loss: its gradient is zero.
+inline constexpr std::int32_t no_label = -1;
+
+/// The label as an index; a label outside [0, classes) is a contract violation.
+inline std::size_t class_of(std::int32_t label, std::size_t classes) {
+  if (label < 0 || static_cast<std::size_t>(label) >= classes) throw std::out_of_range("a label names no class");
+  return static_cast<std::size_t>(label);
+}
+
+/// Whether the first largest output is not the label; a row with NaN is always an error.
+template <class Real>
+bool is_error(std::size_t classes, std::size_t label, const Real* row) {
+  const bool broken = std::any_of(row, row + classes, [](Real z) { return std::isnan(z); });
+  return broken || static_cast<std::size_t>(std::max_element(row, row + classes) - row) != label;
+}
+
+/// *into += softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] with its gradient p - onehot(label).
+/// A row with label -1 has no loss, no error and a zero gradient, here and below.
+template <class Real>
+struct SoftmaxCrossEntropyOf {
+  static constexpr KernelId id = KernelId::softmax_cross_entropy;
+
+  std::size_t batch, classes;
+  std::span<const std::int32_t> labels;
+  std::span<Real> logits;
+  LossSum* into;
+
+  void check() const {
+    expect_size(id, "labels", labels.size(), batch);
+    expect_size(id, "logits", logits.size(), batch * classes);
+  }
+  KernelCost cost() const { return streaming_cost(batch * classes, 4, 2); }
+  void reference() const {
+    LossSum total;
+    for (std::size_t s = 0; s < batch; ++s) {
+      Real* const row = logits.data() + s * classes;
+      if (labels[s] == no_label) {
+        std::fill_n(row, classes, Real(0));
+        continue;
+      }
+      const std::size_t label = class_of(labels[s], classes);
+      const bool wrong = is_error(classes, label, row);
+
+      const Real largest = *std::max_element(row, row + classes);
+      const Real of_label = row[label] - largest;
+      Real sum = 0;
+      for (std::size_t j = 0; j < classes; ++j) sum += row[j] = std::exp(row[j] - largest);
+      total.errors += wrong || std::isnan(sum);
+      total.loss += std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
+      for (std::size_t j = 0; j < classes; ++j) row[j] /= sum;
+      row[label] -= Real(1);
+    }
+    *into += total;
+  }
+  static Example<SoftmaxCrossEntropyOf> example(ExampleMemory& memory, std::size_t count) {
+    constexpr std::size_t classes = 10;
+    const std::size_t rows = std::max<std::size_t>(1, count / classes);
+    return [=, &memory] {
+      return SoftmaxCrossEntropyOf{rows, classes, memory.labels(rows), memory.activations(0, rows * classes), memory.loss()};
+    };
+  }
+};
+using SoftmaxCrossEntropy = SoftmaxCrossEntropyOf<float>;
+
+/// *into += squared error against one-hot targets, ½ Σ (y - onehot)². Overwrites y[batch][classes] with its gradient
+/// y - onehot.
+template <class Real>
+struct SquaredErrorOf {
+  static constexpr KernelId id = KernelId::squared_error;
+
+  std::size_t batch, classes;
+  std::span<const std::int32_t> labels;
+  std::span<Real> y;
+  LossSum* into;
+
+  void check() const {
+    expect_size(id, "labels", labels.size(), batch);
+    expect_size(id, "y", y.size(), batch * classes);
+  }
+  KernelCost cost() const { return streaming_cost(batch * classes, 3, 2); }
+  void reference() const {
+    LossSum total;
+    for (std::size_t s = 0; s < batch; ++s) {
+      Real* const row = y.data() + s * classes;
+      if (labels[s] == no_label) {
+        std::fill_n(row, classes, Real(0));
+        continue;
+      }
+      const std::size_t label = class_of(labels[s], classes);
+      total.errors += is_error(classes, label, row);
+      row[label] -= Real(1);
+      for (std::size_t j = 0; j < classes; ++j)
+        total.loss += 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
+    }
+    *into += total;
+  }
+  static Example<SquaredErrorOf> example(ExampleMemory& memory, std::size_t count) {
+    constexpr std::size_t classes = 10;
+    const std::size_t rows = std::max<std::size_t>(1, count / classes);
+    return [=, &memory] {
+      return SquaredErrorOf{rows, classes, memory.labels(rows), memory.activations(0, rows * classes), memory.loss()};
+    };
+  }
+};
+using SquaredError = SquaredErrorOf<float>;
+
+}  // namespace paragrad::backend
