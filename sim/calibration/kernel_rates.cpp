@@ -38,10 +38,11 @@ Call example_call(ExampleMemory& memory, Size... size) {
 
 template <class... Size>
 Call call_of(KernelId kernel, ExampleMemory& memory, Size... size) {
+  using namespace backend;
   switch (kernel) {
 #define KERNEL(name, Type, kind, cpu) \
   case KernelId::name:                \
-    return example_call<backend::Type>(memory, size...);
+    return example_call<Type>(memory, size...);
 #include "backend/kernels.def"
 #undef KERNEL
     case KernelId::count:
@@ -57,10 +58,11 @@ constexpr bool has_example = requires {
 
 /// Kernels that training does not use have no example.
 bool is_measured(KernelId kernel) {
+  using namespace backend;
   switch (kernel) {
 #define KERNEL(name, Type, kind, cpu) \
   case KernelId::name:                \
-    return has_example<backend::Type>;
+    return has_example<Type>;
 #include "backend/kernels.def"
 #undef KERNEL
     case KernelId::count:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -87,6 +88,17 @@ CLI::Option* add_number(CLI::App& parser, const std::string& name, T& value, std
                         const std::string& description) {
   const auto take = [name, &value, limits](const std::string& text) { value = numbers::parse<T>(name, text, limits); };
   return numbers::add(parser, name, numbers::type_of(limits), core::format("{}", value), take, description);
+}
+
+/// The same for a number that may be left to the program: "auto".
+template <class T>
+CLI::Option* add_number(CLI::App& parser, const std::string& name, std::optional<T>& value,
+                        std::type_identity_t<Limits<T>> limits, const std::string& description) {
+  const auto take = [name, &value, limits](const std::string& text) {
+    value = text == "auto" ? std::nullopt : std::optional(numbers::parse<T>(name, text, limits));
+  };
+  return numbers::add(parser, name, numbers::type_of(limits), value ? core::format("{}", *value) : "auto", take,
+                      description);
 }
 
 /// Adds an option whose value is a list of numbers, separated by commas.

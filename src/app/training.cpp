@@ -232,14 +232,14 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
   add_number(parser, "--lars-trust", options.optimiser.lars_trust, above_zero,
              "lars: trust coefficient, the share of its norm that a matrix moves at learning rate 1")
       ->group(group);
-  add_number(parser, "--adam-beta1", options.optimiser.adam_beta1, below_one,
-             "adam, adamw: decay rate of the first moment (mean gradient)")
+  add_number(parser, "--beta1", options.optimiser.beta1, below_one,
+             "adam, adamw: decay rate of the mean gradient (auto: the published one)")
       ->group(group);
-  add_number(parser, "--adam-beta2", options.optimiser.adam_beta2, below_one,
-             "adam, adamw: decay rate of the second moment (mean squared gradient)")
+  add_number(parser, "--beta2", options.optimiser.beta2, below_one,
+             "adam, adamw, rmsprop, adadelta: decay rate of the mean squared gradient (auto: the published one)")
       ->group(group);
-  add_number(parser, "--adam-epsilon", options.optimiser.adam_epsilon, above_zero,
-             "adam, adamw, adagrad: epsilon, added to the denominator of the update")
+  add_number(parser, "--epsilon", options.optimiser.epsilon, above_zero,
+             "adam, adamw, adagrad, rmsprop, adadelta: added to the denominator of the update (auto: the published one)")
       ->group(group);
   add_number(parser, "--momentum", options.momentum, below_one, "momentum coefficient per minibatch")->group(group);
   add_number(

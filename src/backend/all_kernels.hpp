@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "backend/kernel_headers.hpp"  // all files of backend/kernels; CMake writes it
+#include "backend/kernel_headers.hpp"  // all files of backend/kernels and backend/update_rules; CMake writes it
 #include "backend/kernel_queue.hpp"
 
 namespace paragrad::backend {

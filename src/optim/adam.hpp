@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend/kernels/adam_update.hpp"
+#include "backend/update_rule.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::optim {
@@ -31,9 +32,9 @@ class Adam : public LocalOptimiser {
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
 
  private:
-  backend::AdamStep numbers(const Step& step) const;
+  backend::AdamStep constants(const Step& step) const;
 
-  double beta1_, beta2_, epsilon_;
+  backend::RuleNumbers numbers_;
   bool decoupled_;
   core::Arena gradients_;
   core::Arena first_;   // m

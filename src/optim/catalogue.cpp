@@ -24,6 +24,16 @@ void check_limits(const OptimiserOptions& options) {
 
 }  // namespace
 
+backend::RuleNumbers numbers_of(const OptimiserOptions& options, const backend::RuleNumbers& defaults) {
+  const backend::RuleNumbers numbers{options.beta1.value_or(defaults.beta1), options.beta2.value_or(defaults.beta2),
+                                     options.epsilon.value_or(defaults.epsilon)};
+  for (const double beta : {numbers.beta1, numbers.beta2})
+    if (!(beta >= 0 && beta < 1)) throw core::ConfigError(core::format("beta {} is outside [0, 1)", beta));
+  if (defaults.epsilon > 0 && !(numbers.epsilon > 0))
+    throw core::ConfigError(core::format("epsilon {} must be above 0", numbers.epsilon));
+  return numbers;
+}
+
 OptimiserOptions without_limits(OptimiserOptions options) {
   options.clip_per_sample = options.max_norm = 0;
   return options;

@@ -73,12 +73,12 @@ class LocalOptimiser {
 };
 
 struct OptimiserOptions {
-  std::string name = "momentum";  ///< of optim/catalogue.def
-  bool has_momentum = true;       ///< Step::momentum may become positive
-  double adam_beta1 = 0.9;
-  double adam_beta2 = 0.999;
-  double lars_trust = 0.001;   ///< relative change of a matrix per step at rate 1
-  double adam_epsilon = 1e-8;  ///< added to the root mean square of the mean gradient; adagrad: to the root of the sum
+  std::string name = "momentum";    ///< of optim/catalogue.def
+  bool has_momentum = true;         ///< Step::momentum may become positive
+  std::optional<double> beta1{};    ///< of rules with means of gradients; none: the rule's own
+  std::optional<double> beta2{};    ///< of rules with means of squares; likewise
+  std::optional<double> epsilon{};  ///< added to the denominator of the update; likewise
+  double lars_trust = 0.001;        ///< relative change of a matrix per step at rate 1
 
   // Around any rule, see limited.hpp.
   double clip_per_sample = 0;     ///< threshold of gradient clipping; 0: none
@@ -100,8 +100,8 @@ std::string describe(const OptimiserOptions& options);
 ///   momentum  v = μv + g, w -= rate·v            (classical momentum)
 ///   nesterov  v = μv + g, w -= rate·(g + μv)     (Sutskever et al., ICML 2013, in the form of Bengio et al.)
 ///   adam, adamw                                  (see adam.hpp)
-///   adagrad                                      (see adagrad.cpp)
 ///   lars                                         (see lars.hpp)
+///   adagrad, adadelta, rmsprop                   (see backend/update_rules/)
 /// with μ and rate of the current step (Step).
 ///
 /// bare_gradient: the backward pass must deliver the plain gradient, because it is exchanged before use; costs one more

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/update_rule.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::optim {
@@ -13,7 +14,11 @@ struct OptimiserContext {
   bool bare_gradient;
 };
 
-// make_<name>, each in <name>.cpp
+/// The numbers that the user chose, or else the rule's own. Throws ConfigError: β outside [0, 1), ε not above 0 though the
+/// rule has one.
+backend::RuleNumbers numbers_of(const OptimiserOptions& options, const backend::RuleNumbers& defaults);
+
+// make_<name>, each in <name>.cpp, of elementwise rules in elementwise_rules.cpp
 #define OPTIMISER(known, options_used, description) \
   std::unique_ptr<LocalOptimiser> make_##known(const OptimiserContext& from);
 #include "optim/catalogue.def"

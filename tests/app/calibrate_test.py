@@ -9,7 +9,7 @@ from pathlib import Path
 
 from paragrad_cli import CliTest, run
 
-CATALOGUE = Path(__file__).resolve().parents[2] / "src/backend/kernels.def"
+BACKEND = Path(__file__).resolve().parents[2] / "src/backend"
 QUICK = ["--passes", "3", "--quiet"]
 
 
@@ -46,7 +46,8 @@ class Calibrate(CliTest):
     def test_a_lone_worker_measures_its_kernels(self):
         path, output = self.measured("one.toml", 0)
         self.assertNotIn("messages", output)
-        kernels = re.findall(r"^KERNEL\((\w+),", CATALOGUE.read_text(), re.MULTILINE)
+        catalogues = (BACKEND / "kernels.def").read_text() + (BACKEND / "update_rules.def").read_text()
+        kernels = re.findall(r"^(?:KERNEL|UPDATE_RULE)\((\w+),", catalogues, re.MULTILINE)
         self.assertIn(f"measured times of {len(kernels) - 1} kernels", run("platform", path).stdout)  # all but the plain gemm
         run("simulate", "--workers", 1, "--platform", path, *self.task).check_returncode()
 

@@ -195,7 +195,7 @@ class Unused(CliTest):
             (["--strategy", "data_parallel", "--overlap", "true"], ["--overlap", "--bucket-bytes"]),
             (["--strategy", "data_parallel", "--overlap", "true", "--bucket-bytes", 64, "--buffered", "true"], ["--overlap", "--buffered"]),
             (["--strategy", "bmuf", "--optimiser", "sgd", "--momentum", 0.9], ["--momentum is an option of the optimisers momentum, nesterov and lars"]),
-            (["--strategy", "bmuf", "--adam-beta1", 0.5], ["adam and adamw"]),
+            (["--strategy", "bmuf", "--lars-trust", 0.5], ["lars"]),
             (["--strategy", "bmuf", "--optimiser", "adam", "--lars-trust", 0.5], ["lars"]),
             (["--strategy", "bmuf", "--schedule-factor", 0.5], ["--schedule-factor", "exponential, step and newbob", "constant"]),
             (["--strategy", "bmuf", "--schedule", "exponential", "--schedule-every", 2], ["--schedule-every", "step"]),
@@ -238,9 +238,9 @@ class Unused(CliTest):
     def test_a_run_records_the_options_that_it_uses_and_is_repeated_by_them(self):
         for i, (used, unused, arguments) in enumerate((
             ({"block-momentum", "bmuf-kind", "momentum", "learning-rate", "blocks"},
-             {"outer-momentum", "gradient-bits", "push-every", "adam-beta1", "schedule-factor", "chunks", "lr-per-sample", "cd-steps"},
+             {"outer-momentum", "gradient-bits", "push-every", "beta1", "schedule-factor", "chunks", "lr-per-sample", "cd-steps"},
              ["--strategy", "bmuf"]),
-            ({"gradient-bits", "error-feedback", "quantise-threshold", "lr-per-sample", "adam-beta2", "schedule-every", "sync-period"},
+            ({"gradient-bits", "error-feedback", "quantise-threshold", "lr-per-sample", "beta2", "schedule-every", "sync-period"},
              {"collective", "momentum", "block-momentum", "learning-rate", "blocks", "compression", "learning-rate-per"},
              ["--strategy", "data_parallel", "--gradient-bits", 1, "--lr-per-sample", 0.002, "--optimiser", "adam", "--schedule", "step"]),
             ({"push-every", "staleness-bound", "worker-timeout"}, {"collective", "momentum", "elastic-rate"},

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "backend/all_kernels.hpp"
 #include "backend/backend_info.hpp"
 #include "backend/kernels/activation_backward.hpp"
 #include "backend/kernels/adam_update.hpp"
@@ -37,6 +38,17 @@ using namespace paragrad::backend;
 using namespace paragrad::backend::testing;
 
 namespace {
+
+template <class Rule>
+void run_rule(Device& device, std::span<const float> g, std::span<float> w, std::span<float> first,
+              std::span<float> second) {
+  constexpr std::size_t arrays = RuleUpdate<Rule>::arrays;
+  device.run(RuleUpdate<Rule>{{0.1, 0.5, 0.01, Rule::defaults},
+                              g,
+                              w,
+                              first.first(arrays > 0 ? w.size() : 0),
+                              second.first(arrays > 1 ? w.size() : 0)});
+}
 
 /// Every kernel once, with and without the options that change its work.
 void run_every_kernel(Device& device) {
@@ -92,6 +104,9 @@ void run_every_kernel(Device& device) {
     for (const bool nesterov : {false, true}) device.run(MomentumUpdate{0.1f, 0.9f, nesterov, decay, a, b, c});
   }
   device.run(AdamUpdate{{.rate = 0.1, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}, a, b, c, d});
+#define UPDATE_RULE(name, Rule, options, description) run_rule<Rule>(device, a, b, c, d);
+#include "backend/update_rules.def"
+#undef UPDATE_RULE
   device.run(BlockFilter{0.9f, 1, 0, 0.9f, a, b, c});
   device.run(LookAhead{0.9f, a, b, c});
   device.run(MomentFilter{0.9, 0.8, true, a, b});

@@ -15,6 +15,7 @@
 #include "backend/kernels/momentum_update.hpp"
 #include "backend/kernels/scale.hpp"
 #include "catch.hpp"
+#include "tests/backend/host_gpu.hpp"
 #include "tests/backend/support.hpp"
 
 using namespace paragrad::backend;
@@ -125,6 +126,44 @@ TEST_CASE("adam_update follows its formulas and leaves g alone", "[backend]") {
     CHECK(distance(w, w_wanted) < 1e-6);
     CHECK(same_bits(g, g_before));
   }
+}
+
+namespace {
+
+/// Two steps of a rule on some device.
+template <class Rule>
+std::vector<std::vector<float>> two_steps(const std::string& name, std::size_t n) {
+  constexpr std::size_t arrays = RuleUpdate<Rule>::arrays;
+  const auto device = any_device(name);
+  std::vector<std::vector<float>> all{random_numbers(n, 1), std::vector<float>(arrays > 0 ? n : 0),
+                                      std::vector<float>(arrays > 1 ? n : 0)};
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    const auto g = random_numbers(n, 2 + step);
+    device->run(RuleUpdate<Rule>{{0.1, 0.5, 0.01, Rule::defaults}, g, all[0], all[1], all[2]});
+  }
+  return all;
+}
+
+template <class Rule>
+void check_rule(const std::string& device) {
+  for (const std::size_t n : lengths) {
+    const auto mine = two_steps<Rule>(device, n), expected = two_steps<Rule>("reference", n);
+    for (std::size_t i = 0; i < mine.size(); ++i) CHECK(same_bits(mine[i], expected[i]));
+    if (n > 0) CHECK_FALSE(same_bits(mine[0], random_numbers(n, 1)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every update rule gives the same bits on every device", "[backend]") {
+  const std::string device = GENERATE("cpu", "host gpu", "host gpu backwards");
+#define UPDATE_RULE(name, Rule, options, description) \
+  {                                                   \
+    INFO(device << ": " #name);                       \
+    check_rule<Rule>(device);                         \
+  }
+#include "backend/update_rules.def"
+#undef UPDATE_RULE
 }
 
 TEST_CASE("clamp keeps every element within the limit, and NaN as it is", "[backend]") {

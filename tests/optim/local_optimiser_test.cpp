@@ -1,6 +1,7 @@
 #include "optim/local_optimiser.hpp"
 
 #include <cmath>
+#include <map>
 
 #include "catch.hpp"
 #include "core/errors.hpp"
@@ -70,6 +71,40 @@ double adagrad(double w, std::size_t i, double decay) {
   return w;
 }
 
+double rmsprop(double w, std::size_t i, double decay) {
+  double mean_square = 0;
+  for (int step = 0; step < steps; ++step) {
+    const double mean = (gradient_of(step, i) + decay * w) / samples;
+    mean_square += (1 - 0.9) * (mean * mean - mean_square);
+    w -= samples * step_of(step).rate * mean / (std::sqrt(mean_square) + 1e-8);
+  }
+  return w;
+}
+
+// In the paper's terms: the root mean square of the updates over that of the gradients.
+double adadelta(double w, std::size_t i, double decay) {
+  double gradients = 0, updates = 0;
+  for (int step = 0; step < steps; ++step) {
+    const double mean = (gradient_of(step, i) + decay * w) / samples;
+    gradients = 0.95 * gradients + 0.05 * mean * mean;
+    const double update = -std::sqrt((updates + 1e-6) / (gradients + 1e-6)) * mean;
+    updates = 0.95 * updates + 0.05 * update * update;
+    w += samples * step_of(step).rate * update;
+  }
+  return w;
+}
+
+double lion(double w, std::size_t i, double decay) {
+  double m = 0;
+  for (int step = 0; step < steps; ++step) {
+    const double mean = gradient_of(step, i) / samples, alpha = samples * step_of(step).rate;
+    const double direction = 0.9 * m + (1 - 0.9) * mean > 0 ? 1 : -1;
+    w -= alpha * (direction + decay / samples * w);
+    m = 0.99 * m + (1 - 0.99) * mean;
+  }
+  return w;
+}
+
 // LARS in the paper's terms: mean gradient, learning rate of the minibatch, a local rate for the one real matrix.
 std::vector<double> lars(std::vector<double> w, double momentum, double decay) {
   const double trust = 0.001, lambda = decay / samples;
@@ -99,8 +134,10 @@ std::vector<double> formula(const std::string& name, double momentum, double dec
     for (std::size_t i = 0; i < count; ++i) w[i] = adam(w[i], i, decay, name == "adamw");
     return w;
   }
-  if (name == "adagrad") {
-    for (std::size_t i = 0; i < count; ++i) w[i] = adagrad(w[i], i, decay);
+  const std::map<std::string, double (*)(double, std::size_t, double)> elementwise{
+      {"adagrad", adagrad}, {"rmsprop", rmsprop}, {"adadelta", adadelta}, {"lion", lion}};
+  if (const auto rule = elementwise.find(name); rule != elementwise.end()) {
+    for (std::size_t i = 0; i < count; ++i) w[i] = rule->second(w[i], i, decay);
     return w;
   }
   for (int step = 0; step < steps; ++step)
@@ -227,9 +264,9 @@ TEST_CASE("Adam resumed from its state continues with the same bits", "[optim]")
 TEST_CASE("Adam's numbers out of range are refused", "[optim]") {
   const auto device = backend::make_device("cpu");
   const auto make = [&](const OptimiserOptions& options) { make_optimiser(options, *device, layout, false); };
-  CHECK_THROWS_WITH(make({.name = "adam", .adam_beta1 = 1}), contains_text("Adam's beta 1 is outside [0, 1)"));
-  CHECK_THROWS_AS(make({.name = "adamw", .adam_beta2 = -0.1}), core::ConfigError);
-  CHECK_THROWS_AS(make({.name = "adam", .adam_epsilon = 0}), core::ConfigError);
+  CHECK_THROWS_WITH(make({.name = "adam", .beta1 = 1}), contains_text("beta 1 is outside [0, 1)"));
+  CHECK_THROWS_AS(make({.name = "adamw", .beta2 = -0.1}), core::ConfigError);
+  CHECK_THROWS_AS(make({.name = "adam", .epsilon = 0}), core::ConfigError);
 }
 
 TEST_CASE("a rule shows what it remembers, and forgets it", "[optim]") {
