@@ -233,10 +233,11 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
              "lars: trust coefficient, the share of its norm that a matrix moves at learning rate 1")
       ->group(group);
   add_number(parser, "--beta1", options.optimiser.beta1, below_one,
-             "adam, adamw: decay rate of the mean gradient (auto: the published one)")
+             "adam, adamw, lion: decay rate of the mean gradient (auto: the published one)")
       ->group(group);
   add_number(parser, "--beta2", options.optimiser.beta2, below_one,
-             "adam, adamw, rmsprop, adadelta: decay rate of the mean squared gradient (auto: the published one)")
+             "adam, adamw, rmsprop, adadelta: decay rate of the mean squared gradient; lion: of the mean gradient kept for "
+             "the next step (auto: the published one)")
       ->group(group);
   add_number(parser, "--epsilon", options.optimiser.epsilon, above_zero,
              "adam, adamw, adagrad, rmsprop, adadelta: added to the denominator of the update (auto: the published one)")
@@ -250,7 +251,7 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
       .add_option("--unit-gain-momentum", options.unit_gain, "use the momentum update v = mu v + (1 - mu) g, as CNTK does")
       ->group(group);
   add_number(parser, "--l2", options.l2, zero_or_more,
-             "strength of the L2 penalty l2/2 |w|^2 per sample; adamw: strength of the decoupled weight decay")
+             "strength of the L2 penalty l2/2 |w|^2 per sample; adamw, lion: strength of the decoupled weight decay")
       ->group(group);
   add_number(parser, "--clip-gradient", options.optimiser.clip_per_sample, zero_or_more,
              "gradient clipping threshold per sample: the summed gradient of n samples is limited to n times this (0: off)")

@@ -101,7 +101,7 @@ std::string describe(const OptimiserOptions& options);
 ///   nesterov  v = μv + g, w -= rate·(g + μv)     (Sutskever et al., ICML 2013, in the form of Bengio et al.)
 ///   adam, adamw                                  (see adam.hpp)
 ///   lars                                         (see lars.hpp)
-///   adagrad, adadelta, rmsprop                   (see backend/update_rules/)
+///   adagrad, adadelta, rmsprop, lion             (see backend/update_rules/)
 /// with μ and rate of the current step (Step).
 ///
 /// bare_gradient: the backward pass must deliver the plain gradient, because it is exchanged before use; costs one more
