@@ -172,6 +172,10 @@ void add_minibatch_options(CLI::App& parser, train::TrainingOptions& options) {
   add_number(parser, "--minibatch", options.minibatch, any_count,
              "minibatch size in samples, per worker; with sgd and data_parallel over all workers (0: a whole block)")
       ->group(group);
+  add_number(parser, "--micro-batch", options.micro_batch, any_count,
+             "process each worker's part of a minibatch in micro-batches of at most this many samples, whose gradients are "
+             "added up: the same step with less memory for activations (0: all at once)")
+      ->group(group);
   parser
       .add_option("--auto-minibatch", search.enabled,
                   "periodically try larger minibatches, and keep the largest within --minibatch-error-margin")

@@ -119,10 +119,11 @@ TEST_CASE("a tensor-parallel replica ends in the bits of one worker that adds in
   CHECK(split(task, parts, 1) == added_in_parts(task, static_cast<std::size_t>(parts), 1));
 }
 
-TEST_CASE("a minibatch in pieces is split like one", "[train]") {
+TEST_CASE("a minibatch in micro-batches is split like one", "[train]") {
   test::SmallTask task(3000);
   task.options.model = "8-12-9-6:sigmoid";
   task.options.minibatch = 2500;
+  task.options.micro_batch = 1000;
   task.options.blocks = 1;
   CHECK(split(task, 2, 1) == added_in_parts(task, 2, 1));
 }

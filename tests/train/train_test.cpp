@@ -97,6 +97,24 @@ TEST_CASE("result and simulated times do not depend on host threads and repeat e
   }
 }
 
+TEST_CASE("a minibatch in micro-batches makes the step of the whole, to rounding", "[train]") {
+  test::SmallTask task(300);
+  task.options.strategy = GENERATE("sgd", "data_parallel", "bmuf");
+  task.options.optimiser.name = GENERATE("momentum", "adam");
+  task.options.epochs = 1;
+  task.options.minibatch = 60;
+  const auto after = [&](std::size_t micro_batch) {
+    task.options.micro_batch = micro_batch;
+    return task.simulate(task.options.strategy == "sgd" ? 1 : 2);
+  };
+  const train::Result whole = after(0), parts = after(7);
+  CHECK(after(60).parameters_sha256 == whole.parameters_sha256);
+  CHECK(parts.parameters_sha256 != whole.parameters_sha256);
+  CHECK(parts.train.loss == Approx(whole.train.loss).epsilon(1e-5));
+  CHECK(parts.valid.loss == Approx(whole.valid.loss).epsilon(1e-5));
+  CHECK(parts.samples == whole.samples);
+}
+
 TEST_CASE("training learns", "[train]") {
   test::SmallTask task(3000);
   task.options.epochs = 6;
@@ -128,8 +146,9 @@ TEST_CASE("a training with a target ends with the epoch that meets it, as one of
   CHECK(all.training_s == met.training_s);
 }
 
-TEST_CASE("full gradient descent does not depend on the size of the pieces a minibatch is processed in", "[train]") {
-  test::SmallTask task(2500);  // more than one piece
+TEST_CASE("full gradient descent does not depend on the size of the micro-batches", "[train]") {
+  test::SmallTask task(2500);
+  task.options.micro_batch = GENERATE(0u, 1000u);
   task.options.minibatch = 0;
   task.options.blocks = 1;
   task.options.optimiser.name = "sgd";

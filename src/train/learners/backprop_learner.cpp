@@ -6,9 +6,9 @@
 
 namespace paragrad::train {
 
-std::size_t BackpropLearner::piece(std::size_t minibatch) {
-  constexpr std::size_t largest = 1024;
-  return std::clamp<std::size_t>(minibatch, 1, largest);
+std::size_t BackpropLearner::micro_batch(const TrainingOptions& options, std::size_t minibatch) {
+  const std::size_t whole = std::max<std::size_t>(minibatch, 1);
+  return options.micro_batch == 0 ? whole : std::min(options.micro_batch, whole);
 }
 
 std::vector<Learner::Stage> BackpropLearner::stages(std::size_t elements) const {
@@ -32,9 +32,9 @@ std::size_t BackpropLearner::gradient(const Stage& stage, std::size_t samples, c
       run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Scale{keep, optimiser().gradients()}); });
     scored = pass_until_last_loss(samples, next, keep, into);
   }
-  const nn::GradientSink sink = sink_of_last_piece(samples, keep);
+  const nn::GradientSink sink = sink_of_last(samples, keep);
   for (std::size_t layer = stage.layers.end; samples > 0 && layer-- > stage.layers.begin;)
-    do_backward(layer, last_piece_, sink, [](core::Range) {});
+    do_backward(layer, last_, sink, [](core::Range) {});
   return scored;
 }
 
@@ -43,7 +43,7 @@ std::size_t BackpropLearner::descend(std::size_t samples, const NextBatch& next,
   if (samples == 0) return 0;
   const float keep = optimiser().keep(step);
   const std::size_t scored = pass_until_last_loss(samples, next, keep, into);
-  nn::GradientSink sink = sink_of_last_piece(samples, keep);
+  nn::GradientSink sink = sink_of_last(samples, keep);
   if (optimiser().descends()) {
     sink.descent = {step.rate, step.decay, parameters()};
     backward(sink, [](core::Range) {});
@@ -66,21 +66,21 @@ std::size_t BackpropLearner::pass_until_last_loss(std::size_t samples, const Nex
       backward(sink, [](core::Range) {});
       sink.keep = 1;
     }
-    last_piece_ = next(std::min(samples - done, largest_batch()));
-    done += last_piece_.units();
-    do_pass(last_piece_, into);
-    scored += last_piece_.scored();
+    last_ = next(std::min(samples - done, largest_batch()));
+    done += last_.units();
+    do_pass(last_, into);
+    scored += last_.scored();
   }
   return scored;
 }
 
-nn::GradientSink BackpropLearner::sink_of_last_piece(std::size_t samples, float keep) {
-  const bool only_piece = samples == last_piece_.units();
-  return {optimiser().gradients(), only_piece ? keep : 1.f};
+nn::GradientSink BackpropLearner::sink_of_last(std::size_t samples, float keep) {
+  const bool only_one = samples == last_.units();
+  return {optimiser().gradients(), only_one ? keep : 1.f};
 }
 
 void BackpropLearner::backward(nn::GradientSink sink, const nn::GradientReady& ready) {
-  for (std::size_t layer = layer_count(); layer-- > 0;) do_backward(layer, last_piece_, sink, ready);
+  for (std::size_t layer = layer_count(); layer-- > 0;) do_backward(layer, last_, sink, ready);
 }
 
 std::size_t BackpropLearner::evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) {

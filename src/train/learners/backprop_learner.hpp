@@ -2,11 +2,12 @@
 
 #include "nn/layer.hpp"
 #include "train/learners/learner.hpp"
+#include "train/training_options.hpp"
 
 namespace paragrad::train {
 
-/// A chain of layers trained by backpropagation. A minibatch larger than the buffers is processed in pieces whose gradients
-/// are accumulated, all but the last piece in the first stage.
+/// A chain of layers trained by backpropagation. A minibatch larger than the micro-batch is processed in micro-batches whose
+/// gradients are accumulated, all but the last one in the first stage.
 class BackpropLearner : public Learner {
  public:
   std::vector<Stage> stages(std::size_t elements) const override;
@@ -18,13 +19,13 @@ class BackpropLearner : public Learner {
  protected:
   using Learner::Learner;
 
-  /// Maximum number of samples that the buffers hold at once.
-  static std::size_t piece(std::size_t minibatch);
+  /// Number of samples that the buffers hold at once.
+  static std::size_t micro_batch(const TrainingOptions& options, std::size_t minibatch);
 
-  /// Processes a minibatch up to the loss of its last piece; then sink_of_last_piece() and backward() do the rest, layer by
+  /// Processes a minibatch up to the loss of its last micro-batch; then sink_of_last() and backward() do the rest, layer by
   /// layer from the last.
   std::size_t pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep, backend::LossSum* into);
-  nn::GradientSink sink_of_last_piece(std::size_t samples, float keep);
+  nn::GradientSink sink_of_last(std::size_t samples, float keep);
   void backward(nn::GradientSink sink, const nn::GradientReady& ready);
 
  private:
@@ -43,7 +44,7 @@ class BackpropLearner : public Learner {
 
   virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) { kernels(device()); }
 
-  data::Batch last_piece_;  // of the current minibatch
+  data::Batch last_;  // micro-batch of the current minibatch
 };
 
 }  // namespace paragrad::train

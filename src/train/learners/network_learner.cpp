@@ -10,8 +10,7 @@ NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn
     : BackpropLearner(device, network->layout, update_rule(options), bare_gradient),
       network_(std::move(network)),
       rows_per_sample_(rows_per_sample),
-      model_(device, {network_, &network_->layers},
-             (network_->is_recurrent() ? minibatch : piece(minibatch)) * rows_per_sample),
+      model_(device, {network_, &network_->layers}, micro_batch(options, minibatch) * rows_per_sample),
       loss_(nn::parse_loss(options.loss)) {}
 
 void NetworkLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {

@@ -25,10 +25,10 @@ RbmLearner::RbmLearner(backend::Device& device, std::shared_ptr<const Machine> m
       machine_(std::move(machine)),
       weight_deviation_(options.pretraining.weight_deviation),
       layers_below_(device, {machine_->network, &machine_->network->layers}, machine_->index,
-                    rbm::parse_activations(options.pretraining.activations), piece(minibatch)),
+                    rbm::parse_activations(options.pretraining.activations), micro_batch(options, minibatch)),
       below_(device.allocate(layers_below_.parameter_count())),
-      rbm_(device, machine_->shape, options_of(options.pretraining, machine_->index), piece(minibatch),
-           static_cast<std::uint32_t>(static_cast<std::size_t>(rank) * piece(minibatch))),
+      rbm_(device, machine_->shape, options_of(options.pretraining, machine_->index), micro_batch(options, minibatch),
+           static_cast<std::uint32_t>(static_cast<std::size_t>(rank) * micro_batch(options, minibatch))),
       draws_{.seed = options.seed,
              .layer = static_cast<std::uint32_t>(machine_->index),
              .layers = static_cast<std::uint32_t>(machine_->count)} {

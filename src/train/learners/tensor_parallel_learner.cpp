@@ -20,7 +20,7 @@ TensorParallelLearner::TensorParallelLearner(comm::Worker& peers, backend::Devic
       peers_(peers),
       network_(std::move(network)),
       loss_(nn::parse_loss(options.loss)),
-      largest_batch_(piece(minibatch)),
+      largest_batch_(micro_batch(options, minibatch)),
       starts_{0} {
   if (optimiser().needs_all())
     throw core::ConfigError(core::format(
@@ -153,7 +153,7 @@ std::size_t TensorParallelLearner::descend(std::size_t samples, const NextBatch&
                                            backend::LossSum* into) {
   if (samples == 0) return 0;
   const std::size_t scored = pass_until_last_loss(samples, next, optimiser().keep(step), into);
-  backward(sink_of_last_piece(samples, optimiser().keep(step)), [&](core::Range range) {
+  backward(sink_of_last(samples, optimiser().keep(step)), [&](core::Range range) {
     run_kernels([&](backend::KernelQueue& queue) { optimiser().update(queue, range, step, parameters()); });
   });
   return scored;
