@@ -1,0 +1,75 @@
+// Whole models in double against differences of their loss: what the forward pass saves, every kernel's backward pass, and
+// the order in which they are called, without the roundings of float.
+#include <algorithm>
+
+#include "catch.hpp"
+#include "support.hpp"
+#include "tests/backend/double_device.hpp"
+
+using namespace paragrad;
+using namespace paragrad::nn;
+using namespace paragrad::nn::testing;
+
+namespace {
+
+/// A minibatch of three sequences of 4, 3 and 1 frames, or of 8 rows.
+struct Checked {
+  backend::testing::DoubleDevice device;
+  Samples samples{8, 6, 4};
+  const std::vector<std::uint32_t> active{3, 2, 2, 1};
+  const std::vector<std::int32_t> tokens{2, 0, -1, 0, 1, -1, -1, -1};  // 2 0, 0 1, none
+  Model model;
+  Loss kind;
+  std::vector<float> parameters, gradient;
+
+  Checked(const std::string& text, Loss kind_)
+      : model(device, make_layers(text), 8),
+        kind(kind_),
+        parameters(model.parameter_count()),
+        gradient(model.parameter_count()) {
+    model.initialise(3, parameters);
+    const core::RandomStream random(8, core::Purpose::generator);  // biases that are not zero
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += static_cast<float>(0.1 * random.normal(i));
+  }
+
+  data::Batch batch() const {
+    data::Batch batch = samples.batch();
+    batch.active = active;
+    if (kind == Loss::ctc) batch.labels = tokens;
+    return batch;
+  }
+
+  double loss() {
+    model.forward(parameters, batch());
+    return loss_of(model, kind, batch());
+  }
+
+  /// The largest difference between a derivative and its estimate.
+  double error() {
+    loss();
+    model.backward(parameters, batch(), {gradient}, [](core::Range) {});
+    std::vector<double> derivatives;
+    for (const float& value : gradient) derivatives.push_back(device.get(value));
+    double worst = 0;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const double here = device.get(parameters[i]), h = 1e-5;
+      device.put(parameters[i], here + h);
+      const double above = loss();
+      device.put(parameters[i], here - h);
+      const double estimate = (above - loss()) / (2 * h);
+      device.put(parameters[i], here);
+      const double error = std::abs(estimate - derivatives[i]);
+      worst = std::max(worst, std::isnan(error) ? 1e9 : error);
+    }
+    return worst;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("in double a model's gradient is the derivative of its loss to nine digits", "[nn]") {
+  const std::string text = GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-lstm3-4", "6-blstm3p2+peepholes-4");
+  const Loss kind = GENERATE(Loss::cross_entropy, Loss::squared_error, Loss::ctc);
+  CAPTURE(text, static_cast<int>(kind));
+  CHECK(Checked(text, kind).error() < 2e-9);
+}
