@@ -10,8 +10,8 @@
 #include "backend/work_meter.hpp"
 #include "core/host_device.hpp"
 
-/// What a kernel is made of. A kernel is a value: the arguments of one call. Its file, backend/kernels/NAME.hpp, holds all
-/// there is to know about it; a line in backend/kernels.def makes it known:
+/// The parts of a kernel. A kernel is a value: the arguments of one call. Its file, backend/kernels/NAME.hpp, contains
+/// everything about it; a line in backend/kernels.def registers it:
 ///
 ///   struct ScaleOf {                                   // x *= factor; a template over Real
 ///     static constexpr KernelId id = KernelId::scale;
@@ -30,14 +30,13 @@
 /// The formula is one of
 ///   element(i)   for independent elements (Elementwise);
 ///   term(i)      of a sum: *into += weight·Σ term(i) in double (SumKernel);
-///   reference()  plain loops on host memory, for everything else. A device whose memory the host cannot reach needs a body
-///                of its own for these (gpu_kernels/gpu_device.hpp).
+///   reference()  plain loops on host memory, for everything else. A GPU needs a body of its own for these
+///                (gpu_kernels/gpu_device.hpp).
 ///
 /// Real is float on every device; tests run the same formulas in double.
 namespace paragrad::backend {
 
-/// A kernel with n arguments to be timed by calibration: each call of the function is a call of the kernel on memory that a
-/// training would use then.
+/// Makes the calls that calibration times: each returns a kernel on the memory that training would use next.
 template <class Kernel>
 using Example = std::function<Kernel()>;
 
