@@ -28,7 +28,7 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   const std::size_t samples = samples_of_worker(options, workers);
   const auto device = backend::make_device("meta");
   device->charge_by(sim::measured_times(platform.device));
-  const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
+  const auto network = std::make_shared<const nn::Graph>(nn::make_graph(options.model));
   if (network->is_recurrent())
     throw core::ConfigError("--device-rate assumes independent samples: leave it out with recurrent models");
   train::LearnerCost cost(*device, train::network_learners(network, options), samples, false);

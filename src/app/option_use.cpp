@@ -134,8 +134,7 @@ std::string OptionUse::config() const {
 }
 
 void require_recurrent(OptionUse& use, const std::string& model) {
-  const auto layers = nn::make_layers(model);
-  use.require(std::ranges::any_of(layers, [](const auto& layer) { return layer->is_recurrent(); }), {"chunks"},
+  use.require(nn::make_graph(model).is_recurrent(), {"chunks"},
               core::format("applies to recurrent models only, and '{}' is not recurrent", model));
 }
 

@@ -1,44 +1,83 @@
 #pragma once
 
-#include <cmath>
+#include <optional>
+#include <string_view>
+#include <vector>
 
+#include "backend/activation_headers.hpp"  // all files of backend/activations; CMake writes it
+#include "backend/activation_traits.hpp"
 #include "core/host_device.hpp"
 
 namespace paragrad::backend {
 
-/// Elementwise function after an affine map. Each derivative is a function of the output y alone:
-/// identity 1, sigmoid y(1-y), tanh 1-y², relu [y > 0].
-enum class Activation { identity, sigmoid, tanh, relu };
+/// Elementwise functions y = f(z), from backend/activations.def.
+enum class Activation {
+  identity,
+#define ACTIVATION(name, Type) name,
+#include "backend/activations.def"
+#undef ACTIVATION
+};
 
 template <class Real>
 PARAGRAD_HOST_DEVICE Real activate(Activation f, Real z) {
   switch (f) {
-    case Activation::sigmoid:
-      return Real(1) / (Real(1) + std::exp(-z));
-    case Activation::tanh:
-      return std::tanh(z);
-    case Activation::relu:
-      return z < 0 ? Real(0) : z;  // NaN stays NaN
+#define ACTIVATION(name, Type) \
+  case Activation::name:       \
+    return Type::value(z);
+#include "backend/activations.def"
+#undef ACTIVATION
     case Activation::identity:
       break;
   }
   return z;
 }
 
-/// f' as a function of y = f(z).
+/// f', of y or of z: see slope_of().
 template <class Real>
-PARAGRAD_HOST_DEVICE Real slope(Activation f, Real y) {
+PARAGRAD_HOST_DEVICE Real slope(Activation f, Real at) {
   switch (f) {
-    case Activation::sigmoid:
-      return y * (Real(1) - y);
-    case Activation::tanh:
-      return Real(1) - y * y;
-    case Activation::relu:
-      return y > 0 ? Real(1) : Real(0);
+#define ACTIVATION(name, Type) \
+  case Activation::name:       \
+    return Type::slope(at);
+#include "backend/activations.def"
+#undef ACTIVATION
     case Activation::identity:
       break;
   }
   return Real(1);
 }
+
+/// What slope() takes. Only a function whose slope follows from its output can be fused into the product before it, and its
+/// slope into the gradient's product.
+constexpr SlopeOf slope_of(Activation f) {
+  switch (f) {
+#define ACTIVATION(name, Type) \
+  case Activation::name:       \
+    return Type::slope_of;
+#include "backend/activations.def"
+#undef ACTIVATION
+    case Activation::identity:
+      break;
+  }
+  return SlopeOf::output;
+}
+
+constexpr InitialWeights initial_weights(Activation next) {
+  switch (next) {
+#define ACTIVATION(name, Type) \
+  case Activation::name:       \
+    return Type::initial_weights;
+#include "backend/activations.def"
+#undef ACTIVATION
+    case Activation::identity:
+      break;
+  }
+  return InitialWeights::glorot;
+}
+
+/// All but the identity.
+std::vector<std::string_view> activation_names();
+std::string_view activation_name(Activation f);
+std::optional<Activation> find_activation(std::string_view name);
 
 }  // namespace paragrad::backend

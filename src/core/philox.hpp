@@ -43,7 +43,8 @@ enum class Purpose : std::uint32_t {
   hidden_chains,
   visible_chains,
   activations_below,
-  generated_speech
+  generated_speech,
+  dropout
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

@@ -1,131 +1,194 @@
 #include "nn/model.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <vector>
 
-#include "backend/kernels/ctc.hpp"
-#include "backend/kernels/losses.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
+#include "backend/kernels/copy.hpp"
+#include "backend/kernels/fill.hpp"
 
 namespace paragrad::nn {
+namespace {
 
-Loss parse_loss(std::string_view name) {
-  if (name == "cross_entropy") return Loss::cross_entropy;
-  if (name == "squared_error") return Loss::squared_error;
-  if (name == "ctc") return Loss::ctc;
-  throw core::unknown_name("loss", name, {"cross_entropy", "squared_error", "ctc"});
-}
+/// Plans are in floats per row: with a multiple of this number of rows everything begins with a cache line.
+constexpr std::size_t floats_of_line = 64 / sizeof(float);
 
-Network::Network(Layers chain) : layers(std::move(chain)) {
-  std::size_t begin = 0;
-  for (const auto& layer : layers)
-    for (const core::MatrixShape& shape : layer->matrices()) {
-      layout.push_back({begin, shape});
-      begin += shape.size();
-    }
-}
+std::size_t whole_lines(std::size_t rows) { return (rows + floats_of_line - 1) / floats_of_line * floats_of_line; }
 
-void initialise(const Layers& layers, std::uint64_t seed, std::span<float> parameters) {
-  std::size_t begin = 0;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const std::size_t count = layers[l]->parameter_count();
-    layers[l]->initialise(core::RandomStream(seed, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
-                          parameters.subspan(begin, count));
-    begin += count;
+/// Gradients of outputs that nothing uses are zero.
+void clear_unused(const PassState& state, const Pass& pass, NodeId n) {
+  const Node& node = state.graph.nodes()[n];
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value& value = state.graph.values()[node.outputs[i]];
+    if (value.has_gradient && value.consumers.empty() && node.outputs[i] != state.graph.output())
+      pass.queue().run(backend::Fill{0, pass.dy(i)});
   }
 }
 
-namespace {
+const ExchangeOp* as_exchange(const Node& node) { return dynamic_cast<const ExchangeOp*>(node.op.get()); }
 
-/// The next whole number of cache lines.
-std::size_t lines(std::size_t floats) {
-  constexpr std::size_t line = 64 / sizeof(float);
-  return (floats + line - 1) / line * line;
-}
+/// Runs one part of a node's work after the other. Each runs by itself, except that what precedes an exchange of data runs
+/// together with the part before.
+class Execution {
+ public:
+  using Part = std::function<void(const Pass&)>;
+
+  Execution(const PassState& state, backend::Device& device, Peers* peers) : state_(state), device_(device), peers_(peers) {}
+
+  void add(NodeId node, bool backward, Part part) { pending_.push_back({node, backward, std::move(part)}); }
+  void run() {
+    if (pending_.empty()) return;
+    const auto kernels = [this](backend::KernelQueue& queue) {
+      for (const Pending& one : pending_) one.part(Pass(state_, one.node, one.backward, &queue));
+    };
+    if (peers_ != nullptr)
+      peers_->run(kernels);
+    else
+      kernels(device_);
+    pending_.clear();
+  }
+
+  void forward(NodeId n) {
+    const Node& node = state_.graph.nodes()[n];
+    const ExchangeOp* exchange = as_exchange(node);
+    if (exchange == nullptr) run();
+    add(n, false, [&node](const Pass& pass) { node.op->forward(pass); });
+    if (exchange == nullptr) return;
+    run();
+    exchange->exchange_forward(Pass(state_, n, false, nullptr), peers());
+    add(n, false, [exchange](const Pass& pass) { exchange->after_forward(pass); });
+    run();
+  }
+
+  void backward(const BackwardStep& step) {
+    const Node& node = state_.graph.nodes()[step.node];
+    const ExchangeOp* exchange = as_exchange(node);
+    if (exchange == nullptr) run();
+    const bool first = step.phase == BackwardStep::Phase::inputs || !has_inputs_phase(step.node);
+    add(step.node, true, [this, &node, step, first](const Pass& pass) {
+      if (first) clear_unused(state_, pass, step.node);
+      if (step.phase == BackwardStep::Phase::inputs)
+        node.op->backward_inputs(pass);
+      else
+        node.op->backward_parameters(pass);
+    });
+    if (exchange == nullptr || !exchange->exchanges_backward()) return;
+    run();
+    exchange->exchange_backward(Pass(state_, step.node, true, nullptr), peers());
+    add(step.node, true, [exchange](const Pass& pass) { exchange->after_backward(pass); });
+    run();
+  }
+
+ private:
+  struct Pending {
+    NodeId node;
+    bool backward;
+    Part part;
+  };
+
+  Peers& peers() const {
+    if (peers_ == nullptr) throw std::logic_error("a part of a graph needs the workers that hold the others");
+    return *peers_;
+  }
+  bool has_inputs_phase(NodeId node) const {
+    return std::ranges::any_of(state_.graph.plan().backward, [&](const BackwardStep& step) {
+      return step.node == node && step.phase == BackwardStep::Phase::inputs;
+    });
+  }
+
+  const PassState& state_;
+  backend::Device& device_;
+  Peers* peers_;
+  std::vector<Pending> pending_;
+};
 
 }  // namespace
 
-Model::Model(backend::Device& device, std::shared_ptr<const Layers> shared, std::size_t max_batch)
-    : device_(device), layers_(std::move(shared)), max_batch_(max_batch) {
-  starts_.reserve(layers().size() + 1);
-  activation_starts_.reserve(layers().size() + 1);
-  starts_.push_back(0);
-  activation_starts_.push_back(0);
-  memory_starts_.push_back(0);
-  std::size_t widest = 0;
-  for (std::size_t l = 0; l < layers().size(); ++l) {
-    if (l > 0 && layers()[l]->inputs() != layers()[l - 1]->outputs())
-      throw core::ConfigError(core::format("layer {} takes {} inputs but the layer below has {} outputs", l + 1,
-                                           layers()[l]->inputs(), layers()[l - 1]->outputs()));
-    starts_.push_back(starts_.back() + layers()[l]->parameter_count());
-    activation_starts_.push_back(activation_starts_.back() + lines(max_batch * layers()[l]->outputs()));
-    memory_starts_.push_back(memory_starts_.back() + lines(max_batch * layers()[l]->memory()));
-    if (l + 1 < layers().size()) widest = std::max(widest, layers()[l]->outputs());
-  }
-  activations_ = device_.allocate(activation_starts_.back());
-  memory_ = device_.allocate(memory_starts_.back());
-  for (core::Arena& delta : deltas_) delta = device_.allocate(max_batch * widest);
+Model::Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::size_t max_rows, Peers* peers)
+    : device_(device),
+      graph_(std::move(graph)),
+      peers_(peers),
+      max_rows_(max_rows),
+      planned_rows_(whole_lines(max_rows)),
+      memory_(device.allocate(graph_->plan().floats_per_row * planned_rows_)),
+      fixed_(device.allocate(graph_->plan().fixed_floats)),
+      buffers_(device.allocate(graph_->buffer_count())) {}
+
+void Model::draw(std::uint64_t seed, std::uint32_t epoch) {
+  seed_ = seed;
+  epoch_ = epoch;
 }
 
-std::span<const float> Model::input_of(std::size_t layer, const data::Batch& batch) {
-  if (layer == 0) return batch.features;
-  return outputs_of(layer - 1, batch.size());
-}
-
-std::span<float> Model::outputs_of(std::size_t layer, std::size_t batch) {
-  return activations_.span().subspan(activation_starts_[layer], batch * layers()[layer]->outputs());
-}
-
-std::span<const float> Model::forward(std::span<const float> parameters, const data::Batch& batch) {
-  if (batch.size() > max_batch_) throw std::logic_error("a minibatch is larger than the model was made for");
-  for (std::size_t l = 0; l < layers().size(); ++l) layers()[l]->forward(pass(l, parameters, batch));
-  return outputs_of(layers().size() - 1, batch.size());
-}
-
-Pass Model::pass(std::size_t layer, std::span<const float> parameters, const data::Batch& batch) {
-  return {.queue = device_,
+PassState Model::state(std::span<const float> parameters, const data::Batch& batch, bool training) {
+  return {.graph = *graph_,
           .rows = batch.size(),
+          .planned_rows = planned_rows_,
+          .training = training,
+          .seed = seed_,
+          .epoch = epoch_,
+          .features = batch.features,
           .active = batch.active,
-          .parameters = range_of(layer).of(parameters),
-          .x = input_of(layer, batch),
-          .y = outputs_of(layer, batch.size()),
-          .memory = memory_.span().subspan(memory_starts_[layer], batch.size() * layers()[layer]->memory())};
+          .row_numbers = batch.rows,
+          .parameters = parameters,
+          .buffers = buffers_.span(),
+          .memory = memory_.span(),
+          .fixed = fixed_.span()};
+}
+
+std::span<float> Model::output(std::size_t rows) {
+  return memory_.span().subspan(graph_->plan().values[graph_->output()] * planned_rows_, rows * graph_->outputs());
+}
+
+std::span<float> Model::gradient_of_output(std::size_t rows) {
+  return memory_.span().subspan(graph_->plan().gradients[graph_->output()] * planned_rows_, rows * graph_->outputs());
+}
+
+std::span<const float> Model::forward(std::span<const float> parameters, const data::Batch& batch, bool training) {
+  if (batch.size() > max_rows_) throw std::logic_error("a minibatch is larger than the model was made for");
+  const PassState state = this->state(parameters, batch, training);
+  Execution execution(state, device_, peers_);
+  for (NodeId n = 0; n < graph_->nodes().size(); ++n) execution.forward(n);
+  execution.run();
+  return output(batch.size());
 }
 
 void Model::loss(Loss kind, const data::Batch& batch, backend::LossSum* into) {
-  const auto predicted = outputs_of(layers().size() - 1, batch.size());
-  switch (kind) {
-    case Loss::cross_entropy:
-      return device_.run(backend::SoftmaxCrossEntropy{batch.size(), outputs(), batch.labels, predicted, into});
-    case Loss::squared_error:
-      return device_.run(backend::SquaredError{batch.size(), outputs(), batch.labels, predicted, into});
-    case Loss::ctc:
-      return device_.run(backend::Ctc{outputs(), backend::Steps(batch.active), batch.labels, predicted, into});
-  }
-  throw std::logic_error("no such loss");
+  const Plan& plan = graph_->plan();
+  const PassState state = this->state({}, batch, true);
+  Execution execution(state, device_, peers_);
+  execution.add(*graph_->values()[graph_->output()].producer, true, [&](const Pass& pass) {
+    const std::span<float> gradient = gradient_of_output(batch.size());
+    if (!plan.gradient_replaces_output) pass.queue().run(backend::Copy{output(batch.size()), gradient});
+    run_loss(pass.queue(), kind, batch, graph_->outputs(), gradient, into);
+  });
+  for (std::size_t s = 0; s < plan.steps_of_loss; ++s) execution.backward(plan.backward[s]);
+  execution.run();
 }
 
-// The gradient of what a layer computed before its activation function, [batch][outputs].
-std::span<float> Model::delta_of(std::size_t layer, std::size_t batch) {
-  if (layer + 1 == layers().size()) return outputs_of(layer, batch);
-  return deltas_[layer % 2].span().first(batch * layers()[layer]->outputs());
+core::Range Model::completed_by(std::size_t step) const {
+  const BackwardStep& at = graph_->plan().backward[step];
+  return at.phase == BackwardStep::Phase::parameters ? graph_->nodes()[at.node].owned : core::Range{};
 }
 
 void Model::backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
                      const GradientReady& ready) {
-  for (std::size_t l = layers().size(); l-- > 0;) backward_layer(l, parameters, batch, sink, ready);
+  backward_steps({0, step_count()}, parameters, batch, sink, ready);
 }
 
-void Model::backward_layer(std::size_t l, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
+// Where kernels may run later, a range is ready only when its step has run.
+void Model::backward_steps(core::Range steps, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
                            const GradientReady& ready) {
-  const Layer& layer = *layers()[l];
-  const Pass pass = this->pass(l, parameters, batch);
-  const std::span<float> delta = delta_of(l, batch.size());
-  layer.backward_state(pass, delta);
-  if (l > 0) layer.backward_input(pass, delta, layers()[l - 1]->activation(), delta_of(l - 1, batch.size()));
-  layer.backward_parameters(pass, delta, sink.part(range_of(l)), [&, start = starts_[l]](core::Range part) {
-    ready({start + part.begin, start + part.end});
-  });
+  PassState state = this->state(parameters, batch, true);
+  state.sink = sink;
+  if (peers_ == nullptr) state.ready = &ready;
+  Execution execution(state, device_, peers_);
+  for (std::size_t s = std::max(steps.begin, graph_->plan().steps_of_loss); s < steps.end; ++s) {
+    execution.backward(graph_->plan().backward[s]);
+    if (peers_ == nullptr || completed_by(s).empty()) continue;
+    execution.run();
+    ready(completed_by(s));
+  }
+  execution.run();
 }
 
 }  // namespace paragrad::nn

@@ -4,33 +4,38 @@
 #include <span>
 #include <vector>
 
-#include "nn/model.hpp"
+#include "nn/graph.hpp"
 
 namespace paragrad::nn {
 
-/// One worker's part of a network whose layers are split by outputs into `parts` parts: each worker computes its share of
-/// the outputs of every layer from all outputs of the layer below.
-struct TensorParallelNetwork {
-  /// Throws ConfigError for a layer that cannot be split or has fewer outputs than there are parts.
-  TensorParallelNetwork(std::shared_ptr<const Network> whole, std::size_t parts, std::size_t part);
+/// Tensor parallelism (Dean et al., NIPS 2012): a graph cut into parts for workers that hold one replica together. Each
+/// computes its part of the outputs of every layer, with the parameters that lead to them, and Gather joins the parts where
+/// an operation needs them all (OpPart, ops/gather.hpp).
+class TensorParallel {
+ public:
+  /// The part of worker `index` of `workers`. Throws ConfigError, naming the node, for an operation that cannot be split.
+  TensorParallel(std::shared_ptr<const Graph> whole, std::size_t workers, std::size_t index);
 
-  std::shared_ptr<const Network> whole;
-  std::size_t parts;
-  std::size_t part;
-  Network own;  ///< layer l takes all outputs of layer l-1 and computes this part's outputs
+  const Graph& whole() const { return *whole_; }
+  const std::shared_ptr<const Graph>& own() const { return own_; }
+  std::size_t workers() const { return rows_.size(); }
+  std::size_t index() const { return index_; }
 
-  core::Range outputs_of(std::size_t layer, std::size_t part) const;
+  /// Number of parameters and buffers of a worker.
+  std::size_t model_size(std::size_t worker) const;
 
-  /// Number of parameters of a part.
-  std::size_t parameter_count(std::size_t part) const;
-
-  /// Copies a part's parameters from the whole network's, and back; host memory.
-  void cut(std::size_t part, std::span<const float> from_whole, std::span<float> to_part) const;
-  void join(std::size_t part, std::span<const float> from_part, std::span<float> to_whole) const;
+  /// Copies a worker's parameters and buffers from the whole graph's, and back; host memory.
+  void cut(std::size_t worker, std::span<const float> from_whole, std::span<float> to_part) const;
+  void join(std::size_t worker, std::span<const float> from_part, std::span<float> to_whole) const;
 
  private:
   template <class Piece>
-  void for_each_piece(std::size_t part, Piece piece) const;
+  void for_each_piece(std::size_t worker, Piece piece) const;
+
+  std::shared_ptr<const Graph> whole_;
+  std::shared_ptr<const Graph> own_;
+  std::size_t index_;
+  std::vector<std::vector<core::Range>> rows_;  // [workers][matrices] the rows of each matrix that a worker holds
 };
 
 }  // namespace paragrad::nn

@@ -1,59 +1,74 @@
 #include "rbm/deep_belief_net.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "backend/kernels/sampling.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "nn/ops/affine.hpp"
+#include "nn/ops/checks.hpp"
 
 namespace paragrad::rbm {
+namespace {
 
-std::vector<Shape> machines_of(const nn::Layers& layers, const std::string& model) {
-  if (layers.size() < 2) throw core::ConfigError(core::format("model '{}' has no hidden layer to pretrain", model));
+/// The states of a machine's hidden units, drawn from their probabilities.
+class SampleStates final : public nn::Op {
+ public:
+  SampleStates(std::size_t machine, std::size_t machines) : machine_(machine), machines_(machines) {}
+
+  std::string name() const override { return "sample states"; }
+  std::vector<nn::ValueType> infer(Types inputs) const override {
+    nn::expect_inputs(inputs, 1);
+    return {inputs[0]};
+  }
+  void forward(const nn::Pass& pass) const override {
+    const Draws draws{.seed = pass.seed(),
+                      .epoch = pass.epoch(),
+                      .layer = static_cast<std::uint32_t>(machine_),
+                      .layers = static_cast<std::uint32_t>(machines_)};
+    pass.queue().run(backend::SampleBernoulli{draws.stream(core::Purpose::activations_below), pass.row_numbers(),
+                                              pass.input_type(0).size(), pass.x(), pass.y()});
+  }
+  void backward_inputs(const nn::Pass&) const override { throw std::logic_error("drawn states have no gradient"); }
+
+ private:
+  std::size_t machine_, machines_;
+};
+
+}  // namespace
+
+std::vector<Shape> machines_of(const nn::Graph& network, const std::string& model) {
+  const auto nodes = network.nodes();
+  if (nodes.size() < 2) throw core::ConfigError(core::format("model '{}' has no hidden layer to pretrain", model));
   std::vector<Shape> machines;
-  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
-    const nn::Layer& layer = *layers[l];
-    const Shape shape{layer.inputs(), layer.outputs()};
-    if (layer.activation() != backend::Activation::sigmoid || layer.parameter_count() != shape.layer().end)
+  for (std::size_t l = 0; l + 1 < nodes.size(); ++l) {
+    const auto* affine = dynamic_cast<const nn::Affine*>(nodes[l].op.get());
+    if (affine == nullptr || affine->activation() != backend::Activation::sigmoid)
       throw core::ConfigError(
           core::format("model '{}': layer {} cannot be pretrained as a Boltzmann machine; choose :sigmoid", model, l + 1));
-    machines.push_back(shape);
+    machines.push_back(
+        {network.values()[nodes[l].inputs[0]].type.size(), network.values()[nodes[l].outputs[0]].type.size()});
   }
   return machines;
 }
 
-LayersBelow::LayersBelow(backend::Device& device, std::shared_ptr<const nn::Layers> layers, std::size_t count,
-                         Activations activations, std::size_t max_batch)
-    : device_(device), layers_(std::move(layers)), activations_(activations), starts_{0} {
-  if (count > layers_->size()) throw std::logic_error("more layers below than there are");
-  std::size_t widest = 0;
+LayersBelow::LayersBelow(backend::Device& device, const nn::Graph& network, std::size_t count, std::size_t machines,
+                         Activations activations, std::size_t max_batch) {
+  if (count == 0) return;
+  nn::GraphBuilder below(network.values().front().type);
+  nn::ValueId x = nn::GraphBuilder::input;
   for (std::size_t l = 0; l < count; ++l) {
-    starts_.push_back(starts_.back() + layer(l).parameter_count());
-    widest = std::max(widest, layer(l).outputs());
+    const nn::Node& node = network.nodes()[l];
+    x = below.add_node(node.name, node.op, {x}).front();
+    if (activations == Activations::sampled) x = below.add(node.name + "/states", SampleStates(l, machines), {x});
   }
-  const std::size_t used = activations == Activations::sampled ? 3 : 2;
-  for (std::size_t b = 0; b < used; ++b) buffers_[b] = device.allocate(max_batch * widest);
+  model_.emplace(device, std::move(below).build(x), max_batch);
 }
 
-std::span<const float> LayersBelow::pass(std::span<const float> parameters, std::span<const float> x,
-                                         std::span<const std::uint32_t> rows, const Draws& draws) {
-  for (std::size_t l = 0; l + 1 < starts_.size(); ++l) {
-    const std::size_t units = layer(l).outputs();
-    const auto of_layer = parameters.subspan(starts_[l], layer(l).parameter_count());
-    const auto y = buffers_[l % 2].span().first(rows.size() * units);
-    if (activations_ == Activations::mean) {
-      layer(l).forward({.queue = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = y});
-    } else {
-      const auto mean = buffers_[2].span().first(rows.size() * units);
-      layer(l).forward({.queue = device_, .rows = rows.size(), .parameters = of_layer, .x = x, .y = mean});
-      Draws below = draws;
-      below.layer = static_cast<std::uint32_t>(l);
-      device_.run(backend::SampleBernoulli{below.stream(core::Purpose::activations_below), rows, units, mean, y});
-    }
-    x = y;
-  }
-  return x;
+std::span<const float> LayersBelow::pass(std::span<const float> parameters, const data::Batch& batch, const Draws& draws) {
+  if (!model_) return batch.features;
+  model_->draw(draws.seed, draws.epoch);
+  return model_->forward(parameters, batch);
 }
 
 }  // namespace paragrad::rbm

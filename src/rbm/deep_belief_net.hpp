@@ -1,15 +1,13 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backend/device.hpp"
-#include "core/arena.hpp"
-#include "nn/layer.hpp"
+#include "nn/model.hpp"
 #include "rbm/random_draws.hpp"
 #include "rbm/rbm_options.hpp"
 #include "rbm/shape.hpp"
@@ -22,30 +20,23 @@ namespace paragrad::rbm {
 
 /// The machines of a network, one per hidden layer; the output layer has none. Throws ConfigError, naming `model`, if there
 /// is no hidden layer or a hidden layer is not a sigmoid layer.
-std::vector<Shape> machines_of(const nn::Layers& layers, const std::string& model);
+std::vector<Shape> machines_of(const nn::Graph& network, const std::string& model);
 
 /// The finished machines, as layers of the later network. Owns their activations but no parameters.
 class LayersBelow {
  public:
-  /// The first `count` of `layers`.
-  LayersBelow(backend::Device& device, std::shared_ptr<const nn::Layers> layers, std::size_t count, Activations activations,
-              std::size_t max_batch);
+  /// The first `count` layers of a network of `machines` machines.
+  LayersBelow(backend::Device& device, const nn::Graph& network, std::size_t count, std::size_t machines,
+              Activations activations, std::size_t max_batch);
 
-  std::size_t parameter_count() const { return starts_.back(); }
+  std::size_t parameter_count() const { return model_ ? model_->parameter_count() : 0; }
 
-  /// Maps x[rows][inputs] to the input of the machine above; returns x itself if there are no layers. Valid until the next
-  /// call.
-  std::span<const float> pass(std::span<const float> parameters, std::span<const float> x,
-                              std::span<const std::uint32_t> rows, const Draws& draws);
+  /// Maps a batch's features to the input of the machine above: the features themselves if there are no layers. Valid until
+  /// the next call.
+  std::span<const float> pass(std::span<const float> parameters, const data::Batch& batch, const Draws& draws);
 
  private:
-  const nn::Layer& layer(std::size_t l) const { return *(*layers_)[l]; }
-
-  backend::Device& device_;
-  std::shared_ptr<const nn::Layers> layers_;
-  Activations activations_;
-  std::vector<std::size_t> starts_;     // [count + 1] where each layer's parameters begin
-  std::array<core::Arena, 3> buffers_;  // [max_batch][widest]: two used in turn, and the means from which states are drawn
+  std::optional<nn::Model> model_;
 };
 
 }  // namespace paragrad::rbm

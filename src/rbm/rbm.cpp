@@ -6,7 +6,6 @@
 
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/bias_gradient.hpp"
-#include "backend/kernels/descend.hpp"
 #include "backend/kernels/dot.hpp"
 #include "backend/kernels/fill.hpp"
 #include "backend/kernels/look_ahead.hpp"
@@ -14,6 +13,7 @@
 #include "backend/kernels/softplus_sum.hpp"
 #include "backend/kernels/squared_distance.hpp"
 #include "backend/kernels/squared_norm.hpp"
+#include "nn/ops/affine.hpp"
 
 namespace paragrad::rbm {
 
@@ -24,7 +24,6 @@ Rbm::Rbm(backend::Device& device, Shape shape, const RbmOptions& options, std::s
     : device_(device),
       shape_(shape),
       options_(options),
-      layer_(shape.visible, shape.hidden, Activation::sigmoid),
       max_batch_(max_batch),
       h0_(device.allocate(max_batch * shape.hidden)),
       q_(device.allocate(max_batch * shape.hidden)),
@@ -54,8 +53,9 @@ std::size_t Rbm::samples_of(std::span<const float> v) const {
 }
 
 void Rbm::go_up(std::span<const float> parameters, std::span<const float> v, std::span<float> q) {
-  layer_.forward(
-      {.queue = device_, .rows = q.size() / shape_.hidden, .parameters = shape_.layer().of(parameters), .x = v, .y = q});
+  device_.run(backend::AffineForward{q.size() / shape_.hidden, shape_.visible, shape_.hidden, v,
+                                     shape_.weights().of(parameters), shape_.hidden_bias().of(parameters),
+                                     Activation::sigmoid, q});
 }
 
 void Rbm::go_down(std::span<const float> parameters, std::span<const float> h, std::span<float> p) {
@@ -117,17 +117,24 @@ void Rbm::gradient(const nn::GradientSink& sink, const nn::GradientReady& ready)
   const auto v = visible(options_.sample_visible ? v_ : p_, samples_);
   device_.run(backend::BiasGradient{samples_, shape_.visible, v0_, -sink.keep, of_visible.of(sink.into)});
   device_.run(backend::BiasGradient{samples_, shape_.visible, v, -1, of_visible.of(sink.into)});
-  if (sink.descent)
-    device_.run(backend::Descend{sink.descent->rate, sink.descent->decay, of_visible.of(sink.into),
-                                 of_visible.of(sink.descent->parameters)});
+  nn::descend(device_, sink.part(of_visible));
   ready(of_visible);
 
-  nn::GradientSink layer = sink.part(shape_.layer());
-  layer_.backward_parameters({.queue = device_, .rows = samples_, .x = v0_}, hidden(h0_, samples_), {layer.into, -sink.keep},
-                             [](core::Range) {});
-  if (options_.sparsity_cost > 0) add_sparsity(shape_.hidden_bias().of(sink.into));
-  layer.keep = -1;
-  layer_.backward_parameters({.queue = device_, .rows = samples_, .x = v}, hidden(q_, samples_), layer, ready);
+  const core::Range of_weights = shape_.weights(), of_hidden = shape_.hidden_bias();
+  nn::GradientSink weights = sink.part(of_weights), bias = sink.part(of_hidden);
+  const auto not_yet = [](core::Range) {};
+  nn::AffineGradient{samples_,
+                     shape_.visible,
+                     shape_.hidden,
+                     v0_,
+                     hidden(h0_, samples_),
+                     {weights.into, -sink.keep},
+                     {bias.into, -sink.keep}}
+      .run(device_, not_yet, not_yet);
+  if (options_.sparsity_cost > 0) add_sparsity(bias.into);
+  weights.keep = bias.keep = -1;
+  nn::AffineGradient{samples_, shape_.visible, shape_.hidden, v, hidden(q_, samples_), weights, bias}.run(
+      device_, ready, [&](core::Range) { ready(of_hidden); });
 }
 
 /// positive_bias -= cost·Σ (Q(h0|v0) - target)

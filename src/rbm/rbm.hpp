@@ -8,8 +8,7 @@
 #include "backend/loss_sum.hpp"
 #include "core/arena.hpp"
 #include "core/state_view.hpp"
-#include "nn/layer.hpp"
-#include "nn/layers/affine_layer.hpp"
+#include "nn/gradient_sink.hpp"
 #include "rbm/random_draws.hpp"
 #include "rbm/rbm_options.hpp"
 #include "rbm/shape.hpp"
@@ -73,7 +72,6 @@ class Rbm {
   backend::Device& device_;
   Shape shape_;
   RbmOptions options_;
-  nn::Affine layer_;  // v to Q(h|v)
   std::size_t max_batch_;
   std::span<const float> v0_;
   std::size_t samples_ = 0;   // of the current contrast

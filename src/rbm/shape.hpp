@@ -11,7 +11,7 @@
 namespace paragrad::rbm {
 
 /// Number of units, and the parameters' layout in one flat span: W[visible][hidden], b[hidden], c[visible]. The first two
-/// are the parameters of the sigmoid layer (nn/layers/affine_layer.hpp) that the machine becomes when the network is
+/// are the parameters of the sigmoid layer (nn/ops/affine.hpp) that the machine becomes when the network is
 /// unrolled.
 struct Shape {
   std::size_t visible = 0;

@@ -10,9 +10,9 @@ namespace paragrad::train {
 namespace {
 
 /// In floating point: a model may have more parameters than an integer holds.
-double parameters_of(const nn::Network& network) {
+double parameters_of(const nn::Graph& network) {
   double count = 0;
-  for (const core::Matrix& matrix : network.layout)
+  for (const core::Matrix& matrix : network.layout())
     count += static_cast<double>(matrix.shape.rows) * static_cast<double>(matrix.shape.columns);
   return count;
 }
@@ -35,7 +35,7 @@ double copies_of_optimiser(const TrainingOptions& options) {
 
 }  // namespace
 
-double least_memory_bytes(const TrainingOptions& options, const nn::Network& network, int workers) {
+double least_memory_bytes(const TrainingOptions& options, const nn::Graph& network, int workers) {
   const double copies = 1 + copies_of_optimiser(options);
   return parameters_of(network) * sizeof(float) * copies * workers / options.tensor_parallel;
 }

@@ -25,12 +25,13 @@ std::vector<float> log_posteriors(backend::Device& device, const TrainingData& s
                                   data::Subset subset) {
   if (!device.computes()) throw std::logic_error("posteriors need a device that computes");
   const std::size_t together = source.has_sequences() ? 16 : 256, classes = source.info.classes;
-  nn::Model model(device, {source.network, &source.network->layers}, together * source.most_rows_per_sample());
-  if (parameters.size() != model.parameter_count())
-    throw core::ConfigError(
-        core::format("the checkpoint has {} parameters, but its model has {}", parameters.size(), model.parameter_count()));
-  core::Arena own = device.allocate(parameters.size());
-  device.transfer(parameters, own.span());
+  nn::Model model(device, source.network, together * source.most_rows_per_sample());
+  if (parameters.size() != source.network->model_size())
+    throw core::ConfigError(core::format("the checkpoint has {} parameters, but its model has {}", parameters.size(),
+                                         source.network->model_size()));
+  core::Arena own = device.allocate(model.parameter_count());
+  device.transfer(parameters.first(own.size()), own.span());
+  device.transfer(parameters.subspan(own.size()), model.buffers());
   std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);
   std::vector<std::uint32_t> all(source.samples(subset));
   std::iota(all.begin(), all.end(), 0u);
@@ -39,7 +40,7 @@ std::vector<float> log_posteriors(backend::Device& device, const TrainingData& s
   samples.advance();
   for (auto batch = samples.next(together); batch.size() > 0; batch = samples.next(together)) {
     std::vector<float> outputs(batch.size() * classes);
-    device.transfer(model.forward(own.span(), batch), std::span(outputs));
+    device.transfer(model.forward(own.span(), batch, false), std::span(outputs));
     const data::Batch& row = samples.on_host();
     for (std::size_t i = 0; i < row.size(); ++i)
       if (row.labels[i] != data::no_label)

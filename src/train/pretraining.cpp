@@ -75,7 +75,7 @@ class Pretraining {
 std::vector<TrainingOptions> phases(const TrainingOptions& options) {
   std::vector<TrainingOptions> result;
   if (options.pretraining.epochs > 0) {
-    const std::size_t machines = rbm::machines_of(nn::make_layers(options.model), options.model).size();
+    const std::size_t machines = rbm::machines_of(nn::make_graph(options.model), options.model).size();
     for (std::size_t machine = 0; machine < machines; ++machine) result.push_back(phase_of(options, machine));
   }
   result.push_back(options);
@@ -84,7 +84,7 @@ std::vector<TrainingOptions> phases(const TrainingOptions& options) {
 
 std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
                             const Output& output, Result& result) {
-  const std::vector<rbm::Shape> machines = rbm::machines_of(source.network->layers, options.model);
+  const std::vector<rbm::Shape> machines = rbm::machines_of(*source.network, options.model);
   const auto first = static_cast<std::size_t>(output.resume_phase.value_or(0));
   Pretraining pretraining(worker, options, source, output);
   std::vector<float> below;
@@ -95,8 +95,8 @@ std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options
     result.pretraining_samples = one.pretraining_samples + one.samples;
   }
   if (!worker.device().computes() || first == machines.size()) return {};
-  std::vector<float> network(source.network->parameter_count());
-  nn::initialise(source.network->layers, options.seed, network);
+  std::vector<float> network(source.network->model_size());
+  source.network->initialise(options.seed, network);
   std::ranges::copy(below, network.begin());
   return network;
 }

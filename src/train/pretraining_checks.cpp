@@ -26,13 +26,13 @@ void check_numbers(const PretrainingOptions& options, std::size_t machines) {
 
 }  // namespace
 
-void check_pretraining(const TrainingOptions& options, const nn::Network& network) {
+void check_pretraining(const TrainingOptions& options, const nn::Graph& network) {
   if (options.pretraining.epochs == 0) {
     if (options.epochs == 0)
       throw core::ConfigError("--epochs 0 trains nothing: give --epochs 1 or more, or --pretrain-epochs");
     return;
   }
-  check_numbers(options.pretraining, rbm::machines_of(network.layers, options.model).size());
+  check_numbers(options.pretraining, rbm::machines_of(network, options.model).size());
   if (!options.init.empty())
     throw core::ConfigError("--init and --pretrain-epochs both provide the initial model: give only one of them");
   if (options.tensor_parallel > 1)

@@ -7,7 +7,7 @@
 namespace paragrad::train {
 
 /// Throws ConfigError: options that are invalid or do not work with pretraining; a network that is not a stack of RBMs.
-void check_pretraining(const TrainingOptions& options, const nn::Network& network);
+void check_pretraining(const TrainingOptions& options, const nn::Graph& network);
 
 /// Throws ConfigError if binomial units would get values outside [0, 1]. Checks the first samples only.
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset);

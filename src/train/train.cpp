@@ -35,7 +35,8 @@ Result train_network(comm::Worker& worker, const TrainingOptions& options, const
                  initial);
   comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
   comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
-  Trainer trainer(others, worker, options, source, split_learners(peers, source.network, options), output, initial);
+  Trainer trainer(others, worker, options, source,
+                  tensor_parallel_learners(peers, source.network, options, source.most_rows_per_sample()), output, initial);
   const comm::TaskGuard guard(worker);
   return trainer.run();
 }

@@ -149,7 +149,7 @@ void Trainer::start() {
     comm::sum_in_rank_order(everybody_.comm(), {&wanted, 1});
     shows_model_ = wanted != 0 && leads();
   }
-  broadcast_parameters();  // even after an error: without other traffic the simulator computes it at once
+  broadcast_model();  // even after an error: without other traffic the simulator computes it at once
   if (const std::string first = comm::first_error(worker_.comm(), mistake); !first.empty()) throw core::ConfigError(first);
 }
 
@@ -181,6 +181,34 @@ void Trainer::become_parallel() {
 
 EpochSetting Trainer::setting() const {
   return {.epoch = epoch_, .rate = schedule_->rate(), .minibatch = minibatch_, .alone = !parallel()};
+}
+
+void Trainer::broadcast_model() {
+  comm::broadcast(worker_.comm(), learner().parameters());
+  if (!learner().buffers().empty()) comm::broadcast(worker_.comm(), learner().buffers());
+}
+
+/// Makes the workers' replicas those that are scored and saved.
+void Trainer::show_model() {
+  blocks_.strategy().show_model(worker_, blocks_.replica());
+  average_buffers();
+}
+
+// Does not count as training time, so that a timing run, which leaves it out, takes as long.
+void Trainer::average_buffers() {
+  const std::span<float> buffers = learner().buffers();
+  if (buffers.empty() || !learner().computes()) return;
+  const double begin_s = worker_.comm().now_s();
+  std::vector<float> own(buffers.size());
+  worker_.device().transfer(std::span<const float>(buffers), std::span(own));
+  std::vector<double> sums;
+  do {
+    sums.assign(own.begin(), own.end());
+    sums.push_back(1);  // counts the workers
+  } while (!add_up(sums));
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<float>(sums[i] / sums.back());
+  worker_.device().transfer(std::span<const float>(own), buffers);
+  start_s_ += worker_.comm().now_s() - begin_s;
 }
 
 void Trainer::tune_minibatch() {
@@ -219,7 +247,7 @@ void Trainer::train_epoch() {
       save_state();
   });
   block_ = 0;
-  if (!parallel()) broadcast_parameters();
+  if (!parallel()) broadcast_model();
 }
 
 // Whether one of the epoch's validations is due; finish_epoch does the last one.
@@ -229,7 +257,7 @@ bool Trainer::validates_after(const EpochLoop::Progress& at) const {
 }
 
 void Trainer::validate_within(const EpochLoop::Progress& at) {
-  blocks_.strategy().show_model(worker_, blocks_.replica());
+  show_model();
   validate();
   report_.tell({epoch_, schedule_->rate(), minibatch_, elapsed_s(), at.done}, learner(), result_, times_);
   blocks_.strategy().resume_work(worker_, blocks_.replica());
@@ -237,7 +265,7 @@ void Trainer::validate_within(const EpochLoop::Progress& at) {
 
 void Trainer::finish_epoch() {
   const double rate = schedule_->rate();
-  if (parallel()) blocks_.strategy().show_model(worker_, blocks_.replica());
+  if (parallel()) show_model();
   validate();
   samples_before_ = result_.samples;
   write_model(epoch_);
@@ -292,7 +320,7 @@ void Trainer::validate() {
 
 void Trainer::go_back_to(const BestModel& best, int epochs) {
   if (leads()) learner().restore(best.parameters);
-  broadcast_parameters();
+  broadcast_model();
   result_.valid = best.score;
   write_model(epochs);
 }

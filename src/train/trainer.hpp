@@ -38,7 +38,9 @@ class Trainer {
   void check();
   void start();
   void load_initial_model();
-  void broadcast_parameters() { comm::broadcast(worker_.comm(), learner().parameters()); }
+  void broadcast_model();
+  void show_model();
+  void average_buffers();
   void become_parallel();
   void tune_minibatch();
   double try_minibatch(std::size_t size);

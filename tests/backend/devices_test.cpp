@@ -6,9 +6,12 @@
 
 #include "backend/all_kernels.hpp"
 #include "backend/backend_info.hpp"
+#include "backend/kernels/activate.hpp"
 #include "backend/kernels/activation_backward.hpp"
+#include "backend/kernels/activation_gradient.hpp"
 #include "backend/kernels/adam_update.hpp"
 #include "backend/kernels/add.hpp"
+#include "backend/kernels/add_columns.hpp"
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/bias_gradient.hpp"
 #include "backend/kernels/block_filter.hpp"
@@ -51,6 +54,22 @@ void run_rule(Device& device, std::span<const float> g, std::span<float> w, std:
 }
 
 /// Every kernel once, with and without the options that change its work.
+/// Those of operations between layers, on arrays of 50.
+void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, std::span<float> c) {
+  const DeviceArray<std::uint32_t> rows(device, 5);
+  const ChannelShape shape{5, 5, 2};
+  device.run(Activate{Activation::tanh, a, b});
+  device.run(ActivationGradient{Activation::tanh, a, b, 0, c});
+  device.run(Sum{Activation::relu, a, b, c});
+  device.run(SumBackward{a, 0, b, 1, c});
+  device.run(AddColumns{2, 1, 2, std::span<const float>(a).first(3), 1, b.first(2)});
+  device.run(Dropout{core::RandomStream(1, core::Purpose::dropout), rows.span(), 10, 0, 0.5, a, 0, b});
+  device.run(
+      BatchNormForward{shape, true, 1e-3f, 0.1f, Activation::relu, a, c.first(10), c.subspan(10, 10), c.subspan(20, 10), b});
+  device.run(BatchNormBackward{shape, a, c.first(10), c.subspan(20, 10), b, 0, c.subspan(30, 10), 0, a});
+  device.finish();  // before its memory goes
+}
+
 void run_every_kernel(Device& device) {
   const std::size_t batch = 4, in = 6, out = 5;
   core::Arena memory = device.allocate(1000);
@@ -126,6 +145,7 @@ void run_every_kernel(Device& device) {
   const DeviceArray<std::uint32_t> rows(device, 5);
   device.run(SampleBernoulli{random, rows.span(), 10, a, b});
   device.run(SampleNormal{random, rows.span(), 10, a, b});
+  run_graph_kernels(device, a, b, c);
 }
 
 }  // namespace

@@ -31,35 +31,27 @@ struct Net {
 
   std::size_t sequences() const { return active.empty() ? batch : active.front(); }  // or samples that stand alone
   std::size_t frames() const { return batch / sequences(); }                         // of each
-
-  std::size_t weights_of(const nn::Layer& layer) const {
-    std::size_t count = 0;
-    for (const core::MatrixShape& matrix : layer.matrices()) count += matrix.columns > 1 ? matrix.size() : 0;
-    return count;
-  }
 };
 
 /// Flops per sample that the mathematics needs.
 double needed_flops(const Net& net) {
   double flops = 0;
-  const auto layers = nn::make_layers(net.model);
-  for (const auto& layer : layers) {
-    flops += 6. * static_cast<double>(net.weights_of(*layer));
-    if (layer == layers.front()) flops -= 2. * static_cast<double>(layer->inputs() * layer->matrices().front().rows);
-  }
-  return flops;
+  const nn::Graph graph = nn::make_graph(net.model);
+  for (const core::Matrix& matrix : graph.layout())
+    if (matrix.shape.columns > 1) flops += 6. * static_cast<double>(matrix.shape.size());
+  return flops - 2. * static_cast<double>(graph.layout().front().shape.size());
 }
 
 double step_s_of(backend::Device& device, const Net& net, double seconds) {
   train::TrainingOptions options;
   options.model = net.model;
-  const auto network = std::make_shared<const nn::Network>(nn::make_layers(options.model));
+  const auto network = std::make_shared<const nn::Graph>(nn::make_graph(options.model));
   train::NetworkLearner learner(device, network, options, net.sequences(), false, net.frames());
   learner.initialise(1);
   core::Arena features = device.allocate(net.batch * learner.inputs());
   bench::randomise(device, features.span(), 3);
   std::vector<std::int32_t> said(net.batch);
-  for (std::size_t s = 0; s < net.batch; ++s) said[s] = static_cast<std::int32_t>(s % network->layers.back()->outputs());
+  for (std::size_t s = 0; s < net.batch; ++s) said[s] = static_cast<std::int32_t>(s % network->outputs());
   const auto labels = backend::on_device(device, std::span<const std::int32_t>(said));
   const optim::Step step{0.01f / static_cast<float>(net.batch), 0};
   backend::DeviceArray<backend::LossSum> loss(device, 1);

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 #include "tests/backend/double_device.hpp"
+#include "tests/nn/networks.hpp"
 
 using namespace paragrad;
 using namespace paragrad::nn;
@@ -17,17 +18,19 @@ struct Checked {
   backend::testing::DoubleDevice device;
   Samples samples{8, 6, 4};
   const std::vector<std::uint32_t> active{3, 2, 2, 1};
+  const std::vector<std::uint32_t> rows{5, 9, 2, 7, 0, 1, 3, 8};
   const std::vector<std::int32_t> tokens{2, 0, -1, 0, 1, -1, -1, -1};  // 2 0, 0 1, none
   Model model;
   Loss kind;
   std::vector<float> parameters, gradient;
 
   Checked(const std::string& text, Loss kind_)
-      : model(device, make_layers(text), 8),
+      : model(device, paragrad::test::network(text), 8),
         kind(kind_),
-        parameters(model.parameter_count()),
+        parameters(model.graph().model_size()),
         gradient(model.parameter_count()) {
-    model.initialise(3, parameters);
+    model.graph().initialise(3, parameters);
+    parameters.resize(model.parameter_count());
     const core::RandomStream random(8, core::Purpose::generator);  // biases that are not zero
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += static_cast<float>(0.1 * random.normal(i));
   }
@@ -35,6 +38,7 @@ struct Checked {
   data::Batch batch() const {
     data::Batch batch = samples.batch();
     batch.active = active;
+    batch.rows = rows;
     if (kind == Loss::ctc) batch.labels = tokens;
     return batch;
   }
@@ -68,7 +72,8 @@ struct Checked {
 }  // namespace
 
 TEST_CASE("in double a model's gradient is the derivative of its loss to nine digits", "[nn]") {
-  const std::string text = GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-lstm3-4", "6-blstm3p2+peepholes-4");
+  const std::string text = GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-lstm3-4", "6-blstm3p2+peepholes-4", "residual",
+                                    "shared", "two_outputs", "dropout", "batch_norm");
   const Loss kind = GENERATE(Loss::cross_entropy, Loss::squared_error, Loss::ctc);
   CAPTURE(text, static_cast<int>(kind));
   CHECK(Checked(text, kind).error() < 2e-9);

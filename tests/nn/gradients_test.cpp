@@ -21,9 +21,9 @@ struct Net {
 
   Net(const std::string& device_name, const std::string& layers, std::size_t max_batch = 16)
       : device(backend::make_device(device_name)),
-        model(*device, make_layers(layers), max_batch),
+        model(*device, make_graph(layers), max_batch),
         parameters(model.parameter_count()) {
-    model.initialise(3, parameters);
+    model.graph().initialise(3, parameters);
     // Biases that are not zero, so that their gradients are tested too.
     const core::RandomStream random(8, core::Purpose::generator);
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += static_cast<float>(0.1 * random.normal(i));

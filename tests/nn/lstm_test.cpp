@@ -7,7 +7,6 @@
 #include "backend/kernels/descend.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "nn/layers/lstm_layer.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -78,9 +77,9 @@ TEST_CASE("the gradient of a network with recurrent layers is the derivative of 
   const Loss kind = GENERATE(Loss::cross_entropy, Loss::ctc);
   CAPTURE(text, name);
   const auto device = backend::make_device(name);
-  Model model(*device, make_layers(text), frames);
+  Model model(*device, make_graph(text), frames);
   std::vector<float> parameters(model.parameter_count());
-  model.initialise(5, parameters);
+  model.graph().initialise(5, parameters);
   const core::RandomStream random(8, core::Purpose::generator);
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += static_cast<float>(0.3 * random.normal(i));
 
@@ -110,9 +109,9 @@ TEST_CASE("the gradient of a network with recurrent layers is the derivative of 
 
 TEST_CASE("a minibatch of sequences of unequal length gives each the outputs that it has alone, bit for bit", "[nn]") {
   const auto device = backend::make_device(GENERATE("reference", "cpu"));
-  Model model(*device, make_layers("4-2xblstm5p2+peepholes-3"), frames);
+  Model model(*device, make_graph("4-2xblstm5p2+peepholes-3"), frames);
   std::vector<float> parameters(model.parameter_count());
-  model.initialise(5, parameters);
+  model.graph().initialise(5, parameters);
   const Samples samples(frames, features, classes);
   const data::Batch batch = sequences(samples);
   const auto outputs = model.forward(parameters, batch);
@@ -137,9 +136,9 @@ TEST_CASE("a minibatch of sequences of unequal length gives each the outputs tha
 
 TEST_CASE("descending during backward moves recurrent layers as descending afterwards", "[nn]") {
   const auto device = backend::make_device("cpu");
-  Model model(*device, make_layers("4-blstm5+peepholes-3"), frames);
+  Model model(*device, make_graph("4-blstm5+peepholes-3"), frames);
   std::vector<float> apart(model.parameter_count());
-  model.initialise(5, apart);
+  model.graph().initialise(5, apart);
   std::vector<float> together = apart, d_apart(apart.size(), 0.5f), d_together = d_apart;
   const Samples samples(frames, features, classes);
   const data::Batch batch = sequences(samples);
@@ -158,15 +157,15 @@ TEST_CASE("descending during backward moves recurrent layers as descending after
 }
 
 TEST_CASE("a recurrent layer's parameters are what its matrices say, finished once each", "[nn]") {
-  const Layers layers = make_layers("4-blstm5p2+peepholes-3");
-  const Layer& layer = *layers.front();
+  const Graph graph = make_graph("4-blstm5p2+peepholes-3");
+  const Node& layer = graph.nodes().front();
   std::size_t elements = 0;
-  for (const core::MatrixShape& matrix : layer.matrices()) elements += matrix.size();
-  CHECK(elements == layer.parameter_count());
-  CHECK(layer.parameter_count() == 4 * 40 + 40 + 2 * (2 * 20 + 15 + 10));
-  CHECK(layer.outputs() == 4);
-  std::vector<float> parameters(layer.parameter_count());
-  layer.initialise(core::RandomStream(1, core::Purpose::initial_weights), parameters);
+  for (const core::Matrix& matrix : graph.layout().first(8)) elements += matrix.shape.size();
+  CHECK(elements == layer.owned.size());
+  CHECK(layer.owned.size() == 4 * 40 + 40 + 2 * (2 * 20 + 15 + 10));
+  CHECK(graph.values()[layer.outputs[0]].type.size() == 4);
+  std::vector<float> parameters(graph.parameter_count());
+  graph.initialise(1, parameters);
   for (std::size_t j = 0; j < 40; ++j) CHECK(parameters[160 + j] == (j / 5 % 4 == 1 ? 1.f : 0.f));
 }
 
@@ -174,5 +173,5 @@ TEST_CASE("a recurrent layer that cannot be meant is refused", "[nn]") {
   const std::string text =
       GENERATE("4-lstm-3", "4-lstm5", "lstm5-3", "4-lstm0-3", "4-lstm5p-3", "4-lstm5+hats-3", "4-gru5-3", "4-xlstm5-3");
   CAPTURE(text);
-  CHECK_THROWS_AS(make_layers(text), core::ConfigError);
+  CHECK_THROWS_AS(make_graph(text), core::ConfigError);
 }

@@ -3,8 +3,8 @@
 #include "backend/device.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "nn/layers/table_layer.hpp"
 #include "nn/model.hpp"
+#include "nn/ops/convolution.hpp"
 
 using namespace paragrad;
 using backend::KernelKind;
@@ -34,22 +34,19 @@ struct Totals {
   std::size_t parameters = 0, tensors = 0, activations = 0;
 };
 
-Totals totals(const nn::Layers& layers) {
-  Totals sum;
-  for (const auto& layer : layers) {
-    sum.parameters += layer->parameter_count();
-    sum.tensors += layer->matrices().size();
-    sum.activations += layer->parameter_count() > 0 ? layer->outputs() : 0;
-  }
+Totals totals(const nn::Graph& graph) {
+  Totals sum{.parameters = graph.parameter_count(), .tensors = graph.layout().size()};
+  for (const nn::Node& node : graph.nodes())
+    sum.activations += node.owned.empty() ? 0 : graph.values()[node.outputs[0]].type.size();
   return sum;
 }
 
 /// Counts what a minibatch costs.
 struct Counted {
   explicit Counted(const std::string& name, std::size_t batch)
-      : device(backend::make_device("meta")), model(*device, nn::make_layers("zoo:" + name), batch) {
+      : device(backend::make_device("meta")), model(*device, nn::make_graph("zoo:" + name), batch) {
     core::Arena parameters = device->allocate(model.parameter_count()), gradient = device->allocate(model.parameter_count());
-    core::Arena features = device->allocate(batch * model.inputs()), labels = device->allocate(batch);
+    core::Arena features = device->allocate(batch * model.graph().inputs()), labels = device->allocate(batch);
     const data::Batch samples{features.span(), {reinterpret_cast<const std::int32_t*>(labels.span().data()), batch}};
     model.forward(parameters.span(), samples);
     forward = device->meter();
@@ -68,13 +65,13 @@ struct Counted {
 TEST_CASE("the zoo's convolutional networks have the published parameters, tensors and multiplications", "[nn]") {
   for (const Published& net : convolutional) {
     INFO(net.name);
-    const nn::Layers layers = nn::make_zoo_model(net.name);
-    const Totals sum = totals(layers);
+    const nn::Graph graph = nn::make_zoo_model(net.name);
+    const Totals sum = totals(graph);
     CHECK(sum.parameters == net.parameters);
     CHECK(sum.tensors == net.tensors);
     CHECK(sum.activations == net.activations);
-    CHECK(layers.front()->inputs() == net.inputs);
-    CHECK(layers.back()->outputs() == net.outputs);
+    CHECK(graph.inputs() == net.inputs);
+    CHECK(graph.outputs() == net.outputs);
     const Counted one(net.name, 1);
     CHECK(one.forward.of(KernelKind::gemm).flops == 2 * net.multiplications);
     CHECK(static_cast<double>(one.all.of(KernelKind::gemm).flops) / 1e9 == Approx(net.gigaflops).margin(0.0011));
@@ -90,27 +87,22 @@ TEST_CASE("the zoo's speech networks have the published parameters", "[nn]") {
   CHECK(Counted("dblstm", 1).forward.of(KernelKind::gemm).flops == 2 * 11'659'264);   // weights without peepholes
 }
 
-TEST_CASE("a row of a table moves its input, its output and its weights once", "[nn]") {
-  const nn::TableLayer layer({.name = "3x3 on 5x5, 2 to 7 channels",
-                              .matrices = {{7, 18}},
-                              .positions = 9,
-                              .inner = 18,
-                              .columns = 7,
-                              .reads = 50,
-                              .outputs = 63},
-                             50);
+TEST_CASE("a convolution is counted as moving its input, its output and its weights once", "[nn]") {
+  nn::GraphBuilder graph({{2, 5, 5}});
+  const nn::ValueId y =
+      graph.add("3x3", nn::Convolution(7, nn::square(3, 1, nn::Padding::valid), false), {nn::GraphBuilder::input});
   const auto device = backend::make_device("meta");
-  layer.forward({.queue = *device, .rows = 4});
+  nn::Model model(*device, std::move(graph).build(y), 4);
+  core::Arena features = device->allocate(4 * 50), labels = device->allocate(4), parameters = device->allocate(7 * 18);
+  model.forward(parameters.span(), {features.span(), {reinterpret_cast<const std::int32_t*>(labels.span().data()), 4}});
   CHECK(device->meter().of(KernelKind::gemm).flops == 4 * 2 * 9 * 18 * 7);
   CHECK(device->meter().of(KernelKind::gemm).bytes == 4 * (4 * (50 + 63) + 18 * 7));
 }
 
-TEST_CASE("most of the zoo is tables, which only a device that does not compute takes", "[nn]") {
+TEST_CASE("most of the zoo has costs only, which a device that computes refuses", "[nn]") {
   for (const auto& entry : nn::zoo_catalogue()) {
     INFO(entry.name);
-    const nn::Layers layers = nn::make_zoo_model(entry.name);
-    bool computable = true;
-    for (const auto& layer : layers) computable = computable && layer->computable();
+    const bool computable = nn::make_zoo_model(entry.name).not_computable() == nullptr;
     CHECK(computable == (entry.name == "dnn63m"));
   }
   const auto device = backend::make_device("cpu");
@@ -118,6 +110,6 @@ TEST_CASE("most of the zoo is tables, which only a device that does not compute 
 }
 
 TEST_CASE("a name that the zoo does not know is answered with those it knows", "[nn]") {
-  CHECK_THROWS_WITH(nn::make_layers("zoo:resnet-50"), contains_text("'resnet-50'") && contains_text("resnet50"));
-  CHECK_THROWS_AS(nn::make_layers("zoo:"), core::ConfigError);
+  CHECK_THROWS_WITH(nn::make_graph("zoo:resnet-50"), contains_text("'resnet-50'") && contains_text("resnet50"));
+  CHECK_THROWS_AS(nn::make_graph("zoo:"), core::ConfigError);
 }

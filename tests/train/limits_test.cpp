@@ -107,10 +107,10 @@ TEST_CASE("no unit's weights are longer than the largest norm, and those that ar
     task.options.optimiser.max_norm = max_norm;
     const auto parameters =
         task.simulate(workers, sim::free_platform(workers), {}, {.last_phase = false}).model;  // and so handed on
-    const nn::Network network(nn::make_layers(task.options.model));
+    const nn::Graph network = nn::make_graph(task.options.model);
     REQUIRE(parameters.size() == network.parameter_count());
     double most = 0;
-    for (const core::Matrix& matrix : network.layout)
+    for (const core::Matrix& matrix : network.layout())
       for (std::size_t row = 0; matrix.shape.columns > 1 && row < matrix.shape.rows; ++row) {
         double sum = 0;
         for (std::size_t c = 0; c < matrix.shape.columns; ++c) {

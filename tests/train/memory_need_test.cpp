@@ -15,7 +15,7 @@ struct MemoryCase {
 
 train::TrainingData source_of(const std::string& model) {
   train::TrainingData source;
-  source.network = std::make_shared<const nn::Network>(nn::make_layers(model));
+  source.network = std::make_shared<const nn::Graph>(nn::make_graph(model));
   return source;
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("posteriors in the order of the file give the evaluator's loss and err
   task.options.chunks = chunks;
   const train::TrainingData source = train::open_evaluation_data(task.options);
   std::vector<float> parameters(source.network->parameter_count());
-  nn::initialise(source.network->layers, 7, parameters);
+  source.network->initialise(7, parameters);
   const auto device = backend::make_device("cpu");
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
@@ -85,7 +85,7 @@ std::vector<float> posteriors_by(test::SmallTask& task, const std::string& chunk
   task.options.chunks = chunks;
   const train::TrainingData source = train::open_evaluation_data(task.options);
   std::vector<float> parameters(source.network->parameter_count());
-  nn::initialise(source.network->layers, 7, parameters);
+  source.network->initialise(7, parameters);
   const auto device = backend::make_device(device_name);
   return train::log_posteriors(*device, source, parameters, data::Subset::test);
 }

@@ -67,9 +67,9 @@ TEST_CASE("a pretrained network begins with its machines and an output layer tha
   PretrainedTask task;
   task.options.epochs = 0;
   const auto network = task.outcome(1, "pretrained");
-  const nn::Network layers(nn::make_layers(task.options.model));
+  const nn::Graph layers = nn::make_graph(task.options.model);
   std::vector<float> untrained(layers.parameter_count());
-  nn::initialise(layers.layers, task.options.seed, untrained);
+  layers.initialise(task.options.seed, untrained);
   const std::size_t hidden = 8 * 12 + 12 + 12 * 10 + 10;
   CHECK(std::equal(network.begin() + hidden, network.end(), untrained.begin() + hidden));
   for (std::size_t i = 0; i < hidden; ++i) CHECK(network[i] != untrained[i]);

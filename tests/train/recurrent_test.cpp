@@ -111,9 +111,9 @@ TEST_CASE("a timing run of chunks counts as many as there are, and whole sequenc
 
 TEST_CASE("what recurrent models cannot do is refused in one sentence", "[train]") {
   RecurrentTask task("whole");
-  SECTION("two workers for one replica") {
-    task.options.tensor_parallel = 2;
-    CHECK_THROWS_AS(task.simulate(2), core::ConfigError);
+  SECTION("more workers for one replica than directions") {
+    task.options.tensor_parallel = 3;
+    CHECK_THROWS_WITH(task.simulate(3), contains_text("2 directions and cannot be split into 3 parts"));
   }
   SECTION("pretraining") {
     task.options.pretraining.epochs = 1;

@@ -1,11 +1,13 @@
 // Replicas that several workers hold together.
 #include "nn/tensor_parallel.hpp"
 
-#include "backend/kernels/activation_backward.hpp"
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/copy_columns.hpp"
 #include "catch.hpp"
-#include "nn/layers/affine_layer.hpp"
+#include "nn/columns.hpp"
+#include "nn/model.hpp"
+#include "nn/ops/affine.hpp"
+#include "nn/pass.hpp"
 #include "support.hpp"
 #include "train/learners/network_learner.hpp"
 #include "train/state/checkpoint.hpp"
@@ -18,52 +20,55 @@ namespace {
 constexpr std::size_t inputs = 8, classes = 6;
 
 /// The whole layer on one worker, whose input gradient is added up as holders of its parts would.
-class AddedInParts : public nn::Affine {
+class AddedInParts final : public nn::Op {
  public:
-  AddedInParts(std::size_t in, std::size_t out, backend::Activation f, std::size_t parts)
-      : Affine(in, out, f), parts_(parts) {}
+  AddedInParts(std::size_t outputs, backend::Activation f, std::size_t parts)
+      : affine_(outputs, f, f), outputs_(outputs), parts_(parts) {}
 
-  void backward_input(const nn::Pass& pass, std::span<const float> delta, backend::Activation f,
-                      std::span<float> delta_below) const override {
-    backend::KernelQueue& queue = pass.queue;
-    const std::size_t batch = pass.rows;
-    const std::span<const float> parameters = pass.parameters, x = pass.x;
-    if (!queue.computes()) return;  // a lower bound of the work is asked for
-    const std::size_t in = this->inputs(), out = outputs();
+  std::string name() const override { return affine_.name(); }
+  std::vector<nn::ValueType> infer(Types inputs) const override { return affine_.infer(inputs); }
+  std::vector<nn::ParameterSpec> parameters(Types inputs) const override { return affine_.parameters(inputs); }
+  backend::Activation activation() const override { return affine_.activation(); }
+  void forward(const nn::Pass& pass) const override { affine_.forward(pass); }
+  void backward_parameters(const nn::Pass& pass) const override { affine_.backward_parameters(pass); }
+
+  void backward_inputs(const nn::Pass& pass) const override {
+    backend::KernelQueue& queue = pass.queue();
+    const nn::InputSink dx = pass.dx();
+    const std::size_t batch = pass.rows();
+    const std::span<const float> weights = pass.parameters(0), x = pass.x(), dy = pass.dy();
+    if (!dx.wanted() || !queue.computes()) return;  // a lower bound of the work is asked for
+    const std::size_t in = pass.input_type(0).size(), out = outputs_;
     std::vector<std::vector<float>> addends;
     for (std::size_t k = 0; k < parts_; ++k) {
       const core::Range own = core::part_of(out, parts_, k);
       std::vector<float> w(in * own.size()), d(batch * own.size());
-      queue.run(backend::CopyColumns{in, own.size(), out, from(parameters, own, in, out), own.size(), w});
-      queue.run(backend::CopyColumns{batch, own.size(), out, from(delta, own, batch, out), own.size(), d});
+      queue.run(backend::CopyColumns{in, own.size(), out, nn::columns_of(weights, in, out, own), own.size(), w});
+      queue.run(backend::CopyColumns{batch, own.size(), out, nn::columns_of(dy, batch, out, own), own.size(), d});
       addends.emplace_back(batch * in);
       queue.run(backend::AffineBackwardInput{batch, in, own.size(), d, w, x, backend::Activation::identity, addends.back()});
     }
     for (std::size_t s = 0; s < batch; ++s)
       for (std::size_t k = 0; k < parts_; ++k)
         for (std::size_t i = core::part_of(in, parts_, k).begin; i < core::part_of(in, parts_, k).end; ++i) {
-          float& sum = delta_below[s * in + i] = addends[k][s * in + i];
+          float& sum = dx.into[s * in + i] = addends[k][s * in + i];
           for (std::size_t back = 1; back < parts_; ++back) sum += addends[(k + parts_ - back) % parts_][s * in + i];
         }
-    queue.run(backend::ActivationBackward{f, x, delta_below});
+    nn::apply_slope(queue, dx);
   }
 
  private:
-  static std::span<const float> from(std::span<const float> matrix, core::Range columns, std::size_t rows,
-                                     std::size_t width) {
-    return matrix.subspan(columns.begin, (rows - 1) * width + columns.size());
-  }
-
-  std::size_t parts_;
+  nn::Affine affine_;
+  std::size_t outputs_, parts_;
 };
 
 /// 8-12-9-6:sigmoid, a replica to each worker.
 std::string added_in_parts(const test::SmallTask& task, std::size_t parts, int workers) {
-  nn::Layers layers;
-  layers.push_back(std::make_unique<AddedInParts>(inputs, 12, backend::Activation::sigmoid, parts));
-  layers.push_back(std::make_unique<AddedInParts>(12, 9, backend::Activation::sigmoid, parts));
-  layers.push_back(std::make_unique<AddedInParts>(9, classes, backend::Activation::identity, parts));
-  const auto network = std::make_shared<const nn::Network>(std::move(layers));
+  nn::GraphBuilder graph({{inputs}});
+  nn::ValueId x = graph.add("1", AddedInParts(12, backend::Activation::sigmoid, parts), {nn::GraphBuilder::input});
+  x = graph.add("2", AddedInParts(9, backend::Activation::sigmoid, parts), {x});
+  x = graph.add("3", AddedInParts(classes, backend::Activation::identity, parts), {x});
+  const auto network = std::make_shared<const nn::Graph>(std::move(graph).build(x));
   const train::TrainingData source = train::open_training_data(task.options, workers);
   std::string hash;
   sim::run(workers, [&](comm::Worker& worker) {
@@ -93,14 +98,14 @@ sim::Platform links_only(int workers, double latency_s, double bandwidth) {
 
 TEST_CASE("the part of a network that a holder has, cut and joined, is the network", "[train]") {
   const std::size_t parts = GENERATE(1u, 2u, 3u, 6u);
-  const auto network = std::make_shared<const nn::Network>(nn::make_layers("8-12-9-6:tanh"));
-  std::vector<float> model(network->parameter_count()), joined(model.size());
-  nn::initialise(network->layers, 3, model);
+  const auto network = std::make_shared<const nn::Graph>(nn::make_graph("8-12-9-6:tanh"));
+  std::vector<float> model(network->model_size()), joined(model.size());
+  network->initialise(3, model);
   std::size_t together = 0;
   for (std::size_t k = 0; k < parts; ++k) {
-    const nn::TensorParallelNetwork split(network, parts, k);
-    std::vector<float> part(split.parameter_count(k));
-    REQUIRE(part.size() == split.own.parameter_count());
+    const nn::TensorParallel split(network, parts, k);
+    std::vector<float> part(split.model_size(k));
+    REQUIRE(part.size() == split.own()->model_size());
     split.cut(k, model, part);
     split.join(k, part, joined);
     together += part.size();
@@ -227,7 +232,7 @@ TEST_CASE("what cannot be split is refused", "[train]") {
   CHECK_THROWS_WITH(task.simulate(6),
                     contains_text("--tensor-parallel 4: the worker count must be a multiple of it, but is 6"));
   task.options.tensor_parallel = 7;
-  CHECK_THROWS_WITH(task.simulate(7), contains_text("layer 2 has 6 outputs and cannot be split into 7 parts"));
+  CHECK_THROWS_WITH(task.simulate(7), contains_text("layer 2 (affine) has 6 outputs and cannot be split into 7 parts"));
   task.options.tensor_parallel = 2;
   task.options.optimiser.name = "lars";
   CHECK_THROWS_WITH(task.simulate(2), contains_text("needs whole matrices"));

@@ -133,7 +133,7 @@ struct Direction {
 void peephole_gradient(const Direction& in, const Steps& steps, const LstmMemory& memory, float keep, float* into) {
   const std::size_t cells = in.shape.cells;
   for (std::size_t j = 0; j < 3 * cells; ++j) into[j] = keep == 0 ? 0 : keep * into[j];
-  steps.walk(in.d == 1, true, [&](const Steps::Step& step) {
+  steps.walk(in.shape.runs_back(in.d), true, [&](const Steps::Step& step) {
     for (std::size_t s = 0; s < step.rows; ++s) {
       const float *dz = in.gates(memory, step.row + s), *c = in.cells(memory, step.row + s);
       const float* before = in.cells_before(memory, step, s);
@@ -158,7 +158,7 @@ void run(Workspace& workspace, const LstmForward& kernel) {
   float* const y = all_y.data();
   for (std::size_t d = 0; d < shape.directions; ++d) {
     const Direction in{shape, d};
-    steps.walk(d == 1, true, [&](const Steps::Step& step) {
+    steps.walk(shape.runs_back(d), true, [&](const Steps::Step& step) {
       multiply(buffer, step.rows_continue, in.width(), shape.outputs, {in.outputs(y, step.row_before), shape.output_width()},
                {in.recurrent(weights.recurrent), in.width()}, 1, in.gates(memory, step.row), shape.gate_width(), nullptr);
       for (std::size_t s = 0; s < step.rows; ++s)
@@ -189,7 +189,7 @@ void run(Workspace& workspace, const LstmBackward& kernel) {
     transpose(outputs, in.width(), in.recurrent(weights.recurrent), recurrent);
     if (shape.projected) transpose(cells, outputs, in.projection(weights.projection), projection);
     std::fill_n(dc, states, 0.f);
-    steps.walk(d == 1, false, [&](const Steps::Step& step) {
+    steps.walk(shape.runs_back(d), false, [&](const Steps::Step& step) {
       if (shape.projected)
         multiply(buffer, step.rows, cells, outputs, {in.outputs(dy, step.row), shape.output_width()}, {projection, cells}, 0,
                  dm);
@@ -211,7 +211,7 @@ void run(Workspace& workspace, const LstmGradient& kernel) {
   float* before = scratch(workspace, frames * outputs);  // h of the step before, of all frames of a direction
   for (std::size_t d = 0; d < shape.directions; ++d) {
     const Direction in{shape, d};
-    steps.walk(d == 1, true, [&](const Steps::Step& step) {
+    steps.walk(shape.runs_back(d), true, [&](const Steps::Step& step) {
       for (std::size_t s = 0; s < step.rows; ++s) {
         float* to = before + (step.row + s) * outputs;
         if (s < step.rows_continue)

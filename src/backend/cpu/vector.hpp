@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 
 #include "backend/activation.hpp"
 #include "backend/random_numbers.hpp"
@@ -269,6 +270,8 @@ void with_activation(Activation f, const Body& body) {
       return body.template operator()<Activation::tanh>();
     case Activation::relu:
       return body.template operator()<Activation::relu>();
+    default:
+      throw std::logic_error("no such function fuses into a product");
   }
 }
 

@@ -167,8 +167,8 @@ class GpuDevice : public Device {
     const LstmShape& shape = kernel.shape;
     const Steps& steps = kernel.steps;
     float* const before = scratch<float>("lstm", shape.directions * steps.frames() * shape.outputs);
-    const std::uint32_t* const frames =
-        before_[shape.directions - 1].of(*this, steps.active(), [&] { return frames_before(shape.directions, steps); });
+    StepTables& before_steps = before_[shape.reverse ? 2 : shape.directions - 1];
+    const std::uint32_t* const frames = before_steps.of(*this, steps.active(), [&] { return frames_before(shape, steps); });
     lstm_gradient(runtime_, shape, steps.frames(), frames, kernel.y.data(), kernel.memory, kernel.dy.data(), kernel.keep,
                   before, kernel.gradients);
   }
@@ -234,7 +234,7 @@ class GpuDevice : public Device {
   Runtime runtime_;
   std::map<std::string, core::Arena> scratch_;
   StepTables lengths_;                // sequence lengths, as in Steps
-  std::array<StepTables, 2> before_;  // frames_before() of one direction, and of two
+  std::array<StepTables, 3> before_;  // frames_before() of one direction, of two, and of one that runs back
 };
 
 }  // namespace paragrad::backend::gpu_kernels

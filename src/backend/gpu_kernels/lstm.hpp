@@ -111,7 +111,7 @@ void lstm_forward(Runtime& runtime, const LstmShape& shape, const Steps& steps, 
                   const LstmMemory& memory, float* y) {
   runtime.side_by_side(shape.directions, [&](std::size_t d) {
     const LstmDirection at(shape, d, weights, memory, y);
-    steps.walk(d == 1, true, [&](const Steps::Step& step) {
+    steps.walk(shape.runs_back(d), true, [&](const Steps::Step& step) {
       if (step.rows_continue > 0)
         runtime.multiply({step.rows_continue,
                           4 * at.cells,
@@ -149,7 +149,7 @@ void lstm_backward(Runtime& runtime, const LstmShape& shape, const Steps& steps,
     float* const dc = scratch + d * (shape.projected ? 2 : 1) * cells_of_a_step;
     float* const dm = dc + cells_of_a_step;
     runtime.run(elements_of(Fill{0, {dc, cells_of_a_step}}));
-    steps.walk(d == 1, false, [&](const Steps::Step& step) {
+    steps.walk(shape.runs_back(d), false, [&](const Steps::Step& step) {
       float* const dh = at.h + step.row * at.output_row;
       if (shape.projected)
         runtime.multiply({step.rows,
@@ -176,10 +176,10 @@ void lstm_backward(Runtime& runtime, const LstmShape& shape, const Steps& steps,
 }
 
 /// The frame before each frame in each direction, [directions][frames], which lstm_gradient needs in device memory.
-inline std::vector<std::uint32_t> frames_before(std::size_t directions, const Steps& steps) {
-  std::vector<std::uint32_t> before(directions * steps.frames(), no_frame);
-  for (std::size_t d = 0; d < directions; ++d)
-    steps.walk(d == 1, true, [&](const Steps::Step& step) {
+inline std::vector<std::uint32_t> frames_before(const LstmShape& shape, const Steps& steps) {
+  std::vector<std::uint32_t> before(shape.directions * steps.frames(), no_frame);
+  for (std::size_t d = 0; d < shape.directions; ++d)
+    steps.walk(shape.runs_back(d), true, [&](const Steps::Step& step) {
       for (std::size_t s = 0; s < step.rows_continue; ++s)
         before[d * steps.frames() + step.row + s] = static_cast<std::uint32_t>(step.row_before + s);
     });

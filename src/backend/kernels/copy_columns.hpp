@@ -4,12 +4,23 @@
 #include <cstddef>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 #include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "core/host_device.hpp"
 
 namespace paragrad::backend {
+
+/// Refuses sizes of matrices that do not fit the copied columns.
+inline void check_columns(KernelId id, std::size_t rows, std::size_t columns, std::size_t from_width, std::size_t from,
+                          std::size_t to_width, std::size_t to) {
+  if (rows > 1 && (columns > from_width || columns > to_width))
+    throw std::logic_error(std::string(kernel_name(id)) + ": more columns than a row has");
+  const std::size_t steps = std::max<std::size_t>(rows, 1) - 1, last = rows == 0 ? 0 : columns;
+  expect_size(id, "from", from, steps * from_width + last);
+  expect_size(id, "to", to, steps * to_width + last);
+}
 
 /// to[r][c] = from[r][c] for `columns` columns; the rows of the two matrices may be longer: from_width and to_width
 /// elements. Other elements are left unchanged.
@@ -22,13 +33,7 @@ struct CopyColumnsOf {
   std::size_t to_width;
   std::span<Real> to;
 
-  void check() const {
-    if (rows > 1 && (columns > from_width || columns > to_width))
-      throw std::logic_error("copy_columns: more columns than a row has");
-    const std::size_t steps = std::max<std::size_t>(rows, 1) - 1, last = rows == 0 ? 0 : columns;
-    expect_size(id, "from", from.size(), steps * from_width + last);
-    expect_size(id, "to", to.size(), steps * to_width + last);
-  }
+  void check() const { check_columns(id, rows, columns, from_width, from.size(), to_width, to.size()); }
   KernelCost cost() const { return streaming_cost(rows * columns, 0, 2); }
   std::size_t elements() const { return rows * columns; }
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {

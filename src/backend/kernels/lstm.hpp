@@ -31,7 +31,9 @@ struct LstmShape {
   std::size_t directions = 1;  ///< 2: the second runs from the last step to the first
   bool peepholes = false;
   bool projected = false;
+  bool reverse = false;  ///< a single direction, which runs from the last step to the first
 
+  bool runs_back(std::size_t direction) const { return reverse || direction == 1; }
   std::size_t gate_width() const { return directions * 4 * cells; }  ///< of all gates of a frame, i f g o
   std::size_t cell_width() const { return directions * cells; }
   std::size_t output_width() const { return directions * outputs; }
@@ -213,8 +215,9 @@ inline constexpr std::uint64_t squash_operations = 20;  ///< an exponential and 
 template <class Weights, class Real>
 void check_lstm(KernelId kernel, const LstmShape& shape, const Steps& steps, const Weights& weights,
                 const LstmMemoryOf<Real>& memory) {
-  if (shape.directions < 1 || shape.directions > 2 || (!shape.projected && shape.outputs != shape.cells))
-    throw std::logic_error(std::string(kernel_name(kernel)) + ": no shape of such a layer");
+  if (shape.directions < 1 || shape.directions > (shape.reverse ? 1 : 2) ||
+      (!shape.projected && shape.outputs != shape.cells))
+    throw std::logic_error(std::string(kernel_name(kernel)) + ": impossible shape");
   expect_size(kernel, "recurrent", weights.recurrent.size(), shape.recurrent_size());
   expect_size(kernel, "peepholes", weights.peepholes.size(), shape.peephole_size());
   expect_size(kernel, "projection", weights.projection.size(), shape.projection_size());
@@ -251,7 +254,7 @@ struct LstmForwardOf {
     for (std::size_t d = 0; d < shape.directions; ++d) {
       const LstmArrays<Real> arrays{shape, d, memory, y.data()};
       const LstmParameters<Real> parameters(shape, d, weights);
-      steps.walk(d == 1, true, [&](const Steps::Step& step) {
+      steps.walk(shape.runs_back(d), true, [&](const Steps::Step& step) {
         for (std::size_t s = 0; s < step.rows; ++s) lstm_forward_frame(shape, parameters, arrays.at(step, s));
       });
     }
@@ -279,7 +282,7 @@ struct LstmBackwardOf {
 
   void check() const {
     check_lstm(id, shape, steps, weights, memory);
-    expect_size(id, "y", dy.size(), steps.frames() * shape.output_width());
+    expect_size(id, "dy", dy.size(), steps.frames() * shape.output_width());
   }
   KernelCost cost() const { return lstm_cost(shape, steps.frames(), squash_operations + 25, 13); }
   void reference() const {
@@ -287,7 +290,7 @@ struct LstmBackwardOf {
       const LstmArrays<Real> arrays{shape, d, memory, dy.data()};
       const LstmParameters<Real> parameters(shape, d, weights);
       std::vector<Real> dc(steps.frames() * shape.cells);  // one row per sequence is used
-      steps.walk(d == 1, false, [&](const Steps::Step& step) {
+      steps.walk(shape.runs_back(d), false, [&](const Steps::Step& step) {
         for (std::size_t s = 0; s < step.rows; ++s) {
           const LstmCell<Real> at = arrays.at(step, s);
           Real* dh_before = at.h_before == nullptr ? nullptr : dy.data() + (at.h_before - dy.data());
@@ -331,7 +334,7 @@ struct LstmGradientOf {
     for (const std::span<Real> into : {recurrent, peepholes, projection})
       for (Real& sum : into) sum = accumulate(Real(0), keep, sum);
     for (std::size_t d = 0; d < shape.directions; ++d) {
-      steps.walk(d == 1, true, [&](const Steps::Step& step) {
+      steps.walk(shape.runs_back(d), true, [&](const Steps::Step& step) {
         for (std::size_t s = 0; s < step.rows; ++s) {
           const std::size_t row = step.row + s, before = step.row_before + s;
           const bool continues = s < step.rows_continue;

@@ -15,15 +15,24 @@ namespace paragrad::backend {
 
 inline constexpr std::uint64_t philox_operations = 20;  ///< for each of the four words: 10 rounds of 8 operations
 
-/// What both kernels below have in common: a random word for each unit of each row.
+/// A random word for each unit of each row, which follows from the stream, the row's number and the unit's alone.
 struct RandomRows {
   core::RandomStream random;
-  std::span<const std::uint32_t> rows;  ///< keys of the rows, device memory
+  std::span<const std::uint32_t> rows;  ///< numbers of the rows, device memory
   std::size_t units;
+  std::size_t first_unit = 0;
 
   PARAGRAD_HOST_DEVICE std::uint32_t word(std::size_t i) const {
-    const CounterSlot place = CounterSlot::of(i % units);
+    const CounterSlot place = CounterSlot::of(first_unit + i % units);
     return random.words(CounterSlot::index(rows[i / units], place.counter))[place.word];
+  }
+
+  std::size_t size() const { return rows.size() * units; }
+
+  /// About `count` numbers in rows of about 512 units; which rows makes no difference to the time.
+  static RandomRows example(ExampleMemory& memory, std::size_t count) {
+    const std::size_t batch = std::max<std::size_t>(1, (count + 256) / 512);
+    return {{1, core::Purpose::generator}, memory.rows(batch), count / batch};
   }
 };
 
@@ -49,15 +58,10 @@ struct SampleBernoulliOf {
     y[i] = uniform<float>(RandomRows{random, rows, units}.word(i)) < p[i] ? Real(1) : Real(0);
   }
 
-  /// Rows of about 512 units; which rows makes no difference to the time.
   static Example<SampleBernoulliOf> example(ExampleMemory& memory, std::size_t count) {
-    const std::size_t batch = std::max<std::size_t>(1, (count + 256) / 512), units = count / batch;
-    return [=, &memory] {
-      return SampleBernoulliOf{{1, core::Purpose::generator},
-                               memory.rows(batch),
-                               units,
-                               memory.activations(0, batch * units),
-                               memory.activations(1, batch * units)};
+    return [&memory, drawn = RandomRows::example(memory, count)] {
+      return SampleBernoulliOf{drawn.random, drawn.rows, drawn.units, memory.activations(0, drawn.size()),
+                               memory.activations(1, drawn.size())};
     };
   }
 };
@@ -85,13 +89,9 @@ struct SampleNormalOf {
     y[i] = mean[i] + static_cast<Real>(normal<float>(RandomRows{random, rows, units}.word(i)));
   }
   static Example<SampleNormalOf> example(ExampleMemory& memory, std::size_t count) {
-    const std::size_t batch = std::max<std::size_t>(1, (count + 256) / 512), units = count / batch;
-    return [=, &memory] {
-      return SampleNormalOf{{1, core::Purpose::generator},
-                            memory.rows(batch),
-                            units,
-                            memory.activations(0, batch * units),
-                            memory.activations(1, batch * units)};
+    return [&memory, drawn = RandomRows::example(memory, count)] {
+      return SampleNormalOf{drawn.random, drawn.rows, drawn.units, memory.activations(0, drawn.size()),
+                            memory.activations(1, drawn.size())};
     };
   }
 };

@@ -4,7 +4,7 @@
 namespace paragrad::nn {
 
 namespace zoo {
-#define ZOO(name, description) Layers make_##name();
+#define ZOO(name, description) Graph make_##name();
 #include "nn/zoo/catalogue.def"
 #undef ZOO
 }  // namespace zoo
@@ -17,7 +17,7 @@ std::vector<ZooEntry> zoo_catalogue() {
   };
 }
 
-Layers make_zoo_model(std::string_view name) {
+Graph make_zoo_model(std::string_view name) {
 #define ZOO(known, description) \
   if (name == #known) return zoo::make_##known();
 #include "nn/zoo/catalogue.def"

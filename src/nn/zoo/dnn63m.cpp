@@ -5,6 +5,6 @@ namespace paragrad::nn::zoo {
 
 /// Chen and Huo, ICASSP 2016: 11 frames in, 7 hidden layers of 2048 ReLU, 18,002 tied states out. The paper does not
 /// give the features per frame; 39 matches "about 63 million parameters".
-Layers make_dnn63m() { return make_layers("429-7x2048-18002:relu"); }
+Graph make_dnn63m() { return make_graph("429-7x2048-18002:relu"); }
 
 }  // namespace paragrad::nn::zoo

@@ -1,28 +1,28 @@
 #include <array>
 
 #include "core/format.hpp"
-#include "nn/zoo/sketch.hpp"
+#include "nn/zoo/network_builder.hpp"
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn::zoo {
 
 /// Configuration D of Simonyan and Zisserman, ICLR 2015.
-Layers make_vgg16() {
+Graph make_vgg16() {
   struct Group {
     std::size_t channels, convolutions;
   };
   constexpr std::array<Group, 5> groups{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
-  Shape x{3, 224, 224};
-  Sketch net(x, Normalise::bias);
+  NetworkBuilder net({3, 224, 224}, NetworkBuilder::Normalise::bias);
+  ValueId x = NetworkBuilder::input;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::size_t i = 0; i < groups[g].convolutions; ++i)
       x = net.convolution(core::format("conv{}_{}", g + 1, i + 1), x, groups[g].channels, square(3));
-    x = net.pool(core::format("pool{}", g + 1), x, square(2, 2));
+    x = net.max_pool(core::format("pool{}", g + 1), x, square(2, 2));
   }
-  x = net.fully_connected("fc6", x, 4096);
-  x = net.fully_connected("fc7", x, 4096);
-  net.fully_connected("fc8", x, 1000);
-  return net.layers();
+  x = net.relu("fc6", net.fully_connected("fc6", x, 4096));
+  x = net.relu("fc7", net.fully_connected("fc7", x, 4096));
+  x = net.fully_connected("fc8", x, 1000);
+  return std::move(net).build(x);
 }
 
 }  // namespace paragrad::nn::zoo

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/layer.hpp"
+#include "nn/graph.hpp"
 
 namespace paragrad::nn {
 
@@ -13,10 +13,11 @@ struct ZooEntry {
   std::string description;
 };
 
-/// Published networks, from zoo/catalogue.def. Most are tables of layers (TableLayer), which can be timed but not trained.
+/// Published networks, from zoo/catalogue.def. Most use operations that have costs but no kernels yet
+/// (Op::computable): they can be timed but not trained.
 std::vector<ZooEntry> zoo_catalogue();
 
 /// Throws ConfigError for an unknown name.
-Layers make_zoo_model(std::string_view name);
+Graph make_zoo_model(std::string_view name);
 
 }  // namespace paragrad::nn

@@ -12,8 +12,8 @@
 namespace paragrad::train {
 namespace {
 
-std::shared_ptr<const nn::Network> network_of(const TrainingOptions& options) {
-  return std::make_shared<const nn::Network>(nn::make_layers(options.model));
+std::shared_ptr<const nn::Graph> network_of(const TrainingOptions& options) {
+  return std::make_shared<const nn::Graph>(nn::make_graph(options.model));
 }
 
 std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options) {
@@ -22,12 +22,18 @@ std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options
   return data::Dataset::open(options.data, context);
 }
 
-void check_computable(const TrainingOptions& options, const nn::Layers& layers) {
-  for (const auto& layer : layers)
-    if (!layer->computable())
-      throw core::ConfigError(core::format(
-          "model '{}' is a table of layer costs and cannot be trained: time it with paragrad simulate --device meta",
-          options.model));
+void check_computable(const TrainingOptions& options, const nn::Graph& network) {
+  if (const nn::Node* node = network.not_computable())
+    throw core::ConfigError(core::format(
+        "model '{}' cannot be trained yet, as {} ({}) has no kernels: time it with paragrad simulate --device meta",
+        options.model, node->name, node->op->name()));
+}
+
+void check_micro_batch(const TrainingOptions& options, const nn::Graph& network) {
+  const nn::Node* node = network.needs_whole_minibatch();
+  if (options.micro_batch > 0 && node != nullptr)
+    throw core::ConfigError(core::format("--micro-batch cuts minibatches, but {} ({}) of model '{}' needs them whole",
+                                         node->name, node->op->name(), options.model));
 }
 
 bool is_ctc(const TrainingOptions& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
@@ -50,7 +56,7 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(
         "loss 'ctc' needs whole sequences: give a model with recurrent layers like blstm128, and leave out --chunks");
-  const std::size_t inputs = source.network->layers.front()->inputs(), outputs = source.network->layers.back()->outputs();
+  const std::size_t inputs = source.network->inputs(), outputs = source.network->outputs();
   const Outputs wanted = wanted_outputs(options, source.info);
   if (inputs != source.info.dim || outputs != wanted.count)
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {}",
@@ -58,8 +64,8 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
 }
 
 /// Checks before training that the network can be split for tensor parallelism.
-void check_split(const TrainingOptions& options, const std::shared_ptr<const nn::Network>& network) {
-  if (options.tensor_parallel > 1) nn::TensorParallelNetwork(network, static_cast<std::size_t>(options.tensor_parallel), 0);
+void check_split(const TrainingOptions& options, const std::shared_ptr<const nn::Graph>& network) {
+  if (options.tensor_parallel > 1) nn::TensorParallel(network, static_cast<std::size_t>(options.tensor_parallel), 0);
 }
 
 /// With a synchronisation period: the number of blocks that makes the splits about that long.
@@ -73,13 +79,13 @@ std::size_t splits_per_block(const TrainingOptions& options, int workers) {
   return options.splits == 0 ? static_cast<std::size_t>(workers) : options.splits;
 }
 
-data::DatasetInfo imaginary_info(const TrainingOptions& options, const nn::Layers& layers) {
+data::DatasetInfo imaginary_info(const TrainingOptions& options, const nn::Graph& network) {
   if (options.imaginary_samples[0] == 0)
     throw core::ConfigError("a timing run needs a data set size: give --train-samples, or --data with a file");
   data::DatasetInfo info;
   info.name = "imaginary";
-  info.dim = layers.front()->inputs();
-  info.classes = layers.back()->outputs();
+  info.dim = network.inputs();
+  info.classes = network.outputs();
   info.samples = options.imaginary_samples;
   return info;
 }
@@ -128,7 +134,7 @@ double TrainingData::scored_per_sample() const {
 TrainingData open_evaluation_data(const TrainingOptions& options) {
   TrainingData source;
   source.network = network_of(options);
-  check_computable(options, source.network->layers);
+  check_computable(options, *source.network);
   source.dataset = open_dataset(options);
   source.info = source.dataset->info();
   check_fit(options, source);
@@ -141,6 +147,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   const int own = replicas(options, workers);
   TrainingData source = open_evaluation_data(options);
   check_split(options, source.network);
+  check_micro_batch(options, *source.network);
   check_pretraining(options, *source.network);
   check_pretraining_data(options, *source.dataset);
   const std::size_t splits = splits_per_block(options, own);
@@ -157,9 +164,10 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers) 
   TrainingData source;
   source.network = network_of(options);
   check_split(options, source.network);
+  check_micro_batch(options, *source.network);
   check_pretraining(options, *source.network);
   const auto dataset = options.data.empty() ? nullptr : open_dataset(options);
-  source.info = dataset ? dataset->info() : imaginary_info(options, source.network->layers);
+  source.info = dataset ? dataset->info() : imaginary_info(options, *source.network);
   check_fit(options, source);
   cut_sequences(options, source);
   const std::size_t samples = source.samples(data::Subset::train), splits = splits_per_block(options, own);

@@ -16,7 +16,7 @@ namespace paragrad::train {
 
 /// Training data of one process, shared by its workers.
 struct TrainingData {
-  std::shared_ptr<const nn::Network> network;  ///< the model trained on the data
+  std::shared_ptr<const nn::Graph> network;  ///< the model trained on the data
   data::DatasetInfo info;
   std::shared_ptr<const data::Dataset> dataset;  ///< null: only sizes are known, for devices that do not compute
   std::shared_ptr<const data::Partition> partition;

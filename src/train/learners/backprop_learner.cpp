@@ -13,12 +13,15 @@ std::size_t BackpropLearner::micro_batch(const TrainingOptions& options, std::si
 
 std::vector<Learner::Stage> BackpropLearner::stages(std::size_t elements) const {
   std::vector<Stage> result;
-  for (std::size_t end = layer_count(), begin = end; begin > 0;) {
-    --begin;
-    const core::Range done{range_of(begin).begin, range_of(end - 1).end};
-    if (begin > 0 && done.size() < elements) continue;
-    result.push_back({{begin, end}, done});
-    end = begin;
+  core::Range steps, done{layout().back().range().end, layout().back().range().end};
+  for (std::size_t step = 0; step < step_count(); ++step) {
+    const core::Range completed = completed_by(step);
+    steps.end = step + 1;
+    if (!completed.empty()) done.begin = completed.begin;
+    if (steps.end < step_count() && (completed.empty() || done.size() < elements)) continue;
+    result.push_back({steps, done});
+    steps.begin = steps.end;
+    done.end = done.begin;
   }
   return result;
 }
@@ -27,14 +30,12 @@ std::size_t BackpropLearner::gradient(const Stage& stage, std::size_t samples, c
                                       const optim::Step& step, backend::LossSum* into) {
   const float keep = optimiser().keep(step);
   std::size_t scored = 0;
-  if (stage.layers.end == layer_count()) {
+  if (stage.steps.begin == 0) {
     if (samples == 0)
       run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Scale{keep, optimiser().gradients()}); });
     scored = pass_until_last_loss(samples, next, keep, into);
   }
-  const nn::GradientSink sink = sink_of_last(samples, keep);
-  for (std::size_t layer = stage.layers.end; samples > 0 && layer-- > stage.layers.begin;)
-    do_backward(layer, last_, sink, [](core::Range) {});
+  if (samples > 0) do_backward(stage.steps, last_, sink_of_last(samples, keep), [](core::Range) {});
   return scored;
 }
 
@@ -80,7 +81,7 @@ nn::GradientSink BackpropLearner::sink_of_last(std::size_t samples, float keep) 
 }
 
 void BackpropLearner::backward(nn::GradientSink sink, const nn::GradientReady& ready) {
-  for (std::size_t layer = layer_count(); layer-- > 0;) do_backward(layer, last_, sink, ready);
+  do_backward({0, step_count()}, last_, sink, ready);
 }
 
 std::size_t BackpropLearner::evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) {

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "nn/layer.hpp"
+#include "nn/gradient_sink.hpp"
 #include "train/learners/learner.hpp"
 #include "train/training_options.hpp"
 
 namespace paragrad::train {
 
-/// A chain of layers trained by backpropagation. A minibatch larger than the micro-batch is processed in micro-batches whose
-/// gradients are accumulated, all but the last one in the first stage.
+/// A model trained by backpropagation in steps, each of which may complete a range of the gradient. A minibatch larger than
+/// the micro-batch is processed in micro-batches whose gradients are accumulated, all but the last one in the first stage.
 class BackpropLearner : public Learner {
  public:
   std::vector<Stage> stages(std::size_t elements) const override;
@@ -22,15 +22,15 @@ class BackpropLearner : public Learner {
   /// Number of samples that the buffers hold at once.
   static std::size_t micro_batch(const TrainingOptions& options, std::size_t minibatch);
 
-  /// Processes a minibatch up to the loss of its last micro-batch; then sink_of_last() and backward() do the rest, layer by
-  /// layer from the last.
+  /// Processes a minibatch up to the loss of its last micro-batch; then sink_of_last() and backward() do the rest.
   std::size_t pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep, backend::LossSum* into);
   nn::GradientSink sink_of_last(std::size_t samples, float keep);
   void backward(nn::GradientSink sink, const nn::GradientReady& ready);
 
  private:
-  virtual std::size_t layer_count() const = 0;
-  virtual core::Range range_of(std::size_t layer) const = 0;  ///< of the parameters
+  virtual std::size_t step_count() const = 0;
+  virtual core::Range completed_by(
+      std::size_t step) const = 0;  ///< the ranges go from the parameters' end to their beginning
 
   /// Forward pass and loss; leaves the loss gradient where the backward pass begins.
   virtual void do_pass(const data::Batch& batch, backend::LossSum* into) = 0;
@@ -38,8 +38,8 @@ class BackpropLearner : public Learner {
   /// Scores the parameters on the samples.
   virtual void do_score(const data::Batch& batch, backend::LossSum* into) { do_pass(batch, into); }
 
-  /// Called for every layer once, from the last to the first. See nn::Model.
-  virtual void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
+  /// Called for all steps in order.
+  virtual void do_backward(core::Range steps, const data::Batch& batch, nn::GradientSink sink,
                            const nn::GradientReady& ready) = 0;
 
   virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) { kernels(device()); }

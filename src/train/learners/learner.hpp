@@ -71,14 +71,18 @@ class Learner {
   /// State carried from minibatch to minibatch, other than parameters and optimiser state.
   virtual void describe_state(core::StateView&) {}
 
+  /// State that is neither parameter nor optimiser state, which workers replace by their mean before the model
+  /// is scored or saved.
+  virtual std::span<float> buffers() { return {}; }
+
   /// Whether several workers hold the replica together. They then communicate while they compute, and make all calls
   /// together, snapshot() included; the calls below communicate and must not run inside Worker::compute.
   virtual bool talks() const { return false; }
 
-  /// A stage of computing a gradient: the backward pass of adjacent layers, and the part of the gradient that they complete.
-  /// The first stage, for the last layers, begins with the forward pass.
+  /// A stage of computing a gradient: steps of the backward pass, and the part of the gradient that they complete. The first
+  /// stage begins with the forward pass.
   struct Stage {
-    core::Range layers;
+    core::Range steps;
     core::Range elements;
   };
 

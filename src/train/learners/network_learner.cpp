@@ -4,25 +4,50 @@
 
 namespace paragrad::train {
 
-NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Network> network,
+NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Graph> graph,
                                const TrainingOptions& options, std::size_t minibatch, bool bare_gradient,
-                               std::size_t rows_per_sample)
-    : BackpropLearner(device, network->layout, update_rule(options), bare_gradient),
-      network_(std::move(network)),
+                               std::size_t rows_per_sample, std::unique_ptr<nn::Peers> peers)
+    : BackpropLearner(device, graph->layout(), update_rule(options), bare_gradient),
+      seed_(options.seed),
       rows_per_sample_(rows_per_sample),
-      model_(device, {network_, &network_->layers}, micro_batch(options, minibatch) * rows_per_sample),
+      peers_(std::move(peers)),
+      model_(device, std::move(graph), micro_batch(options, minibatch) * rows_per_sample, peers_.get()),
       loss_(nn::parse_loss(options.loss)) {}
+
+void NetworkLearner::restore(std::span<const float> model) {
+  if (!computes() || model.empty()) return;
+  device().transfer(model.first(parameters().size()), parameters());
+  if (!buffers().empty()) device().transfer(model.subspan(parameters().size()), buffers());
+}
+
+std::vector<float> NetworkLearner::snapshot() {
+  if (!computes()) return {};
+  std::vector<float> model(NetworkLearner::model_size());
+  const std::span<float> all(model);
+  device().transfer(std::span<const float>(parameters()), all.first(parameters().size()));
+  if (!buffers().empty()) device().transfer(std::span<const float>(buffers()), all.subspan(parameters().size()));
+  return model;
+}
+
+void NetworkLearner::describe_state(core::StateView& state) {
+  if (!buffers().empty()) state.add("buffers", buffers());
+}
 
 void NetworkLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
   model_.forward(parameters(), batch);
   model_.loss(loss_, batch, into);
 }
 
-MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const TrainingOptions& options,
+void NetworkLearner::do_score(const data::Batch& batch, backend::LossSum* into) {
+  model_.forward(parameters(), batch, false);
+  model_.loss(loss_, batch, into);
+}
+
+MakeLearner network_learners(std::shared_ptr<const nn::Graph> graph, const TrainingOptions& options,
                              std::size_t rows_per_sample) {
-  return [network = std::move(network), &options, rows_per_sample](backend::Device& device, std::size_t minibatch,
-                                                                   bool bare_gradient) {
-    return std::make_unique<NetworkLearner>(device, network, options, minibatch, bare_gradient, rows_per_sample);
+  return [graph = std::move(graph), &options, rows_per_sample](backend::Device& device, std::size_t minibatch,
+                                                               bool bare_gradient) {
+    return std::make_unique<NetworkLearner>(device, graph, options, minibatch, bare_gradient, rows_per_sample);
   };
 }
 

@@ -11,32 +11,41 @@ namespace paragrad::train {
 /// A network and its loss.
 class NetworkLearner : public BackpropLearner {
  public:
-  /// rows_per_sample: maximum; more than 1 for recurrent networks, whose samples are sequences.
-  NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Network> network, const TrainingOptions& options,
-                 std::size_t minibatch, bool bare_gradient, std::size_t rows_per_sample = 1);
+  /// rows_per_sample: maximum; more than 1 for recurrent networks, whose samples are sequences. peers: if the graph is a
+  /// part of a network.
+  NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Graph> graph, const TrainingOptions& options,
+                 std::size_t minibatch, bool bare_gradient, std::size_t rows_per_sample = 1,
+                 std::unique_ptr<nn::Peers> peers = nullptr);
 
-  std::size_t inputs() const override { return model_.inputs(); }
-  std::size_t outputs() const { return model_.outputs(); }
-  std::size_t largest_batch() const override { return model_.max_batch() / rows_per_sample_; }
+  std::size_t inputs() const override { return model_.graph().inputs(); }
+  std::size_t largest_batch() const override { return model_.max_rows() / rows_per_sample_; }
+  std::size_t model_size() const override { return model_.graph().model_size(); }
+  void restore(std::span<const float> model) override;
+  std::vector<float> snapshot() override;
+  void begin_epoch(int epoch) override { model_.draw(seed_, static_cast<std::uint32_t>(epoch)); }
+  void describe_state(core::StateView& state) override;
+  std::span<float> buffers() override { return model_.buffers(); }
 
  private:
-  void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.initialise(seed, model); }
-  std::size_t layer_count() const override { return model_.layer_count(); }
-  core::Range range_of(std::size_t layer) const override { return model_.range_of(layer); }
+  void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.graph().initialise(seed, model); }
+  std::size_t step_count() const override { return model_.step_count(); }
+  core::Range completed_by(std::size_t step) const override { return model_.completed_by(step); }
   void do_pass(const data::Batch& batch, backend::LossSum* into) override;
-  void do_backward(std::size_t layer, const data::Batch& batch, nn::GradientSink sink,
+  void do_score(const data::Batch& batch, backend::LossSum* into) override;
+  void do_backward(core::Range steps, const data::Batch& batch, nn::GradientSink sink,
                    const nn::GradientReady& ready) override {
-    model_.backward_layer(layer, parameters(), batch, sink, ready);
+    model_.backward_steps(steps, parameters(), batch, sink, ready);
   }
 
-  std::shared_ptr<const nn::Network> network_;
+  std::uint64_t seed_;
   std::size_t rows_per_sample_;
+  std::unique_ptr<nn::Peers> peers_;
   nn::Model model_;
   nn::Loss loss_;
 };
 
 /// options must outlive the returned function and its learners.
-MakeLearner network_learners(std::shared_ptr<const nn::Network> network, const TrainingOptions& options,
+MakeLearner network_learners(std::shared_ptr<const nn::Graph> graph, const TrainingOptions& options,
                              std::size_t rows_per_sample = 1);
 
 }  // namespace paragrad::train

@@ -24,7 +24,7 @@ RbmLearner::RbmLearner(backend::Device& device, std::shared_ptr<const Machine> m
     : BackpropLearner(device, machine->layout, update_rule(options), bare_gradient),
       machine_(std::move(machine)),
       weight_deviation_(options.pretraining.weight_deviation),
-      layers_below_(device, {machine_->network, &machine_->network->layers}, machine_->index,
+      layers_below_(device, *machine_->network, machine_->index, machine_->count,
                     rbm::parse_activations(options.pretraining.activations), micro_batch(options, minibatch)),
       below_(device.allocate(layers_below_.parameter_count())),
       rbm_(device, machine_->shape, options_of(options.pretraining, machine_->index), micro_batch(options, minibatch),
@@ -56,7 +56,7 @@ void RbmLearner::describe_state(core::StateView& state) {
 }
 
 void RbmLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
-  const auto seen = layers_below_.pass(below_.span(), batch.features, batch.rows, draws_);
+  const auto seen = layers_below_.pass(below_.span(), batch, draws_);
   rbm_.contrast(parameters(), seen, batch.rows, draws_, into);
 }
 
@@ -64,7 +64,7 @@ void RbmLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
 void RbmLearner::do_score(const data::Batch& batch, backend::LossSum* into) {
   rbm::Draws same = draws_;
   same.epoch = 0;
-  const auto seen = layers_below_.pass(below_.span(), batch.features, batch.rows, same);
+  const auto seen = layers_below_.pass(below_.span(), batch, same);
   rbm_.reconstruction_error(parameters(), seen, into);
   rbm_.free_energy(parameters(), seen, into);
 }

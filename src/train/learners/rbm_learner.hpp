@@ -12,7 +12,7 @@ namespace paragrad::train {
 
 /// The RBM of a network's hidden layer, counted from 0, and the trained layers below it.
 struct Machine {
-  std::shared_ptr<const nn::Network> network;
+  std::shared_ptr<const nn::Graph> network;
   std::size_t index;
   std::size_t count;  ///< number of machines
   rbm::Shape shape;
@@ -27,7 +27,7 @@ class RbmLearner : public BackpropLearner {
   RbmLearner(backend::Device& device, std::shared_ptr<const Machine> machine, const TrainingOptions& options, int rank,
              std::size_t minibatch, bool bare_gradient);
 
-  std::size_t inputs() const override { return machine_->network->layers.front()->inputs(); }
+  std::size_t inputs() const override { return machine_->network->inputs(); }
   std::size_t largest_batch() const override { return rbm_.max_batch(); }
 
   /// The parameters of the network's layers up to this one.
@@ -41,11 +41,11 @@ class RbmLearner : public BackpropLearner {
 
  private:
   void do_initialise(std::uint64_t seed, std::span<float> model) const override;
-  std::size_t layer_count() const override { return 1; }
-  core::Range range_of(std::size_t) const override { return {0, machine_->shape.parameter_count()}; }
+  std::size_t step_count() const override { return 1; }
+  core::Range completed_by(std::size_t) const override { return {0, machine_->shape.parameter_count()}; }
   void do_pass(const data::Batch& batch, backend::LossSum* into) override;
   void do_score(const data::Batch& batch, backend::LossSum* into) override;
-  void do_backward(std::size_t, const data::Batch&, nn::GradientSink sink, const nn::GradientReady& ready) override {
+  void do_backward(core::Range, const data::Batch&, nn::GradientSink sink, const nn::GradientReady& ready) override {
     rbm_.gradient(sink, ready);
   }
 

@@ -3,9 +3,10 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "nn/layers/affine_layer.hpp"
-#include "nn/layers/lstm_layer.hpp"
 #include "nn/model.hpp"
+#include "nn/ops/activate.hpp"
+#include "nn/ops/affine.hpp"
+#include "nn/ops/lstm.hpp"
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn {
@@ -15,11 +16,10 @@ constexpr std::size_t widest = 1'000'000;
 constexpr std::size_t most_layers = 1000;
 
 [[noreturn]] void refuse(const std::string& model, std::string_view part, std::string_view why) {
-  throw core::ConfigError(
-      core::format("model '{}': '{}' {}; write widths like 784-512-256-10 or 440-5x1024-1000, then :sigmoid, :tanh or "
-                   ":relu, and recurrent "
-                   "layers like 40-5xblstm256-1000, lstm512p128 (projected) or lstm512+peepholes",
-                   model, part, why));
+  throw core::ConfigError(core::format(
+      "model '{}': '{}' {}; write widths like 784-512-256-10 or 440-5x1024-1000, then :{}, and recurrent layers "
+      "like 40-5xblstm256-1000, lstm512p128 (projected) or lstm512+peepholes",
+      model, part, why, fmt::join(backend::activation_names(), " or :")));
 }
 
 std::size_t number(const std::string& model, std::string_view part, std::string_view digits, std::size_t at_most) {
@@ -76,15 +76,13 @@ void append_parts(const std::string& model, std::string_view part, std::vector<P
 }
 
 backend::Activation activation(const std::string& model, std::string_view name) {
-  if (name == "sigmoid") return backend::Activation::sigmoid;
-  if (name == "tanh") return backend::Activation::tanh;
-  if (name == "relu") return backend::Activation::relu;
-  refuse(model, name, "is not an activation");
+  if (const auto known = backend::find_activation(name)) return *known;
+  refuse(model, name, "is not an activation function");
 }
 
 }  // namespace
 
-Layers make_layers(const std::string& model) {
+Graph make_graph(const std::string& model) {
   if (model.starts_with("zoo:")) return make_zoo_model(model.substr(4));
   const std::size_t colon = model.find(':');
   const auto hidden = colon == model.npos ? backend::Activation::sigmoid : activation(model, model.substr(colon + 1));
@@ -98,16 +96,21 @@ Layers make_layers(const std::string& model) {
   if (parts.size() < 2) refuse(model, model, "needs an input and an output width");
   if (parts.front().recurrent || parts.back().recurrent) refuse(model, model, "must begin and end with a width");
   if (parts.size() > most_layers) refuse(model, model, core::format("has more than {} layers", most_layers));
-  Layers layers;
-  for (std::size_t l = 0; l + 1 < parts.size(); ++l) {
-    const std::size_t inputs = parts[l].outputs();
-    const bool last = l + 2 == parts.size();
-    if (const auto& shape = parts[l + 1].recurrent)
-      layers.push_back(std::make_unique<Lstm>(inputs, *shape));
-    else
-      layers.push_back(std::make_unique<Affine>(inputs, parts[l + 1].width, last ? backend::Activation::identity : hidden));
+  GraphBuilder graph({{parts.front().width}});
+  ValueId x = GraphBuilder::input;
+  for (std::size_t l = 1; l < parts.size(); ++l) {
+    const std::string name = core::format("layer {}", l);
+    const bool last = l + 1 == parts.size();
+    if (const auto& shape = parts[l].recurrent) {
+      x = graph.add(name, Lstm(*shape), {x});
+    } else if (last) {
+      x = graph.add(name, Affine(parts[l].width), {x});
+    } else {
+      x = graph.add(name, Affine(parts[l].width, hidden), {x});
+      x = graph.add(core::format("{}/{}", name, backend::activation_name(hidden)), Activate(hidden), {x});
+    }
   }
-  return layers;
+  return std::move(graph).build(x);
 }
 
 }  // namespace paragrad::nn

@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <array>
+
+#include "app/command.hpp"
+#include "app/number_options.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+#include "core/units.hpp"
+#include "nn/cost.hpp"
+#include "nn/model.hpp"
+#include "optim/local_optimiser.hpp"
+#include "train/memory_need.hpp"
+
+namespace paragrad::app {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::size_t minibatch = 64;
+  std::string optimiser = "momentum";
+  std::string format = "table";
+};
+
+/// What a graph amounts to, for one sample (or frame) and for a minibatch.
+struct Totals {
+  nn::NodeCost per_sample;
+  double replica_bytes = 0;  // parameters, their gradient and the optimiser's state
+  double sample_bytes = 0;   // input, and everything of a training pass that is alive at once
+
+  double training_bytes(std::size_t minibatch) const {
+    return replica_bytes + static_cast<double>(minibatch) * sample_bytes;
+  }
+};
+
+Totals totals_of(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, const Arguments& arguments) {
+  Totals totals;
+  for (const nn::NodeCost& cost : costs) {
+    totals.per_sample.multiplications += cost.multiplications;
+    totals.per_sample.flops += cost.flops;
+    totals.per_sample.activation_bytes += cost.activation_bytes;
+  }
+  train::TrainingOptions options;
+  options.optimiser.name = arguments.optimiser;
+  totals.replica_bytes = train::least_memory_bytes(options, graph, 1);
+  totals.sample_bytes = sizeof(float) * static_cast<double>(graph.inputs() + graph.plan().floats_per_row);
+  return totals;
+}
+
+std::string shape_of(const nn::Graph& graph, const nn::Node& node) {
+  std::string text;
+  for (const nn::ValueId output : node.outputs)
+    text += (text.empty() ? "" : ", ") + nn::describe(graph.values()[output].type.shape);
+  return text;
+}
+
+/// A number with a comma after every three digits.
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string bytes(double count) { return core::format_quantity(count, core::Unit::bytes); }
+
+void print_table(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, const Arguments& arguments) {
+  std::vector<std::array<std::string, 7>> rows{
+      {"node", "operation", "output", "parameters", "mult-adds", "flops", "activations"}};
+  rows.push_back({"input", "", nn::describe(graph.values().front().type.shape), "", "", "",
+                  bytes(sizeof(float) * static_cast<double>(graph.inputs()))});
+  for (std::size_t n = 0; n < costs.size(); ++n) {
+    const nn::Node& node = graph.nodes()[n];
+    rows.push_back({node.name, node.op->name(), shape_of(graph, node), grouped(node.owned.size()),
+                    grouped(costs[n].multiplications), grouped(costs[n].flops),
+                    bytes(static_cast<double>(costs[n].activation_bytes))});
+  }
+  const Totals totals = totals_of(graph, costs, arguments);
+  rows.push_back({"total", "", "", grouped(graph.parameter_count()), grouped(totals.per_sample.multiplications),
+                  grouped(totals.per_sample.flops), bytes(static_cast<double>(totals.per_sample.activation_bytes))});
+  std::array<std::size_t, 7> widths{};
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c)
+      line += c < 3 ? core::format("{:<{}}  ", row[c], widths[c]) : core::format("{:>{}}  ", row[c], widths[c]);
+    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  fmt::print(
+      "\nPer {}: mult-adds of the forward pass; flops of the forward and the backward pass.\n"
+      "Training with {}: {} for parameters, gradient and optimiser, and {} per {}; {} for a minibatch of {}.\n",
+      graph.is_recurrent() ? "frame" : "sample", arguments.optimiser, bytes(totals.replica_bytes),
+      bytes(totals.sample_bytes), graph.is_recurrent() ? "frame" : "sample",
+      bytes(totals.training_bytes(arguments.minibatch)), arguments.minibatch);
+}
+
+void print_json(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, const Arguments& arguments) {
+  core::Json nodes = core::Json::array();
+  for (std::size_t n = 0; n < costs.size(); ++n) {
+    const nn::Node& node = graph.nodes()[n];
+    core::Json inputs = core::Json::array(), outputs = core::Json::array();
+    for (const nn::ValueId value : node.inputs) inputs.push_back(graph.values()[value].name);
+    for (const nn::ValueId value : node.outputs)
+      outputs.push_back({{"name", graph.values()[value].name}, {"shape", graph.values()[value].type.shape.extents}});
+    nodes.push_back({{"name", node.name},
+                     {"operation", node.op->name()},
+                     {"inputs", inputs},
+                     {"outputs", outputs},
+                     {"parameters", node.owned.size()},
+                     {"mult_adds", costs[n].multiplications},
+                     {"flops", costs[n].flops},
+                     {"activation_bytes", costs[n].activation_bytes}});
+  }
+  const Totals totals = totals_of(graph, costs, arguments);
+  const core::Json all{{"model", arguments.model},
+                       {"input", graph.values().front().type.shape.extents},
+                       {"nodes", nodes},
+                       {"parameters", graph.parameter_count()},
+                       {"buffers", graph.buffer_count()},
+                       {"mult_adds", totals.per_sample.multiplications},
+                       {"flops", totals.per_sample.flops},
+                       {"activation_bytes", totals.per_sample.activation_bytes},
+                       {"optimiser", arguments.optimiser},
+                       {"replica_bytes", totals.replica_bytes},
+                       {"training_bytes_per_sample", totals.sample_bytes},
+                       {"minibatch", arguments.minibatch},
+                       {"training_bytes", totals.training_bytes(arguments.minibatch)}};
+  fmt::print("{}\n", all.dump(2));
+}
+
+/// For Graphviz: nodes, and on the edges the shapes of the values.
+void print_dot(const nn::Graph& graph) {
+  const auto name_of = [&](nn::ValueId value) {
+    const auto producer = graph.values()[value].producer;
+    return producer ? graph.nodes()[*producer].name : std::string("input");
+  };
+  fmt::print("digraph model {{\n  node [shape=box];\n  \"input\";\n");
+  for (const nn::Node& node : graph.nodes()) {
+    fmt::print("  \"{}\" [label=\"{}\\n{}\"];\n", node.name, node.name, node.op->name());
+    for (const nn::ValueId value : node.inputs)
+      fmt::print("  \"{}\" -> \"{}\" [label=\"{}\"];\n", name_of(value), node.name,
+                 nn::describe(graph.values()[value].type.shape));
+  }
+  fmt::print("}}\n");
+}
+
+void describe(const Arguments& arguments) {
+  const nn::Graph graph = nn::make_graph(arguments.model);
+  if (arguments.format == "dot") return print_dot(graph);
+  const std::vector<nn::NodeCost> costs = nn::node_costs(graph);
+  if (arguments.format == "table") return print_table(graph, costs, arguments);
+  if (arguments.format == "json") return print_json(graph, costs, arguments);
+  throw core::unknown_name("format", arguments.format, {"table", "json", "dot"});
+}
+
+}  // namespace
+
+Command model_command() {
+  auto parser = make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
+  auto arguments = std::make_shared<Arguments>();
+  parser->add_option("name", arguments->model, "model, as for train --model")->required();
+  add_number(*parser, "--minibatch", arguments->minibatch, a_minibatch, "samples of the minibatch whose memory is printed");
+  parser->add_option("--optimiser", arguments->optimiser, "local optimiser whose memory is counted")
+      ->capture_default_str()
+      ->check(known_names(optim::optimiser_names()));
+  parser->add_option("--format", arguments->format, "table, json, or dot for Graphviz")
+      ->capture_default_str()
+      ->check(known_names({"table", "json", "dot"}));
+  set_examples(*parser,
+               "paragrad model 784-512-256-10:relu\n"
+               "paragrad model zoo:resnet50 --minibatch 32");
+  return {parser, [arguments] {
+            describe(*arguments);
+            return success;
+          }};
+}
+
+}  // namespace paragrad::app

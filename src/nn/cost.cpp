@@ -1,0 +1,68 @@
+#include "nn/cost.hpp"
+
+#include <array>
+
+#include "backend/device.hpp"
+#include "nn/pass.hpp"
+
+namespace paragrad::nn {
+namespace {
+
+using backend::KernelKind;
+
+std::uint64_t all_flops(const backend::WorkMeter& work) {
+  return work.of(KernelKind::gemm).flops + work.of(KernelKind::streaming).flops;
+}
+
+std::uint64_t activation_bytes(const Graph& graph, const Node& node) {
+  std::size_t floats = 0;
+  for (const ValueId output : node.outputs) floats += graph.values()[output].type.size();
+  for (const MemorySpec& memory : node.op->memory(graph.types_of(node.inputs)))
+    if (memory.kind == MemorySpec::Kind::saved) floats += memory.size;
+  return sizeof(float) * floats;
+}
+
+}  // namespace
+
+std::vector<NodeCost> node_costs(const Graph& graph) {
+  const auto device = backend::make_device("meta");
+  const std::array<std::uint32_t, 1> one_sequence{1};
+  const std::size_t lines = 16;  // rows of the plan, see Model
+  core::Arena features = device->allocate(graph.inputs()), parameters = device->allocate(graph.parameter_count());
+  core::Arena gradient = device->allocate(graph.parameter_count()), buffers = device->allocate(graph.buffer_count());
+  core::Arena memory = device->allocate(lines * graph.plan().floats_per_row), rows = device->allocate(1);
+  core::Arena fixed = device->allocate(graph.plan().fixed_floats);
+  const PassState state{.graph = graph,
+                        .rows = 1,
+                        .planned_rows = lines,
+                        .features = features.span(),
+                        .active = one_sequence,
+                        .row_numbers = {reinterpret_cast<const std::uint32_t*>(rows.span().data()), 1},
+                        .parameters = parameters.span(),
+                        .buffers = buffers.span(),
+                        .memory = memory.span(),
+                        .fixed = fixed.span(),
+                        .sink = {gradient.span()}};
+  std::vector<NodeCost> costs(graph.nodes().size());
+  for (NodeId n = 0; n < costs.size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    const backend::WorkMeter before = device->meter();
+    node.op->forward(Pass(state, n, false, device.get()));
+    backend::WorkMeter forward = device->meter();
+    forward -= before;
+    for (const BackwardStep& step : graph.plan().backward) {
+      if (step.node != n) continue;
+      const Pass pass(state, n, true, device.get());
+      if (step.phase == BackwardStep::Phase::inputs)
+        node.op->backward_inputs(pass);
+      else
+        node.op->backward_parameters(pass);
+    }
+    backend::WorkMeter all = device->meter();
+    all -= before;
+    costs[n] = {forward.of(KernelKind::gemm).flops / 2, all_flops(all), activation_bytes(graph, node)};
+  }
+  return costs;
+}
+
+}  // namespace paragrad::nn

@@ -1,0 +1,109 @@
+#include "nn/ops/affine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/kernels/affine.hpp"
+#include "backend/kernels/bias_gradient.hpp"
+#include "nn/ops/checks.hpp"
+#include "nn/pass.hpp"
+
+namespace paragrad::nn {
+namespace {
+
+// Small enough that `ready` finds a panel of the gradient in the L2 cache; each panel packs dz again.
+constexpr std::size_t panel_bytes = 1024 * 1024;
+
+void initialise_weights(backend::Activation next, std::size_t inputs, std::size_t outputs, const core::RandomStream& random,
+                        std::span<float> weights) {
+  const double fan_in = static_cast<double>(inputs), fan_out = static_cast<double>(outputs);
+  const backend::InitialWeights kind = backend::initial_weights(next);
+  if (kind == backend::InitialWeights::he) {
+    const double deviation = std::sqrt(2 / fan_in);
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(deviation * random.normal(i));
+    return;
+  }
+  const double limit = std::sqrt(6 / (fan_in + fan_out)) * (kind == backend::InitialWeights::glorot_wide ? 4 : 1);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(limit * (2 * random.uniform(i) - 1));
+}
+
+}  // namespace
+
+std::string Affine::name() const { return with_function("affine", f_); }
+
+std::vector<ValueType> Affine::infer(Types inputs) const {
+  expect_inputs(inputs, 1);
+  return {{{outputs_}}};
+}
+
+std::vector<ParameterSpec> Affine::parameters(Types inputs) const {
+  const std::size_t in = inputs[0].size(), out = outputs_;
+  return {{"weights",
+           {{out, in}},
+           [next = next_, in, out](const core::RandomStream& random, std::span<float> weights) {
+             initialise_weights(next, in, out, random, weights);
+           }},
+          {"bias", {{out, 1}}, [](const core::RandomStream&, std::span<float> bias) { std::ranges::fill(bias, 0.f); }}};
+}
+
+std::shared_ptr<const Op> Affine::with_activation(backend::Activation f) const {
+  if (f_ != backend::Activation::identity) return nullptr;
+  return std::make_shared<const Affine>(outputs_, next_, f);
+}
+
+std::optional<OpPart> Affine::part(Types, std::size_t workers, std::size_t index) const {
+  if (outputs_ < workers)
+    throw core::ConfigError(core::format(
+        "has {} outputs and cannot be split into {} parts: give a smaller --tensor-parallel", outputs_, workers));
+  const core::Range own = core::part_of(outputs_, workers, index);
+  return OpPart{OpPart::Kind::outputs, std::make_shared<const Affine>(own.size(), next_, f_), {{own}, {own}}};
+}
+
+void Affine::forward(const Pass& pass) const {
+  pass.queue().run(backend::AffineForward{pass.rows(), pass.input_type(0).size(), outputs_, pass.x(), pass.parameters(0),
+                                          pass.parameters(1), f_, pass.y()});
+}
+
+void Affine::backward_inputs(const Pass& pass) const {
+  affine_input_gradient(pass.queue(), pass.rows(), pass.input_type(0).size(), outputs_, pass.dy(), pass.parameters(0),
+                        pass.x(), pass.dx());
+}
+
+void Affine::backward_parameters(const Pass& pass) const {
+  AffineGradient{pass.rows(), pass.input_type(0).size(), outputs_, pass.x(), pass.dy(), pass.gradient(0), pass.gradient(1)}
+      .run(
+          pass.queue(), [&](core::Range range) { pass.ready(0, range); }, [&](core::Range range) { pass.ready(1, range); });
+}
+
+void AffineGradient::run(backend::KernelQueue& queue, const GradientReady& ready_weights,
+                         const GradientReady& ready_bias) const {
+  queue.run(backend::BiasGradient{rows, outputs, dz, bias.keep, bias.into});
+  descend(queue, bias);
+  ready_bias({0, outputs});
+  if (weights.descent) {
+    const auto& [rate, decay, moving] = *weights.descent;
+    queue.run(backend::AffineDescend{rows, inputs, outputs, x, dz, weights.keep, rate, decay, weights.into, moving});
+    return ready_weights({0, inputs * outputs});
+  }
+  const std::size_t rows_per_panel = std::max<std::size_t>(1, panel_bytes / sizeof(float) / outputs);
+  for (std::size_t row = 0; row < inputs; row += rows_per_panel) {
+    const std::size_t panel_rows = std::min(rows_per_panel, inputs - row);
+    const core::Range panel{row * outputs, (row + panel_rows) * outputs};
+    queue.run(
+        backend::AffineBackwardWeights{rows, inputs, outputs, row, panel_rows, x, dz, weights.keep, panel.of(weights.into)});
+    ready_weights(panel);
+  }
+}
+
+void affine_input_gradient(backend::KernelQueue& queue, std::size_t rows, std::size_t inputs, std::size_t outputs,
+                           std::span<const float> dz, std::span<const float> weights, std::span<const float> x,
+                           const InputSink& sink) {
+  if (!sink.wanted()) return;
+  if (sink.keep == 0)
+    return queue.run(backend::AffineBackwardInput{rows, inputs, outputs, dz, weights, x, sink.f, sink.into});
+  queue.run(backend::Gemm{backend::Transpose::no, backend::Transpose::yes, rows, inputs, outputs, dz, weights, sink.keep,
+                          sink.into});
+  apply_slope(queue, sink);
+}
+
+}  // namespace paragrad::nn

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace paragrad::nn {
+
+/// The extents of one row of a value, slowest first: {features}, or {channels, height, width}. A row is a sample or a frame.
+struct Shape {
+  Shape(std::initializer_list<std::size_t> all) : extents(all) {}
+
+  std::size_t size() const;
+  bool operator==(const Shape&) const = default;
+
+  std::vector<std::size_t> extents;
+};
+
+/// "3x224x224"
+std::string describe(const Shape& shape);
+
+enum class DataType { float32, int32 };
+
+struct ValueType {
+  Shape shape;
+  DataType type = DataType::float32;
+
+  std::size_t size() const { return shape.size(); }  ///< elements per row
+  bool operator==(const ValueType&) const = default;
+};
+
+}  // namespace paragrad::nn

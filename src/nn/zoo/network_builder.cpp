@@ -1,0 +1,54 @@
+#include "nn/zoo/network_builder.hpp"
+
+#include "nn/ops/activate.hpp"
+#include "nn/ops/add.hpp"
+#include "nn/ops/batch_norm.hpp"
+
+namespace paragrad::nn::zoo {
+
+ValueId NetworkBuilder::linear_convolution(const std::string& name, ValueId from, std::size_t channels,
+                                           const Filter& filter) {
+  if (normalise_ == Normalise::bias) return graph_.add(name, Convolution(channels, filter, true), {from});
+  const ValueId x = graph_.add(name, Convolution(channels, filter, false), {from});
+  return graph_.add(name + "/bn", BatchNorm(), {x});
+}
+
+ValueId NetworkBuilder::convolution(const std::string& name, ValueId from, std::size_t channels, const Filter& filter) {
+  return relu(name, linear_convolution(name, from, channels, filter));
+}
+
+ValueId NetworkBuilder::relu(const std::string& name, ValueId from) {
+  return graph_.add(name + "/relu", Activate(backend::Activation::relu), {from});
+}
+
+ValueId NetworkBuilder::max_pool(const std::string& name, ValueId from, const Filter& filter) {
+  return graph_.add(name, Pool(Pool::Kind::maximum, filter), {from});
+}
+
+ValueId NetworkBuilder::mean_pool(const std::string& name, ValueId from, const Filter& filter) {
+  return graph_.add(name, Pool(Pool::Kind::mean, filter), {from});
+}
+
+ValueId NetworkBuilder::global_pool(ValueId from) {
+  const std::vector<std::size_t> extents = graph_.type_of(from).shape.extents;
+  return mean_pool("pool", from, {extents[1], extents[2], 1, Padding::valid});
+}
+
+ValueId NetworkBuilder::concatenate(const std::string& name, const std::vector<ValueId>& parts) {
+  return graph_.add(name, Concatenate(), parts);
+}
+
+ValueId NetworkBuilder::add(const std::string& name, ValueId x, ValueId shortcut) {
+  return relu(name, graph_.add(name, Add(), {x, shortcut}));
+}
+
+ValueId NetworkBuilder::fully_connected(const std::string& name, ValueId from, std::size_t outputs) {
+  const std::vector<std::size_t> extents = graph_.type_of(from).shape.extents;
+  return graph_.add(name, Convolution(outputs, {extents[1], extents[2], 1, Padding::valid}, true), {from});
+}
+
+ValueId NetworkBuilder::lstm(const std::string& name, ValueId from, std::size_t cells, bool always_input_gradient) {
+  return graph_.add(name, LstmFrame(cells, always_input_gradient), {from});
+}
+
+}  // namespace paragrad::nn::zoo

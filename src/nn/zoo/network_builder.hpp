@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/graph.hpp"
+#include "nn/ops/convolution.hpp"
+
+namespace paragrad::nn::zoo {
+
+/// Builds networks of convolutions; each function adds its nodes and returns their output.
+class NetworkBuilder {
+ public:
+  /// After a convolution: a bias per channel, or batch normalisation (a node of its own, and no bias).
+  enum class Normalise { bias, batch };
+
+  NetworkBuilder(Shape input, Normalise normalise) : graph_({std::move(input)}), normalise_(normalise) {}
+
+  static constexpr ValueId input = GraphBuilder::input;
+
+  /// With bias or batch normalisation, and a ReLU.
+  ValueId convolution(const std::string& name, ValueId from, std::size_t channels, const Filter& filter);
+  /// Without the ReLU.
+  ValueId linear_convolution(const std::string& name, ValueId from, std::size_t channels, const Filter& filter);
+
+  ValueId max_pool(const std::string& name, ValueId from, const Filter& filter);
+  ValueId mean_pool(const std::string& name, ValueId from, const Filter& filter);
+  ValueId global_pool(ValueId from);                                                ///< the mean of each channel
+  ValueId concatenate(const std::string& name, const std::vector<ValueId>& parts);  ///< along the channels
+  ValueId add(const std::string& name, ValueId x, ValueId shortcut);                ///< and a ReLU
+
+  /// A convolution whose filter is the whole image, with a bias.
+  ValueId fully_connected(const std::string& name, ValueId from, std::size_t outputs);
+  ValueId relu(const std::string& name, ValueId from);
+
+  /// One direction, see LstmFrame.
+  ValueId lstm(const std::string& name, ValueId from, std::size_t cells, bool always_input_gradient);
+
+  Graph build(ValueId output) && { return std::move(graph_).build(output); }
+
+ private:
+  GraphBuilder graph_;
+  Normalise normalise_;
+};
+
+}  // namespace paragrad::nn::zoo

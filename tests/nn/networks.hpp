@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+
+#include "core/errors.hpp"
+#include "nn/model.hpp"
+#include "nn/ops/activate.hpp"
+#include "nn/ops/add.hpp"
+#include "nn/ops/affine.hpp"
+#include "nn/ops/batch_norm.hpp"
+#include "nn/ops/dropout.hpp"
+#include "nn/ops/split_channels.hpp"
+
+namespace paragrad::test {
+
+/// Small networks from 6 or, to fit test data, `inputs` features to `classes` outputs that the notation cannot describe. Any
+/// other name is read as the notation.
+inline nn::Graph network(const std::string& name, std::size_t inputs = 6, std::size_t classes = 4) {
+  using backend::Activation;
+  nn::GraphBuilder graph({{inputs}});
+  const nn::ValueId x = graph.add("first", nn::Affine(8, Activation::tanh), {nn::GraphBuilder::input});
+  const nn::ValueId h = graph.add("first/tanh", nn::Activate(Activation::tanh), {x});
+  nn::ValueId y = h;
+  if (name == "residual") {  // h + g(h), twice: the sum is used by the next block's layer and by its shortcut
+    for (const char* block : {"a", "b"}) {
+      const nn::ValueId z = graph.add(block, nn::Affine(8, Activation::sigmoid), {y});
+      const nn::ValueId g = graph.add(std::string(block) + "/sigmoid", nn::Activate(Activation::sigmoid), {z});
+      const nn::ValueId sum = graph.add(std::string(block) + "/sum", nn::Add(), {g, y});
+      y = graph.add(std::string(block) + "/tanh", nn::Activate(Activation::tanh), {sum});
+    }
+  } else if (name == "shared") {  // one layer's weights three times, the last time with a bias of its own
+    const nn::ValueId once = graph.add("a", nn::Affine(8, Activation::tanh), {y});
+    const nn::ValueId f = graph.add("a/tanh", nn::Activate(Activation::tanh), {once});
+    const nn::ValueId again = graph.add("b", nn::Affine(8, Activation::tanh), {f}, graph.parameters_of(once));
+    const nn::ValueId f2 = graph.add("b/tanh", nn::Activate(Activation::tanh), {again});
+    const auto weights = graph.parameters_of(once);
+    y = graph.add("c", nn::Affine(8), {f2}, std::span(weights).first(1));
+  } else if (name == "two_outputs") {  // the halves of h, multiplied by different weights, and one of them used twice
+    const std::vector<nn::ValueId> halves =
+        graph.add_node("halves", std::make_shared<const nn::SplitChannels>(std::vector<std::size_t>{4, 4}), {h});
+    const nn::ValueId a = graph.add("a", nn::Affine(5), {halves[0]}), b = graph.add("b", nn::Affine(5), {halves[1]});
+    const nn::ValueId c = graph.add("c", nn::Affine(5), {h}), d = graph.add("d", nn::Affine(5), {halves[0]});
+    y = graph.add("sum", nn::Add(), {graph.add("a+b", nn::Add(), {a, b}), graph.add("c+d", nn::Add(), {c, d})});
+  } else if (name == "dropout") {
+    y = graph.add("drop", nn::Dropout(0.4), {h});
+  } else if (name == "batch_norm") {
+    const nn::ValueId z = graph.add("second", nn::Affine(7), {h});
+    const nn::ValueId normal = graph.add("norm", nn::BatchNorm(), {z});
+    y = graph.add("norm/sigmoid", nn::Activate(Activation::sigmoid), {normal});
+  } else {
+    return nn::make_graph(name);
+  }
+  return std::move(graph).build(graph.add("last", nn::Affine(classes), {y}));
+}
+
+}  // namespace paragrad::test

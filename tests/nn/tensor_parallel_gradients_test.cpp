@@ -1,0 +1,157 @@
+// Graphs cut into two parts, each on a device in double of its own: the parts' gradients against differences of the loss.
+#include <array>
+#include <barrier>
+#include <functional>
+#include <thread>
+
+#include "catch.hpp"
+#include "nn/tensor_parallel.hpp"
+#include "support.hpp"
+#include "tests/backend/double_device.hpp"
+#include "tests/nn/networks.hpp"
+
+using namespace paragrad;
+using namespace paragrad::nn;
+using namespace paragrad::nn::testing;
+
+namespace {
+
+constexpr std::size_t workers = 2;
+
+/// Two workers, each on a thread, that show each other their arrays.
+struct Meeting {
+  struct Shown {
+    backend::testing::DoubleDevice* device;
+    std::span<float> array;
+  };
+  std::array<Shown, workers> shown;
+  std::barrier<> all{workers};
+};
+
+class MeetingPeers : public Peers {
+ public:
+  MeetingPeers(Meeting& meeting, std::size_t index, backend::testing::DoubleDevice& device)
+      : meeting_(meeting), index_(index), device_(device) {}
+
+  void run(const Kernels& kernels) override { kernels(device_); }
+  void gather(std::span<const core::Range> parts, std::span<float> array) override {
+    exchange(array, [&](std::size_t other, const Meeting::Shown& from) {
+      for (std::size_t i = parts[other].begin; i < parts[other].end; ++i)
+        received_.push_back({i, from.device->get(from.array[i])});
+    });
+  }
+  void sum(std::span<const core::Range> parts, std::span<float> array) override {
+    exchange(array, [&](std::size_t, const Meeting::Shown& from) {
+      for (std::size_t i = parts[index_].begin; i < parts[index_].end; ++i)
+        received_.push_back({i, device_.get(array[i]) + from.device->get(from.array[i])});
+    });
+  }
+
+ private:
+  void exchange(std::span<float> array, const std::function<void(std::size_t, const Meeting::Shown&)>& read) {
+    meeting_.shown[index_] = {&device_, array};
+    received_.clear();
+    meeting_.all.arrive_and_wait();
+    read(1 - index_, meeting_.shown[1 - index_]);
+    meeting_.all.arrive_and_wait();
+    for (const auto& [i, value] : received_) device_.put(array[i], value);
+    meeting_.all.arrive_and_wait();
+  }
+
+  Meeting& meeting_;
+  std::size_t index_;
+  backend::testing::DoubleDevice& device_;
+  std::vector<std::pair<std::size_t, double>> received_;
+};
+
+/// A worker's part.
+struct Part {
+  backend::testing::DoubleDevice device;
+  std::unique_ptr<MeetingPeers> peers;
+  std::unique_ptr<TensorParallel> cut;
+  std::unique_ptr<Model> model;
+  std::vector<float> parameters, gradient;
+};
+
+struct Replica {
+  Samples samples{8, 6, 4};
+  const std::vector<std::uint32_t> rows{5, 9, 2, 7, 0, 1, 3, 8}, active{3, 2, 2, 1};
+  Meeting meeting;
+  std::array<Part, workers> parts;
+  std::vector<float> whole;
+
+  explicit Replica(const std::shared_ptr<const Graph>& graph) : whole(graph->model_size()) {
+    graph->initialise(3, whole);
+    const core::RandomStream random(8, core::Purpose::generator);
+    for (std::size_t i = 0; i < graph->parameter_count(); ++i) whole[i] += static_cast<float>(0.1 * random.normal(i));
+    for (std::size_t k = 0; k < workers; ++k) {
+      Part& part = parts[k];
+      part.peers = std::make_unique<MeetingPeers>(meeting, k, part.device);
+      part.cut = std::make_unique<TensorParallel>(graph, workers, k);
+      part.model = std::make_unique<Model>(part.device, part.cut->own(), 8, part.peers.get());
+      part.parameters.resize(part.cut->model_size(k));
+      part.cut->cut(k, whole, part.parameters);
+      part.parameters.resize(part.model->parameter_count());
+      part.gradient.resize(part.parameters.size());
+    }
+  }
+
+  data::Batch batch() const {
+    data::Batch batch = samples.batch();
+    batch.rows = rows;
+    batch.active = active;
+    return batch;
+  }
+
+  /// The loss, which both workers compute; with gradients if they are wanted.
+  double pass(bool backward) {
+    std::array<double, workers> losses{};
+    std::array<std::thread, workers> threads;
+    for (std::size_t k = 0; k < workers; ++k)
+      threads[k] = std::thread([&, k] {
+        Part& part = parts[k];
+        part.model->forward(part.parameters, batch());
+        losses[k] = loss_of(*part.model, Loss::cross_entropy, batch());
+        if (backward) part.model->backward(part.parameters, batch(), {part.gradient}, [](core::Range) {});
+      });
+    for (std::thread& thread : threads) thread.join();
+    REQUIRE(losses[0] == losses[1]);
+    return losses[0];
+  }
+
+  double error() {
+    pass(true);
+    double worst = 0;
+    for (Part& part : parts) {
+      std::vector<double> derivatives;
+      for (const float& value : part.gradient) derivatives.push_back(part.device.get(value));
+      for (std::size_t i = 0; i < part.parameters.size(); ++i) {
+        const double here = part.device.get(part.parameters[i]), h = 1e-5;
+        part.device.put(part.parameters[i], here + h);
+        const double above = pass(false);
+        part.device.put(part.parameters[i], here - h);
+        const double estimate = (above - pass(false)) / (2 * h);
+        part.device.put(part.parameters[i], here);
+        const double error = std::abs(estimate - derivatives[i]);
+        worst = std::max(worst, std::isnan(error) ? 1e9 : error);
+      }
+    }
+    return worst;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("in double the gradients of a graph in two parts are the derivatives of its loss to nine digits", "[nn]") {
+  const std::string name =
+      GENERATE("6-5-4", "6-blstm3p2+peepholes-4", "residual", "shared", "two_outputs", "dropout", "batch_norm");
+  CAPTURE(name);
+  const auto graph = std::make_shared<const Graph>(paragrad::test::network(name));
+  Replica split(graph);
+  CHECK(split.error() < 2e-9);
+
+  backend::testing::DoubleDevice device;  // and its loss is that of the whole graph
+  Model model(device, graph, 8);
+  model.forward(std::span(split.whole).first(graph->parameter_count()), split.batch());
+  CHECK(loss_of(model, Loss::cross_entropy, split.batch()) == Approx(split.pass(false)).epsilon(1e-12));
+}
