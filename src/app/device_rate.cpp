@@ -31,7 +31,8 @@ DeviceRate device_rate(double samples_per_s, const sim::Platform& platform, cons
   const auto network = std::make_shared<const nn::Graph>(nn::make_graph(options.model));
   if (network->is_recurrent())
     throw core::ConfigError("--device-rate assumes independent samples: leave it out with recurrent models");
-  train::LearnerCost cost(*device, train::network_learners(network, options), samples, false);
+  const auto learner = train::network_learners(network, options)(*device, samples, false);
+  train::LearnerCost cost(*learner, device->call_times());
   const double roofline_s = sim::compute_time_s(platform, cost.descend(samples));
   const auto count = static_cast<double>(samples);
   return {samples_per_s, count / roofline_s, count / samples_per_s / roofline_s};

@@ -33,7 +33,8 @@ class Execution {
  public:
   using Part = std::function<void(const Pass&)>;
 
-  Execution(const PassState& state, backend::Device& device, Peers* peers) : state_(state), device_(device), peers_(peers) {}
+  Execution(const PassState& state, backend::KernelQueue& queue, Peers* peers)
+      : state_(state), queue_(queue), peers_(peers) {}
 
   void add(NodeId node, bool backward, Part part) { pending_.push_back({node, backward, std::move(part)}); }
   void run() {
@@ -44,7 +45,7 @@ class Execution {
     if (peers_ != nullptr)
       peers_->run(kernels);
     else
-      kernels(device_);
+      kernels(queue_);
     pending_.clear();
   }
 
@@ -97,7 +98,7 @@ class Execution {
   }
 
   const PassState& state_;
-  backend::Device& device_;
+  backend::KernelQueue& queue_;
   Peers* peers_;
   std::vector<Pending> pending_;
 };
@@ -105,8 +106,7 @@ class Execution {
 }  // namespace
 
 Model::Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::size_t max_rows, Peers* peers)
-    : device_(device),
-      graph_(std::move(graph)),
+    : graph_(std::move(graph)),
       peers_(peers),
       max_rows_(max_rows),
       planned_rows_(whole_lines(max_rows)),
@@ -143,19 +143,20 @@ std::span<float> Model::gradient_of_output(std::size_t rows) {
   return memory_.span().subspan(graph_->plan().gradients[graph_->output()] * planned_rows_, rows * graph_->outputs());
 }
 
-std::span<const float> Model::forward(std::span<const float> parameters, const data::Batch& batch, bool training) {
+std::span<const float> Model::forward(backend::KernelQueue& queue, std::span<const float> parameters,
+                                      const data::Batch& batch, bool training) {
   if (batch.size() > max_rows_) throw std::logic_error("a minibatch is larger than the model was made for");
   const PassState state = this->state(parameters, batch, training);
-  Execution execution(state, device_, peers_);
+  Execution execution(state, queue, peers_);
   for (NodeId n = 0; n < graph_->nodes().size(); ++n) execution.forward(n);
   execution.run();
   return output(batch.size());
 }
 
-void Model::loss(Loss kind, const data::Batch& batch, backend::LossSum* into) {
+void Model::loss(backend::KernelQueue& queue, Loss kind, const data::Batch& batch, backend::LossSum* into) {
   const Plan& plan = graph_->plan();
   const PassState state = this->state({}, batch, true);
-  Execution execution(state, device_, peers_);
+  Execution execution(state, queue, peers_);
   execution.add(*graph_->values()[graph_->output()].producer, true, [&](const Pass& pass) {
     const std::span<float> gradient = gradient_of_output(batch.size());
     if (!plan.gradient_replaces_output) pass.queue().run(backend::Copy{output(batch.size()), gradient});
@@ -170,18 +171,18 @@ core::Range Model::completed_by(std::size_t step) const {
   return at.phase == BackwardStep::Phase::parameters ? graph_->nodes()[at.node].owned : core::Range{};
 }
 
-void Model::backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
-                     const GradientReady& ready) {
-  backward_steps({0, step_count()}, parameters, batch, sink, ready);
+void Model::backward(backend::KernelQueue& queue, std::span<const float> parameters, const data::Batch& batch,
+                     GradientSink sink, const GradientReady& ready) {
+  backward_steps(queue, {0, step_count()}, parameters, batch, sink, ready);
 }
 
 // Where kernels may run later, a range is ready only when its step has run.
-void Model::backward_steps(core::Range steps, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
-                           const GradientReady& ready) {
+void Model::backward_steps(backend::KernelQueue& queue, core::Range steps, std::span<const float> parameters,
+                           const data::Batch& batch, GradientSink sink, const GradientReady& ready) {
   PassState state = this->state(parameters, batch, true);
   state.sink = sink;
   if (peers_ == nullptr) state.ready = &ready;
-  Execution execution(state, device_, peers_);
+  Execution execution(state, queue, peers_);
   for (std::size_t s = std::max(steps.begin, graph_->plan().steps_of_loss); s < steps.end; ++s) {
     execution.backward(graph_->plan().backward[s]);
     if (peers_ == nullptr || completed_by(s).empty()) continue;

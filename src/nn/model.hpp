@@ -20,8 +20,7 @@ namespace paragrad::nn {
 /// [parameter_count()], laid out by the graph, and gradients have the same layout.
 class Model {
  public:
-  /// max_rows: the largest minibatch. peers: the workers that hold the other parts of the graph; none: kernels run on the
-  /// device.
+  /// max_rows: the largest minibatch. peers: the workers that hold the other parts of the graph, if it is one.
   Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::size_t max_rows, Peers* peers = nullptr);
   Model(backend::Device& device, Graph graph, std::size_t max_rows)
       : Model(device, std::make_shared<const Graph>(std::move(graph)), max_rows) {}
@@ -36,21 +35,25 @@ class Model {
   /// State that is neither parameter nor activation; device memory [graph().buffer_count()], zeros at first.
   std::span<float> buffers() { return buffers_.span(); }
 
+  // Kernels go to `queue`: the device, or a queue that only counts. If there are peers, these run them instead.
+
   /// Computes the outputs of a minibatch of at most max_rows rows, [rows][outputs], before any softmax; valid until loss()
   /// or the next pass. backward() reads the batch's features again.
-  std::span<const float> forward(std::span<const float> parameters, const data::Batch& batch, bool training = true);
+  std::span<const float> forward(backend::KernelQueue& queue, std::span<const float> parameters, const data::Batch& batch,
+                                 bool training = true);
 
   /// Adds the loss of the current outputs to *into (device memory) and computes its gradient with respect to the outputs,
   /// which it may overwrite.
-  void loss(Loss kind, const data::Batch& batch, backend::LossSum* into);
+  void loss(backend::KernelQueue& queue, Loss kind, const data::Batch& batch, backend::LossSum* into);
 
   /// Gradient of the summed (not averaged) loss of the minibatch with respect to all parameters. `sink` and `ready` may
   /// change the parameters of a finished range.
-  void backward(std::span<const float> parameters, const data::Batch& batch, GradientSink sink, const GradientReady& ready);
+  void backward(backend::KernelQueue& queue, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
+                const GradientReady& ready);
 
   /// Some of its steps; all are to be called once, in order.
-  void backward_steps(core::Range steps, std::span<const float> parameters, const data::Batch& batch, GradientSink sink,
-                      const GradientReady& ready);
+  void backward_steps(backend::KernelQueue& queue, core::Range steps, std::span<const float> parameters,
+                      const data::Batch& batch, GradientSink sink, const GradientReady& ready);
   std::size_t step_count() const { return graph_->plan().backward.size(); }
 
   /// The part of the parameters whose gradient a step completes.
@@ -61,7 +64,6 @@ class Model {
   std::span<float> gradient_of_output(std::size_t rows);
   std::span<float> output(std::size_t rows);
 
-  backend::Device& device_;
   std::shared_ptr<const Graph> graph_;
   Peers* peers_;
   std::size_t max_rows_;

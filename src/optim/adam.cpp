@@ -33,7 +33,6 @@ void Adam::forget(backend::KernelQueue& queue) {
 
 void Adam::update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) {
   if (range.empty()) return;
-  if (range.end == parameters.size()) steps_ += 1;  // a minibatch begins
   queue.run(backend::AdamUpdate{constants(step), range.of(gradients_.span()), range.of(first_.span()),
                                 range.of(second_.span()), range.of(parameters)});
 }

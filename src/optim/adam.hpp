@@ -29,6 +29,7 @@ class Adam : public LocalOptimiser {
   void describe_state(core::StateView& state) override;
   std::optional<Moments> moments() override;
   void forget(backend::KernelQueue& queue) override;
+  void begin_step() override { steps_ += 1; }
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
 
  private:

@@ -32,6 +32,7 @@ class Limited : public LocalOptimiser {
   float keep(const Step& step) const override { return rule_->keep(step); }
   bool descends() const override { return false; }
   bool needs_all() const override { return clips_norms_ || max_norm_ > 0 || rule_->needs_all(); }
+  void begin_step() override { rule_->begin_step(); }
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
   void describe_state(core::StateView& state) override { rule_->describe_state(state); }
   std::optional<Moments> moments() override { return rule_->moments(); }

@@ -51,8 +51,11 @@ class LocalOptimiser {
   /// True if update() is just parameters -= rate·(gradients += decay·parameters), so that the backward pass may fuse it.
   virtual bool descends() const = 0;
 
-  /// Updates a finished range of the parameters by kernels alone. The ranges of a minibatch come from the end of the
-  /// parameters to their beginning and cover them once.
+  /// Called before the updates of a minibatch.
+  virtual void begin_step() {}
+
+  /// Updates a finished range of the parameters by kernels alone, and changes nothing else. The ranges of a minibatch come
+  /// from the end of the parameters to their beginning and cover them once.
   virtual void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) = 0;
 
   /// True if update() needs all parameters at once, because it works on whole matrices.

@@ -65,10 +65,11 @@ LayersBelow::LayersBelow(backend::Device& device, const nn::Graph& network, std:
   model_.emplace(device, std::move(below).build(x), max_batch);
 }
 
-std::span<const float> LayersBelow::pass(std::span<const float> parameters, const data::Batch& batch, const Draws& draws) {
+std::span<const float> LayersBelow::pass(backend::KernelQueue& queue, std::span<const float> parameters,
+                                         const data::Batch& batch, const Draws& draws) {
   if (!model_) return batch.features;
   model_->draw(draws.seed, draws.epoch);
-  return model_->forward(parameters, batch);
+  return model_->forward(queue, parameters, batch);
 }
 
 }  // namespace paragrad::rbm

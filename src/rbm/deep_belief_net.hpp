@@ -33,7 +33,8 @@ class LayersBelow {
 
   /// Maps a batch's features to the input of the machine above: the features themselves if there are no layers. Valid until
   /// the next call.
-  std::span<const float> pass(std::span<const float> parameters, const data::Batch& batch, const Draws& draws);
+  std::span<const float> pass(backend::KernelQueue& queue, std::span<const float> parameters, const data::Batch& batch,
+                              const Draws& draws);
 
  private:
   std::optional<nn::Model> model_;

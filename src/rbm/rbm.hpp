@@ -40,20 +40,25 @@ class Rbm {
 
   /// Both phases for v0[rows][visible], which must stay valid until gradient(). rows: keys of the random numbers.
   /// into->loss += Σ (v0 - P(v1|h0))², the reconstruction error. `rows` and `into` are device memory, here and below.
-  void contrast(std::span<const float> parameters, std::span<const float> v0, std::span<const std::uint32_t> rows,
-                const Draws& draws, backend::LossSum* into);
+  void contrast(backend::KernelQueue& queue, std::span<const float> parameters, std::span<const float> v0,
+                std::span<const std::uint32_t> rows, const Draws& draws, backend::LossSum* into);
+
+  /// Called after each contrast() whose kernels were executed: the persistent chains then draw other numbers.
+  void advance_chains() { updates_ += 1; }
 
   /// The gradient g of the last contrast(), into sink.into [parameter_count()], from its end to its beginning; with a
   /// descent the parameters are updated too. `ready` receives the finished ranges.
-  void gradient(const nn::GradientSink& sink, const nn::GradientReady& ready);
+  void gradient(backend::KernelQueue& queue, const nn::GradientSink& sink, const nn::GradientReady& ready);
 
   /// into->loss += Σ |v - its mean-field reconstruction|² over v[samples][visible], at most max_batch samples. Draws no
   /// random numbers.
-  void reconstruction_error(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into);
+  void reconstruction_error(backend::KernelQueue& queue, std::span<const float> parameters, std::span<const float> v,
+                            backend::LossSum* into);
 
   /// into->free_energy += Σ F(v), where P(v) ∝ exp(-F(v)): F(v) = -c·v - Σ softplus(b + v·W); with Gaussian units ½|v - c|²
   /// for -c·v.
-  void free_energy(std::span<const float> parameters, std::span<const float> v, backend::LossSum* into);
+  void free_energy(backend::KernelQueue& queue, std::span<const float> parameters, std::span<const float> v,
+                   backend::LossSum* into);
 
   /// Adds the persistent chains.
   void describe_state(core::StateView& state);
@@ -63,13 +68,13 @@ class Rbm {
   std::span<float> hidden(core::Arena& arena, std::size_t samples) { return arena.span().first(samples * shape_.hidden); }
   std::size_t samples_of(std::span<const float> v) const;
 
-  void go_up(std::span<const float> parameters, std::span<const float> v, std::span<float> q);
-  void go_down(std::span<const float> parameters, std::span<const float> h, std::span<float> p);
-  void draw_visible(const core::RandomStream& random, std::span<const std::uint32_t> rows);
-  void walk(std::span<const float> parameters, std::span<const std::uint32_t> rows, const Draws& draws, bool chains);
-  void add_sparsity(std::span<float> positive_bias);
+  void go_up(backend::KernelQueue& queue, std::span<const float> parameters, std::span<const float> v, std::span<float> q);
+  void go_down(backend::KernelQueue& queue, std::span<const float> parameters, std::span<const float> h, std::span<float> p);
+  void draw_visible(backend::KernelQueue& queue, const core::RandomStream& random, std::span<const std::uint32_t> rows);
+  void walk(backend::KernelQueue& queue, std::span<const float> parameters, std::span<const std::uint32_t> rows,
+            const Draws& draws, bool chains);
+  void add_sparsity(backend::KernelQueue& queue, std::span<float> positive_bias);
 
-  backend::Device& device_;
   Shape shape_;
   RbmOptions options_;
   std::size_t max_batch_;

@@ -93,6 +93,7 @@ void DataParallel::show_model(comm::Worker& worker, Replica& replica) {
 }
 
 void DataParallel::update(comm::Worker& worker, Replica& replica, const optim::Step& step) {
+  replica.optimiser.begin_step();
   worker.run_kernels([&](backend::KernelQueue& queue) {
     replica.optimiser.update(queue, {0, replica.parameters.size()}, step, replica.parameters);
   });

@@ -26,6 +26,7 @@ void Easgd::start(comm::Worker& worker, Replica& replica) {
 }
 
 void Easgd::step(comm::Worker& worker, Replica& replica) {
+  replica.optimiser.begin_step();
   worker.run_kernels([&](backend::KernelQueue& queue) {
     replica.optimiser.update(queue, {0, replica.parameters.size()}, replica.step, replica.parameters);
   });

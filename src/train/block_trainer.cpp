@@ -30,8 +30,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
   if (worker.device().computes() && !learner_->talks() && !source.has_sequences())  // which differ in length
-    cost_ = std::make_unique<LearnerCost>(worker.device(), make_learner, largest_minibatch,
-                                          strategy_->exchanges_gradients(worker.size()));
+    cost_ = std::make_unique<LearnerCost>(*learner_, worker.device().call_times());
 }
 
 void BlockTrainer::begin_epoch(const EpochSetting& setting) {
@@ -88,7 +87,7 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
 
 void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
   if (exchanging()) return exchange_minibatch(mine, next, sums);
-  losses_.enter(learner_->descend(mine, next, replica_.step, losses_.next_slot()), minibatch_);
+  losses_.enter(learner_->descend(worker_.device(), mine, next, replica_.step, losses_.next_slot()), minibatch_);
   if (losses_.full()) settle_losses(sums);
 }
 
@@ -96,7 +95,8 @@ void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, S
   const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     compute(worker_, *learner_, costs[stage], [&] {
-      const std::size_t scored = learner_->gradient(stages_[stage], mine, next, replica_.step, losses_.next_slot());
+      const std::size_t scored =
+          learner_->gradient(worker_.device(), stages_[stage], mine, next, replica_.step, losses_.next_slot());
       if (stage > 0) return;
       losses_.enter(scored, minibatch_);
       settle_losses(sums);  // before any result is sent

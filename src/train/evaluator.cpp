@@ -34,7 +34,7 @@ backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
   backend::DeviceArray<backend::LossSum> loss(worker_.device(), 1);
   compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{}, [&] {
     learner_.evaluate(
-        part.size(), [&](std::size_t n) { return stream.next(n); }, loss.data());
+        worker_.device(), part.size(), [&](std::size_t n) { return stream.next(n); }, loss.data());
   });
   return backend::value_at(worker_.device(), loss.data());
 }
@@ -46,7 +46,7 @@ Score evaluate(comm::Worker& worker, const TrainingOptions& options, std::span<c
   const MakeLearner make = network_learners(source.network, options, source.most_rows_per_sample());
   const auto learner = make(worker.device(), minibatch, false);
   std::optional<LearnerCost> cost;
-  if (!source.has_sequences()) cost.emplace(worker.device(), make, minibatch, false);
+  if (!source.has_sequences()) cost.emplace(*learner, worker.device().call_times());
   learner->restore(parameters);
   const AddUp add_up = [&](std::span<double> values) {
     comm::sum_in_rank_order(worker.comm(), values);

@@ -40,7 +40,7 @@ std::vector<float> log_posteriors(backend::Device& device, const TrainingData& s
   samples.advance();
   for (auto batch = samples.next(together); batch.size() > 0; batch = samples.next(together)) {
     std::vector<float> outputs(batch.size() * classes);
-    device.transfer(model.forward(own.span(), batch, false), std::span(outputs));
+    device.transfer(model.forward(device, own.span(), batch, false), std::span(outputs));
     const data::Batch& row = samples.on_host();
     for (std::size_t i = 0; i < row.size(); ++i)
       if (row.labels[i] != data::no_label)

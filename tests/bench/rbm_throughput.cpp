@@ -37,9 +37,9 @@ double update_s(backend::Device& device, const rbm::RbmOptions& options, double 
   backend::DeviceArray<backend::LossSum> error(device, 1);
   return bench::best_step_s(device, seconds, [&] {
     ++draws.epoch;
-    machine.contrast(parameters.span(), v.span(), rows, draws, error.data());
+    machine.contrast(device, parameters.span(), v.span(), rows, draws, error.data());
     const nn::GradientSink::Descent descent{0.001f / batch, 0, parameters.span()};
-    machine.gradient({velocity.span(), 0.9f, descent}, [](core::Range) {});
+    machine.gradient(device, {velocity.span(), 0.9f, descent}, [](core::Range) {});
   });
 }
 

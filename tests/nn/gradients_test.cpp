@@ -30,9 +30,9 @@ struct Net {
   }
 
   double accumulate(const data::Batch& batch, Loss kind, float keep, std::vector<float>& into) {
-    model.forward(parameters, batch);
-    const double loss = loss_of(model, kind, batch);
-    model.backward(parameters, batch, {into, keep}, nothing);
+    model.forward(*device, parameters, batch);
+    const double loss = loss_of(*device, model, kind, batch);
+    model.backward(*device, parameters, batch, {into, keep}, nothing);
     return loss;
   }
 };
@@ -106,13 +106,13 @@ TEST_CASE("finished ranges cover every parameter exactly once, the last layer fi
   const Samples samples(3, 700, 4);
   std::vector<float> gradient(net.parameters.size()), moving = net.parameters;
   const std::vector<std::size_t> starts{0, 700 * 600 + 600, 700 * 600 + 600 + 600 * 5 + 5};
-  net.model.forward(moving, samples.batch());
-  loss_of(net.model, Loss::cross_entropy, samples.batch());
+  net.model.forward(*net.device, moving, samples.batch());
+  loss_of(*net.device, net.model, Loss::cross_entropy, samples.batch());
   std::vector<int> covered(gradient.size());
   std::vector<std::size_t> layers;
   GradientSink sink{gradient, 0};
   if (descends) sink.descent = GradientSink::Descent{0.1f, 0, moving};
-  net.model.backward(moving, samples.batch(), sink, [&](core::Range range) {
+  net.model.backward(*net.device, moving, samples.batch(), sink, [&](core::Range range) {
     for (std::size_t i = range.begin; i < range.end; ++i) ++covered[i];
     std::size_t layer = 0;
     while (layer + 1 < starts.size() && starts[layer + 1] <= range.begin) ++layer;
@@ -132,13 +132,14 @@ TEST_CASE("descending during backward moves the parameters as descending afterwa
   std::vector<float> apart = net.parameters, together = net.parameters;
   std::vector<float> d_apart(apart.size(), 0.5f), d_together = d_apart;
   for (int step = 0; step < 3; ++step) {
-    net.model.forward(apart, samples.batch());
-    loss_of(net.model, Loss::cross_entropy, samples.batch());
-    net.model.backward(apart, samples.batch(), {d_apart, keep}, nothing);
+    net.model.forward(*net.device, apart, samples.batch());
+    loss_of(*net.device, net.model, Loss::cross_entropy, samples.batch());
+    net.model.backward(*net.device, apart, samples.batch(), {d_apart, keep}, nothing);
     net.device->run(backend::Descend{0.2f, decay, d_apart, apart});
-    net.model.forward(together, samples.batch());
-    loss_of(net.model, Loss::cross_entropy, samples.batch());
-    net.model.backward(together, samples.batch(), {d_together, keep, GradientSink::Descent{0.2f, decay, together}}, nothing);
+    net.model.forward(*net.device, together, samples.batch());
+    loss_of(*net.device, net.model, Loss::cross_entropy, samples.batch());
+    net.model.backward(*net.device, together, samples.batch(),
+                       {d_together, keep, GradientSink::Descent{0.2f, decay, together}}, nothing);
   }
   CHECK(together == apart);
   CHECK(d_together == d_apart);
@@ -149,9 +150,9 @@ TEST_CASE("parameters may change as soon as their range is finished", "[nn]") {
   const Samples samples(5, 7, 4);
   std::vector<float> expected(net.parameters.size()), gradient(net.parameters.size());
   net.accumulate(samples.batch(), Loss::cross_entropy, 0, expected);
-  net.model.forward(net.parameters, samples.batch());
-  loss_of(net.model, Loss::cross_entropy, samples.batch());
-  net.model.backward(net.parameters, samples.batch(), {gradient, 0}, [&](core::Range range) {
+  net.model.forward(*net.device, net.parameters, samples.batch());
+  loss_of(*net.device, net.model, Loss::cross_entropy, samples.batch());
+  net.model.backward(*net.device, net.parameters, samples.batch(), {gradient, 0}, [&](core::Range range) {
     for (float& w : range.of(std::span(net.parameters))) w = std::numeric_limits<float>::quiet_NaN();
   });
   CHECK(gradient == expected);
@@ -159,5 +160,5 @@ TEST_CASE("parameters may change as soon as their range is finished", "[nn]") {
 
 TEST_CASE("a minibatch larger than the model was made for is a broken contract", "[nn]") {
   Net net("cpu", "7-4", 4);
-  CHECK_THROWS_AS(net.model.forward(net.parameters, Samples(5, 7, 4).batch()), std::logic_error);
+  CHECK_THROWS_AS(net.model.forward(*net.device, net.parameters, Samples(5, 7, 4).batch()), std::logic_error);
 }

@@ -87,9 +87,9 @@ TEST_CASE("the gradient of a network with recurrent layers is the derivative of 
   data::Batch batch = sequences(samples);
   if (kind == Loss::ctc) batch.labels = tokens;
   std::vector<float> gradient(parameters.size(), std::numeric_limits<float>::quiet_NaN());
-  model.forward(parameters, batch);
-  const double loss = loss_of(model, kind, batch);
-  model.backward(parameters, batch, {gradient, 0}, [](core::Range) {});
+  model.forward(*device, parameters, batch);
+  const double loss = loss_of(*device, model, kind, batch);
+  model.backward(*device, parameters, batch, {gradient, 0}, [](core::Range) {});
 
   Numbers at(parameters.begin(), parameters.end());
   CHECK(loss == Approx(loss_in_double(kind, shapes, at, samples)).epsilon(1e-5));
@@ -114,7 +114,7 @@ TEST_CASE("a minibatch of sequences of unequal length gives each the outputs tha
   model.graph().initialise(5, parameters);
   const Samples samples(frames, features, classes);
   const data::Batch batch = sequences(samples);
-  const auto outputs = model.forward(parameters, batch);
+  const auto outputs = model.forward(*device, parameters, batch);
   const std::vector<float> together(outputs.begin(), outputs.end());
   for (std::uint32_t s = 0; s < active[0]; ++s) {
     std::vector<float> x, expected;
@@ -129,7 +129,7 @@ TEST_CASE("a minibatch of sequences of unequal length gives each the outputs tha
       ones.push_back(1);
     }
     const data::Batch alone{.features = x, .labels = batch.labels.first(ones.size()), .active = ones};
-    const auto found = model.forward(parameters, alone);
+    const auto found = model.forward(*device, parameters, alone);
     CHECK(std::vector<float>(found.begin(), found.end()) == expected);
   }
 }
@@ -143,9 +143,9 @@ TEST_CASE("descending during backward moves recurrent layers as descending after
   const Samples samples(frames, features, classes);
   const data::Batch batch = sequences(samples);
   const auto pass = [&](std::vector<float>& parameters, GradientSink sink) {
-    model.forward(parameters, batch);
-    loss_of(model, Loss::cross_entropy, batch);
-    model.backward(parameters, batch, sink, [](core::Range) {});
+    model.forward(*device, parameters, batch);
+    loss_of(*device, model, Loss::cross_entropy, batch);
+    model.backward(*device, parameters, batch, sink, [](core::Range) {});
   };
   for (int step = 0; step < 3; ++step) {
     pass(apart, {d_apart, 0.9f});

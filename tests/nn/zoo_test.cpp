@@ -48,10 +48,11 @@ struct Counted {
     core::Arena parameters = device->allocate(model.parameter_count()), gradient = device->allocate(model.parameter_count());
     core::Arena features = device->allocate(batch * model.graph().inputs()), labels = device->allocate(batch);
     const data::Batch samples{features.span(), {reinterpret_cast<const std::int32_t*>(labels.span().data()), batch}};
-    model.forward(parameters.span(), samples);
+    model.forward(*device, parameters.span(), samples);
     forward = device->meter();
     std::size_t announced = 0;
-    model.backward(parameters.span(), samples, {gradient.span()}, [&](core::Range range) { announced += range.size(); });
+    model.backward(*device, parameters.span(), samples, {gradient.span()},
+                   [&](core::Range range) { announced += range.size(); });
     CHECK(announced == model.parameter_count());
     all = device->meter();
   }
@@ -94,7 +95,8 @@ TEST_CASE("a convolution is counted as moving its input, its output and its weig
   const auto device = backend::make_device("meta");
   nn::Model model(*device, std::move(graph).build(y), 4);
   core::Arena features = device->allocate(4 * 50), labels = device->allocate(4), parameters = device->allocate(7 * 18);
-  model.forward(parameters.span(), {features.span(), {reinterpret_cast<const std::int32_t*>(labels.span().data()), 4}});
+  model.forward(*device, parameters.span(),
+                {features.span(), {reinterpret_cast<const std::int32_t*>(labels.span().data()), 4}});
   CHECK(device->meter().of(KernelKind::gemm).flops == 4 * 2 * 9 * 18 * 7);
   CHECK(device->meter().of(KernelKind::gemm).bytes == 4 * (4 * (50 + 63) + 18 * 7));
 }

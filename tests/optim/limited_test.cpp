@@ -53,6 +53,7 @@ struct Trained {
     const auto into = rule->gradients();
     for (std::size_t i = 0; i < count; ++i)
       into[i] = rule->keep(step) == 0 ? gradient[i] : rule->keep(step) * into[i] + gradient[i];
+    rule->begin_step();
     if (rule->needs_all())
       rule->update(*device, {0, count}, step, parameters);
     else

@@ -38,6 +38,7 @@ std::vector<float> descend(const std::string& name, float momentum, bool bare_gr
       const auto fresh = static_cast<float>(gradient_of(step, i));
       g[i] = optimiser->keep(s) == 0 ? fresh : optimiser->keep(s) * g[i] + fresh;
     }
+    optimiser->begin_step();
     if (optimiser->needs_all())
       optimiser->update(*device, {0, count}, s, w);
     else
@@ -204,6 +205,7 @@ TEST_CASE("Adam moves by its learning rate when gradients agree, however many sa
   std::vector<float> w{1};
   for (int step = 1; step <= 5; ++step) {
     optimiser->gradients()[0] = size * samples_of_minibatch;
+    optimiser->begin_step();
     optimiser->update(*device, {0, 1}, {.rate = 0.001f / samples_of_minibatch, .samples = samples_of_minibatch}, w);
     CHECK(w[0] == Approx(1 - 0.001 * step).epsilon(2e-6));
   }
@@ -255,8 +257,11 @@ TEST_CASE("Adam resumed from its state continues with the same bits", "[optim]")
       other = w;
     }
     first->gradients()[0] = second->gradients()[0] = static_cast<float>(step + 1);
+    first->begin_step();
     first->update(*device, {0, 1}, {.rate = 0.01f}, w);
-    if (step >= 2) second->update(*device, {0, 1}, {.rate = 0.01f}, other);
+    if (step < 2) continue;
+    second->begin_step();
+    second->update(*device, {0, 1}, {.rate = 0.01f}, other);
   }
   CHECK(w == other);
 }

@@ -18,7 +18,7 @@ TEST_CASE("the gradient of CD-k is the exact enumeration in expectation", "[rbm]
   CAPTURE(steps);
   const ExactMachine exact = machine(3, 2);
   const Patterns data(3, codes, 100);
-  Rbm rbm(*device, exact.shape, {.cd_steps = steps}, data.samples);
+  DeviceRbm rbm(*device, exact.shape, {.cd_steps = steps}, data.samples);
   const Estimate drawn = estimate(rbm, exact.parameters, data, 300);
   const Values wanted = per_sample(exact.contrastive_gradient(data.each, steps), codes.size());
   CHECK(drawn.agrees_with(wanted, 4));
@@ -32,12 +32,12 @@ TEST_CASE("CD-k tends to the exact gradient of the likelihood as k grows", "[rbm
   const Patterns data(3, codes, 100);
   double before = 1;
   for (const int steps : {1, 2, 3}) {
-    Rbm rbm(*device, exact.shape, {.cd_steps = steps}, data.samples);
+    DeviceRbm rbm(*device, exact.shape, {.cd_steps = steps}, data.samples);
     const double away = distance(estimate(rbm, exact.parameters, data, 150).mean, likelihood);
     CHECK(away < 0.5 * before);
     before = away;
   }
-  Rbm rbm(*device, exact.shape, {.cd_steps = 30}, data.samples);
+  DeviceRbm rbm(*device, exact.shape, {.cd_steps = 30}, data.samples);
   CHECK(estimate(rbm, exact.parameters, data, 300).agrees_with(likelihood, 4));
 }
 
@@ -61,11 +61,11 @@ TEST_CASE("persistent chains reach the machine's own distribution, and with it t
   const auto device = backend::make_device("cpu");
   const ExactMachine exact = machine(3, 2);
   const Patterns data(3, codes, 100);
-  Rbm rbm(*device, exact.shape, {.persistent = true}, data.samples);
+  DeviceRbm rbm(*device, exact.shape, {.persistent = true}, data.samples);
   const Estimate drawn = estimate(rbm, exact.parameters, data, 400, 30);
   const Values wanted = per_sample(exact.likelihood_gradient(data.each), codes.size());
   CHECK(distance(drawn.mean, wanted) < 0.006);  // successive chains are not independent
-  Rbm divergent(*device, exact.shape, {}, data.samples);
+  DeviceRbm divergent(*device, exact.shape, {}, data.samples);
   CHECK(distance(estimate(divergent, exact.parameters, data, 100).mean, wanted) > 0.03);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("learning raises the exact log-likelihood of a tiny machine", "[rbm]")
   ExactMachine exact{{4, 4}, {}};
   exact.parameters.resize(exact.shape.parameter_count());
   initialise(exact.shape, deviation, core::RandomStream(1, core::Purpose::initial_weights), exact.parameters);
-  Rbm rbm(*device, exact.shape, options, data.samples);
+  DeviceRbm rbm(*device, exact.shape, options, data.samples);
 
   const double before = exact.log_likelihood(data.each) / 3;
   CHECK(before == Approx(-4 * std::log(2.)).margin(0.01));

@@ -51,7 +51,7 @@ TEST_CASE("means of the layers below are what the network computes", "[rbm]") {
   LayersBelow below(*device, network, 2, 2, Activations::mean, 8);
   REQUIRE(below.parameter_count() == 35 + 24);
   const Rows samples{x, rows_from(0, 8)};
-  const auto seen = below.pass(std::span(parameters).first(35 + 24), samples.batch(), of_second_layer);
+  const auto seen = below.pass(*device, std::span(parameters).first(35 + 24), samples.batch(), of_second_layer);
 
   std::vector<float> h(8 * 5), expected(8 * 4);
   const std::span<const float> all(parameters);
@@ -69,7 +69,7 @@ TEST_CASE("states of the layers below are drawn by row, layer and epoch", "[rbm]
   LayersBelow below(*device, network, 2, 3, Activations::sampled, 4);
   const auto states = [&](std::span<const float> samples, std::vector<std::uint32_t> rows, Draws by) {
     const Rows drawn{samples, rows};
-    const auto seen = below.pass(parameters, drawn.batch(), by);
+    const auto seen = below.pass(*device, parameters, drawn.batch(), by);
     return std::vector<float>(seen.begin(), seen.end());
   };
   const auto all = states(x, {3, 8, 9, 1}, of_second_layer);
@@ -86,7 +86,7 @@ TEST_CASE("a machine without others below sees the data", "[rbm]") {
   const auto x = random_numbers(12, 1);
   LayersBelow below(*device, nn::make_graph("6-5-4-3"), 0, 2, Activations::sampled, 2);
   const Rows samples{x, rows_from(0, 2)};
-  const auto seen = below.pass({}, samples.batch(), of_second_layer);
+  const auto seen = below.pass(*device, {}, samples.batch(), of_second_layer);
   CHECK(seen.data() == x.data());
   CHECK(seen.size() == x.size());
 }
@@ -103,18 +103,18 @@ TEST_CASE("machines learned one after the other raise what the lower bound of th
   for (std::size_t l = 0; l < machines.size(); ++l) {
     LayersBelow below(*device, layers, l, 2, Activations::sampled, data.samples);
     const std::span<const float> lower = std::span(network).first(below.parameter_count());
-    Rbm rbm(*device, machines[l], {}, data.samples);
+    DeviceRbm rbm(*device, machines[l], {}, data.samples);
     std::vector<float> parameters(machines[l].parameter_count()), g(parameters.size());
     initialise(machines[l], 0.1, core::RandomStream(1, core::Purpose::initial_weights, static_cast<std::uint32_t>(l)),
                parameters);
     const auto error = [&] {
-      const auto seen = below.pass(lower, samples.batch(), {.seed = 1, .layer = 0, .layers = 2});
+      const auto seen = below.pass(*device, lower, samples.batch(), {.seed = 1, .layer = 0, .layers = 2});
       return reconstruction_error(rbm, parameters, seen);
     };
     const double before = error();
     for (std::uint32_t epoch = 1; epoch < 800; ++epoch) {
       const Draws now{.seed = 1, .epoch = epoch, .layer = static_cast<std::uint32_t>(l), .layers = 2};
-      contrast(rbm, parameters, below.pass(lower, samples.batch(), now), rows, now);
+      contrast(rbm, parameters, below.pass(*device, lower, samples.batch(), now), rows, now);
       rbm.gradient({g, 0, nn::GradientSink::Descent{0.2f / 60, 0, parameters}}, nobody);
     }
     CHECK(error() < 0.5 * before);

@@ -48,7 +48,7 @@ TEST_CASE("a sample adds the same to the gradient in whatever minibatch and at w
   const RbmOptions options = GENERATE(RbmOptions{}, RbmOptions{.cd_steps = 3}, gaussian(),
                                       RbmOptions{.sparsity_target = 0.1, .sparsity_cost = 0.5});
   const Case c;
-  Rbm rbm(*device, c.shape, options, samples);
+  DeviceRbm rbm(*device, c.shape, options, samples);
   const auto whole = gradient_of(rbm, c.parameters, c.v, c.rows, draws);
 
   std::vector<float> in_parts(whole.size());  // as workers would share it
@@ -64,7 +64,7 @@ TEST_CASE("a sample adds the same to the gradient in whatever minibatch and at w
 TEST_CASE("other rows, epochs, layers and seeds draw other states", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const Case c;
-  Rbm rbm(*device, c.shape, {}, samples);
+  DeviceRbm rbm(*device, c.shape, {}, samples);
   const auto first = gradient_of(rbm, c.parameters, c.v, c.rows, draws);
   CHECK(gradient_of(rbm, c.parameters, c.v, c.rows, draws) == first);
   CHECK(gradient_of(rbm, c.parameters, c.v, rows_from(0, samples), draws) != first);
@@ -83,7 +83,7 @@ TEST_CASE("no two of a sample's hidden states are drawn with the same numbers, w
   std::vector<float> parameters(shape.parameter_count());  // all probabilities are about a half
   const std::span<float> weights = shape.weights().of(std::span(parameters));
   for (std::size_t i = 0; i < units; ++i) weights[i * units + i] = 1e-4f;
-  Rbm rbm(*device, shape, {.cd_steps = steps, .sample_visible = false}, 1);
+  DeviceRbm rbm(*device, shape, {.cd_steps = steps, .sample_visible = false}, 1);
   std::set<std::vector<bool>> states;
   for (std::uint32_t epoch = 0; epoch < 6; ++epoch) {
     const std::vector<float> v(units);
@@ -104,7 +104,7 @@ TEST_CASE("cpu computes the reference's gradients and energies", "[rbm]") {
   const auto cpu = backend::make_device("cpu"), reference = backend::make_device("reference");
   const RbmOptions options = GENERATE(RbmOptions{}, RbmOptions{.cd_steps = 2, .persistent = true}, gaussian());
   const Case c;
-  Rbm fast(*cpu, c.shape, options, samples), oracle(*reference, c.shape, options, samples);
+  DeviceRbm fast(*cpu, c.shape, options, samples), oracle(*reference, c.shape, options, samples);
   for (int update = 0; update < 3; ++update)
     CHECK(distance(gradient_of(fast, c.parameters, c.v, c.rows, draws),
                    gradient_of(oracle, c.parameters, c.v, c.rows, draws)) < 1e-4);
@@ -117,7 +117,7 @@ TEST_CASE("the gradient accumulates and descends as backpropagation's does", "[r
   const auto device = backend::make_device("cpu");
   const float keep = GENERATE(0.f, 0.5f), decay = GENERATE(0.f, 0.01f);
   const Case c;
-  Rbm rbm(*device, c.shape, {.sparsity_target = 0.2, .sparsity_cost = 0.1}, samples);
+  DeviceRbm rbm(*device, c.shape, {.sparsity_target = 0.2, .sparsity_cost = 0.1}, samples);
   const auto g = gradient_of(rbm, c.parameters, c.v, c.rows, draws);
   const auto before = random_numbers(g.size(), 1, 9);
 
@@ -140,7 +140,7 @@ TEST_CASE("the gradient accumulates and descends as backpropagation's does", "[r
 TEST_CASE("free energy is minus the logarithm of the summed probabilities of all hidden states", "[rbm]") {
   const auto device = backend::make_device(GENERATE("cpu", "reference"));
   const ExactMachine exact = machine(4, 3);
-  Rbm rbm(*device, exact.shape, {}, 3);
+  DeviceRbm rbm(*device, exact.shape, {}, 3);
   const Patterns data(4, {5, 8, 15}, 1);
   double wanted = 0;
   for (const Values& v : data.each) wanted -= std::log(exact.unnormalised(v));
@@ -151,7 +151,7 @@ TEST_CASE("with Gaussian units the free energy is that of a mixture of Gaussians
   const auto device = backend::make_device("cpu");
   const Shape shape{1, 2};
   const std::vector<float> parameters = {1.5f, -0.7f, 0.3f, -0.2f, 0.4f};  // W, b, c
-  Rbm rbm(*device, shape, gaussian(), 1);
+  DeviceRbm rbm(*device, shape, gaussian(), 1);
   const auto density = [&](double v) {  // P(h) ∝ exp(b·h + ((c + W h)² - c²)/2)
     double sum = 0, whole = 0;
     for (std::size_t code = 0; code < 4; ++code) {
@@ -174,7 +174,7 @@ TEST_CASE("Gaussian units are drawn with variance 1 around their mean", "[rbm]")
   std::vector<float> parameters(shape.parameter_count());
   for (std::size_t i = 0; i < 100; ++i) parameters[shape.visible_bias().begin + i] = 0.25f;
   const std::vector<float> zero(1000 * 100);
-  Rbm rbm(*device, shape, gaussian(), 1000);
+  DeviceRbm rbm(*device, shape, gaussian(), 1000);
   const double error = contrast(rbm, parameters, zero, rows_from(0, 1000), draws);
   CHECK(error == Approx(0.0625 * 1e5));
   std::vector<float> g(parameters.size());
@@ -198,7 +198,7 @@ TEST_CASE("a Gaussian machine learns where the data lie", "[rbm]") {
     v[i] = static_cast<float>(0.5 * random.normal(i)) + (i / 2 % 2 == 0 ? 2.f : -2.f);
   std::vector<float> parameters(shape.parameter_count()), g(parameters.size());
   initialise(shape, 0.01, core::RandomStream(1, core::Purpose::initial_weights), parameters);
-  Rbm rbm(*device, shape, gaussian(), 200);
+  DeviceRbm rbm(*device, shape, gaussian(), 200);
   const double before = reconstruction_error(rbm, parameters, v);
   for (std::uint32_t epoch = 0; epoch < 300; ++epoch) {
     contrast(rbm, parameters, v, rows_from(0, 200), {.seed = 1, .epoch = epoch});
@@ -210,8 +210,8 @@ TEST_CASE("a Gaussian machine learns where the data lie", "[rbm]") {
 TEST_CASE("sparsity pulls the biases of units that are on too often, and nothing else", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const Case c;
-  Rbm plain(*device, c.shape, {}, samples);
-  Rbm sparse(*device, c.shape, {.sparsity_target = 0.25, .sparsity_cost = 2}, samples);
+  DeviceRbm plain(*device, c.shape, {}, samples);
+  DeviceRbm sparse(*device, c.shape, {.sparsity_target = 0.25, .sparsity_cost = 2}, samples);
   const auto g = gradient_of(plain, c.parameters, c.v, c.rows, draws);
   const auto pulled = gradient_of(sparse, c.parameters, c.v, c.rows, draws);
   std::vector<float> q(samples * hidden);
@@ -227,7 +227,7 @@ TEST_CASE("a machine whose chains are put back goes on as if nothing had been", 
   const auto device = backend::make_device("cpu");
   const Case c;
   const RbmOptions options{.cd_steps = 2, .persistent = true};
-  Rbm first(*device, c.shape, options, samples), second(*device, c.shape, options, samples);
+  DeviceRbm first(*device, c.shape, options, samples), second(*device, c.shape, options, samples);
   gradient_of(first, c.parameters, c.v_of(0, 5), c.rows_of(0, 5), draws);  // some chains stay where they are
   gradient_of(first, c.parameters, c.v, c.rows, draws);
   core::StateView from, to;
@@ -239,7 +239,7 @@ TEST_CASE("a machine whose chains are put back goes on as if nothing had been", 
   CHECK(gradient_of(first, c.parameters, c.v, c.rows, draws) == gradient_of(second, c.parameters, c.v, c.rows, draws));
 
   core::StateView none;
-  Rbm divergent(*device, c.shape, {}, samples);
+  DeviceRbm divergent(*device, c.shape, {}, samples);
   divergent.describe_state(none);
   CHECK(none.arrays.empty());
 }
@@ -248,7 +248,7 @@ TEST_CASE("workers with chains of their own draw different ones", "[rbm]") {
   const auto device = backend::make_device("cpu");
   const Case c;
   const RbmOptions options{.persistent = true};
-  Rbm first(*device, c.shape, options, samples), second(*device, c.shape, options, samples, samples);
+  DeviceRbm first(*device, c.shape, options, samples), second(*device, c.shape, options, samples, samples);
   CHECK(gradient_of(first, c.parameters, c.v, c.rows, draws) != gradient_of(second, c.parameters, c.v, c.rows, draws));
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("a machine counts on meta what it does on cpu", "[rbm]") {
                                       RbmOptions{.sample_visible = false, .sparsity_target = 0.1, .sparsity_cost = 1});
   const Case c;
   const auto work = [&](backend::Device& device) {
-    Rbm rbm(device, c.shape, options, samples);
+    DeviceRbm rbm(device, c.shape, options, samples);
     core::Arena memory = device.allocate(2 * c.parameters.size() + c.v.size());
     const auto parameters = memory.span().first(c.parameters.size());
     const auto into = memory.span().subspan(c.parameters.size(), c.parameters.size()), v = memory.span().last(c.v.size());
@@ -303,7 +303,7 @@ TEST_CASE("options without sense are refused in a sentence", "[rbm]") {
 
 TEST_CASE("minibatches that do not fit are broken contracts", "[rbm]") {
   const auto device = backend::make_device("cpu");
-  Rbm rbm(*device, {3, 2}, {}, 4);
+  DeviceRbm rbm(*device, {3, 2}, {}, 4);
   const std::vector<float> parameters(Shape{3, 2}.parameter_count()), v(15);
   const std::span<const float> some(v);
   CHECK_THROWS_AS(contrast(rbm, parameters, some, rows_from(0, 5), draws), std::logic_error);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "backend/device.hpp"
 #include "rbm/rbm.hpp"
 #include "tests/rbm/exact.hpp"
 
@@ -44,28 +45,43 @@ struct Patterns {
   }
 };
 
+/// A machine on the device that it was made for.
+class DeviceRbm : public Rbm {
+ public:
+  DeviceRbm(backend::Device& device, Shape shape, const RbmOptions& options, std::size_t max_batch,
+            std::uint32_t first_chain = 0)
+      : Rbm(device, shape, options, max_batch, first_chain), device_(device) {}
+
+  backend::Device& device() { return device_; }
+  void gradient(const nn::GradientSink& sink, const nn::GradientReady& ready) { Rbm::gradient(device_, sink, ready); }
+
+ private:
+  backend::Device& device_;
+};
+
 // What a machine in the host's memory adds to a sum.
 
-inline double contrast(Rbm& rbm, std::span<const float> parameters, std::span<const float> v,
+inline double contrast(DeviceRbm& rbm, std::span<const float> parameters, std::span<const float> v,
                        std::span<const std::uint32_t> rows, const Draws& draws) {
   backend::LossSum sum;
-  rbm.contrast(parameters, v, rows, draws, &sum);
+  rbm.contrast(rbm.device(), parameters, v, rows, draws, &sum);
+  rbm.advance_chains();
   return sum.loss;
 }
 
-inline double reconstruction_error(Rbm& rbm, std::span<const float> parameters, std::span<const float> v) {
+inline double reconstruction_error(DeviceRbm& rbm, std::span<const float> parameters, std::span<const float> v) {
   backend::LossSum sum;
-  rbm.reconstruction_error(parameters, v, &sum);
+  rbm.reconstruction_error(rbm.device(), parameters, v, &sum);
   return sum.loss;
 }
 
-inline double free_energy(Rbm& rbm, std::span<const float> parameters, std::span<const float> v) {
+inline double free_energy(DeviceRbm& rbm, std::span<const float> parameters, std::span<const float> v) {
   backend::LossSum sum;
-  rbm.free_energy(parameters, v, &sum);
+  rbm.free_energy(rbm.device(), parameters, v, &sum);
   return sum.free_energy;
 }
 
-inline std::vector<float> gradient_of(Rbm& rbm, const std::vector<float>& parameters, std::span<const float> v,
+inline std::vector<float> gradient_of(DeviceRbm& rbm, const std::vector<float>& parameters, std::span<const float> v,
                                       const std::vector<std::uint32_t>& rows, const Draws& draws) {
   contrast(rbm, parameters, v, rows, draws);
   std::vector<float> g(parameters.size());
@@ -85,7 +101,7 @@ struct Estimate {
   }
 };
 
-inline Estimate estimate(Rbm& rbm, const std::vector<float>& parameters, const Patterns& data, int minibatches,
+inline Estimate estimate(DeviceRbm& rbm, const std::vector<float>& parameters, const Patterns& data, int minibatches,
                          int skip = 0) {
   const double n = minibatches, samples = static_cast<double>(data.samples);
   Values sum(parameters.size()), squares(parameters.size());

@@ -12,6 +12,7 @@ namespace {
 /// A local step of the harness's optimiser at rate 0.01 with the gradient that `gradient(i)` says.
 void local_step(comm::Worker& worker, StrategyHarness& harness, const std::function<double(std::size_t)>& gradient) {
   for (std::size_t i = 0; i < length; ++i) harness.optimiser->gradients()[i] = static_cast<float>(gradient(i));
+  harness.optimiser->begin_step();
   worker.run_kernels([&](backend::KernelQueue& queue) {
     harness.optimiser->update(queue, {0, length}, {.rate = 0.01f}, harness.parameters);
   });

@@ -25,6 +25,7 @@ Shard::Shard(backend::Device& device, const optim::OptimiserOptions& rule, std::
       rule_(optim::make_optimiser(rule, device, layout_, true)) {}
 
 void Shard::apply(comm::Communicator& comm, const optim::Step& step) {
+  rule_->begin_step();
   comm.run_kernels([&](backend::KernelQueue& queue) { rule_->update(queue, {0, parameters_.size()}, step, parameters_); });
   updates_ += 1;
 }

@@ -11,10 +11,12 @@ namespace paragrad::train {
 class BackpropLearner : public Learner {
  public:
   std::vector<Stage> stages(std::size_t elements) const override;
-  std::size_t gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step,
+  std::size_t gradient(backend::KernelQueue& queue, const Stage& stage, std::size_t samples, const NextBatch& next,
+                       const optim::Step& step, backend::LossSum* into) override;
+  std::size_t descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next, const optim::Step& step,
+                      backend::LossSum* into) override;
+  std::size_t evaluate(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
                        backend::LossSum* into) override;
-  std::size_t descend(std::size_t samples, const NextBatch& next, const optim::Step& step, backend::LossSum* into) override;
-  std::size_t evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) override;
 
  protected:
   using Learner::Learner;
@@ -23,9 +25,10 @@ class BackpropLearner : public Learner {
   static std::size_t micro_batch(const TrainingOptions& options, std::size_t minibatch);
 
   /// Processes a minibatch up to the loss of its last micro-batch; then sink_of_last() and backward() do the rest.
-  std::size_t pass_until_last_loss(std::size_t samples, const NextBatch& next, float keep, backend::LossSum* into);
+  std::size_t pass_until_last_loss(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next, float keep,
+                                   backend::LossSum* into);
   nn::GradientSink sink_of_last(std::size_t samples, float keep);
-  void backward(nn::GradientSink sink, const nn::GradientReady& ready);
+  void backward(backend::KernelQueue& queue, nn::GradientSink sink, const nn::GradientReady& ready);
 
  private:
   virtual std::size_t step_count() const = 0;
@@ -33,16 +36,18 @@ class BackpropLearner : public Learner {
       std::size_t step) const = 0;  ///< the ranges go from the parameters' end to their beginning
 
   /// Forward pass and loss; leaves the loss gradient where the backward pass begins.
-  virtual void do_pass(const data::Batch& batch, backend::LossSum* into) = 0;
+  virtual void do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) = 0;
 
   /// Scores the parameters on the samples.
-  virtual void do_score(const data::Batch& batch, backend::LossSum* into) { do_pass(batch, into); }
+  virtual void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) = 0;
 
   /// Called for all steps in order.
-  virtual void do_backward(core::Range steps, const data::Batch& batch, nn::GradientSink sink,
+  virtual void do_backward(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
                            const nn::GradientReady& ready) = 0;
 
-  virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) { kernels(device()); }
+  virtual void run_kernels(backend::KernelQueue& queue, const std::function<void(backend::KernelQueue&)>& kernels) {
+    kernels(queue);
+  }
 
   data::Batch last_;  // micro-batch of the current minibatch
 };

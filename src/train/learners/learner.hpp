@@ -90,19 +90,21 @@ class Learner {
   /// completes the rest.
   virtual std::vector<Stage> stages(std::size_t elements) const = 0;
 
-  // The following add losses to *into, device memory, and return how many rows have a loss.
+  // The following run kernels, on the device or on a queue that only counts: then nothing changes, and batches need have
+  // sizes only. They add losses to *into, device memory, and return how many rows have a loss.
 
   /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero). Call it for all stages in
   /// order. The first stage computes the loss.
-  virtual std::size_t gradient(const Stage& stage, std::size_t samples, const NextBatch& next, const optim::Step& step,
-                               backend::LossSum* into) = 0;
+  virtual std::size_t gradient(backend::KernelQueue& queue, const Stage& stage, std::size_t samples, const NextBatch& next,
+                               const optim::Step& step, backend::LossSum* into) = 0;
 
   /// Forward, loss, backward and the local update.
-  virtual std::size_t descend(std::size_t samples, const NextBatch& next, const optim::Step& step,
-                              backend::LossSum* into) = 0;
+  virtual std::size_t descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
+                              const optim::Step& step, backend::LossSum* into) = 0;
 
   /// Loss of `samples` samples.
-  virtual std::size_t evaluate(std::size_t samples, const NextBatch& next, backend::LossSum* into) = 0;
+  virtual std::size_t evaluate(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
+                               backend::LossSum* into) = 0;
 
  protected:
   /// layout: of the parameters; must outlive the learner.
@@ -120,8 +122,7 @@ class Learner {
   std::unique_ptr<optim::LocalOptimiser> optimiser_;
 };
 
-/// Makes replicas of one kind: a worker's own, and one on a counting device to measure the cost of work.
-/// minibatch: the largest that will occur. bare_gradient: see optim::make_optimiser.
+/// Makes replicas of one kind. minibatch: the largest that will occur. bare_gradient: see optim::make_optimiser.
 using MakeLearner =
     std::function<std::unique_ptr<Learner>(backend::Device& device, std::size_t minibatch, bool bare_gradient)>;
 

@@ -11,11 +11,12 @@
 
 namespace paragrad::train {
 
-/// The cost of a learner's work on `device`, measured on a device that only counts. The simulator needs it in advance, to
-/// know how long a worker will be busy.
+/// The cost of a learner's work, counted without doing it. The simulator needs it in advance, to know how long a worker will
+/// be busy.
 class LearnerCost {
  public:
-  LearnerCost(const backend::Device& device, const MakeLearner& make, std::size_t minibatch, bool bare_gradient);
+  /// call_times: of the worker's device.
+  LearnerCost(Learner& learner, std::shared_ptr<const backend::CallTimes> call_times);
 
   /// The cost of each stage of a gradient.
   std::vector<backend::WorkMeter> gradient(const std::vector<Learner::Stage>& stages, std::size_t samples);
@@ -25,8 +26,8 @@ class LearnerCost {
  private:
   backend::WorkMeter count(const std::function<void()>& work);
 
+  Learner& learner_;
   std::unique_ptr<backend::Device> meta_;
-  std::unique_ptr<Learner> learner_;
   ImaginaryBatches batches_;
   NextBatch next_;
   backend::DeviceArray<backend::LossSum> loss_;

@@ -33,14 +33,14 @@ void NetworkLearner::describe_state(core::StateView& state) {
   if (!buffers().empty()) state.add("buffers", buffers());
 }
 
-void NetworkLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
-  model_.forward(parameters(), batch);
-  model_.loss(loss_, batch, into);
+void NetworkLearner::do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
+  model_.forward(queue, parameters(), batch);
+  model_.loss(queue, loss_, batch, into);
 }
 
-void NetworkLearner::do_score(const data::Batch& batch, backend::LossSum* into) {
-  model_.forward(parameters(), batch, false);
-  model_.loss(loss_, batch, into);
+void NetworkLearner::do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
+  model_.forward(queue, parameters(), batch, false);
+  model_.loss(queue, loss_, batch, into);
 }
 
 MakeLearner network_learners(std::shared_ptr<const nn::Graph> graph, const TrainingOptions& options,

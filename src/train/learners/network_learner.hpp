@@ -30,11 +30,11 @@ class NetworkLearner : public BackpropLearner {
   void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.graph().initialise(seed, model); }
   std::size_t step_count() const override { return model_.step_count(); }
   core::Range completed_by(std::size_t step) const override { return model_.completed_by(step); }
-  void do_pass(const data::Batch& batch, backend::LossSum* into) override;
-  void do_score(const data::Batch& batch, backend::LossSum* into) override;
-  void do_backward(core::Range steps, const data::Batch& batch, nn::GradientSink sink,
+  void do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
+  void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
+  void do_backward(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
                    const nn::GradientReady& ready) override {
-    model_.backward_steps(steps, parameters(), batch, sink, ready);
+    model_.backward_steps(queue, steps, parameters(), batch, sink, ready);
   }
 
   std::uint64_t seed_;

@@ -55,18 +55,19 @@ void RbmLearner::describe_state(core::StateView& state) {
   rbm_.describe_state(state);
 }
 
-void RbmLearner::do_pass(const data::Batch& batch, backend::LossSum* into) {
-  const auto seen = layers_below_.pass(below_.span(), batch, draws_);
-  rbm_.contrast(parameters(), seen, batch.rows, draws_, into);
+void RbmLearner::do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
+  const auto seen = layers_below_.pass(queue, below_.span(), batch, draws_);
+  rbm_.contrast(queue, parameters(), seen, batch.rows, draws_, into);
+  if (queue.computes()) rbm_.advance_chains();
 }
 
 // Layers below use the same random numbers in every epoch, so that epochs can be compared.
-void RbmLearner::do_score(const data::Batch& batch, backend::LossSum* into) {
+void RbmLearner::do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
   rbm::Draws same = draws_;
   same.epoch = 0;
-  const auto seen = layers_below_.pass(below_.span(), batch, same);
-  rbm_.reconstruction_error(parameters(), seen, into);
-  rbm_.free_energy(parameters(), seen, into);
+  const auto seen = layers_below_.pass(queue, below_.span(), batch, same);
+  rbm_.reconstruction_error(queue, parameters(), seen, into);
+  rbm_.free_energy(queue, parameters(), seen, into);
 }
 
 core::Json RbmLearner::record(const Score& train, const Score& valid) const {

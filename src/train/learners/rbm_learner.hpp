@@ -43,10 +43,11 @@ class RbmLearner : public BackpropLearner {
   void do_initialise(std::uint64_t seed, std::span<float> model) const override;
   std::size_t step_count() const override { return 1; }
   core::Range completed_by(std::size_t) const override { return {0, machine_->shape.parameter_count()}; }
-  void do_pass(const data::Batch& batch, backend::LossSum* into) override;
-  void do_score(const data::Batch& batch, backend::LossSum* into) override;
-  void do_backward(core::Range, const data::Batch&, nn::GradientSink sink, const nn::GradientReady& ready) override {
-    rbm_.gradient(sink, ready);
+  void do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
+  void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
+  void do_backward(backend::KernelQueue& queue, core::Range, const data::Batch&, nn::GradientSink sink,
+                   const nn::GradientReady& ready) override {
+    rbm_.gradient(queue, sink, ready);
   }
 
   std::shared_ptr<const Machine> machine_;

@@ -40,12 +40,13 @@ TensorParallelLearner::TensorParallelLearner(comm::Worker& peers, backend::Devic
         optim::describe(options.optimiser)));
 }
 
-std::size_t TensorParallelLearner::descend(std::size_t samples, const NextBatch& next, const optim::Step& step,
-                                           backend::LossSum* into) {
+std::size_t TensorParallelLearner::descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
+                                           const optim::Step& step, backend::LossSum* into) {
   if (samples == 0) return 0;
-  const std::size_t scored = pass_until_last_loss(samples, next, optimiser().keep(step), into);
-  backward(sink_of_last(samples, optimiser().keep(step)), [&](core::Range range) {
-    run_kernels([&](backend::KernelQueue& queue) { optimiser().update(queue, range, step, parameters()); });
+  optimiser().begin_step();
+  const std::size_t scored = pass_until_last_loss(queue, samples, next, optimiser().keep(step), into);
+  backward(queue, sink_of_last(samples, optimiser().keep(step)), [&](core::Range range) {
+    worker_.run_kernels([&](backend::KernelQueue& kernels) { optimiser().update(kernels, range, step, parameters()); });
   });
   return scored;
 }
@@ -63,7 +64,7 @@ std::vector<float> TensorParallelLearner::snapshot() {
     parts.push_back({begin, begin + network_->model_size(k)});
   core::Arena all = device().allocate(model_size());
   const std::span<float> own = parts[network_->index()].of(all.span());
-  run_kernels([&](backend::KernelQueue& queue) {
+  worker_.run_kernels([&](backend::KernelQueue& queue) {
     queue.run(backend::Copy{parameters(), own.first(parameters().size())});
     if (!buffers().empty()) queue.run(backend::Copy{buffers(), own.subspan(parameters().size())});
   });

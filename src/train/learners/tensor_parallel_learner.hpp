@@ -24,13 +24,16 @@ class TensorParallelLearner : public NetworkLearner {
   void restore(std::span<const float> model) override;
   std::vector<float> snapshot() override;
   bool talks() const override { return true; }
-  std::size_t descend(std::size_t samples, const NextBatch& next, const optim::Step& step, backend::LossSum* into) override;
+  std::size_t descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next, const optim::Step& step,
+                      backend::LossSum* into) override;
 
  private:
   void do_initialise(std::uint64_t seed, std::span<float> model) const override {
     network_->whole().initialise(seed, model);
   }
-  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { worker_.run_kernels(kernels); }
+  void run_kernels(backend::KernelQueue&, const std::function<void(backend::KernelQueue&)>& kernels) override {
+    worker_.run_kernels(kernels);
+  }
 
   comm::Worker& worker_;
   std::shared_ptr<const nn::TensorParallel> network_;
