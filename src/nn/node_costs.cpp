@@ -1,4 +1,4 @@
-#include "nn/cost.hpp"
+#include "nn/node_costs.hpp"
 
 #include <array>
 
