@@ -28,6 +28,10 @@ inline nn::Graph network(const std::string& name, std::size_t inputs = 6, std::s
       const nn::ValueId sum = graph.add(std::string(block) + "/sum", nn::Add(), {g, y});
       y = graph.add(std::string(block) + "/tanh", nn::Activate(Activation::tanh), {sum});
     }
+  } else if (name == "residual_gelu") {  // h + W2·gelu(W1·h)
+    const nn::ValueId z = graph.add("a", nn::Affine(12, Activation::gelu), {y});
+    const nn::ValueId g = graph.add("a/gelu", nn::Activate(Activation::gelu), {z});
+    y = graph.add("sum", nn::Add(), {graph.add("b", nn::Affine(8), {g}), y});
   } else if (name == "shared") {  // one layer's weights three times, the last time with a bias of its own
     const nn::ValueId once = graph.add("a", nn::Affine(8, Activation::tanh), {y});
     const nn::ValueId f = graph.add("a/tanh", nn::Activate(Activation::tanh), {once});
