@@ -22,8 +22,9 @@ std::vector<BackwardStep> backward_steps(const Graph& graph) {
     const bool wanted = std::ranges::any_of(node.inputs, [&](ValueId v) { return graph.values()[v].has_gradient; });
     const auto* exchange = dynamic_cast<const ExchangeOp*>(node.op.get());
     const bool before = exchange != nullptr && !steps.empty() && steps.back().phase == Phase::parameters;
-    if (wanted || node.op->has_state_gradient()) steps.insert(steps.end() - (before ? 1 : 0), {n, Phase::inputs});
-    if (!node.parameters.empty()) steps.push_back({n, Phase::parameters});
+    const bool inputs = wanted || node.op->has_state_gradient();
+    if (inputs) steps.insert(steps.end() - (before ? 1 : 0), {n, Phase::inputs, true});
+    if (!node.parameters.empty()) steps.push_back({n, Phase::parameters, !inputs});
   }
   return steps;
 }

@@ -14,6 +14,7 @@ struct BackwardStep {
   enum class Phase { inputs, parameters };
   std::size_t node;
   Phase phase;
+  bool begins_node = true;  ///< it is the node's first phase
 };
 
 /// Where memory of a node lies, in floats per row, or in floats if it is fixed.

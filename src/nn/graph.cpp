@@ -75,6 +75,7 @@ std::vector<ValueId> GraphBuilder::add_node(const std::string& name, std::shared
       if (other.size() != specs[k].size())
         throw core::ConfigError(
             core::format("has {} '{}' and cannot share {} '{}'", specs[k].size(), specs[k].name, other.size(), other.name));
+      graph_.parameters_[*shared[k]].last_user = id;
       node.parameters.push_back(*shared[k]);
       continue;
     }
@@ -86,7 +87,7 @@ std::vector<ValueId> GraphBuilder::add_node(const std::string& name, std::shared
     }
     node.owned.end = range.end;
     node.parameters.push_back(graph_.parameters_.size());
-    graph_.parameters_.push_back({specs[k], range, id});
+    graph_.parameters_.push_back({specs[k], range, id, id});
   }
   node.buffers.begin = node.buffers.end = graph_.buffer_count();
   for (const BufferSpec& spec : op->buffers(types)) {

@@ -33,6 +33,7 @@ struct Parameter {
   ParameterSpec spec;
   core::Range range;
   NodeId owner;
+  NodeId last_user;  ///< in execution order: the first to contribute to the gradient
 };
 
 struct Buffer {

@@ -15,92 +15,107 @@ constexpr std::size_t floats_of_line = 64 / sizeof(float);
 
 std::size_t whole_lines(std::size_t rows) { return (rows + floats_of_line - 1) / floats_of_line * floats_of_line; }
 
-/// Gradients of outputs that nothing uses are zero.
-void clear_unused(const PassState& state, const Pass& pass, NodeId n) {
-  const Node& node = state.graph.nodes()[n];
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const Value& value = state.graph.values()[node.outputs[i]];
-    if (value.has_gradient && value.consumers.empty() && node.outputs[i] != state.graph.output())
-      pass.queue().run(backend::Fill{0, pass.dy(i)});
-  }
-}
-
 const ExchangeOp* as_exchange(const Node& node) { return dynamic_cast<const ExchangeOp*>(node.op.get()); }
 
 /// Runs one part of a node's work after the other. Each runs by itself, except that what precedes an exchange of data runs
 /// together with the part before.
 class Execution {
  public:
-  using Part = std::function<void(const Pass&)>;
-
   Execution(const PassState& state, backend::KernelQueue& queue, Peers* peers)
       : state_(state), queue_(queue), peers_(peers) {}
 
-  void add(NodeId node, bool backward, Part part) { pending_.push_back({node, backward, std::move(part)}); }
-  void run() {
-    if (pending_.empty()) return;
-    const auto kernels = [this](backend::KernelQueue& queue) {
-      for (const Pending& one : pending_) one.part(Pass(state_, one.node, one.backward, &queue));
-    };
-    if (peers_ != nullptr)
-      peers_->run(kernels);
-    else
-      kernels(queue_);
-    pending_.clear();
-  }
+  /// Kernels that run before the next part.
+  void add(Runner::Kernels kernels) { before_ = std::move(kernels); }
 
-  void forward(NodeId n) {
-    const Node& node = state_.graph.nodes()[n];
-    const ExchangeOp* exchange = as_exchange(node);
+  void forward(NodeId node) {
+    const ExchangeOp* exchange = as_exchange(state_.graph.nodes()[node]);
     if (exchange == nullptr) run();
-    add(n, false, [&node](const Pass& pass) { node.op->forward(pass); });
+    parts_.push_back({node, Part::forward});
     if (exchange == nullptr) return;
     run();
-    exchange->exchange_forward(Pass(state_, n, false, nullptr), peers());
-    add(n, false, [exchange](const Pass& pass) { exchange->after_forward(pass); });
+    exchange->exchange_forward(Pass(state_, node, false, nullptr), peers());
+    parts_.push_back({node, Part::after_forward});
     run();
   }
 
   void backward(const BackwardStep& step) {
-    const Node& node = state_.graph.nodes()[step.node];
-    const ExchangeOp* exchange = as_exchange(node);
+    const ExchangeOp* exchange = as_exchange(state_.graph.nodes()[step.node]);
     if (exchange == nullptr) run();
-    const bool first = step.phase == BackwardStep::Phase::inputs || !has_inputs_phase(step.node);
-    add(step.node, true, [this, &node, step, first](const Pass& pass) {
-      if (first) clear_unused(state_, pass, step.node);
-      if (step.phase == BackwardStep::Phase::inputs)
-        node.op->backward_inputs(pass);
-      else
-        node.op->backward_parameters(pass);
-    });
+    if (step.begins_node) parts_.push_back({step.node, Part::clear_unused});
+    parts_.push_back({step.node, step.phase == BackwardStep::Phase::inputs ? Part::inputs : Part::parameters});
     if (exchange == nullptr || !exchange->exchanges_backward()) return;
     run();
     exchange->exchange_backward(Pass(state_, step.node, true, nullptr), peers());
-    add(step.node, true, [exchange](const Pass& pass) { exchange->after_backward(pass); });
+    parts_.push_back({step.node, Part::after_backward});
     run();
   }
 
+  /// What has not run yet.
+  void run() {
+    if (!before_ && parts_.empty()) return;
+    if (peers_ != nullptr)
+      peers_->run([this](backend::KernelQueue& queue) { run_on(queue); });
+    else
+      run_on(queue_);
+    before_ = nullptr;
+    parts_.clear();
+  }
+
  private:
-  struct Pending {
+  enum class Part { forward, after_forward, clear_unused, inputs, parameters, after_backward };
+  struct NodePart {
     NodeId node;
-    bool backward;
     Part part;
   };
+
+  void run_on(backend::KernelQueue& queue) const {
+    if (before_) before_(queue);
+    for (const auto& [id, part] : parts_) {
+      const Node& node = state_.graph.nodes()[id];
+      const bool backward = part != Part::forward && part != Part::after_forward;
+      const Pass pass(state_, id, backward, &queue);
+      switch (part) {
+        case Part::forward:
+          node.op->forward(pass);
+          break;
+        case Part::after_forward:
+          as_exchange(node)->after_forward(pass);
+          break;
+        case Part::clear_unused:
+          clear_unused(node, pass);
+          break;
+        case Part::inputs:
+          node.op->backward_inputs(pass);
+          break;
+        case Part::parameters:
+          node.op->backward_parameters(pass);
+          break;
+        case Part::after_backward:
+          as_exchange(node)->after_backward(pass);
+          break;
+      }
+    }
+  }
+
+  /// Gradients of outputs that nothing uses are zero.
+  void clear_unused(const Node& node, const Pass& pass) const {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const Value& value = state_.graph.values()[node.outputs[i]];
+      if (value.has_gradient && value.consumers.empty() && node.outputs[i] != state_.graph.output())
+        pass.queue().run(backend::Fill{0, pass.dy(i)});
+    }
+  }
 
   Peers& peers() const {
     if (peers_ == nullptr) throw std::logic_error("a part of a graph needs the workers that hold the others");
     return *peers_;
   }
-  bool has_inputs_phase(NodeId node) const {
-    return std::ranges::any_of(state_.graph.plan().backward, [&](const BackwardStep& step) {
-      return step.node == node && step.phase == BackwardStep::Phase::inputs;
-    });
-  }
 
   const PassState& state_;
   backend::KernelQueue& queue_;
   Peers* peers_;
-  std::vector<Pending> pending_;
+  Runner::Kernels before_;
+  std::vector<NodePart> parts_;
 };
 
 }  // namespace
@@ -157,10 +172,10 @@ void Model::loss(backend::KernelQueue& queue, Loss kind, const data::Batch& batc
   const Plan& plan = graph_->plan();
   const PassState state = this->state({}, batch, true);
   Execution execution(state, queue, peers_);
-  execution.add(*graph_->values()[graph_->output()].producer, true, [&](const Pass& pass) {
+  execution.add([&](backend::KernelQueue& kernels) {
     const std::span<float> gradient = gradient_of_output(batch.size());
-    if (!plan.gradient_replaces_output) pass.queue().run(backend::Copy{output(batch.size()), gradient});
-    run_loss(pass.queue(), kind, batch, graph_->outputs(), gradient, into);
+    if (!plan.gradient_replaces_output) kernels.run(backend::Copy{output(batch.size()), gradient});
+    run_loss(kernels, kind, batch, graph_->outputs(), gradient, into);
   });
   for (std::size_t s = 0; s < plan.steps_of_loss; ++s) execution.backward(plan.backward[s]);
   execution.run();

@@ -45,16 +45,9 @@ InputSink Pass::dx(std::size_t i) const {
   return sink;
 }
 
-bool Pass::is_first_contribution(std::size_t k) const {
-  const auto nodes = state_.graph.nodes();
-  return std::ranges::none_of(nodes.subspan(id_ + 1), [&](const Node& later) {
-    return std::ranges::find(later.parameters, node_.parameters[k]) != later.parameters.end();
-  });
-}
-
 GradientSink Pass::gradient(std::size_t k) const {
   GradientSink sink = state_.sink.part(range_of(k));
-  if (!is_first_contribution(k)) sink.keep = 1;
+  if (state_.graph.parameters()[node_.parameters[k]].last_user != id_) sink.keep = 1;
   if (!is_owner(k)) sink.descent.reset();
   return sink;
 }

@@ -73,7 +73,6 @@ class Pass {
   const Value& value(ValueId id) const { return state_.graph.values()[id]; }
   core::Range range_of(std::size_t k) const { return state_.graph.parameters()[node_.parameters[k]].range; }
   bool is_owner(std::size_t k) const { return state_.graph.parameters()[node_.parameters[k]].owner == id_; }
-  bool is_first_contribution(std::size_t k) const;
   std::span<float> planned(std::size_t offset, std::size_t size) const {
     return state_.memory.subspan(offset * state_.planned_rows, size * state_.rows);
   }
