@@ -7,8 +7,8 @@
 #include "core/format.hpp"
 #include "core/json.hpp"
 #include "core/units.hpp"
-#include "nn/node_costs.hpp"
 #include "nn/model.hpp"
+#include "nn/node_costs.hpp"
 #include "optim/local_optimiser.hpp"
 #include "train/memory_need.hpp"
 
