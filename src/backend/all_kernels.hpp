@@ -23,7 +23,7 @@ void visit(const KernelRef& ref, const Use& use) {
   throw std::logic_error("no kernel has this number");
 }
 
-/// Any kernel, to be kept.
+/// Holds any kernel.
 using AnyKernel = std::variant<std::monostate
 #define KERNEL(name, Type, kind, cpu) , Type
 #include "backend/kernels.def"

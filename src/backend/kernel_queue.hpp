@@ -9,7 +9,7 @@
 
 namespace paragrad::backend {
 
-/// A kernel of some type; visit() in backend/all_kernels.hpp finds it out.
+/// A kernel whose type is known by its id only; visit() in backend/all_kernels.hpp restores it.
 struct KernelRef {
   KernelId id;
   const void* kernel;

@@ -44,6 +44,7 @@ Graph GraphBuilder::fuse_activations(const Graph& graph) {
         results.push_back(next.outputs.front());
       }
     const std::vector<ValueId> outputs = copy.add_node(node.name, op, std::move(inputs), shared);
+    copy.draw_like(graph, node);
     for (std::size_t i = 0; i < results.size(); ++i) copied[results[i]] = outputs[std::min(i, outputs.size() - 1)];
     const std::vector<ParameterId>& now = copy.graph_.nodes_.back().parameters;
     for (std::size_t k = 0; k < now.size(); ++k) parameters[node.parameters[k]] = now[k];

@@ -62,7 +62,7 @@ std::vector<ValueId> GraphBuilder::add_node(const std::string& name, std::shared
                                             std::span<const std::optional<ParameterId>> shared) try {
   const NodeId id = graph_.nodes_.size();
   const std::vector<ValueType> types = graph_.types_of(inputs);
-  Node node{.name = name, .op = op, .inputs = std::move(inputs)};
+  Node node{.name = name, .op = op, .inputs = std::move(inputs), .stream = static_cast<std::uint32_t>(id)};
   const std::vector<ValueType> outputs = op->infer(types);
 
   node.owned.begin = node.owned.end = graph_.parameter_count();
@@ -116,6 +116,11 @@ ValueId GraphBuilder::only(const std::vector<ValueId>& outputs) {
   return outputs.front();
 }
 
+void GraphBuilder::draw_like(const Graph& other, const Node& node) {
+  graph_.nodes_.back().stream = node.stream;
+  graph_.streams_ = other.streams();
+}
+
 Graph GraphBuilder::finish(ValueId output) && {
   if (output == input) throw core::ConfigError("a network needs at least one node");
   graph_.output_ = output;
@@ -130,6 +135,7 @@ Graph GraphBuilder::finish(ValueId output) && {
 
 Graph GraphBuilder::build(ValueId output) && {
   graph_.output_ = output;
+  if (graph_.streams_ == 0) graph_.streams_ = static_cast<std::uint32_t>(graph_.nodes_.size());
   return fuse_activations(graph_);
 }
 

@@ -47,8 +47,9 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs{};
   std::vector<ParameterId> parameters{};
-  core::Range owned{};    ///< its own parameters, which its backward pass completes
-  core::Range buffers{};  ///< of the flat buffers of a replica
+  core::Range owned{};       ///< its own parameters, which its backward pass completes
+  core::Range buffers{};     ///< of the flat buffers of a replica
+  std::uint32_t stream = 0;  ///< of its random numbers, below Graph::streams()
 };
 
 /// Operations in execution order and the values between them; the layout of parameters and buffers; and the plan of memory
@@ -74,6 +75,9 @@ class Graph {
   /// Number of parameters and buffers: of the numbers that make up a trained model, in this order.
   std::size_t model_size() const { return parameter_count() + buffer_count(); }
 
+  /// Number of streams of random numbers. A part of a graph has the whole graph's.
+  std::uint32_t streams() const { return streams_; }
+
   bool is_recurrent() const;
 
   /// The first node that cannot be trained yet, or that needs whole minibatches; nullptr: none.
@@ -95,6 +99,7 @@ class Graph {
   std::vector<Buffer> buffers_;
   std::vector<core::Matrix> layout_;
   ValueId output_ = 0;
+  std::uint32_t streams_ = 0;
   Plan plan_;
 };
 
@@ -114,6 +119,9 @@ class GraphBuilder {
               std::span<const std::optional<ParameterId>> shared = {}) {
     return only(add_node(name, std::make_shared<const OneOp>(std::move(op)), std::move(inputs), shared));
   }
+
+  /// The last node draws the random numbers that a node of another graph draws.
+  void draw_like(const Graph& other, const Node& node);
 
   static constexpr ValueId input = 0;
   const ValueType& type_of(ValueId value) const { return graph_.values_[value].type; }

@@ -25,7 +25,7 @@ class Execution {
       : state_(state), queue_(queue), peers_(peers) {}
 
   /// Kernels that run before the next part.
-  void add(Runner::Kernels kernels) { before_ = std::move(kernels); }
+  void add(Kernels kernels) { before_ = std::move(kernels); }
 
   void forward(NodeId node) {
     const ExchangeOp* exchange = as_exchange(state_.graph.nodes()[node]);
@@ -114,7 +114,7 @@ class Execution {
   const PassState& state_;
   backend::KernelQueue& queue_;
   Peers* peers_;
-  Runner::Kernels before_;
+  Kernels before_;
   std::vector<NodePart> parts_;
 };
 

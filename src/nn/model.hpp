@@ -12,7 +12,7 @@
 #include "nn/graph.hpp"
 #include "nn/loss.hpp"
 #include "nn/pass.hpp"
-#include "nn/runner.hpp"
+#include "nn/peers.hpp"
 
 namespace paragrad::nn {
 

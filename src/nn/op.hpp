@@ -36,7 +36,7 @@ struct ParameterSpec {
 };
 
 /// State of a replica that is neither a parameter nor an activation, like the running statistics of batch normalisation.
-/// Workers replace it by their mean before the model is scored or saved.
+/// Workers replace it by their mean at the end of an epoch and before other validations.
 struct BufferSpec {
   std::string name;
   std::size_t size = 0;

@@ -11,8 +11,7 @@ backend::KernelQueue& Pass::queue() const {
 }
 
 core::RandomStream Pass::random(core::Purpose purpose) const {
-  const auto nodes = static_cast<std::uint32_t>(state_.graph.nodes().size());
-  return {state_.seed, purpose, state_.epoch * nodes + static_cast<std::uint32_t>(id_)};
+  return {state_.seed, purpose, state_.epoch * state_.graph.streams() + node_.stream};
 }
 
 std::span<const float> Pass::x(std::size_t i) const {

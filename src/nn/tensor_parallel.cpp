@@ -49,6 +49,7 @@ class Cutter {
       shared.push_back(known == parameters_.end() ? std::nullopt : std::optional(known->second));
     }
     const std::vector<ValueId> outputs = own_.add_node(node.name, part.op, std::move(inputs), shared);
+    own_.draw_like(graph_, node);
     auto& of_kind = part.kind == OpPart::Kind::replicated ? whole_ : part_;
     for (std::size_t i = 0; i < outputs.size(); ++i) of_kind[node.outputs[i]] = outputs[i];
     const std::vector<std::optional<ParameterId>> now = own_.parameters_of(outputs.front());

@@ -194,11 +194,9 @@ void Trainer::show_model() {
   average_buffers();
 }
 
-// Does not count as training time, so that a timing run, which leaves it out, takes as long.
 void Trainer::average_buffers() {
   const std::span<float> buffers = learner().buffers();
-  if (buffers.empty() || !learner().computes()) return;
-  const double begin_s = worker_.comm().now_s();
+  if (buffers.empty() || source_.network->not_computable() != nullptr) return;
   std::vector<float> own(buffers.size());
   worker_.device().transfer(std::span<const float>(buffers), std::span(own));
   std::vector<double> sums;
@@ -208,7 +206,6 @@ void Trainer::average_buffers() {
   } while (!add_up(sums));
   for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<float>(sums[i] / sums.back());
   worker_.device().transfer(std::span<const float>(own), buffers);
-  start_s_ += worker_.comm().now_s() - begin_s;
 }
 
 void Trainer::tune_minibatch() {

@@ -7,7 +7,7 @@
 #include "nn/columns.hpp"
 #include "nn/ops/checks.hpp"
 #include "nn/pass.hpp"
-#include "nn/runner.hpp"
+#include "nn/peers.hpp"
 
 namespace paragrad::nn {
 

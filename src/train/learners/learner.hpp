@@ -71,8 +71,8 @@ class Learner {
   /// State carried from minibatch to minibatch, other than parameters and optimiser state.
   virtual void describe_state(core::StateView&) {}
 
-  /// State that is neither parameter nor optimiser state, which workers replace by their mean before the model
-  /// is scored or saved.
+  /// State that is neither parameter nor optimiser state, which workers replace by their mean at the end of an
+  /// epoch and before other validations.
   virtual std::span<float> buffers() { return {}; }
 
   /// Whether several workers hold the replica together. They then communicate while they compute, and make all calls

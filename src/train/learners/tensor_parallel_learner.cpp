@@ -12,7 +12,7 @@ class WorkerPeers : public nn::Peers {
  public:
   explicit WorkerPeers(comm::Worker& worker) : worker_(worker) {}
 
-  void run(const Kernels& kernels) override { worker_.run_kernels(kernels); }
+  void run(const nn::Kernels& kernels) override { worker_.run_kernels(kernels); }
   void gather(std::span<const core::Range> parts, std::span<float> array) override {
     comm::gather_parts(worker_.comm(), parts, array);
   }

@@ -8,21 +8,18 @@
 
 namespace paragrad::nn {
 
-/// What executes the kernels of a pass.
-class Runner {
+/// Puts the kernels of a part of a pass into a queue.
+using Kernels = std::function<void(backend::KernelQueue&)>;
+
+/// The workers that hold the parts of a graph together (tensor parallelism). Spans are device memory; parts[k] belongs to
+/// worker k, and together they cover the array.
+class Peers {
  public:
-  using Kernels = std::function<void(backend::KernelQueue&)>;
+  virtual ~Peers() = default;
 
-  virtual ~Runner() = default;
-
-  /// Runs the kernels that `kernels` puts into its queue; they may be executed after it has returned.
+  /// Executes kernels on this worker's device, perhaps only after `kernels` has returned. They are complete on return.
   virtual void run(const Kernels& kernels) = 0;
-};
 
-/// The workers that hold the parts of a graph together (tensor parallelism), and this one's device. Spans are device memory;
-/// parts[k] belongs to worker k, and together they cover the array.
-class Peers : public Runner {
- public:
   /// Each worker starts with its own part; afterwards all hold the whole array.
   virtual void gather(std::span<const core::Range> parts, std::span<float> array) = 0;
 
