@@ -31,8 +31,8 @@ class KernelQueue {
   /// Σ x² for the host, which waits for it. 0 on a device without arithmetic.
   virtual double squared_norm(std::span<const float> x) = 0;
 
-  /// Counts a call of `kernel` without making it, for a layer described only by its costs. flops and bytes are given
-  /// explicitly, because a convolution is a product that reads its input fewer times. Throws logic_error on a device that
+  /// Counts a call of `kernel` without making it, for an operation that has costs but no kernels yet. flops and bytes are
+  /// given explicitly, because a convolution is a product that reads its input fewer times. Throws logic_error on a device that
   /// computes.
   void imagine(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
 

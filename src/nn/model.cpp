@@ -21,7 +21,7 @@ const ExchangeOp* as_exchange(const Node& node) { return dynamic_cast<const Exch
 /// together with the part before.
 class Execution {
  public:
-  Execution(const PassState& state, backend::KernelQueue& queue, Peers* peers)
+  Execution(const PassState& state, backend::KernelQueue& queue, ReplicaPeers* peers)
       : state_(state), queue_(queue), peers_(peers) {}
 
   /// Kernels that run before the next part.
@@ -106,21 +106,21 @@ class Execution {
     }
   }
 
-  Peers& peers() const {
+  ReplicaPeers& peers() const {
     if (peers_ == nullptr) throw std::logic_error("a part of a graph needs the workers that hold the others");
     return *peers_;
   }
 
   const PassState& state_;
   backend::KernelQueue& queue_;
-  Peers* peers_;
+  ReplicaPeers* peers_;
   Kernels before_;
   std::vector<NodePart> parts_;
 };
 
 }  // namespace
 
-Model::Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::size_t max_rows, Peers* peers)
+Model::Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::size_t max_rows, ReplicaPeers* peers)
     : graph_(std::move(graph)),
       peers_(peers),
       max_rows_(max_rows),

@@ -12,7 +12,7 @@
 #include "nn/graph.hpp"
 #include "nn/loss.hpp"
 #include "nn/pass.hpp"
-#include "nn/peers.hpp"
+#include "nn/replica_peers.hpp"
 
 namespace paragrad::nn {
 
@@ -21,7 +21,7 @@ namespace paragrad::nn {
 class Model {
  public:
   /// max_rows: the largest minibatch. peers: the workers that hold the other parts of the graph, if it is one.
-  Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::size_t max_rows, Peers* peers = nullptr);
+  Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::size_t max_rows, ReplicaPeers* peers = nullptr);
   Model(backend::Device& device, Graph graph, std::size_t max_rows)
       : Model(device, std::make_shared<const Graph>(std::move(graph)), max_rows) {}
 
@@ -65,7 +65,7 @@ class Model {
   std::span<float> output(std::size_t rows);
 
   std::shared_ptr<const Graph> graph_;
-  Peers* peers_;
+  ReplicaPeers* peers_;
   std::size_t max_rows_;
   std::size_t planned_rows_;
   core::Arena memory_, fixed_, buffers_;

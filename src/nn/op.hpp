@@ -18,7 +18,7 @@ namespace paragrad::nn {
 
 class Op;
 class Pass;
-class Peers;
+class ReplicaPeers;
 
 /// An array of parameters, which several nodes may share.
 struct ParameterSpec {
@@ -128,10 +128,10 @@ class Op {
 /// exchange_forward(), after_forward(); the backward pass likewise, beginning with backward_inputs().
 class ExchangeOp : public Op {
  public:
-  virtual void exchange_forward(const Pass& pass, Peers& peers) const = 0;
+  virtual void exchange_forward(const Pass& pass, ReplicaPeers& peers) const = 0;
   virtual void after_forward(const Pass& pass) const = 0;
   virtual bool exchanges_backward() const = 0;  ///< if not, the next two are not called
-  virtual void exchange_backward(const Pass& pass, Peers& peers) const = 0;
+  virtual void exchange_backward(const Pass& pass, ReplicaPeers& peers) const = 0;
   virtual void after_backward(const Pass& pass) const = 0;
 };
 

@@ -28,7 +28,7 @@ struct Meeting {
   std::barrier<> all{workers};
 };
 
-class MeetingPeers : public Peers {
+class MeetingPeers : public ReplicaPeers {
  public:
   MeetingPeers(Meeting& meeting, std::size_t index, backend::testing::DoubleDevice& device)
       : meeting_(meeting), index_(index), device_(device) {}

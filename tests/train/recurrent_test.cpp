@@ -109,6 +109,19 @@ TEST_CASE("a timing run of chunks counts as many as there are, and whole sequenc
   CHECK_THROWS_AS(task.simulate(2, sim::free_platform(2), {.device = "meta"}), core::ConfigError);
 }
 
+TEST_CASE("two workers that hold a direction each train like one that holds both", "[train]") {
+  RecurrentTask task(GENERATE("whole", "3-8+3"));
+  task.options.model = GENERATE("8-blstm10-6", "8-2xblstm6p4+peepholes-6");
+  task.options.strategy = "bmuf";
+  task.options.splits = 2;
+  const train::Result whole = task.simulate(2);
+  task.options.tensor_parallel = 2;
+  const train::Result halves = task.simulate(4);
+  CHECK(halves.samples == whole.samples);
+  CHECK(halves.valid.loss == Approx(whole.valid.loss).epsilon(1e-5));
+  CHECK(halves.model.size() == whole.model.size());
+}
+
 TEST_CASE("what recurrent models cannot do is refused in one sentence", "[train]") {
   RecurrentTask task("whole");
   SECTION("more workers for one replica than directions") {

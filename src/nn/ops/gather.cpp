@@ -7,7 +7,7 @@
 #include "nn/columns.hpp"
 #include "nn/ops/checks.hpp"
 #include "nn/pass.hpp"
-#include "nn/peers.hpp"
+#include "nn/replica_peers.hpp"
 
 namespace paragrad::nn {
 
@@ -29,7 +29,7 @@ void Gather::forward(const Pass& pass) const {
   pass.queue().run(backend::Copy{pass.x(), parts(pass.rows())[index_].of(pass.memory("parts"))});
 }
 
-void Gather::exchange_forward(const Pass& pass, Peers& peers) const {
+void Gather::exchange_forward(const Pass& pass, ReplicaPeers& peers) const {
   peers.gather(parts(pass.rows()), pass.memory("parts"));
 }
 
@@ -55,7 +55,9 @@ void Gather::backward_inputs(const Pass& pass) const {
   for (std::size_t k = 0; k < workers_; ++k) take(k, parts(rows)[k].of(pass.memory("parts")));
 }
 
-void Gather::exchange_backward(const Pass& pass, Peers& peers) const { peers.sum(parts(pass.rows()), pass.memory("parts")); }
+void Gather::exchange_backward(const Pass& pass, ReplicaPeers& peers) const {
+  peers.sum(parts(pass.rows()), pass.memory("parts"));
+}
 
 void Gather::after_backward(const Pass& pass) const {
   add_gradient(pass.queue(), pass.dx(), parts(pass.rows())[index_].of(pass.memory("parts")));

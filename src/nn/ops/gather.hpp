@@ -23,11 +23,11 @@ class Gather final : public ExchangeOp {
   bool backward_reads_input(std::size_t) const override { return false; }
 
   void forward(const Pass& pass) const override;
-  void exchange_forward(const Pass& pass, Peers& peers) const override;
+  void exchange_forward(const Pass& pass, ReplicaPeers& peers) const override;
   void after_forward(const Pass& pass) const override;
   void backward_inputs(const Pass& pass) const override;
   bool exchanges_backward() const override { return !of_network_; }
-  void exchange_backward(const Pass& pass, Peers& peers) const override;
+  void exchange_backward(const Pass& pass, ReplicaPeers& peers) const override;
   void after_backward(const Pass& pass) const override;
 
  private:

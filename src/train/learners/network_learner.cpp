@@ -6,7 +6,7 @@ namespace paragrad::train {
 
 NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Graph> graph,
                                const TrainingOptions& options, std::size_t minibatch, bool bare_gradient,
-                               std::size_t rows_per_sample, std::unique_ptr<nn::Peers> peers)
+                               std::size_t rows_per_sample, std::unique_ptr<nn::ReplicaPeers> peers)
     : BackpropLearner(device, graph->layout(), update_rule(options), bare_gradient),
       seed_(options.seed),
       rows_per_sample_(rows_per_sample),

@@ -15,7 +15,7 @@ class NetworkLearner : public BackpropLearner {
   /// part of a network.
   NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Graph> graph, const TrainingOptions& options,
                  std::size_t minibatch, bool bare_gradient, std::size_t rows_per_sample = 1,
-                 std::unique_ptr<nn::Peers> peers = nullptr);
+                 std::unique_ptr<nn::ReplicaPeers> peers = nullptr);
 
   std::size_t inputs() const override { return model_.graph().inputs(); }
   std::size_t largest_batch() const override { return model_.max_rows() / rows_per_sample_; }
@@ -39,7 +39,7 @@ class NetworkLearner : public BackpropLearner {
 
   std::uint64_t seed_;
   std::size_t rows_per_sample_;
-  std::unique_ptr<nn::Peers> peers_;
+  std::unique_ptr<nn::ReplicaPeers> peers_;
   nn::Model model_;
   nn::Loss loss_;
 };

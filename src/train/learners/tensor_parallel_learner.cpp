@@ -8,7 +8,7 @@
 namespace paragrad::train {
 namespace {
 
-class WorkerPeers : public nn::Peers {
+class WorkerPeers : public nn::ReplicaPeers {
  public:
   explicit WorkerPeers(comm::Worker& worker) : worker_(worker) {}
 

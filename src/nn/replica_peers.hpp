@@ -13,9 +13,9 @@ using Kernels = std::function<void(backend::KernelQueue&)>;
 
 /// The workers that hold the parts of a graph together (tensor parallelism). Spans are device memory; parts[k] belongs to
 /// worker k, and together they cover the array.
-class Peers {
+class ReplicaPeers {
  public:
-  virtual ~Peers() = default;
+  virtual ~ReplicaPeers() = default;
 
   /// Executes kernels on this worker's device, perhaps only after `kernels` has returned. They are complete on return.
   virtual void run(const Kernels& kernels) = 0;
