@@ -32,8 +32,8 @@ class KernelQueue {
   virtual double squared_norm(std::span<const float> x) = 0;
 
   /// Counts a call of `kernel` without making it, for an operation that has costs but no kernels yet. flops and bytes are
-  /// given explicitly, because a convolution is a product that reads its input fewer times. Throws logic_error on a device that
-  /// computes.
+  /// given explicitly, because a convolution is a product that reads its input fewer times. Throws logic_error on a device
+  /// that computes.
   void imagine(KernelId kernel, const CallSize& size, std::uint64_t flops, std::uint64_t bytes);
 
   /// False for a device without arithmetic and memory (meta): kernels are only counted, losses are 0, and allocate() returns
