@@ -12,7 +12,8 @@
 
 namespace paragrad::data {
 
-/// One background thread that runs tasks in order. Shared by all loaders of a process.
+/// One background thread that runs tasks in order. Shared by all loaders of a process. The thread starts with the first
+/// task, hence after the files were opened: try_reading() forks best while a process has one thread.
 class Prefetcher {
  public:
   Prefetcher();

@@ -12,7 +12,7 @@ struct Prefetcher::Thread {
   std::condition_variable changed;
   std::deque<std::packaged_task<void()>> tasks;
   bool ending = false;
-  std::thread thread{[this] { run(); }};  // last: everything it uses exists before it starts
+  std::thread thread;  // from the first task on
 
   void run() {
     for (;;) {
@@ -32,6 +32,7 @@ struct Prefetcher::Thread {
 Prefetcher::Prefetcher() : thread_(std::make_unique<Thread>()) {}
 
 Prefetcher::~Prefetcher() {
+  if (!thread_->thread.joinable()) return;
   {
     const std::lock_guard lock(thread_->mutex);
     thread_->ending = true;
@@ -46,6 +47,7 @@ std::future<void> Prefetcher::submit(std::function<void()> task) {
   {
     const std::lock_guard lock(thread_->mutex);
     thread_->tasks.push_back(std::move(packaged));
+    if (!thread_->thread.joinable()) thread_->thread = std::thread([this] { thread_->run(); });
   }
   thread_->changed.notify_one();
   return done;

@@ -19,12 +19,11 @@
 namespace paragrad::data {
 namespace {
 
-/// Far more than any file needs; only an infinite loop reaches it.
-rlim_t processor_seconds_for(const std::string& path, unsigned timeout_s) {
-  constexpr rlim_t bytes_per_s = 1'000'000;
+/// Added to both limits: far more than the file at `path` needs.
+unsigned seconds_for(const std::string& path) {
+  constexpr off_t bytes_per_s = 1'000'000;
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return timeout_s;
-  return timeout_s + static_cast<rlim_t>(status.st_size) / bytes_per_s;
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<unsigned>(status.st_size / bytes_per_s) : 0;
 }
 
 void limit(int resource, rlim_t value) {
@@ -35,11 +34,12 @@ void limit(int resource, rlim_t value) {
 }
 
 /// The child process. It prints nothing and leaves no core file, as its crash is expected.
-[[noreturn]] void live(rlim_t processor_seconds, const std::function<void()>& reading) {
+[[noreturn]] void live(const TrialLimits& limits, const std::function<void()>& reading) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU, SIGALRM}) std::signal(signal, SIG_DFL);
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, processor_seconds);
+  limit(RLIMIT_CPU, limits.processor_s);
+  ::alarm(limits.wall_s);
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
@@ -52,15 +52,19 @@ void limit(int resource, rlim_t value) {
 
 }  // namespace
 
-void try_reading(const std::string& path, const std::function<void()>& reading, unsigned timeout_s) {
+void try_reading(const std::string& path, const std::function<void()>& reading, TrialLimits limits) {
+  const unsigned more_s = seconds_for(path);
+  limits.processor_s += more_s;
+  limits.wall_s += more_s;
   const pid_t child = ::fork();
   if (child < 0) return;
-  if (child == 0) live(processor_seconds_for(path, timeout_s), reading);
+  if (child == 0) live(limits, reading);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) return;  // ECHILD: whoever started this process has children ignored
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGALRM) return;  // it waited for something, which says nothing about the file
   if (signal == SIGKILL)
     throw core::ConfigError(core::format(
         "cannot read '{}': the process reading it was killed; the file may be too large for the free memory", path));

@@ -5,6 +5,12 @@
 
 namespace paragrad::data {
 
+/// How long a trial read may take, besides a second per MB of the file, which may be compressed.
+struct TrialLimits {
+  unsigned processor_s = 2;  // more shows that HDF5 loops forever
+  unsigned wall_s = 60;      // more shows nothing: the copy waits, for the disk or for a lock that nobody releases in it
+};
+
 /// Runs `reading`, which reads the HDF5 file `path`, in a forked copy of this process before the caller does the same.
 ///
 /// On damaged metadata HDF5 1.10 crashes or loops forever if the metadata carries no checksum, as in files of h5py and most
@@ -15,12 +21,11 @@ namespace paragrad::data {
 ///
 /// Throws core::ConfigError if the copy dies by a signal (or a sanitizer's report) or exceeds its CPU time.
 ///
-/// Limits: HDF5 must not run on another thread. Memory that HDF5 overwrites without a crash goes unnoticed, so malicious
-/// files are not safe. If no process can be started, there is no check. A child does not see memory pinned by a network
-/// device, so a rank reads foreign files before it sends large messages.
-///
-/// timeout_s: CPU time that suffices for any file, plus one second per MB of the file, which may be compressed.
-void try_reading(const std::string& path, const std::function<void()>& reading, unsigned timeout_s = 2);
+/// Limits: HDF5 must not run on another thread. A lock that another thread holds during the fork stays locked in the copy,
+/// so fork while there is one thread; a copy that waits too long ends without a verdict. Memory that HDF5 overwrites without
+/// a crash goes unnoticed, so malicious files are not safe. If no process can be started, there is no check. A child does
+/// not see memory pinned by a network device, so a rank reads foreign files before it sends large messages.
+void try_reading(const std::string& path, const std::function<void()>& reading, TrialLimits limits = {});
 
 /// Reads a file that may be damaged: read(false) in the copy, which may leave out what HDF5 only copies into memory, then
 /// read(true) here, whose result is returned. Throws like try_reading and `read`.

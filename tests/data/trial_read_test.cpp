@@ -1,5 +1,7 @@
 #include "data/trial_read.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <stdexcept>
 
@@ -20,7 +22,14 @@ TEST_CASE("a file whose reading does not come to an end is damaged", "[data]") {
     for (volatile bool more = true; more;) {
     }
   };
-  CHECK_THROWS_WITH(try_reading("x.h5", endless, 1), contains_text("does not terminate while reading it"));
+  CHECK_THROWS_WITH(try_reading("x.h5", endless, {.processor_s = 1}), contains_text("does not terminate while reading it"));
+}
+
+TEST_CASE("a trial read that waits forever, as for a lock that nobody releases, is given up without a verdict", "[data]") {
+  const auto waiting = [] {
+    for (;;) ::pause();
+  };
+  CHECK_NOTHROW(try_reading("x.h5", waiting, {.wall_s = 1}));
 }
 
 TEST_CASE("a trial read changes nothing in this process, and leaves exceptions to the reading itself", "[data]") {
