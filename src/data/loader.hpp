@@ -12,8 +12,9 @@
 
 namespace paragrad::data {
 
-/// One background thread that runs tasks in order. Shared by all loaders of a process. The thread starts with the first
-/// task, hence after the files were opened: try_reading() forks best while a process has one thread.
+/// One background thread that runs tasks in order; if the machine gives none, submit() runs them. Shared by all loaders of a
+/// process. The thread starts with the first task, hence after the files were opened: try_reading() forks best while a
+/// process has one thread.
 class Prefetcher {
  public:
   Prefetcher();

@@ -1,6 +1,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "data/loader.hpp"
@@ -44,11 +45,16 @@ Prefetcher::~Prefetcher() {
 std::future<void> Prefetcher::submit(std::function<void()> task) {
   std::packaged_task<void()> packaged(std::move(task));
   auto done = packaged.get_future();
-  {
-    const std::lock_guard lock(thread_->mutex);
-    thread_->tasks.push_back(std::move(packaged));
+  std::unique_lock lock(thread_->mutex);
+  try {
     if (!thread_->thread.joinable()) thread_->thread = std::thread([this] { thread_->run(); });
+  } catch (const std::system_error&) {  // the machine gives no more threads: this one does the work
+    lock.unlock();
+    packaged();
+    return done;
   }
+  thread_->tasks.push_back(std::move(packaged));
+  lock.unlock();
   thread_->changed.notify_one();
   return done;
 }
