@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 
+#include "app/catalogue_options.hpp"
 #include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/number_options.hpp"
@@ -276,7 +277,7 @@ int run_real(CollectiveArguments& arguments, const std::string& config) {
 
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
-  add_collective_option(parser, arguments.collective);
+  add_choice(parser, comm::allreduce_catalogue(), arguments.collective, "allreduce algorithm");
   add_words(parser, "--bytes", arguments.bytes, "array sizes, separated by commas, such as 1kB,1MB,100MB");
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
              "collectives hierarchical and auto: workers per node (0: as detected)");
@@ -310,7 +311,7 @@ int run(CollectiveArguments& arguments, const CLI::App& parser) {
     throw core::ConfigError("the device 'meta' has no memory to send from: under mpiexec, choose cpu or reference");
   comm::make_allreduce(arguments.collective);
   OptionUse use(parser);
-  use.choose({{"collective", "collectives", arguments.collective, entries_of(comm::allreduce_catalogue())}});
+  use.choose({choice_from(comm::allreduce_catalogue(), arguments.collective)});
   use.require(!real, {"network", "oversubscribe"},
               "applies to emulated workers only, and under mpiexec the ranks are the workers: leave it out");
   use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in the --out folder: give --out too");

@@ -27,7 +27,7 @@ ComparedRun row_of(const FinishedRun& finished) {
   ComparedRun row;
   row.folder = finished.folder;
   row.method = run.at("strategy");
-  if (row.method.starts_with("bmuf")) row.method += " " + run.at("bmuf_kind").get<std::string>();
+  if (row.method.starts_with("bmuf")) row.method += " " + run.at("strategy_options").at("bmuf-kind").get<std::string>();
   row.splits = run.at("splits");
   row.blocks = run.at("blocks");
   row.workers = run.at("workers");

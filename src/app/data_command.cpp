@@ -37,9 +37,9 @@ void add_import_idx(CLI::App& data) {
   command->add_option("--name", options->name, "name of the data set")->required();
   command->add_option("--source", options->source, "origin of the files, recorded in the data file");
   command->add_option("--licence", options->licence, "licence of the data, recorded in the data file");
-  add_number(*command, "--valid", options->valid, any_count, "training samples to set aside for validation");
-  add_number(*command, "--seed", options->seed, any_seed, "random seed for drawing the validation set");
-  add_number(*command, "--classes", options->classes, any_count, "number of classes (0: largest training label + 1)");
+  add_number(*command, "--valid", options->valid, core::any_count, "training samples to set aside for validation");
+  add_number(*command, "--seed", options->seed, core::any_seed, "random seed for drawing the validation set");
+  add_number(*command, "--classes", options->classes, core::any_count, "number of classes (0: largest training label + 1)");
   set_examples(*command, "paragrad data import-idx --from mnist --name mnist --valid 10 --out mnist.h5");
   command->callback([command, options] {
     OptionUse use(*command);
@@ -108,9 +108,9 @@ void add_import_kaldi(CLI::App& data) {
   command->add_option("--name", options.name, "name of the data set")->required();
   command->add_option("--source", options.source, "origin of the files, recorded in the data file");
   command->add_option("--licence", options.licence, "licence of the data, recorded in the data file");
-  add_number(*command, "--valid", options.valid, any_count, "training utterances to set aside for validation");
-  add_number(*command, "--seed", options.seed, any_seed, "random seed for drawing the validation set");
-  add_number(*command, "--classes", options.classes, any_count, "number of classes (0: largest training label + 1)");
+  add_number(*command, "--valid", options.valid, core::any_count, "training utterances to set aside for validation");
+  add_number(*command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation set");
+  add_number(*command, "--classes", options.classes, core::any_count, "number of classes (0: largest training label + 1)");
   command->add_option("--class-names", options.class_names, "file of class names, one per line");
   set_examples(*command,
                "paragrad data import-kaldi --features feats.scp --alignments ali.ark --cmvn utterance --context 5+5 \\\n"
@@ -132,8 +132,8 @@ void add_import_fsdd(CLI::App& data) {
   command->add_option("--recordings", options.recordings, "folder of files such as 7_jackson_32.wav")->required();
   command->add_option("--out", options.out, "data file to write")->required();
   add_number(*command, "--states", options.states, {.least = 1, .most = 1000}, "number of states of each digit");
-  add_number(*command, "--test", options.test, any_count, "recordings with an index below this form the test set");
-  add_number(*command, "--valid", options.valid, any_count,
+  add_number(*command, "--test", options.test, core::any_count, "recordings with an index below this form the test set");
+  add_number(*command, "--valid", options.valid, core::any_count,
              "number of further indices whose recordings form the validation set");
   add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "number of mel filters");
   add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4},
@@ -155,17 +155,18 @@ void add_generate(CLI::App& data) {
   auto options = std::make_shared<data::GenerateOptions>();
   command->add_option("--out", options->out, "data file to write")->required();
   command->add_option("--name", options->name, "name of the data set");
-  add_number(*command, "--samples", options->samples, one_or_more, "number of training frames");
-  add_number(*command, "--valid", options->valid, any_count, "number of validation frames");
-  add_number(*command, "--test", options->test, any_count, "number of test frames");
-  add_number(*command, "--dim", options->dim, one_or_more, "number of features per frame");
-  add_number(*command, "--classes", options->classes, any_count, "number of classes, the states of the model");
-  add_number(*command, "--mixtures", options->mixtures, one_or_more, "number of Gaussians per state");
+  add_number(*command, "--samples", options->samples, core::one_or_more, "number of training frames");
+  add_number(*command, "--valid", options->valid, core::any_count, "number of validation frames");
+  add_number(*command, "--test", options->test, core::any_count, "number of test frames");
+  add_number(*command, "--dim", options->dim, core::one_or_more, "number of features per frame");
+  add_number(*command, "--classes", options->classes, core::any_count, "number of classes, the states of the model");
+  add_number(*command, "--mixtures", options->mixtures, core::one_or_more, "number of Gaussians per state");
   add_number(*command, "--mean-duration", options->mean_duration, {.least = 1}, "average duration of a state, in frames");
-  add_number(*command, "--separation", options->separation, zero_or_more,
+  add_number(*command, "--separation", options->separation, core::zero_or_more,
              "distance between the means of the Gaussians, in standard deviations");
-  add_number(*command, "--sequence-length", options->sequence_length, one_or_more, "average number of frames per sequence");
-  add_number(*command, "--seed", options->seed, any_seed, "random seed");
+  add_number(*command, "--sequence-length", options->sequence_length, core::one_or_more,
+             "average number of frames per sequence");
+  add_number(*command, "--seed", options->seed, core::any_seed, "random seed");
   set_examples(*command, "paragrad data generate --out frames.h5 --samples 20000 --valid 2000 --test 2000");
   command->callback([options] { print_written(data::generate(*options), options->out); });
 }
@@ -206,7 +207,7 @@ void add_generate_speech(CLI::App& data) {
   command->add_option("--valid", arguments->valid, "duration of the validation set, such as 6min");
   command->add_option("--test", arguments->test, "duration of the test set, such as 6min");
   add_words(*command, "--voices", options.voices, "voices of flite to use, such as slt,rms,awb (default: all)");
-  add_number(*command, "--classes", options.classes, any_count,
+  add_number(*command, "--classes", options.classes, core::any_count,
              "maximum number of classes; states with few frames are tied");
   add_number(*command, "--bins", options.bins, {.least = 1, .most = 4096}, "number of mel filters");
   add_number(*command, "--deltas", options.deltas, {.least = 0, .most = 4},
@@ -215,7 +216,7 @@ void add_generate_speech(CLI::App& data) {
                       "frames of context left and right of each frame that the network sees, such as 5+5");
   add_number(*command, "--jobs", options.jobs, {.least = 1, .most = 10000},
              "number of processes that synthesise speech; does not affect the data");
-  add_number(*command, "--seed", options.seed, any_seed, "random seed");
+  add_number(*command, "--seed", options.seed, core::any_seed, "random seed");
   set_examples(
       *command,
       "paragrad data generate-speech --text text --unseen-text other-text --train 20s --valid 2s --test 2s --out voices.h5");
@@ -266,7 +267,7 @@ void add_partition(CLI::App& data) {
                       "duration of a split, such as 22.5min, instead of --blocks; needs a data file with a frame shift");
   command->add_flag("--utterances", options->utterances,
                     "keep utterances whole within splits, instead of drawing single samples");
-  add_number(*command, "--seed", options->seed, any_seed, "random seed of the order");
+  add_number(*command, "--seed", options->seed, core::any_seed, "random seed of the order");
   set_examples(*command, "paragrad data partition frames.h5 --workers 8 --blocks 5");
   command->callback([options] { store_partition(*options); });
 }

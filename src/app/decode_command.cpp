@@ -41,7 +41,7 @@ void add_options(CLI::App& parser, DecodeArguments& arguments) {
   add_subset_option(parser, arguments.subset);
   parser.add_option("--grammar", arguments.grammar, "grammar: one word per utterance, or a loop of any number of words")
       ->check(known_names(grammars));
-  add_number(parser, "--insertion-score", arguments.insertion_score, any_number,
+  add_number(parser, "--insertion-score", arguments.insertion_score, core::any_number,
              "score added for each word; negative values give fewer words");
   parser.add_option("--silence", arguments.silence, "word for silence, such as pau, which is recognised but not counted");
   parser.add_option("--result", arguments.result, "file to write the result to, as JSON");

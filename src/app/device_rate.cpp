@@ -10,8 +10,7 @@ namespace paragrad::app {
 namespace {
 
 std::size_t samples_of_worker(const train::TrainingOptions& options, int workers) {
-  const auto strategy = strategies::make_strategy(options.strategy, options.strategy_options);
-  const auto sharing = strategy->share() == strategies::Share::minibatch ? static_cast<std::size_t>(workers) : 1;
+  const auto sharing = train::shares_minibatches(options) ? static_cast<std::size_t>(workers) : 1;
   return (options.minibatch + sharing - 1) / sharing;
 }
 

@@ -58,7 +58,7 @@ void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments) {
   add_number(parser, "--timeline-events", arguments.timeline_events, {.least = 2, .most = most_spans},
              "maximum events kept for each worker, for its communication tasks and for its messages (first and last)")
       ->group(group);
-  add_number(parser, "--sync-stats", arguments.sync_stats, any_count,
+  add_number(parser, "--sync-stats", arguments.sync_stats, core::any_count,
              "synchronisations between two lines on how the workers spent their time (0: no lines)")
       ->group(group);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/catalogue_options.hpp"
 #include "app/command.hpp"
 #include "app/number_options.hpp"
 #include "core/errors.hpp"
@@ -159,10 +160,10 @@ Command model_command() {
   auto parser = make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
   auto arguments = std::make_shared<Arguments>();
   parser->add_option("name", arguments->model, "model, as for train --model")->required();
-  add_number(*parser, "--minibatch", arguments->minibatch, a_minibatch, "samples of the minibatch whose memory is printed");
-  parser->add_option("--optimiser", arguments->optimiser, "local optimiser whose memory is counted")
-      ->capture_default_str()
-      ->check(known_names(optim::optimiser_names()));
+  add_number(*parser, "--minibatch", arguments->minibatch, core::a_minibatch,
+             "samples of the minibatch whose memory is printed");
+  add_choice(*parser, optim::optimiser_catalogue(), arguments->optimiser, "local optimiser whose memory is counted")
+      ->capture_default_str();
   parser->add_option("--format", arguments->format, "table, json, or dot for Graphviz")
       ->capture_default_str()
       ->check(known_names({"table", "json", "dot"}));

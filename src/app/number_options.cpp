@@ -7,28 +7,14 @@
 namespace paragrad::app {
 namespace numbers {
 
-void refuse(const std::string& option, const std::string& text, bool whole, const std::string& limits) {
-  const std::string kind = whole ? "whole number" : "number";
-  const std::string wanted = limits == "any number"          ? "number"
-                             : limits.ends_with(" or more")  ? core::format("{} of {}", kind, limits)
-                             : limits.starts_with("above 0") ? core::format("{} {}", kind, limits)
-                                                             : core::format("{} from {}", kind, limits);
-  throw CLI::ValidationError(option, core::format("'{}' is not a {}", text, wanted));
-}
-
-std::vector<std::string> pieces(const std::string& option, const std::string& list) {
-  if (list.empty()) throw CLI::ValidationError(option, "'' is not a list");
-  std::vector<std::string> result = CLI::detail::split(list, ',');
-  if (list.ends_with(',')) result.emplace_back();
-  for (const std::string& piece : result)
-    if (piece.empty()) throw CLI::ValidationError(option, core::format("'{}' has an empty element", list));
-  return result;
-}
-
 CLI::Option* add(CLI::App& parser, const std::string& name, const std::string& type, const std::string& by_default,
                  const std::function<void(const std::string&)>& take, const std::string& description) {
-  const auto callback = [take](const CLI::results_t& given) {
-    take(given.front());
+  const auto callback = [name, take](const CLI::results_t& given) {
+    try {
+      take(given.front());
+    } catch (const core::OptionError& error) {
+      throw CLI::ValidationError(name, error.reason);
+    }
     return true;
   };
   return parser.add_option(name, CLI::callback_t(callback), description)->type_name(type)->default_str(by_default);
@@ -38,7 +24,7 @@ CLI::Option* add(CLI::App& parser, const std::string& name, const std::string& t
 
 CLI::Option* add_words(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                        const std::string& description) {
-  const auto take = [name, &values](const std::string& text) { values = numbers::pieces(name, text); };
+  const auto take = [name, &values](const std::string& text) { values = core::list_of(name, text); };
   return numbers::add(parser, name, "TEXT,...", core::format("{}", fmt::join(values, ",")), take, description);
 }
 

@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "app/option_values.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/compression/gradient_sum.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/model.hpp"
@@ -13,16 +15,11 @@
 namespace paragrad::app {
 namespace {
 
-std::set<std::string> set_of(const std::string& words) {
-  std::istringstream in(words);
-  return {std::istream_iterator<std::string>(in), {}};
-}
-
 using Catalogues = std::vector<OptionUse::Catalogue>;
 
 /// Whether an entry uses the option, directly or through another catalogue that it uses.
 bool may_use(const OptionUse::Entry& entry, const std::string& option, const Catalogues& catalogues) {
-  const std::set<std::string> own = set_of(entry.options);
+  const std::set<std::string>& own = entry.options;
   return own.contains(option) || std::ranges::any_of(catalogues, [&](const auto& other) {
            return own.contains(other.kind) &&
                   std::ranges::any_of(other.entries, [&](const auto& below) { return may_use(below, option, catalogues); });
@@ -37,13 +34,19 @@ std::vector<std::string> users_of(const std::string& option, const OptionUse::Ca
   return users;
 }
 
-std::string without_parameter(const std::string& name) { return name.substr(0, name.find(':')); }
-
 /// "the strategy diloco", "the optimisers adam and adamw"
 std::string listed(const OptionUse::Catalogue& catalogue, const std::vector<std::string>& entries) {
   if (entries.size() == 1) return core::format("the {} {}", catalogue.kind, entries.front());
   const std::vector<std::string> most(entries.begin(), entries.end() - 1);
   return core::format("the {} {} and {}", catalogue.plural, fmt::join(most, ", "), entries.back());
+}
+
+/// ", but --collective and --balance"; "" if the chosen entry has no options.
+std::string options_instead(const OptionUse::Catalogue& catalogue) {
+  for (const OptionUse::Entry& entry : catalogue.entries)
+    if (entry.name == core::without_parameter(catalogue.chosen) && !entry.options.empty())
+      return core::format(", but --{}", fmt::join(entry.options, ", --"));
+  return "";
 }
 
 /// Values that switch a feature off.
@@ -91,11 +94,11 @@ void OptionUse::choose(const std::vector<Catalogue>& catalogues) {
   // A catalogue is active if its own option is used: earlier catalogues decide about later ones.
   std::vector<const Catalogue*> active;
   for (const Catalogue& catalogue : catalogues) {
-    for (const Entry& entry : catalogue.entries) claimed.merge(set_of(entry.options));
+    for (const Entry& entry : catalogue.entries) claimed.insert(entry.options.begin(), entry.options.end());
     if (claimed.contains(catalogue.kind) && !used.contains(catalogue.kind)) continue;
     active.push_back(&catalogue);
     for (const Entry& entry : catalogue.entries)
-      if (entry.name == without_parameter(catalogue.chosen)) used.merge(set_of(entry.options));
+      if (entry.name == core::without_parameter(catalogue.chosen)) used.insert(entry.options.begin(), entry.options.end());
   }
   for (const std::string& option : claimed) {
     if (used.contains(option)) continue;
@@ -103,8 +106,8 @@ void OptionUse::choose(const std::vector<Catalogue>& catalogues) {
     for (auto catalogue = active.rbegin(); catalogue != active.rend(); ++catalogue) {
       const std::vector<std::string> users = users_of(option, **catalogue, catalogues);
       if (users.empty()) continue;
-      reasons_.emplace(option, core::format("--{} is an option of {}; {} does not use it", option,
-                                            listed(**catalogue, users), (*catalogue)->chosen));
+      reasons_.emplace(option, core::format("--{} is an option of {}; {} does not use it{}", option,
+                                            listed(**catalogue, users), (*catalogue)->chosen, options_instead(**catalogue)));
       break;
     }
   }
@@ -133,6 +136,30 @@ std::string OptionUse::config() const {
   return result;
 }
 
+void OptionUse::keep_used(core::Settings& settings) const {
+  std::erase_if(settings, [&](const auto& setting) { return unused(setting.first).has_value(); });
+}
+
+std::string OptionUse::value(const std::string& option) const {
+  const CLI::Option* const found = parser_.get_option_no_throw("--" + option);
+  if (found == nullptr) throw std::logic_error(core::format("there is no option --{}", option));
+  return found->count() > 0 ? value_of(*found) : found->get_default_str();
+}
+
+bool OptionUse::is_on(const std::string& option) const {
+  const std::string text = value(option);
+  return text.find_first_not_of("0.") != std::string::npos && text != "false";
+}
+
+OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen) {
+  OptionUse::Catalogue result{catalogue.kind, catalogue.plural, chosen, {}};
+  for (const core::EntryInfo& entry : catalogue.entries) {
+    result.entries.push_back({entry.name, {}});
+    for (const core::OptionInfo& option : entry.options) result.entries.back().options.insert(option.name);
+  }
+  return result;
+}
+
 void require_recurrent(OptionUse& use, const std::string& model) {
   use.require(nn::make_graph(model).is_recurrent(), {"chunks"},
               core::format("applies to recurrent models only, and '{}' is not recurrent", model));
@@ -140,13 +167,14 @@ void require_recurrent(OptionUse& use, const std::string& model) {
 
 OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes) {
   const train::TrainingOptions& options = arguments.options;
-  const strategies::StrategyOptions& strategy = options.strategy_options;
   OptionUse use(parser);
-  use.choose({{"strategy", "strategies", options.strategy, entries_of(strategies::strategy_catalogue())},
-              {"compression", "compressions", strategy.compression.name, entries_of(comm::compression_catalogue())},
-              {"collective", "collectives", strategy.collective, entries_of(comm::allreduce_catalogue())},
-              {"optimiser", "optimisers", options.optimiser.name, entries_of(optim::optimiser_catalogue())},
-              {"schedule", "schedules", options.schedule.name, entries_of(optim::schedule_catalogue())}});
+  const std::string compression =
+      arguments.gradient_bits == 32 ? use.value("compression") : core::format("bits:{}", arguments.gradient_bits);
+  use.choose({choice_from(strategies::strategy_catalogue(), options.strategy),
+              choice_from(comm::compression_catalogue(), compression),
+              choice_from(comm::allreduce_catalogue(), use.value("collective")),
+              choice_from(optim::optimiser_catalogue(), options.optimiser.name),
+              choice_from(optim::schedule_catalogue(), options.schedule.name)});
 
   // Of two options for the same thing, the one that was given is used.
   const bool per_sample = use.given("lr-per-sample");
@@ -156,23 +184,23 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
   use.require(!per_sample, {"learning-rate-per"}, "is implied by --lr-per-sample: leave it out");
   use.require(options.momentum_time_constant == 0, {"momentum"},
               "is replaced by --momentum-time-constant: give one of them");
-  use.require(strategy.block_momentum_time_constant == 0, {"block-momentum"},
+  use.require(!use.is_on("block-momentum-time-constant"), {"block-momentum"},
               "is replaced by --block-momentum-time-constant: give one of them");
   use.require(options.sync_period == 0, {"blocks"},
               "conflicts with --sync-period, which sets the number of blocks: give one of them");
-  use.require(strategy.compression.name == "none" || arguments.gradient_bits == 32, {"compression"},
-              "sets the same as --gradient-bits: give one of them");
-  use.require(arguments.gradient_bits != 32 || strategy.compression.name == "none", {"gradient-bits"},
+  use.require(arguments.gradient_bits == 32, {"compression"}, "sets the same as --gradient-bits: give one of them");
+  use.require(arguments.gradient_bits != 32 || use.value("compression") == "none", {"gradient-bits"},
               "sets the same as --compression: give one of them");
 
   // Options that refine a feature which is not in use.
   require_recurrent(use, options.model);
   use.require(!options.data.empty(), {"context"}, "applies to the frames of a data file: give --data too, or leave it out");
-  use.require(strategy.bucket_bytes > 0 && !strategy.buffered, {"overlap"},
-              strategy.buffered ? "has no effect with --buffered, which exchanges gradients during the next minibatch anyway"
-                                : "has no effect without buckets: give --bucket-bytes too");
-  use.require(strategy.compression.name == "bits:1", {"quantise-threshold"},
-              core::format("applies to gradients of 1 bit only, not to the compression '{}'", strategy.compression.name));
+  use.require(use.is_on("bucket-bytes") && !use.is_on("buffered"), {"overlap"},
+              use.is_on("buffered")
+                  ? "has no effect with --buffered, which exchanges gradients during the next minibatch anyway"
+                  : "has no effect without buckets: give --bucket-bytes too");
+  use.require(compression == "bits:1", {"quantise-threshold"},
+              core::format("applies to gradients of 1 bit only, not to the compression '{}'", compression));
   use.require(options.optimiser.clip_per_sample > 0, {"clip"}, "has no effect without --clip-gradient: give both",
               "clip-gradient");
   use.require(options.minibatch_search.enabled,
@@ -219,6 +247,15 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
   use.require(arguments.instruments.timeline, {"timeline-events"}, "needs --timeline");
   use.require(!arguments.out.empty(), {"overwrite"}, "needs --out: it replaces the run in that folder");
   return use;
+}
+
+void settle(const OptionUse& use, TrainingArguments& arguments) {
+  use.check();
+  train::TrainingOptions& options = arguments.options;
+  for (core::Settings* settings : {&options.strategy_settings, &options.optimiser.settings, &options.schedule.settings})
+    use.keep_used(*settings);
+  if (arguments.gradient_bits != 32)
+    options.strategy_settings["compression"] = core::format("bits:{}", arguments.gradient_bits);
 }
 
 }  // namespace paragrad::app

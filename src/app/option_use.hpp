@@ -20,7 +20,7 @@ class OptionUse {
   /// A choice among the entries of a catalogue.
   struct Entry {
     std::string name;
-    std::string options;  ///< options that the entry uses, separated by spaces
+    std::set<std::string> options;  ///< that the entry uses
   };
   struct Catalogue {
     std::string kind;    ///< "strategy"
@@ -47,6 +47,13 @@ class OptionUse {
   /// (false, and for some options 0 or "none") is not an error.
   void check() const;
 
+  /// Removes the settings of options that have no effect.
+  void keep_used(core::Settings& settings) const;
+
+  /// The option's value, given or default; and whether it is neither 0 nor false.
+  std::string value(const std::string& option) const;
+  bool is_on(const std::string& option) const;
+
   /// The parser's options in the --config format, without those that have no effect.
   std::string config() const;
 
@@ -56,17 +63,15 @@ class OptionUse {
   std::set<std::string> switched_off_;
 };
 
-/// Entries of a catalogue that lists the options of each.
-template <class Catalogue>
-std::vector<OptionUse::Entry> entries_of(const Catalogue& catalogue) {
-  std::vector<OptionUse::Entry> result;
-  for (const auto& entry : catalogue) result.push_back({entry.name, entry.options});
-  return result;
-}
+/// A catalogue for OptionUse::choose, of which the entry `chosen` is used.
+OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std::string& chosen);
 
 /// The use of a training's options. computes: whether the device computes. Throws ConfigError for an unknown name of a model
 /// or of a catalogue's entry.
 OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes);
+
+/// Throws as OptionUse::check() does, and leaves in the arguments only the settings that have an effect.
+void settle(const OptionUse& use, TrainingArguments& arguments);
 
 /// Marks --chunks as unused unless the model is recurrent, and so trains on sequences.
 void require_recurrent(OptionUse& use, const std::string& model);

@@ -10,18 +10,19 @@ void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& option
   add_number(parser, "--pretrain-epochs", options.epochs, {.least = 0, .most = 1000000},
              "epochs in which each hidden layer in turn is trained as a restricted Boltzmann machine (0: no pretraining)")
       ->group(group);
-  add_numbers(parser, "--pretrain-learning-rate", options.rates, above_zero,
+  add_numbers(parser, "--pretrain-learning-rate", options.rates, core::above_zero,
               "learning rate per minibatch in pretraining: one, or one per hidden layer, separated by commas")
       ->group(group);
-  add_number(parser, "--pretrain-momentum", options.momentum, below_one, "momentum coefficient per minibatch in pretraining")
+  add_number(parser, "--pretrain-momentum", options.momentum, core::below_one,
+             "momentum coefficient per minibatch in pretraining")
       ->group(group);
-  add_number(parser, "--pretrain-l2", options.l2, zero_or_more,
+  add_number(parser, "--pretrain-l2", options.l2, core::zero_or_more,
              "strength of the L2 penalty l2/2 |w|^2 per sample in pretraining")
       ->group(group);
-  add_number(parser, "--pretrain-minibatch", options.minibatch, a_minibatch,
+  add_number(parser, "--pretrain-minibatch", options.minibatch, core::a_minibatch,
              "minibatch size in samples in pretraining; divided among workers as --minibatch is")
       ->group(group);
-  add_number(parser, "--pretrain-weight-deviation", options.weight_deviation, zero_or_more,
+  add_number(parser, "--pretrain-weight-deviation", options.weight_deviation, core::zero_or_more,
              "standard deviation of the initial weights in pretraining")
       ->group(group);
   parser
@@ -46,10 +47,10 @@ void add_pretraining_options(CLI::App& parser, train::PretrainingOptions& option
       .add_option("--sample-reconstructions", machine.sample_visible,
                   "sample reconstructed visible states; false: use their means")
       ->group(group);
-  add_number(parser, "--sparsity-target", machine.sparsity_target, a_share,
+  add_number(parser, "--sparsity-target", machine.sparsity_target, core::a_share,
              "target fraction of samples for which a hidden unit is on")
       ->group(group);
-  add_number(parser, "--sparsity-cost", machine.sparsity_cost, zero_or_more,
+  add_number(parser, "--sparsity-cost", machine.sparsity_cost, core::zero_or_more,
              "strength with which hidden biases are pulled towards the sparsity target (0: none)")
       ->group(group);
 }

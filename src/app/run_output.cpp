@@ -138,7 +138,7 @@ OpenedRun open_run(const TrainingArguments& arguments, const std::string& config
 
 train::TrainingOptions options_to_train(train::TrainingOptions options, const OpenedRun& opened,
                                         metrics::Progress* progress) {
-  std::string& record = options.strategy_options.server.record;
+  std::string& record = options.servers.record;
   if (!opened.resume_phase || record.empty()) return options;
   record.clear();
   if (progress != nullptr)

@@ -31,7 +31,7 @@ void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
                     "frames of context left and right that the network expects, such as 5+5 (default: as in the data file)");
   parser.add_option("--chunks", arguments.options.chunks,
                     "recurrent models: process whole sequences, or chunks such as 21-64+21 or, with overlap, 21-64+21/32");
-  add_number(parser, "--prior-scale", arguments.prior_scale, any_number,
+  add_number(parser, "--prior-scale", arguments.prior_scale, core::any_number,
              "factor of the training set's log class priors, which are subtracted from the log posteriors");
   add_device_option(parser, arguments.device);
 }

@@ -12,12 +12,14 @@ namespace {
 
 constexpr const char* group = "Parameter server";
 
-bool has_servers(const train::TrainingOptions& options) {
-  return strategies::make_strategy(options.strategy, options.strategy_options)->has_servers();
+using train::has_servers;
+
+strategies::PushOptions server_options(const train::TrainingOptions& options) {
+  return core::read_options<strategies::PushOptions>(options.strategy_settings);
 }
 
 strategies::RunShape shape_of(const train::TrainingOptions& options, const train::TrainingData& source, int workers) {
-  const strategies::ServerOptions& server = options.strategy_options.server;
+  const strategies::PushOptions server = server_options(options);
   const auto text = [](auto value) { return core::format("{}", value); };
   return {{"strategy", options.strategy},
           {"workers", text(workers)},
@@ -42,47 +44,6 @@ std::string record_path(const TrainingArguments& arguments) {
 }  // namespace
 
 void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
-  strategies::ServerOptions& server = arguments.options.strategy_options.server;
-  add_number(
-      parser, "--servers", server.servers, {.least = 0, .most = 100000},
-      "number of dedicated server ranks, numbered after the workers (0: each worker's rank serves a part of the parameters)")
-      ->group(group);
-  add_number(parser, "--push-every", server.push_every, a_minibatch,
-             "minibatches whose gradients are pushed together; easgd: minibatches between two exchanges")
-      ->group(group);
-  add_number(parser, "--fetch-every", server.fetch_every, a_minibatch, "minibatches between two fetches of the parameters")
-      ->group(group);
-  parser.add_option("--prefetch", server.prefetch, "fetch the next parameters while a minibatch is computed")->group(group);
-  parser
-      .add_option(
-          "--work", arguments.work,
-          "assignment of splits: queue, to the next free worker, or own, a fixed split of every block for each worker")
-      ->check(CLI::IsMember({"queue", "own"}))
-      ->group(group);
-  add_number(parser, "--staleness-bound", server.staleness_bound, any_count,
-             "bounded_staleness: maximum lead over the slowest worker, in updates")
-      ->group(group);
-  add_number(parser, "--lazy-threshold", server.lazy_threshold, zero_or_more,
-             "lazy_sgd: push a step once its norm reaches this fraction of the parameters' norm")
-      ->group(group);
-  add_number(parser, "--lazy-minibatches", server.lazy_minibatches, one_or_more,
-             "lazy_sgd: maximum number of minibatches to hold back")
-      ->group(group);
-  add_number(parser, "--elastic-rate", server.elastic_rate, below_one,
-             "easgd: elastic rate alpha (0: 0.9 divided by the number of workers)")
-      ->group(group);
-  add_number(parser, "--backup-workers", server.backup_workers, {.least = 0, .most = 1000000},
-             "backup_workers: number of slowest workers whose gradients each update ignores")
-      ->group(group);
-  parser
-      .add_option("--server-transport", server.transport,
-                  "access to the servers: messages, windows (one-sided, unless servers delay fetches), or auto (windows if "
-                  "they work and are as fast)")
-      ->check(CLI::IsMember({"messages", "windows", "auto"}))
-      ->group(group);
-  add_number(parser, "--worker-timeout", server.worker_timeout_s, {.least = 0, .most = 1e9, .without_least = true},
-             "seconds after which a worker that keeps all others waiting is dropped")
-      ->group(group);
   parser
       .add_option("--record", arguments.record,
                   "file to record the order of the servers' work in, for --replay (none: no file; default: order.txt in the "
@@ -94,22 +55,11 @@ void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
 
 void check_server_arguments(const TrainingArguments& arguments) {
   const train::TrainingOptions& options = arguments.options;
-  const strategies::StrategyOptions& strategy = options.strategy_options;
-  if (!has_servers(options)) {
-    if (strategy.server.servers > 0)
-      throw core::ConfigError(
-          core::format("the strategy '{}' has no servers: leave out --servers, or choose async_sgd", options.strategy));
-    if (!arguments.replay.empty())
-      throw core::ConfigError(
-          core::format("--replay is for strategies with servers, and '{}' has none: leave it out", options.strategy));
-    return;
-  }
+  if (!has_servers(options)) return;
   const auto refuse = [&](bool given, const char* option, const char* why) {
     if (given)
       throw core::ConfigError(core::format("{} cannot be used with '{}', {}: leave it out", option, options.strategy, why));
   };
-  refuse(strategy.compression.name != "none", "--compression (or --gradient-bits)", "which pushes uncompressed gradients");
-  refuse(strategy.buffered, "--buffered", "which overlaps messages and computation with --prefetch");
   refuse(options.tensor_parallel > 1, "--tensor-parallel",
          "whose workers proceed independently, as those of one replica cannot");
   refuse(options.balance, "--balance", "whose workers take work as they become free");
@@ -123,7 +73,7 @@ void check_server_arguments(const TrainingArguments& arguments) {
 train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers) {
   train::TrainingOptions options = arguments.options;
   if (!has_servers(options)) return options;
-  strategies::ServerOptions& server = options.strategy_options.server;
+  strategies::ServerContext& server = options.servers;
   server.shape = shape_of(options, source, workers);
   server.record = record_path(arguments);
   if (arguments.replay.empty()) return options;
@@ -133,8 +83,12 @@ train::TrainingOptions with_servers(const TrainingArguments& arguments, const tr
   return options;
 }
 
+int servers_of(const train::TrainingOptions& options) { return has_servers(options) ? server_options(options).servers : 0; }
+
+double worker_timeout_s(const train::TrainingOptions& options) { return server_options(options).worker_timeout_s; }
+
 int workers_of(const train::TrainingOptions& options, int ranks) {
-  const int servers = options.strategy_options.server.servers;
+  const int servers = servers_of(options);
   if (servers >= ranks)
     throw core::ConfigError(
         core::format("{} servers of {} ranks leave no worker: start more ranks, or give fewer --servers", servers, ranks));

@@ -7,7 +7,7 @@
 
 namespace paragrad::app {
 
-/// Options of strategies with a parameter server.
+/// Options with which strategies with a parameter server record and repeat the order of their work.
 void add_server_options(CLI::App& parser, TrainingArguments& arguments);
 
 /// Throws ConfigError for options that the strategy cannot honour.
@@ -16,6 +16,10 @@ void check_server_arguments(const TrainingArguments& arguments);
 /// The run's options, completed with what servers need: the file to record their order in, or the order to replay. Throws
 /// ConfigError if that order belongs to another run.
 train::TrainingOptions with_servers(const TrainingArguments& arguments, const train::TrainingData& source, int workers);
+
+/// Number of dedicated server ranks, and the time after which a silent worker is dropped.
+int servers_of(const train::TrainingOptions& options);
+double worker_timeout_s(const train::TrainingOptions& options);
 
 /// Number of `ranks` that train: all but the servers. Throws ConfigError if none is left.
 int workers_of(const train::TrainingOptions& options, int ranks);

@@ -1,7 +1,6 @@
 #include "app/shared_options.hpp"
 
 #include "backend/backend_info.hpp"
-#include "comm/allreduce.hpp"
 #include "sim/network/network.hpp"
 
 namespace paragrad::app {
@@ -18,15 +17,6 @@ CLI::Option* add_device_option(CLI::App& parser, std::string& device) {
       .add_option(
           "--device", device,
           "compute device, with optional precision " + with_parameters(catalogue, &backend::DeviceEntry::parameters, ":"))
-      ->check(known_names(names_of(catalogue)));
-}
-
-CLI::Option* add_collective_option(CLI::App& parser, std::string& collective) {
-  const auto catalogue = comm::allreduce_catalogue();
-  return parser
-      .add_option(
-          "--collective", collective,
-          "allreduce algorithm, with optional parameters " + with_parameters(catalogue, &comm::AllreduceEntry::parameters))
       ->check(known_names(names_of(catalogue)));
 }
 

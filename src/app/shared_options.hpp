@@ -10,7 +10,6 @@ namespace paragrad::app {
 /// Options shared by several commands. The caller chooses the group.
 CLI::Option* add_loss_option(CLI::App& parser, std::string& loss);
 CLI::Option* add_device_option(CLI::App& parser, std::string& device);
-CLI::Option* add_collective_option(CLI::App& parser, std::string& collective);
 CLI::Option* add_network_option(CLI::App& parser, std::string& network);
 
 /// The names of a catalogue's entries.

@@ -54,10 +54,11 @@ void add_timing_options(CLI::App& parser, train::TrainingOptions& options) {
   const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
   const std::array<std::string, 3> sets{"training", "validation", "test"};
   for (std::size_t i = 0; i < names.size(); ++i)
-    add_number(parser, names[i], options.imaginary_samples[i], any_count,
+    add_number(parser, names[i], options.imaginary_samples[i], core::any_count,
                core::format("number of {} samples, for timing without --data", sets[i]))
         ->group(group);
-  add_number(parser, "--max-steps", options.max_steps, any_count, "number of minibatches to time in each block (0: all)")
+  add_number(parser, "--max-steps", options.max_steps, core::any_count,
+             "number of minibatches to time in each block (0: all)")
       ->group(group);
 }
 
@@ -162,7 +163,7 @@ int host_threads(int wanted) {
 void print_shortened_steps(const train::TrainingOptions& options, const train::TrainingData& source) {
   if (options.max_steps == 0 || options.minibatch == 0) return;
   const data::Partition& partition = *source.partition;
-  const bool shared = train::make_strategy(options)->share() == strategies::Share::minibatch;
+  const bool shared = train::shares_minibatches(options);
   const std::size_t sharing = shared ? 1 : partition.workers(), size = options.minibatch;
   const std::size_t samples = partition.samples() / (partition.blocks() * sharing);
   if (samples / size >= options.max_steps) return;
@@ -187,7 +188,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   check_mode(training.options, computes);
   OptionUse use = use_of_training(parser, training, computes);
   use.require(arguments.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
-  use.check();
+  settle(use, training);
   const std::string config = use.config();
   if (is_complete(training, config)) return say_complete(training);
   if (!computes) training.options.schedule.initial_rate = 1;  // unused
@@ -199,7 +200,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
 
   train::require_memory(*backend::make_device(training.device), training.options, source, arguments.workers);
   training.options = with_servers(training, source, arguments.workers);
-  const int ranks = arguments.workers + training.options.strategy_options.server.servers;
+  const int ranks = arguments.workers + servers_of(training.options);
 
   const DeviceRate rate = device_rate(arguments.device_rate, platform, training.options, arguments.workers);
 

@@ -117,9 +117,8 @@ int train_as_rank(const TrainingArguments& arguments, const std::string& config)
     spread_phase(worker.comm(), prepared->opened.resume_phase);
     train_prepared(worker, arguments, *prepared);
   };
-  return run_as_rank(
-      arguments.device, body, deaths_of(arguments.options),
-      {.advice = advice_after_death(arguments), .stop_limit_s = arguments.options.strategy_options.server.worker_timeout_s});
+  return run_as_rank(arguments.device, body, deaths_of(arguments.options),
+                     {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)});
 }
 
 int run(TrainingArguments& arguments, const CLI::App& parser) {
@@ -127,7 +126,7 @@ int run(TrainingArguments& arguments, const CLI::App& parser) {
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
   const OptionUse use = use_of_training(parser, arguments, true);
-  use.check();
+  settle(use, arguments);
   const std::string config = use.config();
   return comm::under_mpiexec() ? train_as_rank(arguments, config) : train_alone(arguments, config);
 }

@@ -12,9 +12,7 @@ namespace paragrad::app {
 struct TrainingArguments {
   train::TrainingOptions options;
   double lr_per_sample = 0;  // 0: options.schedule.initial_rate holds the learning rate
-  std::string block_momentum = "auto";
-  int gradient_bits = 32;  // any other number sets options.strategy_options.compression
-  std::string quantise_threshold = "zero";
+  int gradient_bits = 32;    // any other number sets the strategy's compression
   std::string device = "cpu";
   int workers_per_node = 0;  // 0: as detected by the transport
   std::string out;
@@ -23,8 +21,7 @@ struct TrainingArguments {
   bool tensorboard = false;
   std::size_t checkpoint_every = 0;
   bool resume = false;
-  std::string work = "queue";  // or "own"
-  std::string record;          // "": in the run folder; "none": no file
+  std::string record;  // "": in the run folder; "none": no file
   std::string replay;
   InstrumentArguments instruments;
 };

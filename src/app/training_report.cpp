@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/environment.hpp"
+#include "app/server_arguments.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
@@ -36,9 +37,10 @@ core::Json manifest(const TrainingArguments& arguments, const train::TrainingDat
       {"run",
        {{"world", world},
         {"workers", workers},
-        {"servers", arguments.options.strategy_options.server.servers},
+        {"servers", servers_of(arguments.options)},
         {"strategy", arguments.options.strategy},
-        {"bmuf_kind", arguments.options.strategy_options.bmuf_kind},
+        {"strategy_options",
+         core::values_of(strategies::strategy_entry(arguments.options.strategy).info, arguments.options.strategy_settings)},
         {"splits", source.partition->workers()},
         {"blocks", source.partition->blocks()},
         {"epochs", arguments.options.epochs},

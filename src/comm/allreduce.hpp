@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "core/options.hpp"
 #include "core/range.hpp"
 
 namespace paragrad::comm {
@@ -46,15 +47,24 @@ class Allreduce {
   }
 };
 
-/// From comm/collectives/catalogue.def: name and one-line description with source.
+/// An algorithm of comm/collectives/catalogue.def.
 struct AllreduceEntry {
-  std::string name;
-  std::string parameters;  ///< syntax of the optional parameters after the name, ":INNER+OUTER"; "" for none
-  std::string options;     ///< options that this collective uses but not all do, separated by spaces
-  std::string description;
+  core::EntryInfo info;
   std::optional<Library> library{};  ///< the library whose routine this is; nothing for our own algorithms
 };
-std::vector<AllreduceEntry> allreduce_catalogue();
+const std::vector<AllreduceEntry>& allreduces();
+core::CatalogueInfo allreduce_catalogue();
+
+/// The option of everything that sums by an allreduce.
+struct CollectiveOptions {
+  std::string collective = "ring";
+
+  void describe(core::OptionList& list);
+};
+
+/// Allreduce::explain after "collective <name>: "; "" if there is nothing to explain.
+std::string explain_collective(std::string_view name, const Allreduce& allreduce, const Communicator& comm,
+                               std::size_t length);
 
 /// name: a catalogue name with its parameters, "ring" or "hierarchical:tree+ring". Throws ConfigError.
 std::unique_ptr<Allreduce> make_allreduce(std::string_view name);

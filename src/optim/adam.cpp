@@ -8,8 +8,8 @@
 
 namespace paragrad::optim {
 
-Adam::Adam(const OptimiserOptions& options, backend::Device& device, std::size_t parameters, bool decoupled)
-    : numbers_(numbers_of(options, {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8})),
+Adam::Adam(const backend::RuleNumbers& numbers, backend::Device& device, std::size_t parameters, bool decoupled)
+    : numbers_(numbers),
       decoupled_(decoupled),
       gradients_(device.allocate(parameters)),
       first_(device.allocate(parameters)),
@@ -49,8 +49,13 @@ backend::AdamStep Adam::constants(const Step& step) const {
           .shrink = decoupled_ ? alpha * lambda : 0};
 }
 
-std::unique_ptr<LocalOptimiser> make_adam(const OptimiserContext& from) {
-  return std::make_unique<Adam>(from.options, from.device, from.parameters, false);
+OptimiserEntry adam_entry() {
+  return entry_of(
+      {.name = "adam", .summary = "Adam", .source = "Kingma and Ba, ICLR 2015"},
+      [](const OptimiserContext& from, const RuleOptions& options) {
+        return std::make_unique<Adam>(options.numbers(), from.device, from.parameters, false);
+      },
+      RuleOptions{Adam::published});
 }
 
 }  // namespace paragrad::optim

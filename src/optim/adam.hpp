@@ -19,8 +19,9 @@ namespace paragrad::optim {
 /// AdamW (Loshchilov and Hutter, ICLR 2019): d = g/n, and w -= αλw in addition.
 class Adam : public LocalOptimiser {
  public:
-  /// Throws ConfigError: β outside [0, 1), ε not above 0.
-  Adam(const OptimiserOptions& options, backend::Device& device, std::size_t parameters, bool decoupled);
+  static constexpr backend::RuleNumbers published{.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+
+  Adam(const backend::RuleNumbers& numbers, backend::Device& device, std::size_t parameters, bool decoupled);
 
   std::span<float> gradients() override { return gradients_.span(); }
   float keep(const Step&) const override { return 0; }

@@ -3,8 +3,13 @@
 
 namespace paragrad::optim {
 
-std::unique_ptr<LocalOptimiser> make_adamw(const OptimiserContext& from) {
-  return std::make_unique<Adam>(from.options, from.device, from.parameters, true);
+OptimiserEntry adamw_entry() {
+  return entry_of(
+      {.name = "adamw", .summary = "Adam with decoupled weight decay", .source = "Loshchilov and Hutter, ICLR 2019"},
+      [](const OptimiserContext& from, const RuleOptions& options) {
+        return std::make_unique<Adam>(options.numbers(), from.device, from.parameters, true);
+      },
+      RuleOptions{Adam::published});
 }
 
 }  // namespace paragrad::optim

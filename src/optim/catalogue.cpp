@@ -22,16 +22,27 @@ void check_limits(const OptimiserOptions& options) {
     throw core::unknown_name("gradient clipping mode", options.clip, {"truncate", "norm"});
 }
 
+const std::vector<OptimiserEntry>& optimisers() {
+  static const std::vector<OptimiserEntry> entries{
+#define OPTIMISER(name) name##_entry(),
+#include "optim/catalogue.def"
+#undef OPTIMISER
+  };
+  return entries;
+}
+
 }  // namespace
 
-backend::RuleNumbers numbers_of(const OptimiserOptions& options, const backend::RuleNumbers& defaults) {
-  const backend::RuleNumbers numbers{options.beta1.value_or(defaults.beta1), options.beta2.value_or(defaults.beta2),
-                                     options.epsilon.value_or(defaults.epsilon)};
-  for (const double beta : {numbers.beta1, numbers.beta2})
-    if (!(beta >= 0 && beta < 1)) throw core::ConfigError(core::format("beta {} is outside [0, 1)", beta));
-  if (defaults.epsilon > 0 && !(numbers.epsilon > 0))
-    throw core::ConfigError(core::format("epsilon {} must be above 0", numbers.epsilon));
-  return numbers;
+void RuleOptions::describe(core::OptionList& list) {
+  list.group("Local optimiser");
+  if (published.beta1 > 0)
+    list.number("beta1", beta1, core::below_one, "decay rate of the mean gradient (auto: the published one)");
+  if (published.beta2 > 0)
+    list.number("beta2", beta2, core::below_one,
+                "decay rate of the mean squared gradient; lion: of the mean gradient kept for the next step (auto: the "
+                "published one)");
+  if (published.epsilon > 0)
+    list.number("epsilon", epsilon, core::above_zero, "added to the denominator of the update (auto: the published one)");
 }
 
 OptimiserOptions without_limits(OptimiserOptions options) {
@@ -52,31 +63,13 @@ std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, 
   if (has_limits(options))
     return std::make_unique<Limited>(options, make_optimiser(without_limits(options), device, layout, true), layout);
   const OptimiserContext optimiser_context{options, device, layout, parameters_of(layout), bare_gradient};
-#define OPTIMISER(known, options_used, description) \
-  if (options.name == #known) return make_##known(optimiser_context);
-#include "optim/catalogue.def"
-#undef OPTIMISER
-  throw core::unknown_name("optimiser", options.name, optimiser_names());
+  const OptimiserEntry& entry = core::find_entry("optimiser", options.name, optimisers());
+  core::check_settings(entry.info, "optimiser", options.settings);
+  return entry.make(optimiser_context);
 }
 
-std::vector<OptimiserEntry> optimiser_catalogue() {
-  return {
-#define OPTIMISER(name, options, description) {#name, options, description},
-#include "optim/catalogue.def"
-#undef OPTIMISER
-  };
-}
+core::CatalogueInfo optimiser_catalogue() { return core::info_of("optimiser", "optimisers", optimisers()); }
 
-std::vector<std::string> optimiser_names() {
-  std::vector<std::string> names;
-  for (const OptimiserEntry& entry : optimiser_catalogue()) names.push_back(entry.name);
-  return names;
-}
-
-bool heeds_momentum(std::string_view name) {
-  for (const OptimiserEntry& entry : optimiser_catalogue())
-    if (entry.name == name) return (entry.options + " ").starts_with("momentum ");
-  throw core::unknown_name("optimiser", name, optimiser_names());
-}
+bool heeds_momentum(std::string_view name) { return core::find_entry("optimiser", name, optimisers()).heeds_momentum; }
 
 }  // namespace paragrad::optim

@@ -13,9 +13,8 @@ namespace paragrad::optim {
 template <class Rule>
 class ElementwiseRule final : public LocalOptimiser {
  public:
-  /// Throws ConfigError: β outside [0, 1), ε not above 0.
-  explicit ElementwiseRule(const OptimiserContext& from)
-      : numbers_(numbers_of(from.options, Rule::defaults)), gradients_(from.device.allocate(from.parameters)) {
+  ElementwiseRule(const OptimiserContext& from, const backend::RuleNumbers& numbers)
+      : numbers_(numbers), gradients_(from.device.allocate(from.parameters)) {
     for (core::Arena& array : state_) array = from.device.allocate(from.parameters);
   }
 

@@ -1,20 +1,48 @@
-#include "optim/lars.hpp"
-
 #include <cmath>
 #include <stdexcept>
 
 #include "backend/kernels/scale.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
 #include "optim/optimiser_context.hpp"
+#include "optim/separate_momentum.hpp"
 
 namespace paragrad::optim {
 
-Lars::Lars(const OptimiserOptions& options, backend::Device& device, std::span<const core::Matrix> layout,
-           std::size_t parameters)
-    : SeparateMomentum(device, parameters, false), trust_(options.lars_trust), layout_(layout) {
-  if (!(trust_ > 0)) throw core::ConfigError(core::format("the trust coefficient {} of LARS must be above 0", trust_));
-}
+namespace {
+
+struct LarsOptions : MomentumOptions {
+  double trust = 0.001;
+
+  void describe(core::OptionList& list) {
+    MomentumOptions::describe(list);
+    list.group("Local optimiser");
+    list.number("lars-trust", trust, core::above_zero,
+                "trust coefficient, the share of its norm that a matrix moves at learning rate 1");
+  }
+};
+
+/// LARS, layer-wise adaptive rate scaling (You, Gitman and Ginsburg, arXiv 1708.03888, 2017): momentum with a separate rate
+/// for each matrix w of the model,
+///
+///   r = trust·|w| / (|g|/n + λ|w|);  v = μv + r (g + nλw);  w -= rate·v
+///
+/// with the minibatch's mean gradient g/n and the L2 strength λ, so that each step changes a matrix by trust·learning rate
+/// of its norm, whatever the size of its gradient. If w or g is zero, r = 1. Biases and all other single columns always use
+/// r = 1, as is customary: their norms are not informative. The rate is applied to v at the time of the step, as in the
+/// other rules here; the paper includes it in v.
+class Lars : public SeparateMomentum {
+ public:
+  Lars(const OptimiserContext& from, double trust)
+      : SeparateMomentum(from.device, from.parameters, false), trust_(trust), layout_(from.layout) {}
+
+  bool needs_all() const override { return true; }
+  void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
+
+ private:
+  void update_matrix(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters);
+
+  double trust_;
+  std::span<const core::Matrix> layout_;
+};
 
 void Lars::update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) {
   if (range != core::Range{0, parameters.size()}) throw std::logic_error("LARS updates all parameters at once");
@@ -35,8 +63,14 @@ void Lars::update_matrix(backend::KernelQueue& queue, core::Range range, Step st
   SeparateMomentum::update(queue, range, step, parameters);
 }
 
-std::unique_ptr<LocalOptimiser> make_lars(const OptimiserContext& from) {
-  return std::make_unique<Lars>(from.options, from.device, from.layout, from.parameters);
+}  // namespace
+
+OptimiserEntry lars_entry() {
+  return momentum_entry_of<LarsOptions>(
+      {.name = "lars",
+       .summary = "LARS: momentum with a learning rate scaled by each matrix's norm",
+       .source = "You, Gitman and Ginsburg, 2017"},
+      [](const OptimiserContext& from, const LarsOptions& options) { return std::make_unique<Lars>(from, options.trust); });
 }
 
 }  // namespace paragrad::optim

@@ -10,6 +10,7 @@
 #include "backend/device.hpp"
 #include "core/arena.hpp"
 #include "core/layout.hpp"
+#include "core/options.hpp"
 #include "core/range.hpp"
 #include "core/state_view.hpp"
 
@@ -76,12 +77,9 @@ class LocalOptimiser {
 };
 
 struct OptimiserOptions {
-  std::string name = "momentum";    ///< of optim/catalogue.def
-  bool has_momentum = true;         ///< Step::momentum may become positive
-  std::optional<double> beta1{};    ///< of rules with means of gradients; none: the rule's own
-  std::optional<double> beta2{};    ///< of rules with means of squares; likewise
-  std::optional<double> epsilon{};  ///< added to the denominator of the update; likewise
-  double lars_trust = 0.001;        ///< relative change of a matrix per step at rate 1
+  std::string name = "momentum";  ///< of optim/catalogue.def
+  core::Settings settings{};      ///< the rule's own options
+  bool has_momentum = true;       ///< Step::momentum may become positive
 
   // Around any rule, see limited.hpp.
   double clip_per_sample = 0;     ///< threshold of gradient clipping; 0: none
@@ -113,17 +111,11 @@ std::string describe(const OptimiserOptions& options);
 /// The rule is wrapped in limits if the options have any (limited.hpp).
 ///
 /// layout: the matrices that make up the parameters; must outlive the optimiser.
-/// Throws ConfigError for an unknown name or invalid numbers.
+/// Throws ConfigError for an unknown name, a setting that the rule does not have, or invalid numbers.
 std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, backend::Device& device,
                                                std::span<const core::Matrix> layout, bool bare_gradient);
 
-struct OptimiserEntry {
-  std::string name;
-  std::string options;  ///< names of the options specific to this rule, separated by spaces
-  std::string description;
-};
-std::vector<OptimiserEntry> optimiser_catalogue();
-std::vector<std::string> optimiser_names();
+core::CatalogueInfo optimiser_catalogue();
 
 /// Whether the rule uses Step::momentum. Throws ConfigError for an unknown name.
 bool heeds_momentum(std::string_view name);

@@ -3,8 +3,14 @@
 
 namespace paragrad::optim {
 
-std::unique_ptr<LocalOptimiser> make_nesterov(const OptimiserContext& from) {
-  return std::make_unique<SeparateMomentum>(from.device, from.parameters, true);
+OptimiserEntry nesterov_entry() {
+  return momentum_entry_of({.name = "nesterov",
+                            .summary = "Nesterov momentum",
+                            .source = "Sutskever et al., ICML 2013",
+                            .formula = "v = mu v + g\nw = w - rate (g + mu v)"},
+                           [](const OptimiserContext& from, const MomentumOptions&) {
+                             return std::make_unique<SeparateMomentum>(from.device, from.parameters, true);
+                           });
 }
 
 }  // namespace paragrad::optim

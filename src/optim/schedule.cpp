@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -11,38 +12,78 @@ namespace {
 
 class Constant : public Schedule {
  public:
-  using Schedule::Schedule;
+  Constant(double rate, const core::NoOptions&) : Schedule(rate) {}
   bool observe(int, double) override { return false; }
+};
+
+constexpr const char* group = "Learning rate";
+
+struct FactorOptions {
+  double factor = 0.5;
+
+  void describe(core::OptionList& list) {
+    list.group(group);
+    list.number("schedule-factor", factor, {.least = 0, .most = 1, .without_least = true},
+                "factor by which the learning rate is multiplied");
+  }
 };
 
 class Exponential : public Schedule {
  public:
-  using Schedule::Schedule;
+  Exponential(double rate, const FactorOptions& options) : Schedule(rate), factor_(options.factor) {}
   bool observe(int, double) override {
-    rate_ *= options_.factor;
+    rate_ *= factor_;
     return false;
+  }
+
+ private:
+  double factor_;
+};
+
+struct StepOptions : FactorOptions {
+  int every = 1;
+
+  void describe(core::OptionList& list) {
+    FactorOptions::describe(list);
+    list.number("schedule-every", every, {.least = 1, .most = 1000000}, "epochs between two changes of the learning rate");
   }
 };
 
 class StepDown : public Schedule {
  public:
-  using Schedule::Schedule;
+  StepDown(double rate, const StepOptions& options) : Schedule(rate), options_(options) {}
   bool observe(int epoch, double) override {
     if (epoch % options_.every == 0) rate_ *= options_.factor;
     return false;
+  }
+
+ private:
+  StepOptions options_;
+};
+
+struct NewbobOptions : FactorOptions {
+  double improvement = 0.005;  // smallest relative decrease of the validation loss that counts as progress
+  bool restore = false;        // continue from the best model when progress stalls
+
+  void describe(core::OptionList& list) {
+    FactorOptions::describe(list);
+    list.number("newbob-improvement", improvement, core::zero_or_more,
+                "smallest relative decrease of the validation loss that counts as progress");
+    list.flag("newbob-restore", restore, "return to the best model when progress stops");
   }
 };
 
 class Newbob : public Schedule {
  public:
-  using Schedule::Schedule;
+  Newbob(double rate, const NewbobOptions& options) : Schedule(rate), options_(options) {}
+  bool goes_back() const override { return options_.restore; }
   bool observe(int, double loss) override {
     if (std::isnan(loss)) throw core::ConfigError("the schedule 'newbob' needs a validation set, and the data has none");
     const bool better = loss < best_;
-    const bool progress = loss < best_ * (1 - options_.newbob_improvement);
+    const bool progress = loss < best_ * (1 - options_.improvement);
     if (better) best_ = loss;
     if (!progress) rate_ *= options_.factor;
-    return !better && options_.newbob_restore;
+    return !better && options_.restore;
   }
   void describe_state(core::StateView& state) override {
     Schedule::describe_state(state);
@@ -50,26 +91,57 @@ class Newbob : public Schedule {
   }
 
  private:
+  NewbobOptions options_;
   double best_ = std::numeric_limits<double>::infinity();
+};
+
+struct TableOptions {
+  std::vector<double> rates;  // of epoch 1, 2, …; the last one applies to all later epochs
+
+  void describe(core::OptionList& list) {
+    list.group(group);
+    list.numbers("schedule-rates", rates, core::above_zero,
+                 "learning rates, one per epoch, separated by commas; the first must equal the learning rate");
+  }
 };
 
 class Table : public Schedule {
  public:
-  using Schedule::Schedule;
+  Table(double rate, const TableOptions& options) : Schedule(rate), rates_(options.rates) {
+    if (rates_.empty()) throw core::ConfigError("the schedule 'table' needs a list of rates, one per epoch");
+    if (rates_.front() != rate)
+      throw core::ConfigError(core::format(
+          "the schedule 'table' begins with {}, but the learning rate is {}: make them equal", rates_.front(), rate));
+  }
   bool observe(int epoch, double) override {
-    rate_ = options_.rates[std::min(static_cast<std::size_t>(epoch), options_.rates.size() - 1)];
+    rate_ = rates_[std::min(static_cast<std::size_t>(epoch), rates_.size() - 1)];
     return false;
   }
+
+ private:
+  std::vector<double> rates_;
 };
 
-void check_table(const ScheduleOptions& options) {
-  if (options.rates.empty()) throw core::ConfigError("the schedule 'table' needs a list of rates, one per epoch");
-  for (const double rate : options.rates)
-    if (!(rate > 0) || !std::isfinite(rate))
-      throw core::ConfigError(core::format("the schedule's rate {} must be above 0", rate));
-  if (options.rates.front() != options.initial_rate)
-    throw core::ConfigError(core::format("the schedule 'table' begins with {}, but the learning rate is {}: make them equal",
-                                         options.rates.front(), options.initial_rate));
+struct Entry {
+  core::EntryInfo info;
+  std::function<std::unique_ptr<Schedule>(double rate, const core::Settings&)> make;
+};
+
+template <class Type, class Options>
+Entry entry_of(core::EntryInfo info) {
+  info.options = core::options_of<Options>();
+  return {std::move(info), [](double rate, const core::Settings& settings) {
+            return std::make_unique<Type>(rate, core::read_options<Options>(settings));
+          }};
+}
+
+const std::vector<Entry>& schedules() {
+  static const std::vector<Entry> entries{
+#define SCHEDULE(name, Type, Options, summary, source) entry_of<Type, Options>({#name, "", summary, source}),
+#include "optim/schedules.def"
+#undef SCHEDULE
+  };
+  return entries;
 }
 
 }  // namespace
@@ -77,29 +149,11 @@ void check_table(const ScheduleOptions& options) {
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
   if (!(options.initial_rate > 0) || !std::isfinite(options.initial_rate))
     throw core::ConfigError(core::format("the learning rate {} must be above 0", options.initial_rate));
-  if (!(options.factor > 0 && options.factor <= 1))
-    throw core::ConfigError(core::format("the schedule's factor {} is outside (0, 1]", options.factor));
-  if (options.every < 1) throw core::ConfigError("the schedule's period must be at least one epoch");
-  if (options.name == "table") check_table(options);
-#define SCHEDULE(known, Type, options_used, description) \
-  if (options.name == #known) return std::make_unique<Type>(options);
-#include "optim/schedules.def"
-#undef SCHEDULE
-  throw core::unknown_name("schedule", options.name, schedule_names());
+  const Entry& entry = core::find_entry("schedule", options.name, schedules());
+  core::check_settings(entry.info, "schedule", options.settings);
+  return entry.make(options.initial_rate, options.settings);
 }
 
-std::vector<ScheduleEntry> schedule_catalogue() {
-  return {
-#define SCHEDULE(name, Type, options, description) {#name, options, description},
-#include "optim/schedules.def"
-#undef SCHEDULE
-  };
-}
-
-std::vector<std::string> schedule_names() {
-  std::vector<std::string> names;
-  for (const ScheduleEntry& entry : schedule_catalogue()) names.push_back(entry.name);
-  return names;
-}
+core::CatalogueInfo schedule_catalogue() { return core::info_of("schedule", "schedules", schedules()); }
 
 }  // namespace paragrad::optim

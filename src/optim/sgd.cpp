@@ -3,8 +3,10 @@
 
 namespace paragrad::optim {
 
-std::unique_ptr<LocalOptimiser> make_sgd(const OptimiserContext& from) {
-  return std::make_unique<FusedMomentum>(from.device, from.parameters, false);
+OptimiserEntry sgd_entry() {
+  return entry_of(
+      {.name = "sgd", .summary = "stochastic gradient descent", .formula = "w = w - rate g"},
+      [](const OptimiserContext& from) { return std::make_unique<FusedMomentum>(from.device, from.parameters, false); });
 }
 
 }  // namespace paragrad::optim

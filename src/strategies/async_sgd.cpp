@@ -10,7 +10,7 @@
 namespace paragrad::strategies {
 
 void AsyncSgd::check(int) const {
-  if (optim::has_limits(options().rule) && goes_ahead())
+  if (has_limits_ && goes_ahead())
     throw core::ConfigError(
         "servers enforce limits on gradients and weights, but a worker's own local steps do not: with --clip-gradient or "
         "--max-norm give --push-every 1 and --fetch-every 1, and a strategy other than lazy_sgd");
@@ -89,6 +89,13 @@ void AsyncSgd::show_model(comm::Worker& worker, Replica& replica) {
   meet(worker, replica.parameters);
   since_fetch_ = 0;
   comes_ = false;
+}
+
+StrategyEntry async_sgd_entry() {
+  return entry_of<AsyncSgd, PushOptions>({.name = "async_sgd",
+                                          .summary = "push gradients to a parameter server without waiting",
+                                          .source = "Downpour SGD, Dean et al., NIPS 2012"},
+                                         Share::epoch);
 }
 
 }  // namespace paragrad::strategies

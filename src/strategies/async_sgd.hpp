@@ -19,7 +19,8 @@ namespace paragrad::strategies {
 ///              gradients are one minibatch staler, which is as many updates as there are workers.
 class AsyncSgd : public ServerStrategy {
  public:
-  using ServerStrategy::ServerStrategy;
+  AsyncSgd(const PushOptions& options, const StrategyContext& context)
+      : ServerStrategy(options, context.server), options_(options), has_limits_(optim::has_limits(context.server.rule)) {}
 
   void start(comm::Worker& worker, Replica& replica) override;
   void step(comm::Worker& worker, Replica& replica) override;
@@ -27,6 +28,8 @@ class AsyncSgd : public ServerStrategy {
 
  protected:
   void check(int workers) const override;
+
+  const PushOptions& options() const { return options_; }
 
   /// Whether a worker updates its own copy between pushes or between fetches.
   virtual bool goes_ahead() const { return options().push_every != 1 || options().fetch_every != 1; }
@@ -44,6 +47,8 @@ class AsyncSgd : public ServerStrategy {
   void take_in(comm::Worker& worker, Replica& replica);
   void exchange(comm::Worker& worker, Replica& replica, bool push, bool fetch);
 
+  PushOptions options_;
+  bool has_limits_;  // of gradients or weights, which the servers enforce
   core::Arena sum_;  // of gradients not yet pushed, or being pushed
   std::size_t minibatches_ = 0;
   optim::Step step_;  // of the sum

@@ -1,10 +1,9 @@
-#include "strategies/backup_workers.hpp"
-
 #include <algorithm>
 
 #include "core/arena.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "strategies/async_sgd.hpp"
 
 namespace paragrad::strategies {
 namespace {
@@ -55,30 +54,55 @@ class QuorumPolicy : public Policy {
   optim::Step step_;
 };
 
-}  // namespace
+struct BackupOptions : ServerOptions {
+  int backup_workers = 1;  // b
 
-BackupWorkers::BackupWorkers(const StrategyOptions& options) : AsyncSgd(options) {
-  if (options.server.backup_workers < 0)
-    throw core::ConfigError(
-        core::format("the number of backup workers, {}, must be 0 or more", options.server.backup_workers));
-}
+  void describe(core::OptionList& list) {
+    ServerOptions::describe(list);
+    list.number("backup-workers", backup_workers, {.least = 0, .most = 1000000},
+                "number of slowest workers whose gradients each update ignores");
+  }
+};
+
+/// Synchronous SGD with backup workers (Chen, Pan, Monga, Bengio and Jozefowicz, arXiv 1604.00981, 2016): for each version
+/// of the parameters, the first N - b gradients to arrive are summed in order of arrival and make one update of all their
+/// samples; later ones are dropped. So no update waits for the b slowest workers.
+///
+/// The same gradients must count for all parameters, so one server holds them all: with one server (servers = 1) a dedicated
+/// rank, otherwise that of worker 0. Near the end of an epoch, when fewer than N - b workers are left, all of these count.
+class BackupWorkers : public AsyncSgd {
+ public:
+  BackupWorkers(const BackupOptions& options, const StrategyContext& context)
+      : AsyncSgd(PushOptions{options}, context), backup_(options.backup_workers) {}
+
+ protected:
+  std::unique_ptr<Policy> make_policy(int workers) const override {
+    return std::make_unique<QuorumPolicy>(workers, backup_);
+  }
+  bool holds_fetches() const override { return true; }
+  std::size_t shards(int) const override { return 1; }
+  void check(int workers) const override;
+
+ private:
+  int backup_;  // b
+};
 
 void BackupWorkers::check(int workers) const {
-  if (options().backup_workers >= workers)
+  if (backup_ >= workers)
     throw core::ConfigError(
-        core::format("{} backup workers of {} leave no worker to wait for: give fewer", options().backup_workers, workers));
-  if (options().servers > 1)
+        core::format("{} backup workers of {} leave no worker to wait for: give fewer", backup_, workers));
+  if (servers() > 1)
     throw core::ConfigError(
-        core::format("backup_workers sums whole gradients at one server, not parts at {}: give --servers 1 or leave it out",
-                     options().servers));
-  if (options().prefetch || options().fetch_every != 1 || options().push_every != 1)
-    throw core::ConfigError(
-        "backup_workers pushes every gradient and waits for the update: leave out --prefetch, --push-every and "
-        "--fetch-every");
+        core::format("backup_workers sums whole gradients at one server, not parts at {}: use 1 server or none", servers()));
 }
 
-std::unique_ptr<Policy> BackupWorkers::make_policy(int workers) const {
-  return std::make_unique<QuorumPolicy>(workers, options().backup_workers);
+}  // namespace
+
+StrategyEntry backup_workers_entry() {
+  return entry_of<BackupWorkers, BackupOptions>({.name = "backup_workers",
+                                                 .summary = "synchronous updates from the first N - b gradients",
+                                                 .source = "Chen et al., 2016"},
+                                                Share::epoch);
 }
 
 }  // namespace paragrad::strategies

@@ -8,46 +8,50 @@
 #include "backend/kernels/look_ahead.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "strategies/model_averaging.hpp"
 
 namespace paragrad::strategies {
 
-Bmuf::Bmuf(const StrategyOptions& options)
-    : options_(options), kind_(parse_kind(options.bmuf_kind)), allreduce_(comm::make_allreduce(options.collective)) {
-  const double time_constant = options.block_momentum_time_constant;
-  if (options.block_momentum && !(*options.block_momentum >= 0 && *options.block_momentum < 1))
-    throw core::ConfigError(core::format("block momentum {} is outside [0, 1)", *options.block_momentum));
-  if (!(time_constant >= 0) || !std::isfinite(time_constant))
-    throw core::ConfigError(core::format("the block momentum time constant of {} samples must be 0 or more", time_constant));
-  if (options.block_momentum && time_constant > 0)
-    throw core::ConfigError("give either a block momentum or its time constant, not both");
-  if (!(options.block_learning_rate > 0))
-    throw core::ConfigError(core::format("block learning rate {} must be above 0", options.block_learning_rate));
-  if (const std::string& form = options.block_learning_rate_form; form != "paper" && form != "cntk")
-    throw core::unknown_name("block learning rate form", form, {"paper", "cntk"});
+void BlockFilterOptions::describe(core::OptionList& list) {
+  ModelExchangeOptions::describe(list);
+  list.group("Block updates");
+  list.choice("bmuf-kind", kind, {{"cbm", Kind::cbm}, {"nbm", Kind::nbm}, {"nbm_cntk", Kind::nbm_cntk}},
+              "block momentum, classical (cbm), Nesterov (nbm), or Nesterov as CNTK computes it (nbm_cntk)");
+  list.number("block-momentum", momentum, core::below_one, "block momentum coefficient, or auto for 1 - 1/N with N workers");
+  list.number(
+      "block-momentum-time-constant", momentum_time_constant, core::zero_or_more,
+      "time constant T of block momentum in samples per worker, which replaces the coefficient: a block of B samples "
+      "per worker uses exp(-B/T) (0: off)");
+  list.number("block-learning-rate", learning_rate, core::above_zero,
+              "weight of the averaged update (with form cntk: asymptotic weight of the summed updates)");
+  list.choice("block-learning-rate-form", learning_rate_form, {{"paper", Form::paper}, {"cntk", Form::cntk}},
+              "definition of the block learning rate, the paper's or CNTK's");
 }
 
-Bmuf::Kind Bmuf::parse_kind(std::string_view name) {
-  if (name == "cbm") return Kind::cbm;
-  if (name == "nbm") return Kind::nbm;
-  if (name == "nbm_cntk") return Kind::nbm_cntk;
-  throw core::unknown_name("bmuf kind", name, {"cbm", "nbm", "nbm_cntk"});
+void BmufOptions::describe(core::OptionList& list) {
+  BlockFilterOptions::describe(list);
+  list.flag("reset-local-momentum", reset_local_momentum, "reset the workers' momentum at each synchronisation");
+}
+
+Bmuf::Bmuf(const BmufOptions& options)
+    : Strategy(Share::block), options_(options), allreduce_(comm::make_allreduce(options.collective)) {
+  if (options.momentum && options.momentum_time_constant > 0)
+    throw core::ConfigError("give either a block momentum or its time constant, not both");
 }
 
 Bmuf::Coefficients Bmuf::coefficients(int workers, double samples_per_worker) const {
-  const double time_constant = options_.block_momentum_time_constant;
-  const double momentum = time_constant > 0 ? std::exp(-samples_per_worker / time_constant)
-                                            : options_.block_momentum.value_or(1 - 1.0 / workers);
-  const double unit = options_.block_learning_rate_form == "cntk" ? workers * (1 - momentum) : 1;
-  return {momentum, unit * options_.block_learning_rate};
+  const double time_constant = options_.momentum_time_constant;
+  const double momentum =
+      time_constant > 0 ? std::exp(-samples_per_worker / time_constant) : options_.momentum.value_or(1 - 1.0 / workers);
+  const double unit = options_.learning_rate_form == BlockFilterOptions::Form::cntk ? workers * (1 - momentum) : 1;
+  return {momentum, unit * options_.learning_rate};
 }
 
 Remarks Bmuf::explain(const Extent& extent) const {
   const double samples_per_worker = extent.samples / extent.blocks / extent.workers;
   const auto [momentum, rate] = coefficients(extent.workers, samples_per_worker);
   if (extent.workers == 1 && momentum == 0 && rate == 1) return {};
-  const double gain = rate / (extent.workers * (1 - momentum)) * (kind_ == Kind::nbm_cntk ? 1 + momentum : 1);
-  Remarks remarks;
+  Remarks remarks = explain_collective(options_.collective, *allreduce_, extent);
+  const double gain = rate / (extent.workers * (1 - momentum)) * (options_.kind == Kind::nbm_cntk ? 1 + momentum : 1);
   remarks.numbers = {{"block_momentum", momentum}, {"block_learning_rate", rate}, {"block_gain", gain}};
   if (momentum == 0) {
     remarks.lines = {core::format("block momentum 0, block learning rate {:.4g}", rate)};
@@ -96,9 +100,9 @@ void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients b
   worker.run_kernels([&](backend::KernelQueue& queue) {
     queue.run(backend::BlockFilter{momentum, static_cast<float>(block.rate), static_cast<float>(look_ahead_), next_ahead,
                                    average, model_.span(), delta_.span()});
-    if (kind_ == Kind::nbm_cntk) queue.run(backend::Copy{average, model_.span()});
+    if (options_.kind == Kind::nbm_cntk) queue.run(backend::Copy{average, model_.span()});
   });
-  if (kind_ == Kind::nbm) look_ahead_ = block.momentum;  // the others keep the starting point itself
+  if (options_.kind == Kind::nbm) look_ahead_ = block.momentum;  // the others keep the starting point itself
   momentum_ = block.momentum;
   blocks_ += 1;
   pending_ = block.momentum * (pending_ + 1);
@@ -120,7 +124,7 @@ Remarks Bmuf::report(comm::Worker& worker) {
     squares = {queue.squared_norm(delta_.span()), queue.squared_norm(model_.span())};
   });
   comm::sum_in_rank_order(worker.comm(), squares);  // if every worker owns everything, both are too large by the same factor
-  const double gain = momentum_ / (1 - momentum_) * (kind_ == Kind::nbm_cntk ? 1 + momentum_ : 1);
+  const double gain = momentum_ / (1 - momentum_) * (options_.kind == Kind::nbm_cntk ? 1 + momentum_ : 1);
   const double part = squares[1] > 0 ? gain * std::sqrt(squares[0] / squares[1]) : 0, share = pending_ / blocks_;
   return {
       {core::format("block momentum still holds {:.3g} blocks' updates, {:.3g} % of all {:.0f}; they would move the model "
@@ -130,7 +134,7 @@ Remarks Bmuf::report(comm::Worker& worker) {
 }
 
 void Bmuf::show_model(comm::Worker& worker, Replica& replica) {
-  if (!filters_ || kind_ != Kind::nbm) return;
+  if (!filters_ || options_.kind != Kind::nbm) return;
   worker.run_kernels([&](backend::KernelQueue& queue) {
     queue.run(backend::Copy{model_.span(), owned_.of(replica.parameters)});
   });
@@ -138,12 +142,22 @@ void Bmuf::show_model(comm::Worker& worker, Replica& replica) {
 }
 
 void Bmuf::resume_work(comm::Worker& worker, Replica& replica) {
-  if (!filters_ || kind_ != Kind::nbm) return;
+  if (!filters_ || options_.kind != Kind::nbm) return;
   worker.run_kernels([&](backend::KernelQueue& queue) {
     queue.run(
         backend::LookAhead{static_cast<float>(look_ahead_), model_.span(), delta_.span(), owned_.of(replica.parameters)});
   });
   allreduce_->all_gather(worker.comm(), replica.parameters);
+}
+
+StrategyEntry bmuf_entry() {
+  return entry_of<Bmuf, BmufOptions>({.name = "bmuf",
+                                      .summary = "blockwise model-update filtering, also called block momentum",
+                                      .source = "Chen and Huo, ICASSP 2016",
+                                      .formula = "G(t) = mean of the local models - Wg(t-1)\n"
+                                                 "D(t) = eta D(t-1) + zeta G(t)\n"
+                                                 "W(t) = W(t-1) + D(t)\n"
+                                                 "Wg(t) = W(t) (cbm) or W(t) + eta D(t) (nbm)"});
 }
 
 }  // namespace paragrad::strategies

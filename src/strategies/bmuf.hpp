@@ -1,9 +1,31 @@
 #pragma once
 
+#include <optional>
+
 #include "core/arena.hpp"
-#include "strategies/strategy.hpp"
+#include "strategies/model_averaging.hpp"
 
 namespace paragrad::strategies {
+
+/// Options of block momentum.
+struct BlockFilterOptions : ModelExchangeOptions {
+  enum class Kind { cbm, nbm, nbm_cntk };
+  enum class Form { paper, cntk };
+
+  Kind kind = Kind::nbm;
+  std::optional<double> momentum;         ///< η; default 1 - 1/N
+  double momentum_time_constant = 0;      ///< samples per worker, instead of η; 0: none
+  double learning_rate = 1;               ///< ζ, the weight of the averaged update
+  Form learning_rate_form = Form::paper;  ///< or cntk: asymptotic weight of the summed updates
+
+  void describe(core::OptionList& list);
+};
+
+struct BmufOptions : BlockFilterOptions {
+  bool reset_local_momentum = true;  ///< at each synchronisation that changed the model
+
+  void describe(core::OptionList& list);
+};
 
 /// Blockwise model-update filtering (Chen and Huo, ICASSP 2016). With the mean Wbar of the local models:
 ///
@@ -24,9 +46,8 @@ namespace paragrad::strategies {
 /// allreduce, 2/N of a model (with `butterfly` every worker owns everything).
 class Bmuf : public Strategy {
  public:
-  explicit Bmuf(const StrategyOptions& options);
+  explicit Bmuf(const BmufOptions& options);
 
-  Share share() const override { return Share::block; }
   Remarks explain(const Extent& extent) const override;
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
@@ -40,7 +61,7 @@ class Bmuf : public Strategy {
   Remarks report(comm::Worker& worker) override;
 
  protected:
-  enum class Kind { cbm, nbm, nbm_cntk };
+  using Kind = BlockFilterOptions::Kind;
 
   /// η and ζ of a block.
   struct Coefficients {
@@ -50,7 +71,7 @@ class Bmuf : public Strategy {
   Coefficients coefficients(int workers, double samples_per_worker) const;
 
   /// The η by which the next starting point will be ahead of W(t-1) + Δ(t).
-  double ahead(Coefficients block) const { return kind_ == Kind::cbm ? 0 : block.momentum; }
+  double ahead(Coefficients block) const { return options_.kind == Kind::cbm ? 0 : block.momentum; }
   /// The η by which the starting point is ahead of W.
   double look_ahead() const { return look_ahead_; }
   bool filters() const { return filters_; }  ///< false: a single worker with plain averaging, nothing to do
@@ -58,11 +79,9 @@ class Bmuf : public Strategy {
   core::Range owned() const { return owned_; }
 
  private:
-  static Kind parse_kind(std::string_view name);
   void filter(comm::Worker& worker, std::span<float> average, Coefficients block);
 
-  StrategyOptions options_;
-  Kind kind_;
+  BmufOptions options_;
   std::unique_ptr<comm::Allreduce> allreduce_;
   bool filters_ = true;
   core::Range owned_;

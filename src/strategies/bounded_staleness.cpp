@@ -1,7 +1,7 @@
-#include "strategies/bounded_staleness.hpp"
-
 #include <algorithm>
 #include <limits>
+
+#include "strategies/async_sgd.hpp"
 
 namespace paragrad::strategies {
 namespace {
@@ -51,10 +51,41 @@ class BoundedPolicy : public Policy {
   std::uint64_t slowest_ = 0;
 };
 
+struct BoundOptions : PushOptions {
+  std::size_t staleness_bound = 4;  // s
+
+  void describe(core::OptionList& list) {
+    PushOptions::describe(list);
+    list.number("staleness-bound", staleness_bound, core::any_count, "maximum lead over the slowest worker, in updates");
+  }
+};
+
+/// Asynchronous SGD with bounded staleness, the stale synchronous parallel model of Ho et al. (NIPS 2013): a worker that
+/// requests parameters and is more than s gradients ahead of the slowest worker waits for it. s = 0 is lock step; without a
+/// bound it is async_sgd. A worker that has reached the end of the epoch blocks no other worker.
+class BoundedStaleness : public AsyncSgd {
+ public:
+  BoundedStaleness(const BoundOptions& options, const StrategyContext& context)
+      : AsyncSgd(options, context), bound_(options.staleness_bound) {}
+
+ protected:
+  std::unique_ptr<Policy> make_policy(int workers) const override {
+    return std::make_unique<BoundedPolicy>(workers, bound_);
+  }
+  bool holds_fetches() const override { return true; }
+
+ private:
+  std::size_t bound_;
+};
+
 }  // namespace
 
-std::unique_ptr<Policy> BoundedStaleness::make_policy(int workers) const {
-  return std::make_unique<BoundedPolicy>(workers, options().staleness_bound);
+StrategyEntry bounded_staleness_entry() {
+  return entry_of<BoundedStaleness, BoundOptions>(
+      {.name = "bounded_staleness",
+       .summary = "async_sgd with a bounded lead of the fastest workers over the slowest",
+       .source = "Ho et al., NIPS 2013"},
+      Share::epoch);
 }
 
 }  // namespace paragrad::strategies

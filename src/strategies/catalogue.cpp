@@ -1,38 +1,25 @@
-#include "core/errors.hpp"
-#include "strategies/async_sgd.hpp"
-#include "strategies/backup_workers.hpp"
-#include "strategies/bmuf.hpp"
-#include "strategies/bmuf_adam.hpp"
-#include "strategies/bounded_staleness.hpp"
-#include "strategies/data_parallel.hpp"
-#include "strategies/diloco.hpp"
-#include "strategies/easgd.hpp"
-#include "strategies/lazy_sgd.hpp"
-#include "strategies/model_averaging.hpp"
-#include "strategies/post_local_sgd.hpp"
-#include "strategies/sgd.hpp"
-#include "strategies/slowmo.hpp"
-#include "strategies/staleness_scaled.hpp"
 #include "strategies/strategy.hpp"
 
 namespace paragrad::strategies {
 
-std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategyOptions& options) {
-#define STRATEGY(known, Type, options_used, description) \
-  if (name == #known) return std::make_unique<Type>(options);
-#include "strategies/catalogue.def"
-#undef STRATEGY
-  std::vector<std::string> known;
-  for (const StrategyEntry& entry : strategy_catalogue()) known.push_back(entry.name);
-  throw core::unknown_name("strategy", name, known);
-}
-
-std::vector<StrategyEntry> strategy_catalogue() {
-  return {
-#define STRATEGY(name, Type, options, description) {#name, options, description},
+const std::vector<StrategyEntry>& strategies() {
+  static const std::vector<StrategyEntry> entries{
+#define STRATEGY(name) name##_entry(),
 #include "strategies/catalogue.def"
 #undef STRATEGY
   };
+  return entries;
+}
+
+core::CatalogueInfo strategy_catalogue() { return core::info_of("strategy", "strategies", strategies()); }
+
+const StrategyEntry& strategy_entry(std::string_view name) { return core::find_entry("strategy", name, strategies()); }
+
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const core::Settings& settings,
+                                        const StrategyContext& context) {
+  const StrategyEntry& entry = strategy_entry(name);
+  core::check_settings(entry.info, "strategy", settings);
+  return entry.make(settings, context);
 }
 
 }  // namespace paragrad::strategies

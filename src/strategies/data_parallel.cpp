@@ -6,25 +6,37 @@
 
 namespace paragrad::strategies {
 
-namespace {
-
-std::unique_ptr<comm::GradientSum> make_sum(const StrategyOptions& options) {
-  comm::CompressionOptions compression = options.compression;
-  compression.collective = options.collective;
-  return comm::make_gradient_sum(compression);
+void GradientOptions::describe(core::OptionList& list) {
+  list.group("Gradient exchange");
+  list.number("bucket-bytes", bucket_bytes, core::any_count,
+              "size of a gradient bucket in bytes (0: one bucket for all gradients)");
+  list.flag("overlap", overlap, "exchange buckets during the backward pass");
+  list.uses("gradient-bits");
+  list.entry("compression", compression, comm::compression_catalogue, "gradient compression");
+  list.flag("buffered", buffered, "exchange each gradient during the next minibatch, and apply it one minibatch late");
+  list.uses("balance");
 }
 
-}  // namespace
+std::unique_ptr<comm::GradientSum> make_sum(const GradientOptions& options, const core::Settings& settings,
+                                            const StrategyContext& context) {
+  return comm::make_gradient_sum(options.compression, settings, context.seed);
+}
 
-DataParallel::DataParallel(const StrategyOptions& options)
-    : sum_(make_sum(options)),
+DataParallel::DataParallel(const GradientOptions& options, std::unique_ptr<comm::GradientSum> sum)
+    : ExchangingStrategy(Share::minibatch),
+      sum_(std::move(sum)),
       bucket_elements_(options.bucket_bytes == 0 ? std::numeric_limits<std::size_t>::max()
                                                  : std::max<std::size_t>(1, options.bucket_bytes / sizeof(float))),
       overlap_(options.overlap),
       buffered_(options.buffered) {}
 
+Remarks DataParallel::explain(const Extent& extent) const {
+  if (extent.communicator == nullptr || extent.workers == 1) return {};
+  return {.collective = sum_->explain(*extent.communicator, std::min(extent.parameters, bucket_elements_))};
+}
+
 void DataParallel::start(comm::Worker& worker, Replica& replica) {
-  if (!exchanges_gradients(worker.size())) return;
+  if (!exchanges(worker.size())) return;
   std::vector<core::Range> buckets;
   for (const core::Range stage : replica.stages)
     for (const core::Range bucket : buckets_of(replica, stage)) buckets.push_back(bucket);
@@ -105,6 +117,18 @@ void DataParallel::describe_state(core::StateView& state) {
   state.add("travelling", travelling_.span());
   state.add("travels", travels_);
   travelling_step_.describe_state(state, "travelling_step");
+}
+
+StrategyEntry data_parallel_entry() {
+  StrategyEntry entry{.info = {.name = "data_parallel", .summary = "sum the gradients of all workers at every minibatch"},
+                      .share = Share::minibatch,
+                      .make = {}};
+  entry.info.options = core::options_of<GradientOptions>();
+  entry.make = [](const core::Settings& settings, const StrategyContext& context) -> std::unique_ptr<Strategy> {
+    const auto options = core::read_options<GradientOptions>(settings);
+    return std::make_unique<DataParallel>(options, make_sum(options, settings, context));
+  };
+  return entry;
 }
 
 }  // namespace paragrad::strategies

@@ -6,6 +6,16 @@
 
 namespace paragrad::strategies {
 
+/// Options of strategies that exchange gradients.
+struct GradientOptions {
+  std::size_t bucket_bytes = 0;  ///< minimum size of gradients exchanged at once; 0: all
+  bool overlap = true;           ///< exchange a bucket during the backward pass
+  std::string compression = "none";
+  bool buffered = false;  ///< apply a gradient one minibatch late, exchanging it meanwhile
+
+  void describe(core::OptionList& list);
+};
+
 /// Synchronous data-parallel SGD: each worker computes the gradient of its part of the minibatch, and all workers apply the
 /// sum. For any number of workers the result equals that of one worker, up to the order of float additions and the
 /// compression error of comm::GradientSum.
@@ -18,12 +28,12 @@ namespace paragrad::strategies {
 /// Buffered (double buffering, Seide et al., Interspeech 2014): a gradient is exchanged during the whole next minibatch and
 /// applied one minibatch late, with the learning rate of its own minibatch. show_model(), at the end of an epoch, applies
 /// the last one.
-class DataParallel : public Strategy {
+class DataParallel : public ExchangingStrategy {
  public:
-  explicit DataParallel(const StrategyOptions& options);
+  DataParallel(const GradientOptions& options, std::unique_ptr<comm::GradientSum> sum);
 
-  Share share() const override { return Share::minibatch; }
-  bool exchanges_gradients(int workers) const override { return workers > 1; }
+  bool exchanges(int workers) const override { return workers > 1; }
+  Remarks explain(const Extent& extent) const override;
   std::size_t stage_elements() const override { return bucket_elements_; }
   void start(comm::Worker& worker, Replica& replica) override;
   void gradient_ready(comm::Worker& worker, Replica& replica, core::Range range) override;
@@ -48,5 +58,9 @@ class DataParallel : public Strategy {
   optim::Step travelling_step_;  // the step to apply it with
   double travels_ = 0;           // 1: there is one
 };
+
+/// How the options' gradients are summed. settings: those of the strategy, with the compression's own among them.
+std::unique_ptr<comm::GradientSum> make_sum(const GradientOptions& options, const core::Settings& settings,
+                                            const StrategyContext& context);
 
 }  // namespace paragrad::strategies

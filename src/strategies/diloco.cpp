@@ -1,18 +1,45 @@
-#include "strategies/diloco.hpp"
-
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/momentum_update.hpp"
 #include "backend/kernels/scale.hpp"
+#include "strategies/outer_optimiser.hpp"
 
 namespace paragrad::strategies {
+namespace {
 
-DiLoCo::DiLoCo(const StrategyOptions& options)
-    : OuterOptimiser({.name = "outer",
-                      .collective = options.collective,
-                      .momentum = options.outer_momentum,
-                      .learning_rate = options.outer_learning_rate,
-                      .reset_local_momentum = false}) {}
+struct DiLoCoOptions : ModelExchangeOptions {
+  double learning_rate = 0.7;
+  double momentum = 0.9;
+
+  void describe(core::OptionList& list) {
+    ModelExchangeOptions::describe(list);
+    list.group("Block updates");
+    list.number("outer-learning-rate", learning_rate, core::above_zero,
+                "outer learning rate, the weight of the averaged update");
+    list.number("outer-momentum", momentum, core::below_one, "Nesterov momentum coefficient of the averaged update");
+  }
+};
+
+/// DiLoCo (Douillard et al., arXiv 2311.08105, 2023): an outer SGD with Nesterov momentum, in the form of torch.optim.SGD.
+/// Its gradient is the negative of the workers' mean displacement:
+///
+///   g = x - x_avg;  v = μ v + g;  x = x - lr (g + μ v)
+///
+/// The local optimisers keep their state. BMUF of kind nbm with η = μ and
+/// ζ = lr has the same starting points; its W is x without the look-ahead. Here x itself is evaluated and saved, as this
+/// form has no other model, nor have the known implementations.
+class DiLoCo : public OuterOptimiser {
+ public:
+  explicit DiLoCo(const DiLoCoOptions& options)
+      : OuterOptimiser({.name = "outer",
+                        .collective = options.collective,
+                        .momentum = options.momentum,
+                        .learning_rate = options.learning_rate,
+                        .reset_local_momentum = false}) {}
+
+ private:
+  void outer_step(comm::Worker& worker, const Part& part, double local_rate) override;
+};
 
 void DiLoCo::outer_step(comm::Worker& worker, const Part& part, double /*local_rate*/) {
   worker.run_kernels([&](backend::KernelQueue& queue) {
@@ -23,6 +50,16 @@ void DiLoCo::outer_step(comm::Worker& worker, const Part& part, double /*local_r
                                       true, 0, gradient, part.momentum, part.model});
     queue.run(backend::Copy{part.model, part.average});
   });
+}
+
+}  // namespace
+
+StrategyEntry diloco_entry() {
+  return entry_of<DiLoCo, DiLoCoOptions>(
+      {.name = "diloco",
+       .summary = "Nesterov SGD on the averaged update; local optimisers keep their state",
+       .source = "Douillard et al., 2023",
+       .formula = "g = x - mean of the local models\nv = mu v + g\nx = x - rate (g + mu v)"});
 }
 
 }  // namespace paragrad::strategies

@@ -1,22 +1,54 @@
-#include "strategies/easgd.hpp"
-
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/descend.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
+#include "core/arena.hpp"
+#include "strategies/parameter_server/server_strategy.hpp"
 
 namespace paragrad::strategies {
 
-Easgd::Easgd(const StrategyOptions& options) : ServerStrategy(options) {
-  if (const double rate = options.server.elastic_rate; !(rate >= 0 && rate < 1))
-    throw core::ConfigError(core::format("elastic rate {} is outside [0, 1)", rate));
-}
+namespace {
 
-void Easgd::check(int) const {
-  if (options().prefetch || options().fetch_every != 1)
-    throw core::ConfigError(
-        "easgd fetches the centre when it pushes, every --push-every minibatches: leave out --prefetch and --fetch-every");
-}
+struct ElasticOptions : ServerOptions {
+  std::size_t push_every = 1;  // τ
+  double rate = 0;             // α; 0: 0.9 divided by the number of workers
+
+  void describe(core::OptionList& list) {
+    ServerOptions::describe(list);
+    list.number("push-every", push_every, core::a_minibatch, "minibatches between two exchanges with the centre");
+    list.number("elastic-rate", rate, core::below_one, "elastic rate alpha (0: 0.9 divided by the number of workers)");
+  }
+};
+
+/// Asynchronous elastic averaging SGD (Zhang, Choromanska and LeCun, NIPS 2015): workers x_i train independently with the
+/// local optimiser (with momentum this is the paper's EAMSGD). Every τ = push_every minibatches a worker and the centre c,
+/// held by the servers, move towards each other:
+///
+///   e = α (x_i - c);  x_i = x_i - e;  c = c + e
+///
+/// with α = 0.9/N unless given (the paper's β = 0.9). Between the two halves another worker may move the centre; the
+/// reported staleness counts these moves. The centre is the model that is evaluated and returned.
+class Easgd : public ServerStrategy {
+ public:
+  Easgd(const ElasticOptions& options, const StrategyContext& context)
+      : ServerStrategy(options, context.server), options_(options) {}
+
+  void start(comm::Worker& worker, Replica& replica) override;
+  void step(comm::Worker& worker, Replica& replica) override;
+  void show_model(comm::Worker& worker, Replica& replica) override;
+  void resume_work(comm::Worker& worker, Replica& replica) override;
+  void describe_state(core::StateView& state) override;
+
+ protected:
+  std::unique_ptr<Policy> make_policy(int) const override { return std::make_unique<Policy>(); }
+  optim::OptimiserOptions rule() const override { return {.name = "sgd"}; }
+
+ private:
+  void pull(comm::Worker& worker, Replica& replica);
+
+  ElasticOptions options_;
+  core::Arena centre_;      // as fetched
+  core::Arena difference_;  // x_i - c; between show_model and resume_work x_i
+  double minibatches_ = 0;  // since the last pull; a double, for the StateView
+};
 
 void Easgd::start(comm::Worker& worker, Replica& replica) {
   ServerStrategy::start(worker, replica);
@@ -30,13 +62,13 @@ void Easgd::step(comm::Worker& worker, Replica& replica) {
   worker.run_kernels([&](backend::KernelQueue& queue) {
     replica.optimiser.update(queue, {0, replica.parameters.size()}, replica.step, replica.parameters);
   });
-  if (++minibatches_ < static_cast<double>(options().push_every)) return;
+  if (++minibatches_ < static_cast<double>(options_.push_every)) return;
   minibatches_ = 0;
   pull(worker, replica);
 }
 
 void Easgd::pull(comm::Worker& worker, Replica& replica) {
-  const double rate = options().elastic_rate > 0 ? options().elastic_rate : 0.9 / worker.size();
+  const double rate = options_.rate > 0 ? options_.rate : 0.9 / worker.size();
   const auto alpha = static_cast<float>(rate);
   talk(worker, [&](comm::Communicator& comm) { link().fetch(comm, versions(), centre_.span()); });
   worker.run_kernels([&](backend::KernelQueue& queue) {
@@ -59,6 +91,16 @@ void Easgd::resume_work(comm::Worker& worker, Replica& replica) {
 void Easgd::describe_state(core::StateView& state) {
   ServerStrategy::describe_state(state);
   state.add("minibatches", minibatches_);
+}
+
+}  // namespace
+
+StrategyEntry easgd_entry() {
+  return entry_of<Easgd, ElasticOptions>({.name = "easgd",
+                                          .summary = "elastic averaging of local models with a centre variable",
+                                          .source = "Zhang, Choromanska and LeCun, NIPS 2015",
+                                          .formula = "e = alpha (x_i - c)\nx_i = x_i - e\nc = c + e"},
+                                         Share::epoch);
 }
 
 }  // namespace paragrad::strategies

@@ -27,13 +27,36 @@ void reset_local_momentum(comm::Worker& worker, Replica& replica) {
   worker.run_kernels([&](backend::KernelQueue& queue) { replica.optimiser.forget(queue); });
 }
 
+void ModelExchangeOptions::describe(core::OptionList& list) {
+  CollectiveOptions::describe(list);
+  list.uses("balance");
+}
+
+void AveragingOptions::describe(core::OptionList& list) {
+  ModelExchangeOptions::describe(list);
+  list.group("Block updates");
+  list.flag("reset-local-momentum", reset_local_momentum, "reset the workers' momentum at each synchronisation");
+}
+
+Remarks explain_collective(const std::string& collective, const comm::Allreduce& allreduce, const Extent& extent) {
+  if (extent.communicator == nullptr || extent.workers == 1) return {};
+  return {.collective = comm::explain_collective(collective, allreduce, *extent.communicator, extent.parameters)};
+}
+
 void ModelAveraging::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
   if (worker.size() == 1) return;
   const double total = total_samples(worker, samples);
   if (total == 0) return;
   reduce_to_mean(worker, *allreduce_, replica.parameters, samples, total);
   allreduce_->all_gather(worker.comm(), replica.parameters);
-  if (reset_local_momentum_) reset_local_momentum(worker, replica);
+  if (options_.reset_local_momentum) reset_local_momentum(worker, replica);
+}
+
+StrategyEntry model_averaging_entry() {
+  return entry_of<ModelAveraging, AveragingOptions>({.name = "model_averaging",
+                                                     .summary = "average the local models once per block",
+                                                     .source = "Zinkevich et al., NIPS 2010",
+                                                     .formula = "W = sum over workers of n_i W_i / sum of n_i"});
 }
 
 }  // namespace paragrad::strategies

@@ -12,22 +12,39 @@ double total_samples(comm::Worker& worker, std::size_t samples);
 void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std::span<float> values, std::size_t samples,
                     double total);
 
+/// Options of strategies that sum models.
+struct ModelExchangeOptions : comm::CollectiveOptions {
+  void describe(core::OptionList& list);
+};
+
+/// How models are summed, and why, unless the collective's name says it all.
+Remarks explain_collective(const std::string& collective, const comm::Allreduce& allreduce, const Extent& extent);
+
 /// Resets the local optimiser's state, which belongs to a model that the worker no longer has.
 void reset_local_momentum(comm::Worker& worker, Replica& replica);
+
+/// Options of strategies that average models.
+struct AveragingOptions : ModelExchangeOptions {
+  bool reset_local_momentum = true;  ///< at each synchronisation that changed the model
+
+  void describe(core::OptionList& list);
+};
 
 /// Model averaging: after each block all workers continue from the mean of their models. The mean is weighted by the samples
 /// processed, so a short split counts less and a worker without data not at all. With a single worker nothing changes.
 class ModelAveraging : public Strategy {
  public:
-  explicit ModelAveraging(const StrategyOptions& options)
-      : allreduce_(comm::make_allreduce(options.collective)), reset_local_momentum_(options.reset_local_momentum) {}
+  explicit ModelAveraging(const AveragingOptions& options)
+      : Strategy(Share::block), options_(options), allreduce_(comm::make_allreduce(options.collective)) {}
 
-  Share share() const override { return Share::block; }
+  Remarks explain(const Extent& extent) const override {
+    return explain_collective(options_.collective, *allreduce_, extent);
+  }
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
 
  private:
+  AveragingOptions options_;
   std::unique_ptr<comm::Allreduce> allreduce_;
-  bool reset_local_momentum_;
 };
 
 }  // namespace paragrad::strategies

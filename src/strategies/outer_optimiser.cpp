@@ -1,19 +1,11 @@
 #include "strategies/outer_optimiser.hpp"
 
 #include "backend/kernels/copy.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
-#include "strategies/model_averaging.hpp"
 
 namespace paragrad::strategies {
 
 OuterOptimiser::OuterOptimiser(Settings settings)
-    : settings_(std::move(settings)), allreduce_(comm::make_allreduce(settings_.collective)) {
-  if (!(settings_.momentum >= 0 && settings_.momentum < 1))
-    throw core::ConfigError(core::format("{} momentum {} is outside [0, 1)", settings_.name, settings_.momentum));
-  if (!(settings_.learning_rate > 0))
-    throw core::ConfigError(core::format("{} learning rate {} must be above 0", settings_.name, settings_.learning_rate));
-}
+    : Strategy(Share::block), settings_(std::move(settings)), allreduce_(comm::make_allreduce(settings_.collective)) {}
 
 void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
   owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/arena.hpp"
-#include "strategies/strategy.hpp"
+#include "strategies/model_averaging.hpp"
 
 namespace paragrad::strategies {
 
@@ -13,14 +13,16 @@ namespace paragrad::strategies {
 /// samples is not a step.
 class OuterOptimiser : public Strategy {
  public:
-  Share share() const override { return Share::block; }
+  Remarks explain(const Extent& extent) const override {
+    return explain_collective(settings_.collective, *allreduce_, extent);
+  }
   void start(comm::Worker& worker, Replica& replica) override;
   void synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) override;
   void describe_state(core::StateView& state) override;
 
  protected:
   struct Settings {
-    std::string name;  ///< prefix of its options and state
+    std::string name;  ///< prefix of its state
     std::string collective;
     double momentum = 0;
     double learning_rate = 1;
@@ -34,7 +36,6 @@ class OuterOptimiser : public Strategy {
     std::span<float> momentum;  ///< the rule's state; 0 before the first step
   };
 
-  /// Throws ConfigError if the momentum is outside [0, 1) or the learning rate is not above 0.
   explicit OuterOptimiser(Settings settings);
 
   const Settings& settings() const { return settings_; }

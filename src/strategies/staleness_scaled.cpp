@@ -1,6 +1,6 @@
-#include "strategies/staleness_scaled.hpp"
-
 #include <algorithm>
+
+#include "strategies/async_sgd.hpp"
 
 namespace paragrad::strategies {
 namespace {
@@ -15,8 +15,23 @@ class ScalingPolicy : public Policy {
   }
 };
 
+/// Asynchronous SGD in which the server divides a gradient's learning rate by its staleness if that is above 1 (Zhang,
+/// Gupta, Lian and Liu, IJCAI 2016).
+class StalenessScaled : public AsyncSgd {
+ public:
+  using AsyncSgd::AsyncSgd;
+
+ protected:
+  std::unique_ptr<Policy> make_policy(int) const override { return std::make_unique<ScalingPolicy>(); }
+};
+
 }  // namespace
 
-std::unique_ptr<Policy> StalenessScaled::make_policy(int) const { return std::make_unique<ScalingPolicy>(); }
+StrategyEntry staleness_scaled_entry() {
+  return entry_of<StalenessScaled, PushOptions>({.name = "staleness_scaled",
+                                                 .summary = "async_sgd with learning rates divided by staleness",
+                                                 .source = "Zhang et al., IJCAI 2016"},
+                                                Share::epoch);
+}
 
 }  // namespace paragrad::strategies

@@ -21,9 +21,12 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
       source_(source),
       times_(times),
       strategy_(make_strategy(options)),
+      exchange_(dynamic_cast<strategies::ExchangingStrategy*>(strategy_.get())),
+      served_(dynamic_cast<strategies::ServedStrategy*>(strategy_.get())),
       step_sizes_(options, source.scored_per_sample()),
-      learner_(make_learner(worker.device(), largest_minibatch, strategy_->exchanges_gradients(worker.size()))),
-      stages_(learner_->stages(strategy_->stage_elements())),
+      learner_(make_learner(worker.device(), largest_minibatch, exchanges())),
+      stages_(
+          learner_->stages(exchange_ != nullptr ? exchange_->stage_elements() : std::numeric_limits<std::size_t>::max())),
       replica_{learner_->parameters(), learner_->layout(), {}, learner_->optimiser(), {}},
       losses_(worker.device()),
       balance_(worker.size(), options.balance) {
@@ -101,10 +104,10 @@ void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, S
       losses_.enter(scored, minibatch_);
       settle_losses(sums);  // before any result is sent
     });
-    strategy_->gradient_ready(worker_, replica_, stages_[stage].elements);
+    exchange_->gradient_ready(worker_, replica_, stages_[stage].elements);
   }
   const ScopedTimer aggregate(worker_, core::Activity::aggregate, times_.aggregate_s);
-  strategy_->step(worker_, replica_);
+  exchange_->step(worker_, replica_);
 }
 
 void BlockTrainer::synchronise(std::size_t samples) {

@@ -43,6 +43,7 @@ class BlockTrainer {
   Learner& learner() { return *learner_; }
   LearnerCost* cost() { return cost_.get(); }
   strategies::Strategy& strategy() { return *strategy_; }
+  strategies::ServedStrategy* served() { return served_; }  ///< the strategy, if it has servers
   strategies::Replica& replica() { return replica_; }
   const StepSizes& step_sizes() const { return step_sizes_; }
 
@@ -54,7 +55,7 @@ class BlockTrainer {
 
   /// Share::epoch: whether splits are taken one by one; the number of the next split; and its plan.
   bool takes_splits() const { return !setting_.alone && strategy_->share() == strategies::Share::epoch; }
-  std::size_t take_split() { return strategy_->take(worker_); }
+  std::size_t take_split() { return served_->take(worker_); }
   BlockPlan plan_split(std::size_t block, std::size_t split) const;
 
   /// Trains all minibatches of a block and synchronises at its end. next: returns the samples in the order of the plan.
@@ -66,7 +67,8 @@ class BlockTrainer {
   bool idle() const { return setting_.alone && worker_.rank() != 0; }
 
  private:
-  bool exchanging() const { return !setting_.alone && strategy_->exchanges_gradients(worker_.size()); }
+  bool exchanges() const { return exchange_ != nullptr && exchange_->exchanges(worker_.size()); }
+  bool exchanging() const { return !setting_.alone && exchanges(); }
   void train_minibatches(const BlockPlan& plan, const NextBatch& next, Sums& sums);
   void train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
   void exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
@@ -80,6 +82,8 @@ class BlockTrainer {
   const TrainingData& source_;
   TimeBreakdown& times_;
   std::unique_ptr<strategies::Strategy> strategy_;
+  strategies::ExchangingStrategy* exchange_;  // the same, if it exchanges gradients; or else null
+  strategies::ServedStrategy* served_;        // likewise, if it has servers
   StepSizes step_sizes_;
   std::unique_ptr<Learner> learner_;
   std::vector<Learner::Stage> stages_;  // in which an exchanged gradient is computed

@@ -28,7 +28,7 @@ TrainingOptions phase_of(const TrainingOptions& options, std::size_t machine) {
   phase.minibatch_search = {};
   phase.target_error = -1;
   phase.parallel_start_epoch = 1;
-  phase.strategy_options.server.record.clear();  // the order is recorded for the network's training only
+  phase.servers.record.clear();  // the order is recorded for the network's training only
   return phase;
 }
 
@@ -59,7 +59,7 @@ class Pretraining {
     if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
     Result result = train(worker_, phase, source_, rbm_learners(machine, phase, worker_.rank()), output);
     // Servers of this training must not receive requests of the next.
-    if (make_strategy(phase)->has_servers()) comm::barrier(worker_.all_ranks().comm());
+    if (has_servers(phase)) comm::barrier(worker_.all_ranks().comm());
     return result;
   }
 

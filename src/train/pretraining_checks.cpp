@@ -39,7 +39,7 @@ void check_pretraining(const TrainingOptions& options, const nn::Graph& network)
     throw core::ConfigError(
         "pretraining does not support tensor parallelism: pretrain without --tensor-parallel (and with --epochs 0), then "
         "give the checkpoint to --init");
-  if (options.strategy_options.server.replay)
+  if (options.servers.replay)
     throw core::ConfigError(
         "--replay covers the network's training, not its pretraining: pretrain with --epochs 0, then give the checkpoint "
         "to --init");

@@ -3,25 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/allreduce.hpp"
 #include "core/format.hpp"
 #include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {
 
-void Report::take_down(const strategies::Remarks& remarks, const Learner& learner, Result& result) const {
+void Report::take_down(const strategies::Remarks& remarks, bool computes, Result& result) const {
   result.strategy.insert(result.strategy.end(), remarks.numbers.begin(), remarks.numbers.end());
-  if (!learner.computes()) return;
+  say(remarks.collective);
+  if (!computes) return;
   for (const std::string& line : remarks.lines) say(line);
-}
-
-void Report::explain_collective(comm::Worker& worker, const strategies::Strategy& strategy,
-                                const strategies::StrategyOptions& options, std::size_t parameters) const {
-  if (!is_watched() || worker.size() == 1) return;
-  if (strategy.exchanges_gradients(worker.size()) && options.bucket_bytes > 0)
-    parameters = std::min(parameters, options.bucket_bytes / sizeof(float));
-  const std::string text = comm::make_allreduce(options.collective)->explain(worker.comm(), parameters);
-  if (!text.empty()) say(core::format("collective {}: {}", options.collective, text));
 }
 
 void Report::tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times) {

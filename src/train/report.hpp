@@ -30,12 +30,8 @@ class Report {
     if (is_watched()) progress_->advance(samples, position);
   }
 
-  /// Adds the numbers to the result, and prints the lines unless nothing is computed.
-  void take_down(const strategies::Remarks& remarks, const Learner& learner, Result& result) const;
-
-  /// Prints how the collective sums what the strategy exchanges.
-  void explain_collective(comm::Worker& worker, const strategies::Strategy& strategy,
-                          const strategies::StrategyOptions& options, std::size_t parameters) const;
+  /// Adds the numbers to the result, and prints the lines; of a run that does not compute only those about the collective.
+  void take_down(const strategies::Remarks& remarks, bool computes, Result& result) const;
 
   struct Epoch {
     int number = 1;

@@ -65,7 +65,7 @@ Result train(comm::Worker& worker, const TrainingOptions& options, const Trainin
 void serve(comm::Worker& all_ranks, int workers, const TrainingOptions& options, const Output& output) {
   const std::vector<TrainingOptions> all = phases(options);
   for (auto phase = static_cast<std::size_t>(output.resume_phase.value_or(0)); phase < all.size(); ++phase) {
-    make_strategy(all[phase])->serve(all_ranks, workers);
+    serve_with(all[phase], all_ranks, workers);
     if (phase + 1 < all.size()) comm::barrier(all_ranks.comm());
   }
 }

@@ -19,10 +19,11 @@ std::size_t largest_minibatch(const comm::Worker& worker, const TrainingOptions&
   const MinibatchSearchOptions& search = options.minibatch_search;
   const std::size_t all = source.samples(data::Subset::train);
   if (search.enabled) return std::min(all, std::max(search.largest, options.minibatch));
-  const bool shared = make_strategy(options)->share() == strategies::Share::minibatch;
   const std::size_t together = options.minibatch == 0 ? all : options.minibatch;
   const auto workers = static_cast<std::size_t>(worker.size());
-  return shared && options.parallel_start_epoch <= 1 && !options.balance ? (together + workers - 1) / workers : together;
+  return shares_minibatches(options) && options.parallel_start_epoch <= 1 && !options.balance
+             ? (together + workers - 1) / workers
+             : together;
 }
 
 /// Adds the state of one part of the training to the whole.
@@ -70,7 +71,7 @@ Result Trainer::run() {
 
 // A worker is gone for good: the parameters that worker 0 has now are the best available.
 void Trainer::save_what_is_there() {
-  if (!strategy_started_ || !blocks_.strategy().has_servers()) return;
+  if (!strategy_started_ || blocks_.served() == nullptr) return;
   worker_.abandon_tasks();
   write_model(epoch_ - 1);  // the number of complete epochs
 }
@@ -102,7 +103,7 @@ Result Trainer::run_to_the_end() {
   result_.times = times_;
   result_.data_wait_s = walk_.data_wait_s();
   result_.timing_only = !learner().computes();
-  if (strategy_started_) report_.take_down(blocks_.strategy().report(worker_), learner(), result_);
+  if (strategy_started_) report_.take_down(blocks_.strategy().report(worker_), learner().computes(), result_);
   if (leads()) result_.parameters_sha256 = learner().model_sha256();
   if (!output_.state_folder.empty() && output_.last_phase)
     comm::barrier(everybody_.comm());  // no worker needs the state any more
@@ -114,7 +115,7 @@ void Trainer::check() {
     throw core::ConfigError(core::format("'{}' has no validation samples; --target-error needs some", options_.data));
   if (options_.keep_best && output_.last_phase && source_.samples(data::Subset::valid) == 0)
     throw core::ConfigError(core::format("'{}' has no validation samples; --keep-best needs some", options_.data));
-  if (options_.validations > 1 && !blocks_.strategy().meets_at_blocks())
+  if (options_.validations > 1 && blocks_.served() != nullptr)
     throw core::ConfigError(
         core::format("workers of '{}' synchronise only at the end of an epoch: leave out --validations", options_.strategy));
   const std::size_t splits = source_.partition->workers();
@@ -126,12 +127,13 @@ void Trainer::check() {
 
 void Trainer::explain() {
   if (!output_.last_phase || options_.epochs == 0) return;
-  const strategies::Strategy& strategy = blocks_.strategy();
-  report_.take_down(strategy.explain({worker_.size(), static_cast<double>(source_.samples(data::Subset::train)),
-                                      static_cast<double>(source_.partition->blocks())}),
-                    learner(), result_);
+  report_.take_down(blocks_.strategy().explain({.workers = worker_.size(),
+                                                .samples = static_cast<double>(source_.samples(data::Subset::train)),
+                                                .blocks = static_cast<double>(source_.partition->blocks()),
+                                                .parameters = learner().parameters().size(),
+                                                .communicator = report_.is_watched() ? &worker_.comm() : nullptr}),
+                    learner().computes(), result_);
   if (learner().computes()) report_.say(blocks_.step_sizes().describe());
-  report_.explain_collective(worker_, strategy, options_.strategy_options, learner().parameters().size());
 }
 
 // Worker 0 makes or reads the initial model and broadcasts it.
@@ -239,7 +241,7 @@ void Trainer::train_epoch() {
     if (report_.is_watched())
       report_.advance(at.samples, core::format("epoch {}/{} block {}/{}", epoch_, options_.epochs, at.done, at.blocks));
     if (validates_after(at)) validate_within(at);
-    if (output_.state_every_blocks > 0 && parallel() && blocks_.strategy().meets_at_blocks() && at.done < at.blocks &&
+    if (output_.state_every_blocks > 0 && parallel() && blocks_.served() == nullptr && at.done < at.blocks &&
         at.done % output_.state_every_blocks == 0)
       save_state();
   });
@@ -293,7 +295,7 @@ void Trainer::score_epoch() {
 }
 
 bool Trainer::add_up(std::span<double> values) {
-  if (strategy_started_) return blocks_.strategy().add_up(worker_, values);
+  if (strategy_started_ && blocks_.served() != nullptr) return blocks_.served()->add_up(worker_, values);
   comm::sum_in_rank_order(worker_.comm(), values);
   return true;
 }
@@ -311,7 +313,7 @@ void Trainer::validate() {
     best.score = result_.valid;
     if (leads()) best.parameters = learner().snapshot();
   };
-  if (options_.schedule.newbob_restore && result_.valid.loss < least_loss_.score.loss) remember(least_loss_);
+  if (schedule_->goes_back() && result_.valid.loss < least_loss_.score.loss) remember(least_loss_);
   if (options_.keep_best && output_.last_phase && result_.valid.error < least_error_.score.error) remember(least_error_);
 }
 
@@ -358,7 +360,7 @@ core::StateView Trainer::describe_run() {
 
 void Trainer::save_state() {
   worker_.join();  // completes pending transfers
-  if (strategy_started_) blocks_.strategy().collect_state(worker_, blocks_.replica());
+  if (strategy_started_ && blocks_.served() != nullptr) blocks_.served()->collect_state(worker_, blocks_.replica());
   ResumePoint resume_point{.epoch = static_cast<double>(epoch_),
                            .block = static_cast<double>(block_),
                            .minibatch = static_cast<double>(minibatch_),
@@ -390,13 +392,13 @@ void Trainer::resume() {
   strategy_started_ = resume_point.started != 0;
   if (strategy_started_) {
     blocks_.start_strategy();
-    blocks_.strategy().collect_state(worker_, blocks_.replica());
+    if (blocks_.served() != nullptr) blocks_.served()->collect_state(worker_, blocks_.replica());
   }
   for (auto& [owner, best] : {std::pair("least_loss", &least_loss_), std::pair("least_error", &least_error_)})
     if (const auto name = core::format("{}/parameters", owner); saved.has(name)) best->parameters.resize(saved.length(name));
   core::StateView state = describe_run();
   saved.restore(state, worker_.device());
-  if (strategy_started_) blocks_.strategy().spread_state(worker_, blocks_.replica());
+  if (strategy_started_ && blocks_.served() != nullptr) blocks_.served()->spread_state(worker_, blocks_.replica());
   report_.say(core::format("resumed in epoch {} after {} of its blocks", epoch_, block_));
 }
 

@@ -13,9 +13,13 @@ int replicas(const TrainingOptions& options, int workers) {
 }
 
 std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options) {
-  strategies::StrategyOptions strategy = options.strategy_options;
-  strategy.server.rule = options.optimiser;
-  return strategies::make_strategy(options.strategy, strategy);
+  strategies::StrategyContext context{options.seed, options.servers};
+  context.server.rule = options.optimiser;
+  return strategies::make_strategy(options.strategy, options.strategy_settings, context);
+}
+
+void serve_with(const TrainingOptions& options, comm::Worker& all_ranks, int workers) {
+  dynamic_cast<strategies::ServedStrategy&>(*make_strategy(options)).serve(all_ranks, workers);
 }
 
 }  // namespace paragrad::train

@@ -35,7 +35,8 @@ struct TrainingOptions {
   std::string context;           ///< frames of context per sample, "5+5", overriding the data file's; empty: the data file's
   std::string chunks = "whole";  ///< the samples of recurrent models: see data::Chunking
   std::string strategy = "sgd";
-  strategies::StrategyOptions strategy_options;
+  core::Settings strategy_settings;   ///< its options
+  strategies::ServerContext servers;  ///< what its servers are given, if it has any
 
   optim::OptimiserOptions optimiser;
   double momentum = 0.9;               ///< per minibatch
@@ -77,5 +78,14 @@ int replicas(const TrainingOptions& options, int workers);
 
 /// The run's strategy; its servers, if any, apply gradients with the run's optimiser.
 std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options);
+
+/// Runs the servers of the run's strategy, see strategies::ServedStrategy::serve.
+void serve_with(const TrainingOptions& options, comm::Worker& all_ranks, int workers);
+
+/// Whether the strategy has servers, or shares minibatches among the workers. Throws ConfigError for an unknown name.
+inline bool has_servers(const TrainingOptions& options) { return strategies::strategy_entry(options.strategy).has_servers; }
+inline bool shares_minibatches(const TrainingOptions& options) {
+  return strategies::strategy_entry(options.strategy).share == strategies::Share::minibatch;
+}
 
 }  // namespace paragrad::train

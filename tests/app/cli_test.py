@@ -171,7 +171,7 @@ class Mistakes(CliTest):
     def test_options(self):
         for arguments, parts in (
             (["--strategy", "bmfu"], ["unknown strategy 'bmfu'", "model_averaging"]),
-            (["--collective", "rign"], ["'rign'", "ring"]),
+            (["--strategy", "bmuf", "--collective", "rign"], ["'rign'", "ring"]),
             (["--model", "8-x-6"], ["8-x-6"]),
             (["--model", "zoo:resnet50"], ["zoo:resnet50", "--device meta"]),
             (["--model", "zoo:resnet"], ["'resnet'", "resnet50"]),
@@ -186,9 +186,9 @@ class Mistakes(CliTest):
             (["--device", "meta", "--train-samples", "600"], ["either --data or --train-samples"]),
             (["--device", "meta", "--schedule", "newbob"], ["newbob", "validation loss"]),
             (["--device", "meta", "--auto-minibatch", "true"], ["--auto-minibatch", "loss"]),
-            (["--gradient-bits", "3"], ["3 bits"]),
-            (["--gradient-bits", "1", "--compression", "fp16"], ["not both"]),
-            (["--compression", "zip"], ["zip", "power_sgd:RANK"]),
+            (["--strategy", "data_parallel", "--gradient-bits", "3"], ["3 bits"]),
+            (["--strategy", "data_parallel", "--gradient-bits", "1", "--compression", "fp16"], ["give one of them"]),
+            (["--strategy", "data_parallel", "--compression", "zip"], ["zip", "power_sgd:RANK"]),
             (["--minibatch-error-margin", "-1"], ["margin"]),
             (["--momentum-time-constant", "-1"], ["--momentum-time-constant", "'-1'"]),
             (["--device-rate", "100", "--minibatch", "0"], ["--device-rate", "--minibatch"]),

@@ -27,8 +27,8 @@ inline std::string hash_of(std::span<const float> values) { return core::sha256(
 inline std::vector<std::string> own_algorithms() {
   std::vector<std::string> names{"hierarchical:tree+halving_doubling", "hierarchical:halving_doubling+double_tree",
                                  "hierarchical:butterfly+sharded_parameter_server", "auto:1ns,1MBps"};
-  for (const auto& entry : allreduce_catalogue()) {
-    if (!entry.library) names.push_back(entry.name);
+  for (const auto& entry : allreduces()) {
+    if (!entry.library) names.push_back(entry.info.name);
   }
   return names;
 }

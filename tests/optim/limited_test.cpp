@@ -72,7 +72,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_CASE("a rule with clipping takes in what the same rule does of gradients clipped before", "[optim]") {
   OptimiserOptions options;
-  options.name = GENERATE(from_range(optimiser_names()));
+  options.name = GENERATE(from_range(optimiser_catalogue().names()));
   const char* device = GENERATE("reference", "cpu");
   OptimiserOptions limits = options;
   limits.clip = GENERATE("truncate", "norm");
@@ -115,7 +115,7 @@ TEST_CASE("clipping leaves what is no number as it is, so that it is noticed", "
 
 TEST_CASE("after an update each unit's weights are the rule's, scaled back to the largest norm", "[optim]") {
   OptimiserOptions options;
-  options.name = GENERATE(from_range(optimiser_names()));
+  options.name = GENERATE(from_range(optimiser_catalogue().names()));
   OptimiserOptions limits = options;
   limits.max_norm = GENERATE(0.5, 1.3, 100.);
   CAPTURE(options.name, limits.max_norm);

@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
 
 using namespace paragrad;
 using namespace paragrad::optim;
@@ -33,27 +34,29 @@ TEST_CASE("a constant rate stays, whatever the loss", "[optim]") {
 }
 
 TEST_CASE("an exponential rate falls by the factor with every epoch", "[optim]") {
-  const auto history = observe({.name = "exponential", .initial_rate = 8, .factor = 0.5}, {no_loss, no_loss, no_loss});
+  const auto history = observe({.name = "exponential", .initial_rate = 8, .settings = {{"schedule-factor", 0.5}}},
+                               {no_loss, no_loss, no_loss});
   CHECK(history.rates == std::vector<double>{4, 2, 1});
   CHECK(history.restored == std::vector<bool>{false, false, false});
 }
 
 TEST_CASE("a step rate falls every k epochs", "[optim]") {
-  CHECK(
-      observe({.name = "step", .initial_rate = 8, .factor = 0.25, .every = 2}, {no_loss, no_loss, no_loss, no_loss, no_loss})
-          .rates == std::vector<double>{8, 2, 2, 0.5, 0.5});
+  CHECK(observe({.name = "step", .initial_rate = 8, .settings = {{"schedule-factor", 0.25}, {"schedule-every", 2}}},
+                {no_loss, no_loss, no_loss, no_loss, no_loss})
+            .rates == std::vector<double>{8, 2, 2, 0.5, 0.5});
 }
 
 TEST_CASE("a table gives each epoch its rate, and the last one to all that follow", "[optim]") {
-  const auto history =
-      observe({.name = "table", .initial_rate = 4, .rates = {4, 4, 1, 2}}, {no_loss, 1, no_loss, 2, no_loss, no_loss});
+  const auto history = observe({.name = "table", .initial_rate = 4, .settings = {{"schedule-rates", "4,4,1,2"}}},
+                               {no_loss, 1, no_loss, 2, no_loss, no_loss});
   CHECK(history.rates == std::vector<double>{4, 1, 2, 2, 2, 2});
   CHECK(history.restored == std::vector<bool>(6, false));
 }
 
 TEST_CASE("newbob halves when the validation loss stops improving by enough", "[optim]") {
   const bool restore = GENERATE(false, true);
-  const ScheduleOptions options{.name = "newbob", .initial_rate = 8, .newbob_improvement = 0.1, .newbob_restore = restore};
+  const ScheduleOptions options{
+      .name = "newbob", .initial_rate = 8, .settings = {{"newbob-improvement", 0.1}, {"newbob-restore", restore}}};
   // better; too little better; equal; worse; well below the best; worse than the best but better than the last
   const auto history = observe(options, {10, 9.5, 9.5, 12, 8, 9});
   CHECK(history.rates == std::vector<double>{8, 4, 2, 1, 1, 0.5});
@@ -68,13 +71,17 @@ TEST_CASE("newbob without a validation set is refused", "[optim]") {
 
 TEST_CASE("impossible schedules are refused", "[optim]") {
   for (const double factor : {0., -0.5, 1.5, no_loss})
-    CHECK_THROWS_AS(make_schedule({.name = "exponential", .initial_rate = 1, .factor = factor}), core::ConfigError);
+    CHECK_THROWS_AS(make_schedule({.name = "exponential", .initial_rate = 1, .settings = {{"schedule-factor", factor}}}),
+                    core::ConfigError);
   for (const int every : {0, -1})
-    CHECK_THROWS_AS(make_schedule({.name = "step", .initial_rate = 1, .every = every}), core::ConfigError);
+    CHECK_THROWS_AS(make_schedule({.name = "step", .initial_rate = 1, .settings = {{"schedule-every", every}}}),
+                    core::ConfigError);
   for (const double rate : {0., -1., no_loss})
-    CHECK_THROWS_AS(make_schedule({.name = "table", .initial_rate = 1, .rates = {1, rate}}), core::ConfigError);
+    CHECK_THROWS_AS(
+        make_schedule({.name = "table", .initial_rate = 1, .settings = {{"schedule-rates", core::format("1,{}", rate)}}}),
+        core::ConfigError);
   CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1}), contains_text("one per epoch"));
-  CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1, .rates = {2, 1}}),
+  CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1, .settings = {{"schedule-rates", "2,1"}}}),
                     contains_text("begins with 2") && contains_text("the learning rate is 1"));
   REQUIRE_THROWS_WITH(make_schedule({.name = "cosine", .initial_rate = 1}),
                       contains_text("cosine") && contains_text("newbob"));

@@ -29,8 +29,8 @@ TEST_CASE("bmuf_adam filters moments as published", "[strategies]") {
   // rho
   const int workers = GENERATE(2, 3);
   const std::vector<int> taus{3, 2, 4, 3};
-  strategies::StrategyOptions options;
-  options.collective = GENERATE("ring", "butterfly");
+  core::Settings options;
+  options["collective"] = GENERATE("ring", "butterfly");
   const auto parameters =
       after(workers, "bmuf_adam", options,
             [&](comm::Worker& worker, StrategyHarness& harness) {
@@ -78,11 +78,11 @@ TEST_CASE("bmuf_adam filters moments as published", "[strategies]") {
 }
 
 TEST_CASE("under bmuf_adam moments of a gradient that never changes stay those of one long run", "[strategies]") {
-  strategies::StrategyOptions options;
-  options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
+  core::Settings options;
+  options["bmuf-kind"] = GENERATE("cbm", "nbm", "nbm_cntk");
   const bool timed = GENERATE(false, true);
-  if (timed) options.block_momentum_time_constant = 20;
-  options.block_learning_rate = GENERATE(1., 0.6);
+  if (timed) options["block-momentum-time-constant"] = 20;
+  options["block-learning-rate"] = GENERATE(1., 0.6);
   after(3, "bmuf_adam", options,
         [&](comm::Worker& worker, StrategyHarness& harness) {
           for (int block = 0; block < 5; ++block) {
@@ -103,10 +103,10 @@ TEST_CASE("under bmuf_adam moments of a gradient that never changes stay those o
 }
 
 TEST_CASE("bmuf_adam counts as many steps as the starting point has moved updates", "[strategies]") {
-  strategies::StrategyOptions options;
-  options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
-  options.block_momentum_time_constant = 20;
-  options.block_learning_rate = GENERATE(1., 0.6);
+  core::Settings options;
+  options["bmuf-kind"] = GENERATE("cbm", "nbm", "nbm_cntk");
+  options["block-momentum-time-constant"] = 20;
+  options["block-learning-rate"] = GENERATE(1., 0.6);
   const auto parameters =
       after(2, "bmuf_adam", options,
             [&](comm::Worker& worker, StrategyHarness& harness) {

@@ -13,11 +13,11 @@ TEST_CASE("an update of one block adds up to zeta/(1-eta) of itself, in CNTK's f
   const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
   const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
   const double eta = 0.75, zeta = 0.5;
-  strategies::StrategyOptions options;
-  options.bmuf_kind = kind;
-  options.block_momentum = eta;
-  options.block_learning_rate = zeta;
-  options.collective = collective;
+  core::Settings options;
+  options["bmuf-kind"] = kind;
+  options["block-momentum"] = eta;
+  options["block-learning-rate"] = zeta;
+  options["collective"] = collective;
 
   const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     move_by(harness, 1);  // G = 1 in the first block, and nothing happens after it
@@ -33,11 +33,11 @@ TEST_CASE("an update of one block adds up to zeta/(1-eta) of itself, in CNTK's f
 
 TEST_CASE("a block's first effect is zeta G for cbm, (1+eta) zeta G at nbm's starting point and zeta G in its model",
           "[strategies]") {
-  strategies::StrategyOptions options;
-  options.block_momentum = 0.75;
-  options.block_learning_rate = 0.5;
+  core::Settings options;
+  options["block-momentum"] = 0.75;
+  options["block-learning-rate"] = 0.5;
   const auto step = [&](const std::string& kind, bool shown) {
-    options.bmuf_kind = kind;
+    options["bmuf-kind"] = kind;
     const auto parameters = after(2, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
       move_by(harness, 1);
       harness.strategy->synchronise(worker, *harness.replica, 10);
@@ -55,11 +55,11 @@ TEST_CASE("a block's first effect is zeta G for cbm, (1+eta) zeta G at nbm's sta
 TEST_CASE("in CNTK's form the block learning rate is what the sum of the workers' updates weighs in the end",
           "[strategies]") {
   const int workers = GENERATE(1, 3);
-  strategies::StrategyOptions options;
-  options.bmuf_kind = GENERATE("cbm", "nbm");
-  options.block_momentum = GENERATE(0., 0.5, 0.8);
-  options.block_learning_rate = 0.7;
-  options.block_learning_rate_form = "cntk";
+  core::Settings options;
+  options["bmuf-kind"] = GENERATE("cbm", "nbm");
+  options["block-momentum"] = GENERATE(0., 0.5, 0.8);
+  options["block-learning-rate"] = 0.7;
+  options["block-learning-rate-form"] = "cntk";
   const auto parameters = after(workers, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     move_by(harness, 1);
     for (int block = 0; block < 80; ++block) harness.strategy->synchronise(worker, *harness.replica, 10);
@@ -71,11 +71,11 @@ TEST_CASE("block momentum as a time constant is e^(-B/T), B being all samples of
   const int workers = 3;
   const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
   const std::string form = GENERATE("paper", "cntk");
-  strategies::StrategyOptions options;
-  options.bmuf_kind = kind;
-  options.block_momentum_time_constant = 40;
-  options.block_learning_rate = 0.9;
-  options.block_learning_rate_form = form;
+  core::Settings options;
+  options["bmuf-kind"] = kind;
+  options["block-momentum-time-constant"] = 40;
+  options["block-learning-rate"] = 0.9;
+  options["block-learning-rate-form"] = form;
   const auto samples = [](int block, int rank) {
     return static_cast<std::size_t>((block == 2 ? 1 : 10) * (rank + block % 2));
   };
@@ -102,10 +102,10 @@ TEST_CASE("block momentum as a time constant is e^(-B/T), B being all samples of
 }
 
 TEST_CASE("what block momentum holds at the end is what idle blocks would still bring", "[strategies]") {
-  strategies::StrategyOptions options;
-  options.bmuf_kind = GENERATE("cbm", "nbm", "nbm_cntk");
-  options.block_momentum = 0.75;
-  options.collective = GENERATE("ring", "butterfly");
+  core::Settings options;
+  options["bmuf-kind"] = GENERATE("cbm", "nbm", "nbm_cntk");
+  options["block-momentum"] = 0.75;
+  options["collective"] = GENERATE("ring", "butterfly");
   const int blocks = 6;
   after(2, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     const auto model = [&] {
@@ -138,8 +138,8 @@ TEST_CASE("bmuf explains what momentum and learning rate amount to, as published
   };
   const Row row = GENERATE(Row{8, 0.9, 1.25, 9.49}, Row{8, 0.875, 1, 7.489}, Row{16, 0.94, 1.0417, 16.16},
                            Row{32, 0.97, 1.0417, 32.83}, Row{64, 0.986, 1.1161, 70.93});
-  strategies::StrategyOptions options;
-  options.block_momentum = row.eta;
+  core::Settings options;
+  options["block-momentum"] = row.eta;
   const strategies::Extent extent{row.workers, 64000. * row.workers, 64};  // 1000 samples per worker and block
   const auto numbers = strategies::make_strategy("bmuf", options)->explain(extent).numbers;
   const std::map<std::string, double> said(numbers.begin(), numbers.end());
@@ -147,18 +147,18 @@ TEST_CASE("bmuf explains what momentum and learning rate amount to, as published
   CHECK(said.at("block_momentum_time_constant") == Approx(1000 * row.time_constant_in_blocks).epsilon(1e-3));
   CHECK(said.at("wanted_samples") == Approx(1000 * row.time_constant_in_blocks * row.workers).epsilon(1e-3));
 
-  options.bmuf_kind = "nbm_cntk";
+  options["bmuf-kind"] = "nbm_cntk";
   CHECK(strategies::make_strategy("bmuf", options)->explain(extent).numbers.at(2).second ==
         Approx((1 + row.eta) * row.gain).epsilon(1e-4));
-  options.block_learning_rate_form = "cntk";  // then the gain is what was given
-  options.bmuf_kind = "nbm";
+  options["block-learning-rate-form"] = "cntk";  // then the gain is what was given
+  options["bmuf-kind"] = "nbm";
   CHECK(strategies::make_strategy("bmuf", options)->explain(extent).numbers.at(2).second == Approx(1));
 }
 
 TEST_CASE("looking at the model in between changes nothing", "[strategies]") {
   const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
-  strategies::StrategyOptions options;
-  options.bmuf_kind = kind;
+  core::Settings options;
+  options["bmuf-kind"] = kind;
   const auto train = [&](bool look) {
     return after(3, "bmuf", options, [&](comm::Worker& worker, StrategyHarness& harness) {
       for (int block = 0; block < 5; ++block) {
@@ -177,11 +177,11 @@ TEST_CASE("looking at the model in between changes nothing", "[strategies]") {
 TEST_CASE("bmuf without block momentum and with block learning rate 1 is model averaging", "[strategies]") {
   const int workers = GENERATE(1, 2, 3, 8);
   const std::string kind = GENERATE("cbm", "nbm", "nbm_cntk");
-  strategies::StrategyOptions options;
-  options.bmuf_kind = kind;
-  options.block_momentum = 0;
+  core::Settings options;
+  options["bmuf-kind"] = kind;
+  options["block-momentum"] = 0;
   const auto train = [&](const std::string& strategy) {
-    return after(workers, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    return after(workers, strategy, used_by(strategy, options), [&](comm::Worker& worker, StrategyHarness& harness) {
       for (int block = 0; block < 4; ++block) {
         for (std::size_t i = 0; i < length; ++i)
           harness.parameters[i] +=

@@ -9,10 +9,10 @@ using namespace paragrad::strategies::testing;
 
 TEST_CASE("slowmo follows its formulas through changes of the learning rate", "[strategies]") {
   const int workers = GENERATE(1, 3);
-  strategies::StrategyOptions options;
-  options.collective = GENERATE("ring", "butterfly");
-  options.slow_momentum = 0.6;
-  options.slow_learning_rate = 0.8;
+  core::Settings options;
+  options["collective"] = GENERATE("ring", "butterfly");
+  options["slow-momentum"] = 0.6;
+  options["slow-learning-rate"] = 0.8;
   const std::vector<double> rates{0.4, 0.4, 0.1, 0.1, 0.2};
   const auto parameters = after(workers, "slowmo", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::size_t block = 0; block < rates.size(); ++block) {
@@ -35,12 +35,12 @@ TEST_CASE("slowmo follows its formulas through changes of the learning rate", "[
 }
 
 TEST_CASE("slowmo at a constant rate is bmuf with classical block momentum, bit for bit", "[strategies]") {
-  strategies::StrategyOptions options;
-  options.bmuf_kind = "cbm";
-  options.block_momentum = options.slow_momentum = 0.7;
-  options.block_learning_rate = options.slow_learning_rate = 0.9;
+  core::Settings options;
+  options["bmuf-kind"] = "cbm";
+  options["block-momentum"] = options["slow-momentum"] = 0.7;
+  options["block-learning-rate"] = options["slow-learning-rate"] = 0.9;
   const auto train = [&](const std::string& strategy) {
-    return after(3, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    return after(3, strategy, used_by(strategy, options), [&](comm::Worker& worker, StrategyHarness& harness) {
       harness.replica->learning_rate = 0.3;
       for (int block = 0; block < 4; ++block) {
         for (std::size_t i = 0; i < length; ++i)
@@ -54,21 +54,22 @@ TEST_CASE("slowmo at a constant rate is bmuf with classical block momentum, bit 
 
 TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local momentum", "[strategies]") {
   const int workers = GENERATE(1, 2, 3);
-  strategies::StrategyOptions options;
-  options.collective = GENERATE("ring", "butterfly");
-  options.bmuf_kind = "nbm";
-  options.block_momentum = options.outer_momentum = 0.85;
-  options.block_learning_rate = options.outer_learning_rate = 0.6;
-  options.reset_local_momentum = GENERATE(false, true);
+  core::Settings options;
+  options["collective"] = GENERATE("ring", "butterfly");
+  options["bmuf-kind"] = "nbm";
+  options["block-momentum"] = options["outer-momentum"] = 0.85;
+  options["block-learning-rate"] = options["outer-learning-rate"] = 0.6;
+  const bool resets = GENERATE(false, true);
+  options["reset-local-momentum"] = resets;
   const auto train = [&](const std::string& strategy) {
-    return after(workers, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    return after(workers, strategy, used_by(strategy, options), [&](comm::Worker& worker, StrategyHarness& harness) {
       harness.velocity()[3] = 5;
       for (int block = 0; block < 6; ++block) {
         for (std::size_t i = 0; i < length; ++i)
           harness.parameters[i] += std::cos(static_cast<float>(i) + static_cast<float>(worker.rank() + 3 * block));
         harness.strategy->synchronise(worker, *harness.replica, static_cast<std::size_t>(worker.rank() + block % 2));
       }
-      CHECK(harness.velocity()[3] == (strategy == "bmuf" && options.reset_local_momentum ? 0.f : 5.f));
+      CHECK(harness.velocity()[3] == (strategy == "bmuf" && resets ? 0.f : 5.f));
     });
   };
   const auto diloco = train("diloco"), bmuf = train("bmuf");

@@ -44,12 +44,12 @@ TEST_CASE("every gradient moves the model once, and all end with the same model"
   if (transport == "windows" && lets_wait(name)) return;
   CAPTURE(name, servers, prefetch, push_every, fetch_every, transport);
   ServerRun run;
-  run.options.server.transport = transport;
+  run.options["server-transport"] = transport;
   run.strategy = name;
-  run.options.server.servers = servers;
-  run.options.server.prefetch = prefetch;
-  run.options.server.push_every = push_every;
-  run.options.server.fetch_every = fetch_every;
+  run.options["servers"] = servers;
+  run.options["prefetch"] = prefetch;
+  run.options["push-every"] = push_every;
+  run.options["fetch-every"] = fetch_every;
   const int epochs = 2, minibatches = 7;
   float sum = 0;  // whole numbers: exact in any order
   for (int worker = 0; worker < run.workers; ++worker)
@@ -71,9 +71,10 @@ TEST_CASE("a worker sees its own gradients before they are pushed, and each epoc
           "[strategies]") {
   ServerRun run;
   run.workers = 1;
-  run.options.server.servers = GENERATE(0, 1);
-  run.options.server.push_every = 3;
-  run.options.server.fetch_every = GENERATE(1u, 2u);
+  run.options["servers"] = GENERATE(0, 1);
+  run.options["push-every"] = 3;
+  const unsigned fetch_every = GENERATE(1u, 2u);
+  run.options["fetch-every"] = fetch_every;
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     int steps = 0;
     for (int epoch = 0; epoch < 2; ++epoch) {
@@ -85,14 +86,14 @@ TEST_CASE("a worker sees its own gradients before they are pushed, and each epoc
     }
   });
   const auto kinds = run.orders[0] | std::views::transform(&Event::kind);
-  CHECK(std::ranges::count(kinds, Event::Kind::fetch) == (run.options.server.fetch_every == 1 ? 10 : 4));
+  CHECK(std::ranges::count(kinds, Event::Kind::fetch) == (fetch_every == 1 ? 10 : 4));
 }
 
 TEST_CASE("parameters that come are those of the version that is told, and staleness is counted from there",
           "[strategies]") {
   ServerRun run;
-  run.options.server.servers = 1;
-  run.options.server.transport = GENERATE("messages", "windows");
+  run.options["servers"] = 1;
+  run.options["server-transport"] = GENERATE("messages", "windows");
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < 20; ++i) {
       compute(worker, i, 2);
@@ -135,12 +136,12 @@ TEST_CASE("splits that a dead worker had finished are not lost", "[strategies]")
 
 TEST_CASE("splits are given out once each, and from the first again in the next epoch", "[strategies]") {
   ServerRun run;
-  run.options.server.servers = GENERATE(0, 1);
+  run.options["servers"] = GENERATE(0, 1);
   std::map<std::size_t, int> taken;
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (int epoch = 0; epoch < 2; ++epoch) {
       for (std::uint64_t i = 0; i < 5; ++i) {
-        ++taken[harness.strategy->take(worker)];
+        ++taken[harness.served().take(worker)];
         compute(worker, i, 4);
         harness.strategy->synchronise(worker, *harness.replica, 1);
       }
@@ -164,9 +165,9 @@ TEST_CASE("what servers do depends neither on host threads, nor on the order of 
   const auto train = [&](const sim::SimulationOptions& world, std::int64_t eager_bytes) {
     ServerRun run;
     run.strategy = name;
-    run.options.server.transport = transport;
+    run.options["server-transport"] = transport;
     run.workers = 4;
-    run.options.server.servers = servers;
+    run.options["servers"] = servers;
     run.world = world;
     run.eager_bytes = eager_bytes;
     run.run([&](comm::Worker& worker, StrategyHarness& harness) {
@@ -196,16 +197,16 @@ TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds
   const auto train = [&](std::uint64_t seed, std::shared_ptr<const Orders> replay) {
     ServerRun run;
     run.strategy = name;
-    run.options.server.servers = servers;
-    run.options.server.replay = std::move(replay);
-    run.options.server.transport = transport;
+    run.options["servers"] = servers;
+    run.context.server.replay = std::move(replay);
+    run.options["server-transport"] = transport;
     if (more && name != "backup_workers") {
-      run.options.server.prefetch = name != "easgd";
-      run.options.server.push_every = 2;
+      if (name != "easgd") run.options["prefetch"] = true;
+      run.options["push-every"] = 2;
     }
     run.run([&](comm::Worker& worker, StrategyHarness& harness) {
       for (int epoch = 0; epoch < 2; ++epoch) {
-        for (std::size_t i = 0; (i = harness.strategy->take(worker)) < 12;) {
+        for (std::size_t i = 0; (i = harness.served().take(worker)) < 12;) {
           compute(worker, i, seed);
           step(worker, harness, std::sin(static_cast<float>(i)));
           harness.strategy->synchronise(worker, *harness.replica, 1);
@@ -224,24 +225,24 @@ TEST_CASE("an asynchronous run repeats the order of another, whatever the speeds
 }
 
 TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence", "[strategies]") {
-  const auto fails = [](const std::string& name, int workers, const ServerOptions& server,
+  const auto fails = [](const std::string& name, int workers, const core::Settings& options,
                         const optim::OptimiserOptions& rule = {.name = "sgd"}) {
-    StrategyOptions options;
-    options.server = server;
-    options.server.rule = rule;
-    sim::run(workers, [&](comm::Worker& worker) { StrategyHarness harness(worker, name, options, rule); });
+    const StrategyContext context{.server = {.rule = rule}};
+    sim::run(workers, [&](comm::Worker& worker) { StrategyHarness harness(worker, name, options, rule, 0, context); });
   };
   CHECK_THROWS_WITH(fails("async_sgd", 2, {}, {.name = "lars"}), contains_text("'lars' needs whole matrices"));
-  CHECK_THROWS_WITH(fails("backup_workers", 2, {.backup_workers = 2}), contains_text("2 backup workers of 2"));
-  CHECK_THROWS_WITH(fails("backup_workers", 2, {.prefetch = true}), contains_text("leave out --prefetch"));
-  CHECK_THROWS_WITH(fails("backup_workers", 2, {.servers = 2}), contains_text("give --servers 1"));
-  CHECK_THROWS_WITH(fails("easgd", 2, {.fetch_every = 2}), contains_text("leave out --prefetch and --fetch-every"));
-  CHECK_THROWS_WITH(fails("easgd", 2, {.elastic_rate = 1}), contains_text("elastic rate 1 is outside [0, 1)"));
-  CHECK_THROWS_WITH(fails("lazy_sgd", 2, {.lazy_threshold = -1}), contains_text("threshold -1"));
-  CHECK_THROWS_AS(fails("async_sgd", 2, {.push_every = 0}), core::ConfigError);
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {{"backup-workers", 2}}), contains_text("2 backup workers of 2"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {{"prefetch", true}}), contains_text("has no option 'prefetch'"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {{"servers", 2}}), contains_text("use 1 server or none"));
+  CHECK_THROWS_WITH(fails("easgd", 2, {{"fetch-every", 2}}), contains_text("has no option 'fetch-every'"));
+  CHECK_THROWS_WITH(fails("easgd", 2, {{"elastic-rate", 1}}),
+                    contains_text("elastic-rate: '1' is not a number from 0 to below 1"));
+  CHECK_THROWS_WITH(fails("lazy_sgd", 2, {{"lazy-threshold", -1}}), contains_text("lazy-threshold: '-1'"));
+  CHECK_THROWS_AS(fails("async_sgd", 2, {{"push-every", 0}}), core::ConfigError);
   for (const char* name : {"bounded_staleness", "backup_workers"})
-    CHECK_THROWS_WITH(fails(name, 2, {.transport = "windows"}), contains_text("make fetches wait"));
-  CHECK_THROWS_WITH(fails("async_sgd", 2, {.transport = "pigeons"}), contains_text("known: messages, windows, auto"));
-  CHECK_THROWS_AS(fails("async_sgd", 2, {.worker_timeout_s = 0}), core::ConfigError);
-  CHECK_THROWS_AS(fails("backup_workers", 2, {.backup_workers = -1}), core::ConfigError);
+    CHECK_THROWS_WITH(fails(name, 2, {{"server-transport", "windows"}}), contains_text("make fetches wait"));
+  CHECK_THROWS_WITH(fails("async_sgd", 2, {{"server-transport", "pigeons"}}),
+                    contains_text("known: messages, windows, auto"));
+  CHECK_THROWS_AS(fails("async_sgd", 2, {{"worker-timeout", 0}}), core::ConfigError);
+  CHECK_THROWS_AS(fails("backup_workers", 2, {{"backup-workers", -1}}), core::ConfigError);
 }

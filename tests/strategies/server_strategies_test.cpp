@@ -17,9 +17,9 @@ TEST_CASE("under bounded staleness nobody who fetches is further ahead of the sl
   ServerRun run;
   run.strategy = "bounded_staleness";
   run.workers = 4;
-  run.options.server.servers = servers;
-  run.options.server.staleness_bound = bound;
-  run.options.server.prefetch = seed % 2 == 0;
+  run.options["servers"] = servers;
+  run.options["staleness-bound"] = bound;
+  run.options["prefetch"] = seed % 2 == 0;
   const std::uint64_t minibatches = 12;
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < minibatches - static_cast<std::uint64_t>(worker.rank()); ++i) {  // of unequal length
@@ -47,7 +47,7 @@ TEST_CASE("under bounded staleness nobody who fetches is further ahead of the sl
 TEST_CASE("a gradient's rate is divided by its staleness, where that is above one", "[strategies]") {
   ServerRun run;
   run.strategy = "staleness_scaled";
-  run.options.server.servers = 1;
+  run.options["servers"] = 1;
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < 15; ++i) {
       compute(worker, i, 3);
@@ -65,8 +65,8 @@ TEST_CASE("lazy workers push what is significant, and the rest in the end", "[st
   const auto pushes = [](double threshold, std::size_t most) {
     ServerRun run;
     run.strategy = "lazy_sgd";
-    run.options.server.lazy_threshold = threshold;
-    run.options.server.lazy_minibatches = most;
+    run.options["lazy-threshold"] = threshold;
+    run.options["lazy-minibatches"] = most;
     run.run([&](comm::Worker& worker, StrategyHarness& harness) {
       for (std::uint64_t i = 0; i < 24; ++i) step(worker, harness, 1.f / 64);
     });
@@ -88,8 +88,8 @@ TEST_CASE("an update waits for all but the backup workers, and what comes later 
   ServerRun run;
   run.strategy = "backup_workers";
   run.workers = 4;
-  run.options.server.servers = servers;
-  run.options.server.backup_workers = backup;
+  run.options["servers"] = servers;
+  run.options["backup-workers"] = backup;
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::uint64_t i = 0; i < 10; ++i) {
       compute(worker, i, seed);
@@ -128,14 +128,16 @@ TEST_CASE("gradients that are applied together count with all their samples and 
   ServerRun run;
   run.strategy = at_server ? "backup_workers" : "async_sgd";
   run.workers = at_server ? 3 : 1;
-  run.options.server.rule = rule;
-  run.options.server.servers = 1;
-  run.options.server.push_every = at_server ? 1 : 3;
-  run.options.server.backup_workers = 0;
+  run.context.server.rule = rule;
+  run.options["servers"] = 1;
+  if (at_server)
+    run.options["backup-workers"] = 0;
+  else
+    run.options["push-every"] = 3;
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {
     for (std::size_t i = 0; i < (at_server ? 1 : 3); ++i) {
       set(harness.replica->step, harness.optimiser->gradients(), at_server ? static_cast<std::size_t>(worker.rank()) : i);
-      harness.strategy->step(worker, *harness.replica);
+      harness.exchange().step(worker, *harness.replica);
     }
   });
   std::vector<float> expected;
@@ -159,11 +161,11 @@ TEST_CASE("what a server strategy remembers goes with its state: held versions, 
           "[strategies]") {
   ServerRun run;
   run.workers = 1;
-  run.options.server.servers = GENERATE(0, 1);
+  run.options["servers"] = GENERATE(0, 1);
   std::vector<std::vector<float>> arrays;
   std::vector<double> numbers;
   const auto state_of = [](comm::Worker& worker, StrategyHarness& harness) {
-    harness.strategy->collect_state(worker, *harness.replica);
+    harness.served().collect_state(worker, *harness.replica);
     core::StateView state;
     harness.strategy->describe_state(state);
     return state;
@@ -184,7 +186,7 @@ TEST_CASE("what a server strategy remembers goes with its state: held versions, 
       REQUIRE(state.numbers.size() == numbers.size());
       for (std::size_t i = 0; i < arrays.size(); ++i) std::ranges::copy(arrays[i], state.arrays[i].values.begin());
       for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers[i].set(numbers[i]);
-      harness.strategy->spread_state(worker, *harness.replica);
+      harness.served().spread_state(worker, *harness.replica);
       steps(worker, harness, after);
     });
   };
@@ -195,7 +197,7 @@ TEST_CASE("what a server strategy remembers goes with its state: held versions, 
   }
   SECTION("easgd pulls after as many minibatches") {
     run.strategy = "easgd";
-    run.options.server.push_every = 4;
+    run.options["push-every"] = 4;
     interrupted_after(2, 2);
     const auto kinds = run.orders[0] | std::views::transform(&Event::kind);
     CHECK(std::ranges::count(kinds, Event::Kind::push) == 1);
@@ -208,10 +210,10 @@ TEST_CASE("worker and centre pull at each other as published", "[strategies]") {
   ServerRun run;
   run.strategy = "easgd";
   run.workers = workers;
-  run.options.server.servers = servers;
-  run.options.server.push_every = period;
+  run.options["servers"] = servers;
+  run.options["push-every"] = period;
   const double given = GENERATE(0.25, 0.), rate = given > 0 ? given : 0.9 / workers;
-  run.options.server.elastic_rate = given;
+  run.options["elastic-rate"] = given;
   std::array<double, 2> own{};
   double centre = 0;
   run.run([&](comm::Worker& worker, StrategyHarness& harness) {

@@ -15,7 +15,8 @@ namespace paragrad::strategies::testing {
 struct ServerRun {
   std::string strategy = "async_sgd";
   int workers = 3;
-  StrategyOptions options;
+  core::Settings options;
+  StrategyContext context;
   sim::SimulationOptions world;
   std::int64_t eager_bytes = 64;
 
@@ -23,21 +24,22 @@ struct ServerRun {
   std::map<std::string, double> numbers;       ///< that worker 0 reports
   std::vector<std::vector<Event>> orders;
 
-  ServerRun() { options.server.rule.name = "sgd"; }
+  ServerRun() { context.server.rule.name = "sgd"; }
 
   void run(const std::function<void(comm::Worker&, StrategyHarness&)>& body) {
     const paragrad::test::TemporaryFolder folder;
-    options.server.record = folder.file("order.txt");
-    const int ranks = workers + options.server.servers;
+    context.server.record = folder.file("order.txt");
+    const int ranks = workers + core::read_options<ServerOptions>(options).servers;
     sim::Platform platform = sim::free_platform(ranks);
     platform.device = {1e9, 1e9, 1, 1, 1e-6};
     platform.leaf = {{1e-6, 1e9}, 1};
     platform.message.eager_bytes = eager_bytes;
     parameters.assign(static_cast<std::size_t>(workers), {});
     sim::run(platform, ranks, world, [&](comm::Worker& all_ranks) {
-      if (all_ranks.rank() >= workers) return make_strategy(strategy, options)->serve(all_ranks, workers);
+      if (all_ranks.rank() >= workers)
+        return dynamic_cast<ServedStrategy&>(*make_strategy(strategy, options, context)).serve(all_ranks, workers);
       comm::GroupWorker worker(all_ranks, 0, 1, workers);
-      StrategyHarness harness(worker, strategy, options, {.name = "sgd"});
+      StrategyHarness harness(worker, strategy, options, {.name = "sgd"}, 0, context);
       const comm::TaskGuard guard(worker);
       body(worker, harness);
       harness.strategy->show_model(worker, *harness.replica);
@@ -45,7 +47,7 @@ struct ServerRun {
       if (worker.rank() == 0) numbers = {remarks.numbers.begin(), remarks.numbers.end()};
       parameters[static_cast<std::size_t>(worker.rank())] = harness.parameters;
     });
-    orders = read_orders(options.server.record).servers;
+    orders = read_orders(context.server.record).servers;
   }
 };
 
@@ -60,7 +62,7 @@ inline void compute(comm::Worker& worker, std::uint64_t minibatch, std::uint64_t
 inline void step(comm::Worker& worker, StrategyHarness& harness, float value) {
   for (float& g : harness.optimiser->gradients()) g = value;
   harness.replica->step = {.rate = 1, .samples = 1};
-  harness.strategy->step(worker, *harness.replica);
+  harness.exchange().step(worker, *harness.replica);
 }
 
 }  // namespace paragrad::strategies::testing

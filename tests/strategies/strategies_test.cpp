@@ -11,8 +11,8 @@ using namespace paragrad::strategies::testing;
 
 TEST_CASE("averages weigh workers by the samples they processed", "[strategies]") {
   const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
-  strategies::StrategyOptions options;
-  options.collective = collective;
+  core::Settings options;
+  options["collective"] = collective;
   const std::vector<std::size_t> samples{30, 0, 10};
   const auto parameters = after(3, "model_averaging", options, [&](comm::Worker& worker, StrategyHarness& harness) {
     move_by(harness, static_cast<float>(worker.rank() + 1));
@@ -40,7 +40,7 @@ TEST_CASE("a lone worker keeps its model and its momentum", "[strategies]") {
     harness.velocity()[0] = 5;
     harness.strategy->synchronise(worker, *harness.replica, 10);
     CHECK(harness.parameters == before);
-    CHECK_FALSE(harness.strategy->exchanges_gradients(1));
+    CHECK_FALSE(harness.exchanges(1));
     CHECK(harness.velocity()[0] == 5);
   });
 }
@@ -48,9 +48,9 @@ TEST_CASE("a lone worker keeps its model and its momentum", "[strategies]") {
 TEST_CASE("a synchronisation forgets the local momentum unless told not to", "[strategies]") {
   const std::string strategy = GENERATE("model_averaging", "bmuf");
   const bool reset = GENERATE(true, false);
-  strategies::StrategyOptions options;
-  options.reset_local_momentum = reset;
-  after(2, strategy, options, [&](comm::Worker& worker, StrategyHarness& harness) {
+  core::Settings options;
+  options["reset-local-momentum"] = reset;
+  after(2, strategy, used_by(strategy, options), [&](comm::Worker& worker, StrategyHarness& harness) {
     harness.velocity()[3] = 5;
     harness.strategy->synchronise(worker, *harness.replica, 10);
     CHECK(harness.velocity()[3] == (reset ? 0.f : 5.f));
@@ -60,34 +60,27 @@ TEST_CASE("a synchronisation forgets the local momentum unless told not to", "[s
 TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies]") {
   CHECK_THROWS_WITH(strategies::make_strategy("bmfu", {}),
                     contains_text("unknown strategy 'bmfu'; known: sgd, data_parallel"));
-  strategies::StrategyOptions options;
-  options.bmuf_kind = "nesterov";
-  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options),
-                    contains_text("unknown bmuf kind 'nesterov'; known: cbm, nbm"));
-  options = {};
-  options.block_momentum = 1;
-  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options), contains_text("block momentum 1 is outside [0, 1)"));
-  options = {};
-  options.block_learning_rate = 0;
-  CHECK_THROWS_AS(strategies::make_strategy("bmuf", options), core::ConfigError);
-  options = {};
-  options.local_start_epoch = 0;
-  CHECK_THROWS_WITH(strategies::make_strategy("post_local_sgd", options),
-                    contains_text("the first local epoch cannot be 0"));
-  options = {};
-  options.block_momentum_time_constant = 100;
-  CHECK_NOTHROW(strategies::make_strategy("bmuf", options));
-  options.block_momentum = 0.5;
-  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options),
+  const auto fails = [](const std::string& name, const core::Settings& settings) {
+    strategies::make_strategy(name, settings);
+  };
+  CHECK_THROWS_WITH(fails("bmuf", {{"bmuf-kind", "nesterov"}}),
+                    contains_text("bmuf-kind: 'nesterov' is unknown; known: cbm, nbm"));
+  CHECK_THROWS_WITH(fails("bmuf", {{"block-momentum", 1}}),
+                    contains_text("block-momentum: '1' is not a number from 0 to below 1"));
+  CHECK_THROWS_AS(fails("bmuf", {{"block-learning-rate", 0}}), core::OptionError);
+  CHECK_THROWS_AS(fails("post_local_sgd", {{"local-start-epoch", 0}}), core::OptionError);
+  CHECK_NOTHROW(fails("bmuf", {{"block-momentum-time-constant", 100}}));
+  CHECK_THROWS_WITH(fails("bmuf", {{"block-momentum-time-constant", 100}, {"block-momentum", 0.5}}),
                     contains_text("either a block momentum or its time constant"));
-  options = {};
-  options.block_learning_rate_form = "fairseq";
-  CHECK_THROWS_WITH(strategies::make_strategy("bmuf", options), contains_text("'fairseq'; known: paper, cntk"));
-  options = {};
-  options.slow_momentum = 1;
-  CHECK_THROWS_WITH(strategies::make_strategy("slowmo", options), contains_text("slow momentum 1 is outside [0, 1)"));
-  options.outer_learning_rate = 0;
-  CHECK_THROWS_WITH(strategies::make_strategy("diloco", options), contains_text("outer learning rate 0 must be above 0"));
+  CHECK_THROWS_WITH(fails("bmuf", {{"block-learning-rate-form", "fairseq"}}),
+                    contains_text("'fairseq' is unknown; known: paper, cntk"));
+  CHECK_THROWS_AS(fails("slowmo", {{"slow-momentum", 1}}), core::OptionError);
+  CHECK_THROWS_AS(fails("diloco", {{"outer-learning-rate", 0}}), core::OptionError);
+  CHECK_THROWS_WITH(fails("diloco", {{"slow-momentum", 0.5}}),
+                    contains_text("the strategy diloco has no option 'slow-momentum'; its options are balance, collective"));
+  CHECK_THROWS_WITH(fails("sgd", {{"collective", "tree"}}), contains_text("the strategy sgd has no options"));
+  CHECK_THROWS_WITH(fails("data_parallel", {{"error-feedback", false}}), contains_text("has no option 'error-feedback'"));
+  CHECK_NOTHROW(fails("data_parallel", {{"compression", "bits:1"}, {"error-feedback", false}}));
   CHECK_THROWS_WITH(after(2, "bmuf_adam", {}, [](comm::Worker&, StrategyHarness&) {}),
                     contains_text("choose --optimiser adam or adamw"));
   CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, StrategyHarness&) {}),
@@ -99,14 +92,14 @@ TEST_CASE("no strategy relies on buffering or on the order of starting: the same
   const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
   const int workers = GENERATE(2, 5);
   CAPTURE(name, collective, workers);
-  strategies::StrategyOptions options;
-  options.collective = collective;
+  core::Settings options;
+  options["collective"] = collective;
   const auto train = [&](std::int64_t eager_bytes, const sim::SimulationOptions& world) {
     sim::Platform platform = sim::free_platform(workers);
     platform.message.eager_bytes = eager_bytes;
     std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));
     sim::run(platform, workers, world, [&](comm::Worker& worker) {
-      StrategyHarness harness(worker, name, options);
+      StrategyHarness harness(worker, name, used_by(name, options));
       const core::RandomStream random(3, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
       for (std::uint64_t block = 0; block < 3; ++block) {
         for (std::size_t i = 0; i < length; ++i)

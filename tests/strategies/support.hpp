@@ -23,13 +23,22 @@ struct StrategyHarness {
   std::unique_ptr<strategies::Strategy> strategy;
   std::unique_ptr<strategies::Replica> replica;
 
-  StrategyHarness(comm::Worker& worker, const std::string& name, const strategies::StrategyOptions& options,
-                  const optim::OptimiserOptions& rule = {}, float start = 0) {
-    strategy = strategies::make_strategy(name, options);
-    optimiser = optim::make_optimiser(rule, worker.device(), layout, strategy->exchanges_gradients(worker.size()));
+  StrategyHarness(comm::Worker& worker, const std::string& name, const core::Settings& options,
+                  const optim::OptimiserOptions& rule = {}, float start = 0, const StrategyContext& context = {}) {
+    strategy = strategies::make_strategy(name, options, context);
+    optimiser = optim::make_optimiser(rule, worker.device(), layout, exchanges(worker.size()));
     std::iota(parameters.begin(), parameters.end(), start);
     replica.reset(new strategies::Replica{parameters, layout, stages, *optimiser, {.momentum = 0.5f}});
     strategy->start(worker, *replica);
+  }
+
+  /// The strategy, which must be one that exchanges gradients or has servers.
+  ExchangingStrategy& exchange() { return dynamic_cast<ExchangingStrategy&>(*strategy); }
+  ServedStrategy& served() { return dynamic_cast<ServedStrategy&>(*strategy); }
+
+  bool exchanges(int workers) const {
+    const auto* exchanging = dynamic_cast<const ExchangingStrategy*>(strategy.get());
+    return exchanging != nullptr && exchanging->exchanges(workers);
   }
 
   std::span<float> velocity() {
@@ -39,9 +48,16 @@ struct StrategyHarness {
   }
 };
 
+/// Those of the settings that the strategy has: for claims about several strategies.
+inline core::Settings used_by(const std::string& name, const core::Settings& settings) {
+  core::Settings used;
+  for (const core::OptionInfo& option : strategy_entry(name).info.options)
+    if (const auto found = settings.find(option.name); found != settings.end()) used.insert(*found);
+  return used;
+}
+
 /// The parameters of all workers after `body(worker, harness)`.
-inline std::vector<std::vector<float>> after(int workers, const std::string& name,
-                                             const strategies::StrategyOptions& options,
+inline std::vector<std::vector<float>> after(int workers, const std::string& name, const core::Settings& options,
                                              const std::function<void(comm::Worker&, StrategyHarness&)>& body,
                                              const optim::OptimiserOptions& rule = {}) {
   std::vector<std::vector<float>> parameters(static_cast<std::size_t>(workers));

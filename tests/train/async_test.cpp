@@ -28,7 +28,7 @@ struct AsyncTask : test::SmallTask {
     return platform;
   }
 
-  int servers() const { return options.strategy_options.server.servers; }
+  int servers() const { return core::read_options<strategies::ServerOptions>(options.strategy_settings).servers; }
 
   train::Result run(int workers, const sim::Platform& platform, const sim::SimulationOptions& how = {},
                     const train::Output& given = {}) const {
@@ -38,7 +38,7 @@ struct AsyncTask : test::SmallTask {
     const train::Output output = test::resumable(given, options, source);
     train::Result result;
     sim::run(platform, workers + servers(), how, [&](comm::Worker& all_ranks) {
-      if (all_ranks.rank() >= workers) return train::make_strategy(options)->serve(all_ranks, workers);
+      if (all_ranks.rank() >= workers) return train::serve_with(options, all_ranks, workers);
       comm::GroupWorker group(all_ranks, 0, 1, workers);
       comm::ShrinkingWorker worker(group);
       try {
@@ -59,7 +59,7 @@ struct AsyncTask : test::SmallTask {
 
   /// From now on runs keep the order of that of `workers` on `platform`.
   train::Result record(int workers, const sim::Platform& platform) {
-    strategies::ServerOptions& server = options.strategy_options.server;
+    strategies::ServerContext& server = options.servers;
     server.record = file("order.txt");
     const train::Result result = run(workers, platform);
     server.replay = std::make_shared<const strategies::Orders>(strategies::read_orders(server.record));
@@ -77,7 +77,7 @@ TEST_CASE("one asynchronous worker is sgd, bit for bit, where its server has the
   task.options.strategy = "sgd";
   const train::Result alone = task.run(1);
   task.options.strategy = GENERATE("async_sgd", "bounded_staleness", "staleness_scaled");
-  task.options.strategy_options.server.servers = GENERATE(0, 1);
+  task.options.strategy_settings["servers"] = GENERATE(0, 1);
   const train::Result served = task.run(1);
   CHECK(served.parameters_sha256 == alone.parameters_sha256);
   CHECK(served.train.loss == alone.train.loss);
@@ -95,8 +95,8 @@ TEST_CASE("asynchronous workers process each sample once an epoch and learn the 
   AsyncTask task;
   task.options.strategy =
       GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
-  task.options.strategy_options.server.servers = GENERATE(0, 1);
-  task.options.strategy_options.server.queue = GENERATE(false, true);
+  task.options.strategy_settings["servers"] = GENERATE(0, 1);
+  task.options.strategy_settings["work"] = GENERATE("own", "queue");
   task.options.epochs = 3;
   const train::Result result = task.run(3);
   CHECK(result.samples == 3 * 613);
@@ -105,8 +105,8 @@ TEST_CASE("asynchronous workers process each sample once an epoch and learn the 
 
 TEST_CASE("what an asynchronous run computes depends neither on host threads nor on the order of starting", "[train]") {
   AsyncTask task;
-  task.options.strategy_options.server.servers = GENERATE(0, 2);
-  task.options.strategy_options.server.prefetch = true;
+  task.options.strategy_settings["servers"] = GENERATE(0, 2);
+  task.options.strategy_settings["prefetch"] = true;
   const sim::Platform platform = AsyncTask::cluster(5);
   const train::Result one = task.run(3, platform);
   const train::Result other = task.run(3, platform, {.host_threads = 3, .start_order = 5});
@@ -117,12 +117,12 @@ TEST_CASE("what an asynchronous run computes depends neither on host threads nor
 
 TEST_CASE("the order of a run can be repeated on any platform and with any rate", "[train]") {
   AsyncTask task;
-  strategies::ServerOptions& server = task.options.strategy_options.server;
-  server.servers = GENERATE(0, 2);
-  server.prefetch = GENERATE(false, true);
-  server.push_every = GENERATE(1u, 3u);
-  server.queue = GENERATE(true, false);
-  server.transport = GENERATE("messages", "windows");
+  core::Settings& settings = task.options.strategy_settings;
+  settings["servers"] = GENERATE(0, 2);
+  settings["prefetch"] = GENERATE(false, true);
+  settings["push-every"] = GENERATE(1u, 3u);
+  settings["work"] = GENERATE("queue", "own");
+  settings["server-transport"] = GENERATE("messages", "windows");
   const train::Result recorded = task.record(3, AsyncTask::cluster(5));
 
   sim::Platform other = AsyncTask::cluster(5);
@@ -151,9 +151,9 @@ TEST_CASE("a worker that is slow takes fewer splits from the queue, where its ow
   task.options.blocks = 12;
   sim::Platform platform = AsyncTask::cluster(3);
   platform.faults.push_back({.kind = sim::Platform::Fault::Kind::worker, .id = 2, .factor = 0.1});
-  task.options.strategy_options.server.queue = false;
+  task.options.strategy_settings["work"] = "own";
   const double own_s = task.run(3, platform).training_s;
-  task.options.strategy_options.server.queue = true;
+  task.options.strategy_settings["work"] = "queue";
   CHECK(task.run(3, platform).training_s < 0.5 * own_s);
 }
 
@@ -162,9 +162,9 @@ TEST_CASE("parameters that travel while a minibatch is computed cost no time, an
   sim::Platform platform = AsyncTask::cluster(4);
   platform.noise = {};
   platform.leaf = {{3e-5, 1e9}, 1};
-  task.options.strategy_options.server.servers = 1;
+  task.options.strategy_settings["servers"] = 1;
   const train::Result waits = task.run(3, platform);
-  task.options.strategy_options.server.prefetch = true;
+  task.options.strategy_settings["prefetch"] = true;
   const train::Result goes_on = task.run(3, platform);
   CHECK(goes_on.training_s < waits.training_s);
   const auto staleness = [](const train::Result& result) {
@@ -178,7 +178,7 @@ TEST_CASE("parameters that travel while a minibatch is computed cost no time, an
 TEST_CASE("an asynchronous run that is not computed takes the time of the one that is", "[train]") {
   AsyncTask task;
   task.options.strategy = GENERATE("async_sgd", "bounded_staleness", "easgd", "backup_workers");
-  task.options.strategy_options.server.servers = GENERATE(0, 1);
+  task.options.strategy_settings["servers"] = GENERATE(0, 1);
   const sim::Platform platform = AsyncTask::cluster(4);
   const train::Result computed = task.run(3, platform), timed = task.run(3, platform, {.device = "meta"});
   CHECK(timed.training_s == computed.training_s);
@@ -188,7 +188,7 @@ TEST_CASE("an asynchronous run that is not computed takes the time of the one th
 
 TEST_CASE("windows are refused, or not chosen, in a run that is not computed", "[train]") {
   AsyncTask task;
-  std::string& transport = task.options.strategy_options.server.transport;
+  core::Setting& transport = task.options.strategy_settings["server-transport"];
   transport = "windows";
   CHECK_THROWS_WITH(task.run(3, AsyncTask::cluster(4), {.device = "meta"}),
                     contains_text("without arithmetic has no data in its windows: choose"));
@@ -202,7 +202,7 @@ TEST_CASE("an asynchronous run that dies is taken up at the end of its last epoc
   AsyncTask task;
   task.options.strategy = GENERATE("async_sgd", "lazy_sgd", "easgd", "backup_workers");
   task.options.optimiser.name = GENERATE("momentum", "adagrad");
-  task.options.strategy_options.server.servers = GENERATE(0, 1);
+  task.options.strategy_settings["servers"] = GENERATE(0, 1);
   task.options.epochs = 4;
   task.options.schedule.name = "exponential";
   // Without noise the speeds of an epoch do not depend on what was before it.
@@ -235,17 +235,17 @@ sim::Platform::Fault death(int worker, double at_s) {
 
 TEST_CASE("a worker that dies is left out, and the others train to the end", "[train]") {
   AsyncTask task;
-  strategies::ServerOptions& server = task.options.strategy_options.server;
+  core::Settings& settings = task.options.strategy_settings;
   task.options.strategy = GENERATE("async_sgd", "bounded_staleness", "easgd", "backup_workers");
-  server.servers = task.options.strategy == "backup_workers" ? GENERATE(0, 1) : GENERATE(1, 2);
-  server.queue = GENERATE(true, false);
-  server.worker_timeout_s = 0.05;
+  settings["servers"] = task.options.strategy == "backup_workers" ? GENERATE(0, 1) : GENERATE(1, 2);
+  settings["work"] = GENERATE("queue", "own");
+  settings["worker-timeout"] = 0.05;
   task.options.epochs = 3;
   const train::Result whole = task.run(4, AsyncTask::cluster(6));
   for (const double share : {0.1, 0.35, 0.5, 0.62, 0.85}) {
     sim::Platform platform = AsyncTask::cluster(6);
     platform.faults.push_back(death(2, share * whole.training_s));
-    CAPTURE(task.options.strategy, server.servers, server.queue, share);
+    CAPTURE(task.options.strategy, task.servers(), settings["work"].text(), share);
     const train::Result result = task.run(4, platform);
     CHECK(number(result, "workers_lost") == 1);
     CHECK(number(result, "splits_lost") <= 2);  // the one in hand and the one after it
@@ -257,8 +257,8 @@ TEST_CASE("a worker that dies is left out, and the others train to the end", "[t
 
 TEST_CASE("several workers may die, and then nobody but worker 0 is left", "[train]") {
   AsyncTask task;
-  task.options.strategy_options.server.servers = 2;
-  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  task.options.strategy_settings["servers"] = 2;
+  task.options.strategy_settings["worker-timeout"] = 0.05;
   task.options.epochs = 3;
   const double whole_s = task.run(3, AsyncTask::cluster(5)).training_s;
   sim::Platform platform = AsyncTask::cluster(5);
@@ -270,8 +270,8 @@ TEST_CASE("several workers may die, and then nobody but worker 0 is left", "[tra
 
 TEST_CASE("a worker that was asleep too long finds that it was left out", "[train]") {
   AsyncTask task;
-  task.options.strategy_options.server.servers = 1;
-  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  task.options.strategy_settings["servers"] = 1;
+  task.options.strategy_settings["worker-timeout"] = 0.05;
   const double whole_s = task.run(3, AsyncTask::cluster(4)).training_s;
   sim::Platform platform = AsyncTask::cluster(4);
   platform.faults.push_back(death(1, 0.2 * whole_s));
@@ -283,9 +283,9 @@ TEST_CASE("a worker that was asleep too long finds that it was left out", "[trai
 
 TEST_CASE("a server that dies ends the run with a message and a checkpoint of what worker 0 has", "[train]") {
   AsyncTask task;
-  task.options.strategy_options.server.servers = GENERATE(0, 1, 2);
-  task.options.strategy_options.server.prefetch = GENERATE(false, true);
-  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  task.options.strategy_settings["servers"] = GENERATE(0, 1, 2);
+  task.options.strategy_settings["prefetch"] = GENERATE(false, true);
+  task.options.strategy_settings["worker-timeout"] = 0.05;
   metrics::RunFolder folder(task.file("run"), metrics::RunFolder::Existing::refuse);
   const double whole_s = task.run(3, AsyncTask::cluster(5)).training_s;
   sim::Platform platform = AsyncTask::cluster(5);
@@ -296,8 +296,8 @@ TEST_CASE("a server that dies ends the run with a message and a checkpoint of wh
 
 TEST_CASE("the end of worker 0, which leads, ends the run with a message", "[train]") {
   AsyncTask task;
-  task.options.strategy_options.server.servers = 1;
-  task.options.strategy_options.server.worker_timeout_s = 0.05;
+  task.options.strategy_settings["servers"] = 1;
+  task.options.strategy_settings["worker-timeout"] = 0.05;
   const double whole_s = task.run(3, AsyncTask::cluster(4)).training_s;
   sim::Platform platform = AsyncTask::cluster(4);
   platform.faults.push_back(death(0, 0.3 * whole_s));

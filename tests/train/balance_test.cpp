@@ -85,16 +85,17 @@ TEST_CASE("workers without data take part until the end, with weight zero", "[tr
   test::SmallTask task(61);
   task.options.blocks = 10;    // splits of one or two samples
   task.options.minibatch = 2;  // where it is shared, for four workers
-  task.options.strategy_options.compression.name = GENERATE("none", "bits:1");
-  task.options.strategy_options.buffered = GENERATE(false, true);
+  const std::string compression = GENERATE("none", "bits:1");
+  const bool buffered = GENERATE(false, true);
   task.options.balance = GENERATE(false, true);
   task.options.strategy = GENERATE("data_parallel", "model_averaging", "bmuf", "slowmo");
+  test::give(task.options, "compression", compression);
+  test::give(task.options, "buffered", buffered);
   const train::Result four = task.simulate(4, cluster(4, 0.01));  // with balance worker 1 is soon left without samples
   CHECK(four.samples == 2 * 61);
-  if (task.options.strategy != "data_parallel" || task.options.strategy_options.compression.name != "none" ||
-      task.options.strategy_options.buffered)
-    return;
+  if (task.options.strategy != "data_parallel" || compression != "none" || buffered) return;
   task.options.strategy = "sgd";
+  task.options.strategy_settings.clear();
   task.options.splits = 4;
   CHECK(four.train.loss == Approx(task.simulate(1).train.loss).epsilon(1e-4));
 }

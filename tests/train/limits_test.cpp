@@ -20,9 +20,9 @@ struct LimitedTask : SmallTask {
 TEST_CASE("clipping changes a training, and in buckets or beside the backward pass not otherwise", "[train]") {
   LimitedTask task(GENERATE("truncate", "norm"));
   task.options.strategy = "data_parallel";
-  task.options.strategy_options.bucket_bytes = 100;
+  task.options.strategy_settings["bucket-bytes"] = 100;
   const train::Result clipped = task.simulate(3);
-  task.options.strategy_options.overlap = false;
+  task.options.strategy_settings["overlap"] = false;
   CHECK(task.simulate(3).parameters_sha256 == clipped.parameters_sha256);
   task.options.optimiser.clip_per_sample = 0;
   CHECK(task.simulate(3).parameters_sha256 != clipped.parameters_sha256);
@@ -86,7 +86,7 @@ TEST_CASE("limits that a worker or a server would see a part of are refused in o
   SECTION("workers that go on by themselves") {
     task.options.strategy = "async_sgd";
     task.options.optimiser.clip = "truncate";
-    task.options.strategy_options.server.fetch_every = 2;
+    task.options.strategy_settings["fetch-every"] = 2;
     words = "--fetch-every 1";
   }
   SECTION("workers that keep gradients back") {

@@ -66,8 +66,8 @@ TEST_CASE("sizes are tuned before every so many epochs, never before the first",
 TEST_CASE("a search that keeps the size leaves no trace in the weights", "[train]") {
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf", "model_averaging");
-  task.options.strategy_options.compression.name = GENERATE("none", "bits:1");
-  task.options.strategy_options.buffered = GENERATE(false, true);
+  test::give(task.options, "compression", GENERATE("none", "bits:1"));
+  test::give(task.options, "buffered", GENERATE(false, true));
   task.options.epochs = 3;
   task.options.momentum_time_constant = 150;  // as a momentum per minibatch is understood where sizes are tuned
   const std::string plain = task.simulate(3).parameters_sha256;

@@ -14,8 +14,8 @@ struct BucketTask : test::SmallTask {
   BucketTask(std::size_t bucket_bytes, bool overlap, std::size_t samples = 613) : SmallTask(samples) {
     options.strategy = "data_parallel";
     options.model = "8-12-9-6:sigmoid";
-    options.strategy_options.bucket_bytes = bucket_bytes;
-    options.strategy_options.overlap = overlap;
+    options.strategy_settings["bucket-bytes"] = bucket_bytes;
+    options.strategy_settings["overlap"] = overlap;
   }
 };
 
@@ -38,7 +38,7 @@ TEST_CASE("buckets reduced beside the backward pass and after it end in the same
     BucketTask task(bucket_bytes, overlap, 60);
     task.options.minibatch = 5;  // of 6 workers one gets nothing
     task.options.epochs = 1;
-    task.options.strategy_options.collective = collective;
+    task.options.strategy_settings["collective"] = collective;
     return task.simulate(workers).parameters_sha256;
   };
   const std::string beside = weights(true);
@@ -93,7 +93,7 @@ TEST_CASE("double buffering hides the shorter of an exchange and the minibatch t
     BucketTask task(0, true, 640);
     task.options.model = "8-12-6:sigmoid";
     task.options.epochs = 1;
-    task.options.strategy_options.buffered = buffered;
+    task.options.strategy_settings["buffered"] = buffered;
     return task.simulate(2, hand_sized(flops_per_s, bandwidth));
   };
   constexpr double minibatches = 40, parameters = (8 + 1) * 12 + (12 + 1) * 6;
@@ -124,7 +124,7 @@ TEST_CASE("overlap is never slower, whatever platform, collective and buckets", 
   const std::vector<std::string> collectives{"ring", "tree", "butterfly", "halving_doubling", "parameter_server"};
   const auto time = [&](bool overlap) {
     BucketTask task(random.below(900, 102), overlap, 150);
-    task.options.strategy_options.collective = collectives[random.below(5, 103)];
+    task.options.strategy_settings["collective"] = collectives[random.below(5, 103)];
     return task.simulate(workers, platform).training_s;
   };
   CAPTURE(seed, workers);

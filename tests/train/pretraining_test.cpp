@@ -37,7 +37,8 @@ struct PretrainedTask : test::SmallTask {
         computes ? train::open_training_data(options, workers) : train::imagine_training_data(options, workers);
     const train::Output output = test::resumable(given, options, source);
     train::Result result;
-    sim::run(platform, workers + options.strategy_options.server.servers, how, [&](comm::Worker& all_ranks) {
+    const int servers = core::read_options<strategies::ServerOptions>(options.strategy_settings).servers;
+    sim::run(platform, workers + servers, how, [&](comm::Worker& all_ranks) {
       if (all_ranks.rank() >= workers) return train::serve(all_ranks, workers, options, output);
       comm::GroupWorker worker(all_ranks, 0, 1, workers);
       const train::Result mine = train::train(worker, options, source, output);
@@ -187,7 +188,7 @@ TEST_CASE("a timing run takes the time of pretraining that computes", "[train]")
       {{"data_parallel", 0}, {"model_averaging", 0}, {"bmuf", 0}, {"easgd", 1}, {"async_sgd", 0}, {"async_sgd", 2}}));
   CAPTURE(strategy, servers);
   task.options.strategy = strategy;
-  task.options.strategy_options.server.servers = servers;
+  if (servers > 0) task.options.strategy_settings["servers"] = servers;
   task.options.pretraining.machine.persistent = GENERATE(false, true);
   const train::Result computed = task.run(3, test::slow_cluster(3 + servers));
   const train::Result timed = task.run(3, test::slow_cluster(3 + servers), {.device = "meta"});
@@ -203,7 +204,7 @@ TEST_CASE("one asynchronous worker's machines are those of sgd, bit for bit", "[
   const train::Result alone = task.run(1, test::slow_cluster(1));
   task.options.strategy = "async_sgd";
   const int servers = GENERATE(0, 1, 2);
-  task.options.strategy_options.server.servers = servers;
+  task.options.strategy_settings["servers"] = servers;
   CHECK(task.run(1, test::slow_cluster(1 + servers)).parameters_sha256 == alone.parameters_sha256);
 }
 

@@ -29,9 +29,9 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 void configure(train::TrainingOptions& options, const Case& c) {
   options.strategy = c.strategy;
-  options.strategy_options.compression.name = c.compression;
-  options.strategy_options.buffered = c.buffered;
-  options.strategy_options.reset_local_momentum = c.reset;
+  test::give(options, "compression", c.compression);
+  test::give(options, "buffered", c.buffered);
+  test::give(options, "reset-local-momentum", c.reset);
   options.balance = c.balance;
   options.minibatch_search = {.enabled = c.search, .largest = 64, .samples = 200};
   options.optimiser.name = c.optimiser;
@@ -78,7 +78,8 @@ TEST_CASE("a training that dies on the way resumes to the same bits, whenever an
   test::SmallTask task;
   configure(task.options, c);
   // One schedule gives up epochs and begins anew, the other keeps all.
-  const optim::ScheduleOptions newbob{"newbob", 0.2, 0.5, 1, 0.2, true}, exponential{"exponential", 0.2, 0.5};
+  const optim::ScheduleOptions newbob{"newbob", 0.2, {{"newbob-improvement", 0.2}, {"newbob-restore", true}}},
+      exponential{"exponential", 0.2};
   const auto [schedule, validations, every] = GENERATE_COPY(table<optim::ScheduleOptions, int, std::size_t>(
       {{newbob, 1, 1}, {newbob, 2, 3}, {exponential, 1, 3}, {exponential, 2, 1}}));
   task.options.schedule = schedule;

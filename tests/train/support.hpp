@@ -38,6 +38,12 @@ inline sim::Platform slow_cluster(int nodes) {
   return platform;
 }
 
+/// Sets an option of the run's strategy, if the strategy has that option.
+inline void give(train::TrainingOptions& options, const std::string& name, const core::Setting& value) {
+  for (const core::OptionInfo& option : strategies::strategy_entry(options.strategy).info.options)
+    if (option.name == name) options.strategy_settings[name] = value;
+}
+
 /// A temporary folder with a small generated data set of 8 features and 6 classes; gone afterwards.
 class SmallTask {
  public:

@@ -138,9 +138,9 @@ TEST_CASE("two tensor-parallel replicas agree like two whole ones, by any strate
   test::SmallTask task(300);
   task.options.model = "8-12-9-6:sigmoid";
   task.options.strategy = GENERATE("data_parallel", "model_averaging", "bmuf", "diloco");
-  task.options.strategy_options.bucket_bytes = GENERATE(0u, 100u);
+  test::give(task.options, "bucket-bytes", GENERATE(0u, 100u));
   task.options.schedule.name = "newbob";
-  task.options.schedule.newbob_restore = true;
+  task.options.schedule.settings = {{"newbob-restore", true}};
   CHECK(split(task, 3, 2) == added_in_parts(task, 3, 2));
 }
 

@@ -29,7 +29,7 @@ TEST_CASE("a timing run takes exactly the simulated time of the run that compute
   if (strategy == "sgd" && workers > 1) return;
   test::SmallTask task;
   task.options.strategy = strategy;
-  task.options.strategy_options.collective = GENERATE("ring", "tree");
+  if (strategy != "sgd") task.options.strategy_settings["collective"] = GENERATE("ring", "tree");
   const train::Result computed = task.simulate(workers, cluster_of_pairs(workers));
   if (imaginary) {
     task.options.data.clear();

@@ -70,7 +70,7 @@ TEST_CASE("data-parallel LARS is LARS of one worker, up to the order of addition
   test::SmallTask task;
   task.options.splits = 3;
   task.options.optimiser.name = "lars";
-  task.options.optimiser.lars_trust = 0.02;
+  task.options.optimiser.settings = {{"lars-trust", 0.02}};
   task.options.l2 = 0.001;
   const train::Result one = task.simulate(1);
   task.options.strategy = "data_parallel";
@@ -84,7 +84,7 @@ TEST_CASE("result and simulated times do not depend on host threads and repeat e
   const std::string collective = GENERATE("ring", "tree", "parameter_server");
   test::SmallTask task;
   task.options.strategy = strategy;
-  task.options.strategy_options.collective = collective;
+  task.options.strategy_settings["collective"] = collective;
   const auto run = [&](int threads) { return task.simulate(5, slow_platform(5), {threads, "cpu", "fifo"}); };
   const train::Result first = run(1);
   CHECK(first.times.aggregate_s > 0);
@@ -163,9 +163,9 @@ TEST_CASE("post_local_sgd has the weights of data_parallel before its local epoc
   task.options.strategy = "data_parallel";
   const std::string reference = task.simulate(workers).parameters_sha256;
   task.options.strategy = "post_local_sgd";
-  task.options.strategy_options.local_start_epoch = 3;  // after the last
+  task.options.strategy_settings["local-start-epoch"] = 3;  // after the last
   CHECK(task.simulate(workers).parameters_sha256 == reference);
-  task.options.strategy_options.local_start_epoch = 2;
+  task.options.strategy_settings["local-start-epoch"] = 2;
   CHECK(task.simulate(workers).parameters_sha256 != reference);
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("local epochs with one minibatch per block are data_parallel up to rou
   task.options.strategy = "data_parallel";
   const train::Result together = task.simulate(workers);
   task.options.strategy = "post_local_sgd";
-  task.options.strategy_options.local_start_epoch = GENERATE(1, 2);
+  task.options.strategy_settings["local-start-epoch"] = GENERATE(1, 2);
   const train::Result apart = task.simulate(workers);
   CHECK(apart.samples == together.samples);
   CHECK(apart.train.loss == Approx(together.train.loss).epsilon(1e-5));
@@ -244,8 +244,8 @@ TEST_CASE("data-parallel workers that start late go on as the lone worker does, 
 TEST_CASE("all data-parallel workers end with the same model", "[train]") {
   test::SmallTask task;
   task.options.strategy = "data_parallel";
-  task.options.strategy_options.compression.name = GENERATE("none", "bits:1", "top_k:0.1", "power_sgd:1");
-  task.options.strategy_options.buffered = GENERATE(false, true);
+  task.options.strategy_settings["compression"] = GENERATE("none", "bits:1", "top_k:0.1", "power_sgd:1");
+  task.options.strategy_settings["buffered"] = GENERATE(false, true);
   task.options.optimiser.name = GENERATE("momentum", "adam");
   task.options.schedule.initial_rate = 0.01;
   task.options.parallel_start_epoch = GENERATE(1, 2);
@@ -262,7 +262,7 @@ TEST_CASE("all data-parallel workers end with the same model", "[train]") {
 
 TEST_CASE("newbob with restore ends with the model of its best epoch, in the checkpoint too", "[train]") {
   test::SmallTask task;
-  task.options.schedule = {"newbob", 3.0, 0.5, 1, 0.005, true};
+  task.options.schedule = {"newbob", 3.0, {{"newbob-restore", true}}};
   task.options.epochs = 8;
   task.options.strategy = "bmuf";
   metrics::RunFolder folder(task.file("newbob"), metrics::RunFolder::Existing::refuse);
@@ -291,7 +291,7 @@ TEST_CASE("after newbob has gone back, all workers go on from that model, and th
   const double rate = task.options.optimiser.name == "momentum" ? 5 : 0.5;
   metrics::RunFolder first(task.file("first"), metrics::RunFolder::Existing::refuse);
   metrics::RunFolder all(task.file("all"), metrics::RunFolder::Existing::refuse);
-  task.options.schedule = {"newbob", rate, 0.02, 1, 0.005, true};
+  task.options.schedule = {"newbob", rate, {{"schedule-factor", 0.02}, {"newbob-restore", true}}};
   task.options.epochs = 3;  // the second does harm
   const train::Result back = task.simulate(workers, sim::free_platform(workers), {}, {.folder = &all});
   const auto records = test::records_of(all);

@@ -30,7 +30,7 @@ TEST_CASE("validations within an epoch change nothing of the training", "[train]
   CAPTURE(strategy, kind);
   WatchedTask task;
   task.options.strategy = strategy;
-  task.options.strategy_options.bmuf_kind = kind;
+  test::give(task.options, "bmuf-kind", kind);
   if (strategy == "bmuf_adam") task.options.optimiser.name = "adam";
   const auto once = task.simulate(3);
   task.options.validations = 3;
@@ -72,8 +72,9 @@ TEST_CASE("a training may end with the model that was best on the validation set
   const bool meets = task.options.strategy != "async_sgd";
   task.options.epochs = 3;
   task.options.validations = meets ? 3 : 1;
-  task.options.schedule = {
-      .name = "table", .initial_rate = 0.2, .rates = {0.2, 0.1, meets ? 20. : 200.}};  // the end does harm
+  task.options.schedule = {.name = "table",
+                           .initial_rate = 0.2,
+                           .settings = {{"schedule-rates", meets ? "0.2,0.1,20" : "0.2,0.1,200"}}};  // the end does harm
   const auto last = task.simulate(3);
   task.options.keep_best = true;
   const auto best = task.watch(3);

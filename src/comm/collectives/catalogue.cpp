@@ -1,4 +1,5 @@
 #include <memory>
+#include <stdexcept>
 
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
@@ -7,10 +8,9 @@
 namespace paragrad::comm {
 
 namespace collectives {
-#define ALLREDUCE(name, description) std::unique_ptr<Allreduce> make_##name();
-#define ALLREDUCE_WITH(name, syntax, options, description) \
-  std::unique_ptr<Allreduce> make_##name(std::string_view parameters);
-#define LIBRARY_ALLREDUCE(name, library, description)
+#define ALLREDUCE(name, summary, source) std::unique_ptr<Allreduce> make_##name();
+#define ALLREDUCE_WITH(name, syntax, summary, source) std::unique_ptr<Allreduce> make_##name(std::string_view parameters);
+#define LIBRARY_ALLREDUCE(name, library, summary)
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH
@@ -18,16 +18,40 @@ namespace collectives {
 std::unique_ptr<Allreduce> make_library(Library library);
 }  // namespace collectives
 
-std::vector<AllreduceEntry> allreduce_catalogue() {
-  return {
-#define ALLREDUCE(name, description) {#name, "", "", description},
-#define ALLREDUCE_WITH(name, syntax, options, description) {#name, syntax, options, description},
-#define LIBRARY_ALLREDUCE(name, library, description) {#name, "", "", description, Library::library},
+namespace {
+
+std::vector<core::OptionInfo> uses_nodes() {
+  core::OptionList list;
+  list.uses("workers-per-node");
+  return list.infos();
+}
+
+}  // namespace
+
+const std::vector<AllreduceEntry>& allreduces() {
+  static const std::vector<AllreduceEntry> entries{
+#define ALLREDUCE(name, summary, source) {{#name, "", summary, source}},
+#define ALLREDUCE_WITH(name, syntax, summary, source) {{#name, syntax, summary, source, "", uses_nodes()}},
+#define LIBRARY_ALLREDUCE(name, library, summary) {{#name, "", summary}, Library::library},
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH
 #undef LIBRARY_ALLREDUCE
   };
+  return entries;
+}
+
+core::CatalogueInfo allreduce_catalogue() { return core::info_of("collective", "collectives", allreduces()); }
+
+void CollectiveOptions::describe(core::OptionList& list) {
+  list.group("Distribution");
+  list.entry("collective", collective, allreduce_catalogue, "allreduce algorithm");
+}
+
+std::string explain_collective(std::string_view name, const Allreduce& allreduce, const Communicator& comm,
+                               std::size_t length) {
+  const std::string text = allreduce.explain(comm, length);
+  return text.empty() ? "" : core::format("collective {}: {}", name, text);
 }
 
 std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
@@ -42,19 +66,18 @@ std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
     if (given) throw core::ConfigError(core::format("allreduce algorithm '{}': {} takes no parameters", text, name));
     return make();
   };
-#define ALLREDUCE(known, description) \
+#define ALLREDUCE(known, summary, source) \
   if (name == #known) return plain(&collectives::make_##known);
-#define LIBRARY_ALLREDUCE(known, library, description) \
+#define LIBRARY_ALLREDUCE(known, library, summary) \
   if (name == #known) return plain([] { return collectives::make_library(Library::library); });
-#define ALLREDUCE_WITH(known, syntax, options, description) \
+#define ALLREDUCE_WITH(known, syntax, summary, source) \
   if (name == #known) return collectives::make_##known(parameters);
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH
 #undef LIBRARY_ALLREDUCE
-  std::vector<std::string> names;
-  for (const auto& entry : allreduce_catalogue()) names.push_back(entry.name);
-  throw core::unknown_name("allreduce algorithm", name, names);
+  core::find_entry("allreduce algorithm", name, allreduces());  // throws
+  throw std::logic_error("an allreduce algorithm without a maker");
 }
 
 }  // namespace paragrad::comm

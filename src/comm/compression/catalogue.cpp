@@ -1,38 +1,41 @@
 #include <charconv>
 
-#include "comm/compression/makers.hpp"
+#include "comm/compression/entry.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
 
-std::vector<CompressionEntry> compression_catalogue() {
-  return {
-#define COMPRESSION(name, syntax, options, description) {#name, syntax, options, description},
+namespace {
+
+const std::vector<compression::Entry>& compressions() {
+  static const std::vector<compression::Entry> entries{
+#define COMPRESSION(name) compression::name##_entry(),
 #include "comm/compression/catalogue.def"
 #undef COMPRESSION
   };
+  return entries;
 }
 
-std::unique_ptr<GradientSum> make_gradient_sum(const CompressionOptions& options) {
-  const std::string_view text = options.name;
-  const auto colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  const std::string_view given = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-#define COMPRESSION(known, syntax, options_used, description)                                    \
-  if (name == #known) {                                                                          \
-    if (given.empty() != std::string_view(syntax).empty())                                       \
-      throw core::ConfigError(core::format("compression '{}': write {}{}", text, name, syntax)); \
-    return compression::make_##known(given, options);                                            \
-  }
-#include "comm/compression/catalogue.def"
-#undef COMPRESSION
-  std::vector<std::string> names;
-  for (const auto& entry : compression_catalogue()) names.push_back(entry.name + entry.parameter);
-  throw core::unknown_name("gradient compression", text, names);
+}  // namespace
+
+core::CatalogueInfo compression_catalogue() { return core::info_of("compression", "compressions", compressions()); }
+
+std::unique_ptr<GradientSum> make_gradient_sum(std::string_view name, const core::Settings& settings, std::uint64_t seed) {
+  const compression::Entry& entry = core::find_entry("gradient compression", name, compressions());
+  const std::string_view known = core::without_parameter(name);
+  const std::string_view parameter = name.size() == known.size() ? "" : name.substr(known.size() + 1);
+  if (parameter.empty() != entry.info.parameter.empty())
+    throw core::ConfigError(core::format("compression '{}': write {}{}", name, entry.info.name, entry.info.parameter));
+  return entry.make(parameter, settings, seed);
 }
 
 namespace compression {
+
+void LossyOptions::describe(core::OptionList& list) {
+  list.group("Gradient exchange");
+  list.flag("error-feedback", error_feedback, "add the compression error of each gradient to the next one");
+}
 
 double parse_parameter(std::string_view name, std::string_view text) {
   double value = 0;

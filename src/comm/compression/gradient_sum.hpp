@@ -9,6 +9,7 @@
 
 #include "comm/communicator.hpp"
 #include "core/layout.hpp"
+#include "core/options.hpp"
 #include "core/range.hpp"
 #include "core/state_view.hpp"
 
@@ -37,29 +38,20 @@ class GradientSum {
   /// communication task.
   virtual void operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) = 0;
 
+  /// Tells the user how arrays of this length are summed, and why; "" if the name is enough.
+  virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
+
   /// State carried to the next minibatch.
   virtual void describe_state(core::StateView&) {}
 };
 
-struct CompressionOptions {
-  /// A name of compression/catalogue.def with its parameter: "none", "bits:1", "fp16", "top_k:0.01", "power_sgd:4".
-  std::string name = "none";
-  bool threshold_at_mean = false;  ///< bits:1: threshold of each column is its mean instead of 0
-  bool error_feedback = true;
-  std::string collective = "ring";  ///< allreduce algorithm for exact sums
-  std::uint64_t seed = 1;           ///< power_sgd: seed of its initial guess
-};
+/// From compression/catalogue.def. name: with its parameter: "none", "bits:1", "top_k:0.01", "power_sgd:4". settings: its
+/// options are read, others ignored. seed: of power_sgd's initial guess. Throws ConfigError: unknown name, missing
+/// parameter, or value out of range.
+std::unique_ptr<GradientSum> make_gradient_sum(std::string_view name, const core::Settings& settings = {},
+                                               std::uint64_t seed = 1);
 
-/// Throws ConfigError: unknown name, missing parameter, or parameter out of range.
-std::unique_ptr<GradientSum> make_gradient_sum(const CompressionOptions& options);
-
-struct CompressionEntry {
-  std::string name;
-  std::string parameter;  ///< ":K" or ""
-  std::string options;    ///< options that this compression uses but not all do, separated by spaces
-  std::string description;
-};
-std::vector<CompressionEntry> compression_catalogue();
+core::CatalogueInfo compression_catalogue();
 
 /// The last position at or before `position` where the gradient may be cut.
 std::size_t cut_below(std::span<const core::Matrix> layout, Grain grain, std::size_t position);

@@ -6,13 +6,20 @@
 #include "backend/kernels/orthonormalise.hpp"
 #include "backend/kernels/scale.hpp"
 #include "comm/allreduce.hpp"
-#include "comm/compression/makers.hpp"
+#include "comm/compression/entry.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/philox.hpp"
 
 namespace paragrad::comm::compression {
 namespace {
+
+struct PowerSgdOptions : LossyOptions, CollectiveOptions {
+  void describe(core::OptionList& list) {
+    LossyOptions::describe(list);
+    CollectiveOptions::describe(list);
+  }
+};
 
 /// Low-rank gradients (Vogels, Karimireddy & Jaggi, NeurIPS 2019, Algorithms 1 and 2). For a matrix u[columns][rows] of
 /// gradient plus residual, one step of subspace iteration: P = Σ u Q, orthonormalised; q = uᵀP. A worker transmits P qᵀ and
@@ -23,11 +30,8 @@ namespace {
 /// Order     the allreduce's.
 class PowerSgd : public GradientSum {
  public:
-  PowerSgd(std::size_t rank, const CompressionOptions& options)
-      : rank_(rank),
-        seed_(options.seed),
-        error_feedback_(options.error_feedback),
-        allreduce_(make_allreduce(options.collective)) {}
+  PowerSgd(std::size_t rank, const PowerSgdOptions& options, std::uint64_t seed)
+      : rank_(rank), seed_(seed), error_feedback_(options.error_feedback), allreduce_(make_allreduce(options.collective)) {}
 
   Grain grain() const override { return Grain::matrix; }
 
@@ -153,12 +157,20 @@ class PowerSgd : public GradientSum {
 
 }  // namespace
 
-std::unique_ptr<GradientSum> make_power_sgd(std::string_view parameter, const CompressionOptions& options) {
-  const double rank = parse_parameter("power_sgd", parameter);
-  if (!(rank >= 1 && rank <= 1024 && rank == static_cast<int>(rank)))
-    throw core::ConfigError(
-        core::format("compression 'power_sgd:{}': the rank must be a whole number from 1 to 1024", parameter));
-  return std::make_unique<PowerSgd>(static_cast<std::size_t>(rank), options);
+Entry power_sgd_entry() {
+  return {{.name = "power_sgd",
+           .parameter = ":RANK",
+           .summary = "approximations of the matrices of rank RANK",
+           .source = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
+           .options = core::options_of<PowerSgdOptions>()},
+          [](std::string_view parameter, const core::Settings& settings, std::uint64_t seed) {
+            const double rank = parse_parameter("power_sgd", parameter);
+            if (!(rank >= 1 && rank <= 1024 && rank == static_cast<int>(rank)))
+              throw core::ConfigError(
+                  core::format("compression 'power_sgd:{}': the rank must be a whole number from 1 to 1024", parameter));
+            return std::make_unique<PowerSgd>(static_cast<std::size_t>(rank), core::read_options<PowerSgdOptions>(settings),
+                                              seed);
+          }};
 }
 
 }  // namespace paragrad::comm::compression

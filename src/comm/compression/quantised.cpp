@@ -1,6 +1,6 @@
 #include "backend/kernels/quantise.hpp"
 #include "backend/quantiser.hpp"
-#include "comm/compression/makers.hpp"
+#include "comm/compression/entry.hpp"
 #include "comm/compression/striped.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -50,31 +50,54 @@ class Quantised : public Codec {
   backend::Quantiser quantiser_;
 };
 
-std::unique_ptr<GradientSum> quantised(backend::Code code, const CompressionOptions& options) {
+struct QuantiserOptions : LossyOptions {
+  bool threshold_at_mean = false;
+
+  void describe(core::OptionList& list) {
+    LossyOptions::describe(list);
+    list.choice("quantise-threshold", threshold_at_mean, {{"zero", false}, {"mean", true}},
+                "gradients of 1 bit: quantisation threshold, zero or the mean of each column");
+  }
+};
+
+std::unique_ptr<GradientSum> quantised(backend::Code code, const QuantiserOptions& options) {
   const backend::Quantiser quantiser{.code = code, .threshold_at_mean = options.threshold_at_mean};
   return std::make_unique<Striped>(std::make_unique<Quantised>(quantiser), options.error_feedback);
 }
 
-}  // namespace
-
-std::unique_ptr<GradientSum> make_bits(std::string_view parameter, const CompressionOptions& options) {
+backend::Code code_of(std::string_view parameter) {
   using backend::Code;
   constexpr std::pair<int, Code> codes[] = {
       {1, Code::bits1}, {2, Code::bits2}, {4, Code::bits4}, {8, Code::bits8}, {16, Code::bits16}};
   const double bits = parse_parameter("bits", parameter);
   for (const auto& [known, code] : codes)
-    if (bits == known) return quantised(code, options);
-  if (bits == 32) return make_none("", options);
+    if (bits == known) return code;
   throw core::ConfigError(
-      core::format("gradients of {} bits are not supported: choose 1, 2, 4, 8, 16 or 32 (uncompressed)", parameter));
+      core::format("gradients of {} bits are not supported: choose 1, 2, 4, 8 or 16, or no compression", parameter));
 }
 
-std::unique_ptr<GradientSum> make_fp16(std::string_view, const CompressionOptions& options) {
-  return quantised(backend::Code::fp16, options);
+Entry format_entry(core::EntryInfo info, backend::Code code) {
+  info.options = core::options_of<LossyOptions>();
+  return {std::move(info), [code](std::string_view, const core::Settings& settings, std::uint64_t) {
+            return quantised(code, {core::read_options<LossyOptions>(settings), false});
+          }};
 }
 
-std::unique_ptr<GradientSum> make_bf16(std::string_view, const CompressionOptions& options) {
-  return quantised(backend::Code::bf16, options);
+}  // namespace
+
+Entry bits_entry() {
+  return {{.name = "bits",
+           .parameter = ":K",
+           .summary = "K bits per element: 1, 2, 4, 8 or 16",
+           .source = "K = 1: Seide et al., Interspeech 2014",
+           .options = core::options_of<QuantiserOptions>()},
+          [](std::string_view parameter, const core::Settings& settings, std::uint64_t) {
+            return quantised(code_of(parameter), core::read_options<QuantiserOptions>(settings));
+          }};
 }
+
+Entry fp16_entry() { return format_entry({.name = "fp16", .summary = "half precision"}, backend::Code::fp16); }
+
+Entry bf16_entry() { return format_entry({.name = "bf16", .summary = "the upper half of float32"}, backend::Code::bf16); }
 
 }  // namespace paragrad::comm::compression

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "backend/kernels/select.hpp"
-#include "comm/compression/makers.hpp"
+#include "comm/compression/entry.hpp"
 #include "comm/compression/striped.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -38,11 +38,19 @@ class TopK : public Codec {
 
 }  // namespace
 
-std::unique_ptr<GradientSum> make_top_k(std::string_view parameter, const CompressionOptions& options) {
-  const double share = parse_parameter("top_k", parameter);
-  if (!(share > 0 && share <= 1))
-    throw core::ConfigError(core::format("compression 'top_k:{}': the share must be in (0, 1]", parameter));
-  return std::make_unique<Striped>(std::make_unique<TopK>(share), options.error_feedback);
+Entry top_k_entry() {
+  return {{.name = "top_k",
+           .parameter = ":SHARE",
+           .summary = "only the largest elements, SHARE of all",
+           .source = "Aji and Heafield, EMNLP 2017",
+           .options = core::options_of<LossyOptions>()},
+          [](std::string_view parameter, const core::Settings& settings, std::uint64_t) {
+            const double share = parse_parameter("top_k", parameter);
+            if (!(share > 0 && share <= 1))
+              throw core::ConfigError(core::format("compression 'top_k:{}': the share must be in (0, 1]", parameter));
+            return std::make_unique<Striped>(std::make_unique<TopK>(share),
+                                             core::read_options<LossyOptions>(settings).error_feedback);
+          }};
 }
 
 }  // namespace paragrad::comm::compression

@@ -14,23 +14,9 @@
 #include "strategies/parameter_server/window_service.hpp"
 
 namespace paragrad::strategies {
-namespace {
 
-void check_options(const ServerOptions& options) {
-  if (options.servers < 0)
-    throw core::ConfigError(core::format("the number of servers, {}, must be 0 or more", options.servers));
-  if (options.push_every < 1 || options.fetch_every < 1)
-    throw core::ConfigError(
-        "gradients are pushed and parameters fetched at most once per minibatch: give an interval of 1 or more");
-  if (const std::string& name = options.transport; name != "messages" && name != "windows" && name != "auto")
-    throw core::unknown_name("server transport", name, {"messages", "windows", "auto"});
-  if (!(options.worker_timeout_s > 0))
-    throw core::ConfigError(core::format("the timeout of a silent worker, {} s, must be above 0", options.worker_timeout_s));
-}
-
-}  // namespace
-
-ServerStrategy::ServerStrategy(const StrategyOptions& options) : options_(options.server) { check_options(options_); }
+ServerStrategy::ServerStrategy(const ServerOptions& options, const ServerContext& context)
+    : ServedStrategy(options.queue ? Share::epoch : Share::block), options_(options), context_(context) {}
 ServerStrategy::~ServerStrategy() = default;
 
 Remarks ServerStrategy::explain(const Extent& extent) const {
@@ -44,7 +30,7 @@ Remarks ServerStrategy::explain(const Extent& extent) const {
 }
 
 const std::vector<Event>* ServerStrategy::given_order(std::size_t server) const {
-  return options_.replay ? &options_.replay->servers.at(server) : nullptr;
+  return context_.replay ? &context_.replay->servers.at(server) : nullptr;
 }
 
 std::unique_ptr<Server> ServerStrategy::make_server(int workers, std::size_t index) const {
@@ -68,7 +54,7 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
     throw core::ConfigError(
         core::format("optimiser '{}' needs whole matrices, but {} servers would hold parts of them: give --servers 1 or "
                      "another --optimiser",
-                     optim::describe(options_.rule), count));
+                     optim::describe(context_.rule), count));
   const bool shared = options_.servers == 0, alone = shared && worker.size() == 1;
   if (shared && !alone && !worker.all_ranks().serves_beside())
     throw core::ConfigError(
@@ -114,7 +100,7 @@ void ServerStrategy::serve(comm::Worker& all_ranks, int workers) {
 
 // The same on all ranks. An order may be recorded over either transport, and is replayed over messages.
 bool ServerStrategy::choose_windows(comm::Worker& all_ranks) {
-  if (options_.transport == "messages" || options_.replay) return false;
+  if (options_.transport == Transport::messages || context_.replay) return false;
   comm::WindowVerdict verdict;
   if (holds_fetches())
     verdict.text = "the servers of this strategy make fetches wait, which one-sided windows cannot do";
@@ -124,7 +110,7 @@ bool ServerStrategy::choose_windows(comm::Worker& all_ranks) {
     verdict.text = "one-sided windows need host-accessible memory";
   else
     verdict = comm::self_test_windows(all_ranks);
-  const bool wanted = options_.transport == "windows";
+  const bool wanted = options_.transport == Transport::windows;
   if (wanted && !verdict.usable)
     throw core::ConfigError(core::format("{}: choose --server-transport messages", verdict.text));
   const bool chosen = verdict.usable && (wanted || verdict.get_share >= 1);
@@ -206,7 +192,7 @@ bool ServerStrategy::add_up(comm::Worker& worker, std::span<double> values) {
 
 Remarks ServerStrategy::report(comm::Worker& worker) {
   Statistics statistics;
-  Orders orders{options_.shape, {}};
+  Orders orders{context_.shape, {}};
   if (window_ != nullptr) {
     talk(worker, [&](comm::Communicator& comm) { link_->hand_in(comm); });
     double nothing = 0;
@@ -219,7 +205,7 @@ Remarks ServerStrategy::report(comm::Worker& worker) {
   if (service_ != nullptr) worker.all_ranks().join_service();
   close_window(lost_ == 0);
   if (worker.rank() != 0) return {};
-  if (!options_.record.empty()) write_orders(options_.record, orders);
+  if (!context_.record.empty()) write_orders(context_.record, orders);
   Remarks remarks = remarks_of(statistics);
   if (!transport_.empty()) remarks.lines.insert(remarks.lines.begin(), transport_);
   return remarks;

@@ -21,15 +21,12 @@ namespace paragrad::strategies {
 /// work and reading them is as fast as messages.
 ///
 /// Requests are sent from communication tasks, so messages and the servers' work overlap with computation.
-class ServerStrategy : public Strategy {
+class ServerStrategy : public ServedStrategy {
  public:
-  explicit ServerStrategy(const StrategyOptions& options);
+  ServerStrategy(const ServerOptions& options, const ServerContext& context);
   ~ServerStrategy() override;
 
-  Share share() const override { return options_.queue ? Share::epoch : Share::block; }
-  bool exchanges_gradients(int) const override { return true; }
-  bool meets_at_blocks() const override { return false; }
-  bool has_servers() const override { return true; }
+  bool exchanges(int) const override { return true; }
   Remarks explain(const Extent& extent) const override;
   Remarks report(comm::Worker& worker) override;
   void start(comm::Worker& worker, Replica& replica) override;
@@ -48,7 +45,7 @@ class ServerStrategy : public Strategy {
   virtual bool holds_fetches() const { return false; }
 
   /// The update rule with which servers apply what they receive.
-  virtual optim::OptimiserOptions rule() const { return options_.rule; }
+  virtual optim::OptimiserOptions rule() const { return context_.rule; }
 
   /// The number of shards of the parameters, each at its own server.
   virtual std::size_t shards(int workers) const {
@@ -58,7 +55,7 @@ class ServerStrategy : public Strategy {
   /// Further checks of the strategy's options. Throws ConfigError.
   virtual void check(int /*workers*/) const {}
 
-  const ServerOptions& options() const { return options_; }
+  int servers() const { return options_.servers; }
   Link& link() { return *link_; }
   Versions& versions() { return versions_; }  ///< of the parameters the worker computes with
 
@@ -85,6 +82,7 @@ class ServerStrategy : public Strategy {
   std::unique_ptr<Server> make_server(int workers, std::size_t index) const;
 
   ServerOptions options_;
+  ServerContext context_;
   std::unique_ptr<comm::Window> window_;
   std::string transport_;           // the chosen transport and why
   std::unique_ptr<Server> server_;  // of this rank, if it holds a shard

@@ -145,6 +145,7 @@ TrainingData open_evaluation_data(const TrainingOptions& options) {
 
 TrainingData open_training_data(const TrainingOptions& options, int workers) {
   const int own = replicas(options, workers);
+  make_strategy(options);  // throws, before anything is read, if its settings do not fit together
   TrainingData source = open_evaluation_data(options);
   check_split(options, source.network);
   check_micro_batch(options, *source.network);
@@ -158,6 +159,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
 
 TrainingData imagine_training_data(const TrainingOptions& options, int workers) {
   const int own = replicas(options, workers);
+  make_strategy(options);
   if (is_ctc(options))
     throw core::ConfigError(
         "loss 'ctc' needs whole sequences, whose lengths a timing run does not have: time cross_entropy on chunks");

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "comm/compression/gradient_sum.hpp"
+
+namespace paragrad::comm::compression {
+
+/// A compression of compression/catalogue.def.
+struct Entry {
+  core::EntryInfo info;
+
+  /// parameter: the text after the colon, "" if there is none.
+  std::function<std::unique_ptr<GradientSum>(std::string_view parameter, const core::Settings&, std::uint64_t seed)> make;
+};
+
+// <name>_entry(), each in the file of the compression
+#define COMPRESSION(name) Entry name##_entry();
+#include "comm/compression/catalogue.def"
+#undef COMPRESSION
+
+/// Options of lossy compressions.
+struct LossyOptions {
+  bool error_feedback = true;
+
+  void describe(core::OptionList& list);
+};
+
+/// Parses the whole text as a number. Throws ConfigError that quotes it.
+double parse_parameter(std::string_view name, std::string_view text);
+
+}  // namespace paragrad::comm::compression
