@@ -5,20 +5,22 @@
 
 namespace paragrad::sim {
 
-std::vector<std::string> network_names() {
-  return {
-#define NETWORK(name, type, description) #name,
+core::CatalogueInfo network_catalogue() {
+  return {"network",
+          "networks",
+          {
+#define NETWORK(name, type, summary) {#name, "", "", summary},
 #include "sim/network/catalogue.def"
 #undef NETWORK
-  };
+          }};
 }
 
 std::unique_ptr<Network> make_network(std::string_view name, Engine& engine, const Platform& platform, int workers) {
-#define NETWORK(known, type, description) \
+#define NETWORK(known, type, summary) \
   if (name == #known) return std::make_unique<type>(engine, platform, workers);
 #include "sim/network/catalogue.def"
 #undef NETWORK
-  throw core::unknown_name("network model", name, network_names());
+  throw core::unknown_name("network model", name, network_catalogue().names());
 }
 
 }  // namespace paragrad::sim

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/options.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/platform.hpp"
 
@@ -53,7 +54,7 @@ class Network {
   virtual Insight insight() { return {}; }
 };
 
-std::vector<std::string> network_names();
+core::CatalogueInfo network_catalogue();
 
 /// From sim/network/catalogue.def. Throws ConfigError for an unknown name.
 std::unique_ptr<Network> make_network(std::string_view name, Engine& engine, const Platform& platform, int workers);

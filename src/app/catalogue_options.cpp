@@ -42,12 +42,6 @@ std::string parameters_in(const core::CatalogueInfo& catalogue) {
   return names.empty() ? "" : core::format("; with parameters: {}", fmt::join(names, ", "));
 }
 
-std::string type_of(const core::OptionInfo& info) {
-  if (!info.range.empty()) return core::format("{}:{}", info.kind, info.range);
-  const std::vector<std::string> values = info.catalogue ? info.catalogue().names() : info.values;
-  return values.empty() ? info.kind : core::format("{}:{{{}}}", info.kind, fmt::join(values, ","));
-}
-
 std::string description_of(const Found& option) {
   const std::string users =
       option.users.size() <= most_users ? core::format("{}: ", fmt::join(option.users, ", ")) : std::string();
@@ -55,6 +49,12 @@ std::string description_of(const Found& option) {
 }
 
 }  // namespace
+
+std::string type_of(const core::OptionInfo& info) {
+  if (!info.range.empty()) return core::format("{}:{}", info.kind, info.range);
+  const std::vector<std::string> values = info.catalogue ? info.catalogue().names() : info.values;
+  return values.empty() ? info.kind : core::format("{}:{{{}}}", info.kind, fmt::join(values, ","));
+}
 
 CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, std::string& chosen,
                         const std::string& description) {

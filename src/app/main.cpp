@@ -20,13 +20,9 @@ using namespace paragrad;
 
 int run(std::span<char*> arguments) {
   const std::string_view name = arguments.empty() ? "help" : arguments[0];
-  if (name == "help") {
-    fmt::print("{}", app::make_program()->help());
-    return app::success;
-  }
   if (name.starts_with('-')) return app::parse(*app::make_program(), arguments.first(1)).value_or(app::success);
   const app::Command command = app::make_command(name);
-  const auto code = app::parse(*command.parser, arguments.subspan(1));
+  const auto code = app::parse(*command.parser, arguments.empty() ? arguments : arguments.subspan(1));
   return code ? *code : command.run();
 }
 

@@ -1,5 +1,6 @@
 #include "app/shared_options.hpp"
 
+#include "app/catalogue_options.hpp"
 #include "backend/backend_info.hpp"
 #include "sim/network/network.hpp"
 
@@ -21,8 +22,7 @@ CLI::Option* add_device_option(CLI::App& parser, std::string& device) {
 }
 
 CLI::Option* add_network_option(CLI::App& parser, std::string& network) {
-  return parser.add_option("--network", network, "network model: how messages share links")
-      ->check(known_names(sim::network_names()));
+  return add_choice(parser, sim::network_catalogue(), network, "network model: how messages share links");
 }
 
 }  // namespace paragrad::app

@@ -32,6 +32,7 @@ struct OptionInfo {
 struct EntryInfo {
   std::string name;
   std::string parameter{};  ///< syntax of what follows the name, ":K"; "" for none
+  std::string example{};    ///< of a parameter that must be given, ":1"
   std::string summary{};    ///< one phrase without a full stop
   std::string source{};     ///< publication or program
   std::string formula{};    ///< lines

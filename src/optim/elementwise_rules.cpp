@@ -6,7 +6,7 @@ namespace paragrad::optim {
 #define UPDATE_RULE(name, Rule, summary, source)                                            \
   OptimiserEntry name##_entry() {                                                           \
     return entry_of(                                                                        \
-        {#name, "", summary, source},                                                       \
+        {#name, "", "", summary, source},                                                   \
         [](const OptimiserContext& from, const RuleOptions& options) {                      \
           return std::make_unique<ElementwiseRule<backend::Rule>>(from, options.numbers()); \
         },                                                                                  \

@@ -137,7 +137,7 @@ Entry entry_of(core::EntryInfo info) {
 
 const std::vector<Entry>& schedules() {
   static const std::vector<Entry> entries{
-#define SCHEDULE(name, Type, Options, summary, source) entry_of<Type, Options>({#name, "", summary, source}),
+#define SCHEDULE(name, Type, Options, summary, source) entry_of<Type, Options>({#name, "", "", summary, source}),
 #include "optim/schedules.def"
 #undef SCHEDULE
   };

@@ -120,7 +120,8 @@ class BashCompletion(CliTest):
 
     def test_the_values_offered_are_those_that_the_program_knows(self):
         for option in ("strategy", "collective", "compression", "optimiser", "schedule", "device", "loss", "bmuf-kind", "io", "network"):
-            refused = self.simulate(1, f"--{option}", "no-such-name")
+            strategy = [] if option == "strategy" else ["--strategy", "data_parallel"]
+            refused = self.simulate(1, *strategy, f"--{option}", "no-such-name")
             known = re.search(r"known: (.*)", refused.stderr).group(1)
             names = [re.match(r"\w+", name).group() for name in re.sub(r"\[.*?\]", "", known).split(", ")]
             with self.subTest(option=option):

@@ -30,9 +30,9 @@ std::vector<core::OptionInfo> uses_nodes() {
 
 const std::vector<AllreduceEntry>& allreduces() {
   static const std::vector<AllreduceEntry> entries{
-#define ALLREDUCE(name, summary, source) {{#name, "", summary, source}},
-#define ALLREDUCE_WITH(name, syntax, summary, source) {{#name, syntax, summary, source, "", uses_nodes()}},
-#define LIBRARY_ALLREDUCE(name, library, summary) {{#name, "", summary}, Library::library},
+#define ALLREDUCE(name, summary, source) {{#name, "", "", summary, source}},
+#define ALLREDUCE_WITH(name, syntax, summary, source) {{#name, syntax, "", summary, source, "", uses_nodes()}},
+#define LIBRARY_ALLREDUCE(name, library, summary) {{#name, "", "", summary}, Library::library},
 #include "comm/collectives/catalogue.def"
 #undef ALLREDUCE
 #undef ALLREDUCE_WITH

@@ -160,6 +160,7 @@ class PowerSgd : public GradientSum {
 Entry power_sgd_entry() {
   return {{.name = "power_sgd",
            .parameter = ":RANK",
+           .example = ":2",
            .summary = "approximations of the matrices of rank RANK",
            .source = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
            .options = core::options_of<PowerSgdOptions>()},

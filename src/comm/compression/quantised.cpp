@@ -88,6 +88,7 @@ Entry format_entry(core::EntryInfo info, backend::Code code) {
 Entry bits_entry() {
   return {{.name = "bits",
            .parameter = ":K",
+           .example = ":1",
            .summary = "K bits per element: 1, 2, 4, 8 or 16",
            .source = "K = 1: Seide et al., Interspeech 2014",
            .options = core::options_of<QuantiserOptions>()},

@@ -41,6 +41,7 @@ class TopK : public Codec {
 Entry top_k_entry() {
   return {{.name = "top_k",
            .parameter = ":SHARE",
+           .example = ":0.1",
            .summary = "only the largest elements, SHARE of all",
            .source = "Aji and Heafield, EMNLP 2017",
            .options = core::options_of<LossyOptions>()},

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "app/catalogue_options.hpp"
+#include "app/config_file.hpp"
+#include "app/program_parser.hpp"
+#include "comm/allreduce.hpp"
+#include "comm/compression/gradient_sum.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+#include "optim/local_optimiser.hpp"
+#include "optim/schedule.hpp"
+#include "sim/network/network.hpp"
+#include "strategies/strategy.hpp"
+
+namespace paragrad::app {
+namespace {
+
+struct Arguments {
+  std::string name;
+  std::string format = "text";
+};
+
+std::vector<core::CatalogueInfo> catalogues() {
+  return {strategies::strategy_catalogue(), comm::compression_catalogue(), comm::allreduce_catalogue(),
+          optim::optimiser_catalogue(),     optim::schedule_catalogue(),   sim::network_catalogue()};
+}
+
+std::string indented(const std::string& lines) { return "  " + CLI::detail::find_and_replace(lines, "\n", "\n  ") + "\n"; }
+
+void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& entry) {
+  fmt::print("{}: {}\n  {}; chosen by --{} {}{}{}\n", entry.name, entry.summary, catalogue.kind, catalogue.kind, entry.name,
+             entry.parameter, entry.example.empty() ? "" : core::format(", such as {}{}", entry.name, entry.example));
+  if (!entry.source.empty()) fmt::print("  source: {}\n", entry.source);
+  if (!entry.formula.empty()) fmt::print("\n{}", indented(entry.formula));
+  std::vector<std::string> elsewhere;
+  for (const core::OptionInfo& option : entry.options) {
+    if (option.kind.empty())
+      elsewhere.push_back("--" + option.name);
+    else
+      fmt::print("\n  --{} {}={}\n      {}\n", option.name, type_of(option), option.by_default, option.help);
+  }
+  if (!elsewhere.empty()) fmt::print("\n  also used: {}\n", fmt::join(elsewhere, ", "));
+}
+
+core::Json json_of(const core::CatalogueInfo& catalogue) {
+  core::Json entries = core::Json::array();
+  for (const core::EntryInfo& entry : catalogue.entries) {
+    core::Json options = core::Json::array();
+    for (const core::OptionInfo& option : entry.options)
+      options.push_back({{"name", option.name},
+                         {"kind", option.kind},
+                         {"range", option.range},
+                         {"values", option.catalogue ? option.catalogue().names() : option.values},
+                         {"default", option.by_default},
+                         {"help", option.help}});
+    entries.push_back({{"name", entry.name},
+                       {"parameter", entry.parameter},
+                       {"example", entry.name + entry.example},
+                       {"summary", entry.summary},
+                       {"source", entry.source},
+                       {"formula", entry.formula},
+                       {"options", options}});
+  }
+  return {{"kind", catalogue.kind}, {"plural", catalogue.plural}, {"entries", entries}};
+}
+
+void print_all_entries() {
+  for (const core::CatalogueInfo& catalogue : catalogues()) {
+    fmt::print("{}\n", catalogue.plural);
+    for (const core::EntryInfo& entry : catalogue.entries)
+      fmt::print("  {:<26}{}\n", entry.name + entry.parameter, entry.description());
+    fmt::print("\n");
+  }
+  fmt::print("'{} help NAME' shows one of them with its options.\n", program_name);
+}
+
+/// The entries of that name: there may be a strategy and an optimiser of one name.
+bool print_entries(const std::string& name) {
+  bool found = false;
+  for (const core::CatalogueInfo& catalogue : catalogues())
+    for (const core::EntryInfo& entry : catalogue.entries) {
+      if (entry.name != core::without_parameter(name)) continue;
+      if (found) fmt::print("\n");
+      print_entry(catalogue, entry);
+      found = true;
+    }
+  return found;
+}
+
+core::ConfigError unknown(const std::string& name) {
+  std::vector<std::string> known{"all"};
+  for (const CLI::App* command : make_program()->get_subcommands({})) known.push_back(command->get_name());
+  for (const core::CatalogueInfo& catalogue : catalogues()) std::ranges::copy(catalogue.names(), std::back_inserter(known));
+  const std::string near = nearest_name(name, known);
+  return core::ConfigError(core::format("nothing is called '{}'{}; '{} help all' lists strategies, optimisers and the like",
+                                        name, near.empty() ? "" : core::format(" (did you mean {}?)", near), program_name));
+}
+
+void help(const Arguments& arguments) {
+  if (arguments.format == "json") {
+    core::Json all = core::Json::array();
+    for (const core::CatalogueInfo& catalogue : catalogues())
+      if (arguments.name.empty() || arguments.name == "all" || arguments.name == catalogue.kind)
+        all.push_back(json_of(catalogue));
+    fmt::print("{}\n", core::text_of(all, 2));
+    return;
+  }
+  if (arguments.format != "text") throw core::unknown_name("format", arguments.format, {"text", "json"});
+  const auto program = make_program();
+  if (arguments.name.empty()) {
+    fmt::print("{}", program->help());
+    return;
+  }
+  if (arguments.name == "all") return print_all_entries();
+  for (const CLI::App* command : program->get_subcommands({}))
+    if (command->get_name() == arguments.name) {
+      fmt::print("{}", make_command(arguments.name).parser->help(program_name));
+      return;
+    }
+  if (!print_entries(arguments.name)) throw unknown(arguments.name);
+}
+
+}  // namespace
+
+Command help_command() {
+  auto arguments = std::make_shared<Arguments>();
+  auto parser =
+      make_parser("help", "Describe a command, or a strategy, compression, collective, optimiser, schedule or network.");
+  parser->add_option("name", arguments->name,
+                     "a command, or an entry such as bmuf; all: list all entries (default: commands)");
+  parser->add_option("--format", arguments->format, "text, or json for all entries with their options")
+      ->check(known_names({"text", "json"}));
+  set_examples(*parser, "paragrad help bmuf\nparagrad help all\nparagrad help --format json");
+  return {parser, [arguments] {
+            help(*arguments);
+            return success;
+          }};
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,117 @@
+"""Whatever a catalogue holds is explained, completed, checked, recorded and the same in both worlds, as the tests find it there."""
+
+import json
+import re
+import unittest
+
+from paragrad_cli import PLATFORM, CliTest, run, weights
+
+CATALOGUES = {c["kind"]: c["entries"] for c in json.loads(run("help", "--format", "json").stdout)}
+OF_TRAINING = {kind: entries for kind, entries in CATALOGUES.items() if kind != "network"}
+OPTIONS = {o["name"]: o for entries in CATALOGUES.values() for e in entries for o in e["options"] if o["kind"]}
+
+
+def beyond(option: dict) -> str:
+    """A value that the option does not take."""
+    limits = option["range"]
+    if not limits or limits == "any number":
+        return "nonsense"
+    if found := re.match(r"above ([\d.e+]+)", limits):
+        return found[1]
+    least, _, most = limits.partition(" to ")
+    if most.startswith("below "):
+        return most.removeprefix("below ")
+    return "-1" if least.startswith("0") else "0"
+
+
+class Catalogue(CliTest):
+    def chosen(self, kind: str, entry: dict) -> list[str]:
+        """A small training that uses the entry."""
+        name = entry["name"]
+        arguments = [f"--{kind}", entry["example"]]
+        if kind != "strategy":
+            arguments += ["--strategy", "data_parallel" if kind == "compression" else "bmuf"]
+        if name == "bmuf_adam":
+            arguments += ["--optimiser", "adam"]
+        if name == "table":
+            arguments += ["--schedule-rates", "0.1,0.05"]
+        return arguments
+
+    def workers_of(self, entry: dict) -> int:
+        return 1 if entry["summary"].endswith("on a single worker") else 2
+
+    def test_every_entry_is_explained(self):
+        for kind, entries in CATALOGUES.items():
+            for entry in entries:
+                with self.subTest(kind=kind, entry=entry["name"]):
+                    text = run("help", entry["name"]).stdout
+                    for part in (f"--{kind} {entry['name']}", entry["summary"], entry["source"]):
+                        self.assertIn(part, text)
+                    for option in entry["options"]:
+                        self.assertIn(f"--{option['name']}", text)
+                        self.assertIn(option["help"], text)
+
+    def test_every_option_is_in_help_completion_and_manual(self):
+        shown, completion = run("simulate", "--help").stdout, run("completion", "bash").stdout
+        manual = run("manual").stdout.replace("\\", "")
+        for name, option in OPTIONS.items():
+            with self.subTest(option=name):
+                self.assertRegex(shown, rf"\n  --{name} {option['kind']}")
+                self.assertIn(f"--{name} ", completion)
+                self.assertIn(f"--{name}", manual)
+        for entries in CATALOGUES.values():
+            for entry in entries:
+                self.assertRegex(completion, rf"\b{entry['name']}\b")
+
+    def test_a_value_out_of_range_is_refused(self):
+        for name, option in OPTIONS.items():
+            if option["name"] in OF_TRAINING:  # a name with a parameter, which only its owner checks
+                continue
+            with self.subTest(option=name):
+                value = beyond(option)
+                refused = self.simulate(2, "--strategy", "bmuf", f"--{name}", value)
+                self.assert_refused(refused, f"--{name}", f"'{value}'")
+
+    def test_every_entry_trains_and_records_the_options_that_it_uses(self):
+        for kind, entries in OF_TRAINING.items():
+            for entry in entries:
+                if entry["name"] in ("nccl", "native"):  # of libraries that emulated workers do not have
+                    continue
+                with self.subTest(kind=kind, entry=entry["name"]):
+                    out = self.folder / f"{kind}-{entry['name']}"
+                    weights(self.simulate(self.workers_of(entry), *self.chosen(kind, entry), "--out", out))
+                    recorded = {line.partition("=")[0].strip() for line in (out / "config.toml").read_text().splitlines()}
+                    own = {o["name"] for o in entry["options"] if o["kind"]}
+                    # Others may replace it: a momentum by its time constant, a compression by --gradient-bits.
+                    self.assertLessEqual(own - {"overlap", "quantise-threshold"}, recorded)
+                    others = {o["name"] for e in entries for o in e["options"]} - {o["name"] for o in entry["options"]}
+                    if kind == "strategy":
+                        through = {o["name"] for e in CATALOGUES["compression"] if "compression" in own and e["name"] == "none"
+                                   for o in e["options"]}
+                        self.assertFalse((others & recorded) - own - through)
+
+    def test_every_entry_ends_in_the_same_weights_in_both_worlds(self):
+        for kind in ("strategy", "compression", "optimiser"):
+            for entry in CATALOGUES[kind]:
+                if kind == "strategy" and "servers" in {o["name"] for o in entry["options"]}:
+                    continue  # asynchronous: the order of updates differs
+                with self.subTest(kind=kind, entry=entry["name"]):
+                    arguments, workers = self.chosen(kind, entry), self.workers_of(entry)
+                    real = run("train", *self.task, *arguments, ranks=workers)
+                    self.assertEqual(weights(self.simulate(workers, *arguments)), weights(real))
+
+    def test_an_option_of_another_strategy_is_refused_and_the_own_ones_are_named(self):
+        for entry in CATALOGUES["strategy"]:
+            own = [o["name"] for o in entry["options"]]
+            others = [o for e in CATALOGUES["strategy"] for o in e["options"]
+                      if o["kind"] in ("FLOAT", "UINT") and o["name"] not in own]
+            for option in others[:3]:
+                with self.subTest(entry=entry["name"], option=option["name"]):
+                    refused = self.simulate(self.workers_of(entry), "--strategy", entry["name"], f"--{option['name']}", "0.5"
+                                            if option["kind"] == "FLOAT" else "3")
+                    self.assert_refused(refused, f"--{option['name']} is an option of the strateg", entry["name"],
+                                        *(f"--{name}" for name in own))
+
+
+if __name__ == "__main__":
+    unittest.main()
