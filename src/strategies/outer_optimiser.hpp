@@ -39,6 +39,7 @@ class OuterOptimiser : public Strategy {
   explicit OuterOptimiser(Settings settings);
 
   const Settings& settings() const { return settings_; }
+  core::Range owned() const { return owned_; }  ///< the range of the parameters whose state this worker holds
 
  private:
   /// The rule. local_rate: Replica::learning_rate.
