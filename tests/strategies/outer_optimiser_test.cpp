@@ -1,4 +1,4 @@
-// slowmo and diloco against their formulas and against bmuf.
+// slowmo, diloco and fed_adam against their formulas and against bmuf.
 #include <cmath>
 
 #include "catch.hpp"
@@ -50,6 +50,32 @@ TEST_CASE("slowmo at a constant rate is bmuf with classical block momentum, bit 
     });
   };
   CHECK(train("slowmo") == train("bmuf"));
+}
+
+TEST_CASE("fed_adam follows its formulas", "[strategies]") {
+  const int workers = GENERATE(1, 2, 3);
+  const core::Settings options{
+      {"collective", GENERATE("ring", "butterfly")}, {"adaptive-learning-rate", 0.3}, {"adaptivity", 0.05}};
+  const auto displacement = [](std::size_t i, int block) { return std::sin(static_cast<double>(i) + 3 * block); };
+  const auto parameters = after(workers, "fed_adam", options, [&](comm::Worker& worker, StrategyHarness& harness) {
+    harness.velocity()[3] = 5;
+    for (int block = 0; block < 6; ++block) {
+      for (std::size_t i = 0; i < length; ++i)
+        harness.parameters[i] += static_cast<float>(displacement(i, block)) + static_cast<float>(worker.rank());
+      harness.strategy->synchronise(worker, *harness.replica, 7);
+    }
+    CHECK(harness.velocity()[3] == 5);
+  });
+  for (std::size_t i = 0; i < length; ++i) {
+    double x = static_cast<double>(i), m = 0, v = 0.05 * 0.05;
+    for (int block = 0; block < 6; ++block) {
+      const double d = displacement(i, block) + (workers - 1) / 2.;
+      m = 0.9 * m + 0.1 * d;
+      v = 0.99 * v + 0.01 * d * d;
+      x += 0.3 * m / (std::sqrt(v) + 0.05);
+    }
+    for (const auto& p : parameters) REQUIRE(p[i] == Approx(x).epsilon(1e-5).margin(2e-5));
+  }
 }
 
 TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local momentum", "[strategies]") {
