@@ -145,6 +145,11 @@ std::vector<double> formula(const std::string& name, double momentum, double dec
     for (std::size_t i = 0; i < count; ++i) {
       const double g = gradient_of(step, i) + decay * w[i];
       const double rate = step_of(step).rate;
+      if (name == "qhm") {  // as in the paper, by a mean of gradients
+        v[i] = momentum * v[i] + (1 - momentum) * g;
+        w[i] -= rate * (0.3 * g + 0.7 * v[i]);
+        continue;
+      }
       v[i] = momentum * v[i] + g;
       w[i] -= rate * (name == "sgd" ? g : name == "momentum" ? v[i] : g + momentum * v[i]);
     }
