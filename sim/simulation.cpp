@@ -19,10 +19,10 @@ namespace {
 
 void check(const Platform& platform, int workers, const SimulationOptions& options) {
   if (workers < 1) throw core::ConfigError(core::format("{} workers cannot be emulated; give at least 1", workers));
-  if (options.host_threads < 1) throw core::ConfigError("--host-threads must be at least 1");
+  if (options.host_threads < 1) throw core::ConfigError("`host-threads` must be at least 1");
   if (workers > platform.workers() && !options.oversubscribe)
     throw core::ConfigError(core::format(
-        "platform '{}' has {} devices ({} nodes of {}), too few for {} workers: let them share devices (--oversubscribe) or "
+        "platform '{}' has {} devices ({} nodes of {}), too few for {} workers: let them share devices (`oversubscribe`) or "
         "raise cluster.nodes in {}",
         platform.name, platform.workers(), platform.nodes, platform.devices_per_node, workers,
         platform.file.empty() ? "the platform" : core::format("'{}'", platform.file)));

@@ -11,19 +11,19 @@ namespace {
 constexpr std::size_t most_users = 4;  // named in the help of an option
 
 /// An option with the entries that have it.
-struct Found {
+struct SharedOption {
   core::OptionInfo info;
   std::vector<std::string> users;
 };
 
 /// Options in the order of their first entry, each once. An option of two catalogues belongs to the outer one.
-void find_options(const core::CatalogueInfo& catalogue, std::vector<Found>& found) {
+void find_options(const core::CatalogueInfo& catalogue, std::vector<SharedOption>& found) {
   std::vector<core::CatalogueInfo> inner;
   const std::size_t first = found.size();
   for (const core::EntryInfo& entry : catalogue.entries)
     for (const core::OptionInfo& option : entry.options) {
       if (option.kind.empty()) continue;
-      const auto known = std::ranges::find(found, option.name, [](const Found& one) { return one.info.name; });
+      const auto known = std::ranges::find(found, option.name, [](const SharedOption& one) { return one.info.name; });
       if (known == found.end()) {
         found.push_back({option, {entry.name}});
         if (option.catalogue) inner.push_back(option.catalogue());
@@ -42,7 +42,7 @@ std::string parameters_in(const core::CatalogueInfo& catalogue) {
   return names.empty() ? "" : core::format("; with parameters: {}", fmt::join(names, ", "));
 }
 
-std::string description_of(const Found& option) {
+std::string description_of(const SharedOption& option) {
   const std::string users =
       option.users.size() <= most_users ? core::format("{}: ", fmt::join(option.users, ", ")) : std::string();
   return users + option.info.help + (option.info.catalogue ? parameters_in(option.info.catalogue()) : "");
@@ -63,9 +63,9 @@ CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, 
 }
 
 void add_entry_options(CLI::App& parser, const core::CatalogueInfo& catalogue, core::Settings& settings) {
-  std::vector<Found> found;
+  std::vector<SharedOption> found;
   find_options(catalogue, found);
-  for (const Found& option : found) {
+  for (const SharedOption& option : found) {
     const auto take = [name = option.info.name, check = option.info.check, &settings](const std::string& text) {
       if (check) check(text);
       settings[name] = text;

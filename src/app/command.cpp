@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <regex>
 
 #include "app/config_file.hpp"
 #include "app/number_options.hpp"
@@ -94,8 +95,13 @@ std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
   return std::nullopt;
 }
 
+std::string with_flags(const std::string& message) {
+  static const std::regex option("`([a-z][a-z0-9-]*)`");
+  return std::regex_replace(message, option, "--$1");
+}
+
 void print_error(std::string_view message) {
-  fmt::print(stderr, "paragrad: {}\n", core::printable_message(message));
+  fmt::print(stderr, "paragrad: {}\n", with_flags(core::printable_message(message)));
   std::fflush(stderr);
 }
 

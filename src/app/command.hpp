@@ -46,6 +46,9 @@ CLI::Validator known_names(const std::vector<std::string>& names);
 /// Throws core::ConfigError for user errors.
 std::optional<int> parse(CLI::App& parser, std::span<char*> arguments);
 
+/// A library's message with the options, which it names in backquotes, as flags.
+std::string with_flags(const std::string& message);
+
 /// Prints one line on stderr, whatever characters the quoted files and arguments contain.
 void print_error(std::string_view message);
 

@@ -16,7 +16,7 @@
 namespace paragrad::app {
 namespace {
 
-struct Arguments {
+struct HelpArguments {
   std::string name;
   std::string format = "text";
 };
@@ -88,7 +88,7 @@ bool print_entries(const std::string& name) {
   return found;
 }
 
-core::ConfigError unknown(const std::string& name) {
+core::ConfigError unknown_topic(const std::string& name) {
   std::vector<std::string> known{"all"};
   for (const CLI::App* command : make_program()->get_subcommands({})) known.push_back(command->get_name());
   for (const core::CatalogueInfo& catalogue : catalogues()) std::ranges::copy(catalogue.names(), std::back_inserter(known));
@@ -97,7 +97,7 @@ core::ConfigError unknown(const std::string& name) {
                                         name, near.empty() ? "" : core::format(" (did you mean {}?)", near), program_name));
 }
 
-void help(const Arguments& arguments) {
+void print_help(const HelpArguments& arguments) {
   if (arguments.format == "json") {
     core::Json all = core::Json::array();
     for (const core::CatalogueInfo& catalogue : catalogues())
@@ -118,13 +118,13 @@ void help(const Arguments& arguments) {
       fmt::print("{}", make_command(arguments.name).parser->help(program_name));
       return;
     }
-  if (!print_entries(arguments.name)) throw unknown(arguments.name);
+  if (!print_entries(arguments.name)) throw unknown_topic(arguments.name);
 }
 
 }  // namespace
 
 Command help_command() {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<HelpArguments>();
   auto parser =
       make_parser("help", "Describe a command, or a strategy, compression, collective, optimiser, schedule or network.");
   parser->add_option("name", arguments->name,
@@ -133,7 +133,7 @@ Command help_command() {
       ->check(known_names({"text", "json"}));
   set_examples(*parser, "paragrad help bmuf\nparagrad help all\nparagrad help --format json");
   return {parser, [arguments] {
-            help(*arguments);
+            print_help(*arguments);
             return success;
           }};
 }

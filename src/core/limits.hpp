@@ -38,11 +38,12 @@ inline constexpr Limits<double> above_zero{.least = 0, .without_least = true};
 inline constexpr Limits<double> a_share{.least = 0, .most = 1};
 inline constexpr Limits<double> below_one{.least = 0, .most = 1, .without_most = true};  ///< a momentum, for example
 
-/// A value that an option does not take. The text is "<option>: <reason>"; the reason is "'2' is not a number from 0 to 1".
+/// A value that an option does not take: "`balance`: '2' is not a number from 0 to 1", of which the reason is the part after
+/// the colon.
 class OptionError : public ConfigError {
  public:
   OptionError(const std::string& name, const std::string& why)
-      : ConfigError(format("{}: {}", name, why)), option(name), reason(why) {}
+      : ConfigError(format("`{}`: {}", name, why)), option(name), reason(why) {}
 
   std::string option, reason;
 };

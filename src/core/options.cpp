@@ -124,9 +124,9 @@ void check_settings(const EntryInfo& entry, std::string_view kind, const Setting
   add_names(entry, settings, names);
   for (const auto& [name, _] : settings)
     if (!names.contains(name))
-      throw ConfigError(names.empty() ? format("the {} {} has no options, and hence no '{}'", kind, entry.name, name)
-                                      : format("the {} {} has no option '{}'; its options are {}", kind, entry.name, name,
-                                               fmt::join(names, ", ")));
+      throw ConfigError(names.empty() ? format("the {} {} has no options, and hence no `{}`", kind, entry.name, name)
+                                      : format("the {} {} has no option `{}`; its options are `{}`", kind, entry.name, name,
+                                               fmt::join(names, "`, `")));
 }
 
 }  // namespace paragrad::core

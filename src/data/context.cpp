@@ -18,7 +18,7 @@ Context parse_context(std::string_view text) {
   if (plus == std::string_view::npos || !number(text.substr(0, plus), context.left) ||
       !number(text.substr(plus + 1), context.right))
     throw core::ConfigError(
-        core::format("--context '{}' is not two frame counts of at most {}, like 5+5", text, widest_context));
+        core::format("`context` '{}' is not two frame counts of at most {}, like 5+5", text, widest_context));
   return context;
 }
 

@@ -34,7 +34,7 @@ RunFolder::RunFolder(core::FolderLock lock, std::string path, Existing existing)
     : lock_(std::move(lock)), path_(std::move(path)) {
   if (existing != Existing::continue_it && fs::exists(file("config.toml"))) {
     if (existing == Existing::refuse)
-      throw core::ConfigError(core::format("'{}' already contains a run; choose another --out or add --overwrite", path_));
+      throw core::ConfigError(core::format("'{}' already contains a run; choose another `out` or add `overwrite`", path_));
     for (const char* name : own_files()) fs::remove_all(file(name));
   }
   std::error_code error;

@@ -18,7 +18,7 @@ OpPart part_of(const Graph& graph, const Node& node, std::size_t workers, std::s
   } catch (const core::ConfigError& error) {
     throw core::ConfigError(core::format("{} {}", name, error.what()));
   }
-  throw core::ConfigError(core::format("{} cannot be split: train it without --tensor-parallel", name));
+  throw core::ConfigError(core::format("{} cannot be split: train it without `tensor-parallel`", name));
 }
 
 /// Copies a graph in parts. Values exist as this worker's part, as the whole, or both.
@@ -32,7 +32,7 @@ class Cutter {
   Graph cut() && {
     for (const Node& node : graph_.nodes()) add(node);
     if (!part_.contains(graph_.output()))
-      throw core::ConfigError("a network whose outputs are not split cannot be trained with --tensor-parallel");
+      throw core::ConfigError("a network whose outputs are not split cannot be trained with `tensor-parallel`");
     const ValueId output = add_gather(graph_.output(), true);
     return std::move(own_).build(output);
   }

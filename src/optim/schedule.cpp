@@ -16,13 +16,13 @@ class Constant : public Schedule {
   bool observe(int, double) override { return false; }
 };
 
-constexpr const char* group = "Learning rate";
+constexpr const char* rate_group = "Learning rate";
 
 struct FactorOptions {
   double factor = 0.5;
 
   void describe(core::OptionList& list) {
-    list.group(group);
+    list.group(rate_group);
     list.number("schedule-factor", factor, {.least = 0, .most = 1, .without_least = true},
                 "factor by which the learning rate is multiplied");
   }
@@ -99,7 +99,7 @@ struct TableOptions {
   std::vector<double> rates;  // of epoch 1, 2, …; the last one applies to all later epochs
 
   void describe(core::OptionList& list) {
-    list.group(group);
+    list.group(rate_group);
     list.numbers("schedule-rates", rates, core::above_zero,
                  "learning rates, one per epoch, separated by commas; the first must equal the learning rate");
   }
@@ -122,22 +122,22 @@ class Table : public Schedule {
   std::vector<double> rates_;
 };
 
-struct Entry {
+struct ScheduleEntry {
   core::EntryInfo info;
   std::function<std::unique_ptr<Schedule>(double rate, const core::Settings&)> make;
 };
 
 template <class Type, class Options>
-Entry entry_of(core::EntryInfo info) {
+ScheduleEntry schedule_entry_of(core::EntryInfo info) {
   info.options = core::options_of<Options>();
   return {std::move(info), [](double rate, const core::Settings& settings) {
             return std::make_unique<Type>(rate, core::read_options<Options>(settings));
           }};
 }
 
-const std::vector<Entry>& schedules() {
-  static const std::vector<Entry> entries{
-#define SCHEDULE(name, Type, Options, summary, source) entry_of<Type, Options>({#name, "", "", summary, source}),
+const std::vector<ScheduleEntry>& schedules() {
+  static const std::vector<ScheduleEntry> entries{
+#define SCHEDULE(name, Type, Options, summary, source) schedule_entry_of<Type, Options>({#name, "", "", summary, source}),
 #include "optim/schedules.def"
 #undef SCHEDULE
   };
@@ -149,7 +149,7 @@ const std::vector<Entry>& schedules() {
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
   if (!(options.initial_rate > 0) || !std::isfinite(options.initial_rate))
     throw core::ConfigError(core::format("the learning rate {} must be above 0", options.initial_rate));
-  const Entry& entry = core::find_entry("schedule", options.name, schedules());
+  const ScheduleEntry& entry = core::find_entry("schedule", options.name, schedules());
   core::check_settings(entry.info, "schedule", options.settings);
   return entry.make(options.initial_rate, options.settings);
 }

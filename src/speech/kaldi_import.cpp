@@ -44,10 +44,10 @@ class Import {
   explicit Import(const ImportKaldiOptions& options) : options_(options), normaliser_(options.cmvn) {
     if (!options.utt2spk.empty()) speakers_ = read_kaldi_map(options.utt2spk);
     if (normaliser_.needs_speakers() && options.utt2spk.empty())
-      throw core::ConfigError("--cmvn speaker needs the speaker of each utterance: give --utt2spk");
+      throw core::ConfigError("`cmvn` speaker needs the speaker of each utterance: give `utt2spk`");
     if (options.valid > 0 && !options.features[1].empty())
       throw core::ConfigError(
-          "the validation set comes either from --valid-features or from the training set: give only one");
+          "the validation set comes either from `valid-features` or from the training set: give only one");
   }
 
   ImportedKaldi run() {
@@ -114,7 +114,7 @@ bool Import::keep(const KaldiTable& features, const KaldiTable& alignments, Utte
   utterance.frames = object.rows();
   const auto alignment = alignments.find(key);
   const auto skip = [&](std::size_t& count, const std::string& why) {
-    if (!options_.skip_missing) throw refused(key, why + "; use --skip-missing to leave such utterances out");
+    if (!options_.skip_missing) throw refused(key, why + "; use `skip-missing` to leave such utterances out");
     ++count;
     return false;
   };

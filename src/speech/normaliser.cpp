@@ -67,7 +67,7 @@ void Normaliser::apply(const SpokenBy& who, Features& features) const {
     apply_matrix(table_->object(*entry).matrix<double>(), features);
   } catch (const core::ConfigError& error) {
     throw core::ConfigError(
-        core::format("--cmvn '{}' cannot normalise utterance '{}': {}", how_, who.utterance, error.what()));
+        core::format("`cmvn` '{}' cannot normalise utterance '{}': {}", how_, who.utterance, error.what()));
   }
 }
 

@@ -12,8 +12,8 @@ namespace paragrad::strategies {
 void AsyncSgd::check(int) const {
   if (has_limits_ && goes_ahead())
     throw core::ConfigError(
-        "servers enforce limits on gradients and weights, but a worker's own local steps do not: with --clip-gradient or "
-        "--max-norm give --push-every 1 and --fetch-every 1, and a strategy other than lazy_sgd");
+        "servers enforce limits on gradients and weights, but a worker's own local steps do not: with `clip-gradient` or "
+        "`max-norm` give `push-every` 1 and `fetch-every` 1, and a strategy other than lazy_sgd");
 }
 
 void AsyncSgd::start(comm::Worker& worker, Replica& replica) {

@@ -43,7 +43,7 @@ class BmufAdam : public Bmuf {
 
 optim::Moments moments_of(Replica& replica) {
   const auto moments = replica.optimiser.moments();
-  if (!moments) throw core::ConfigError("the strategy 'bmuf_adam' filters Adam's moments: choose --optimiser adam or adamw");
+  if (!moments) throw core::ConfigError("the strategy 'bmuf_adam' filters Adam's moments: choose `optimiser` adam or adamw");
   return *moments;
 }
 

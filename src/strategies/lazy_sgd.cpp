@@ -39,7 +39,7 @@ class LazySgd : public AsyncSgd {
 bool LazySgd::due(comm::Worker& worker, Replica& replica) {
   if (!worker.device().computes())
     throw core::ConfigError(
-        "lazy_sgd depends on gradient values, which a timing run does not have: choose async_sgd with --push-every");
+        "lazy_sgd depends on gradient values, which a timing run does not have: choose async_sgd with `push-every`");
   if (minibatches() < options().push_every) return false;
   if (minibatches() >= options_.minibatches) return true;
   double gradient = 0, parameters = 0;

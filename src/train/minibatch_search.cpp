@@ -11,9 +11,9 @@ namespace paragrad::train {
 void check(const MinibatchSearchOptions& options) {
   if (options.frequency < 1)
     throw core::ConfigError(
-        "the minibatch size is tuned at most once per epoch: give --minibatch-tuning-frequency 1 or more");
+        "the minibatch size is tuned at most once per epoch: give `minibatch-tuning-frequency` 1 or more");
   if (!(options.margin_percent >= 0))
-    throw core::ConfigError(core::format("--minibatch-error-margin {} must be 0 percent or more", options.margin_percent));
+    throw core::ConfigError(core::format("`minibatch-error-margin` {} must be 0 percent or more", options.margin_percent));
 }
 
 bool search_before(const MinibatchSearchOptions& options, int epoch) {

@@ -12,13 +12,13 @@ namespace {
 
 void check_numbers(const PretrainingOptions& options, std::size_t machines) {
   if (options.rates.size() != 1 && options.rates.size() != machines)
-    throw core::ConfigError(core::format("--pretrain-learning-rate has {} rates for {} layers: give one, or one per layer",
+    throw core::ConfigError(core::format("`pretrain-learning-rate` has {} rates for {} layers: give one, or one per layer",
                                          options.rates.size(), machines));
   for (const double rate : options.rates)
-    if (!(rate > 0)) throw core::ConfigError(core::format("--pretrain-learning-rate {} must be above 0", rate));
-  if (options.minibatch == 0) throw core::ConfigError("--pretrain-minibatch must be at least one sample");
+    if (!(rate > 0)) throw core::ConfigError(core::format("`pretrain-learning-rate` {} must be above 0", rate));
+  if (options.minibatch == 0) throw core::ConfigError("`pretrain-minibatch` must be at least one sample");
   if (!(options.weight_deviation >= 0))
-    throw core::ConfigError(core::format("--pretrain-weight-deviation {} must be 0 or more", options.weight_deviation));
+    throw core::ConfigError(core::format("`pretrain-weight-deviation` {} must be 0 or more", options.weight_deviation));
   rbm::check(options.machine);
   rbm::parse_activations(options.activations);
   rbm::parse_visible_units(options.visible_units);
@@ -29,20 +29,20 @@ void check_numbers(const PretrainingOptions& options, std::size_t machines) {
 void check_pretraining(const TrainingOptions& options, const nn::Graph& network) {
   if (options.pretraining.epochs == 0) {
     if (options.epochs == 0)
-      throw core::ConfigError("--epochs 0 trains nothing: give --epochs 1 or more, or --pretrain-epochs");
+      throw core::ConfigError("`epochs` 0 trains nothing: give `epochs` 1 or more, or `pretrain-epochs`");
     return;
   }
   check_numbers(options.pretraining, rbm::machines_of(network, options.model).size());
   if (!options.init.empty())
-    throw core::ConfigError("--init and --pretrain-epochs both provide the initial model: give only one of them");
+    throw core::ConfigError("`init` and `pretrain-epochs` both provide the initial model: give only one of them");
   if (options.tensor_parallel > 1)
     throw core::ConfigError(
-        "pretraining does not support tensor parallelism: pretrain without --tensor-parallel (and with --epochs 0), then "
-        "give the checkpoint to --init");
+        "pretraining does not support tensor parallelism: pretrain without `tensor-parallel` (and with `epochs` 0), then "
+        "give the checkpoint to `init`");
   if (options.servers.replay)
     throw core::ConfigError(
-        "--replay covers the network's training, not its pretraining: pretrain with --epochs 0, then give the checkpoint "
-        "to --init");
+        "`replay` covers the network's training, not its pretraining: pretrain with `epochs` 0, then give the checkpoint "
+        "to `init`");
 }
 
 void check_pretraining_data(const TrainingOptions& options, const data::Dataset& dataset) {
@@ -57,7 +57,7 @@ void check_pretraining_data(const TrainingOptions& options, const data::Dataset&
       if (!(feature >= 0 && feature <= 1))
         throw core::ConfigError(
             core::format("'{}' has a feature of {} in sample {}, but binomial units need values from 0 to 1: choose "
-                         "--visible-units gaussian",
+                         "`visible-units` gaussian",
                          dataset.info().path, feature, sample));
   }
 }

@@ -23,7 +23,7 @@ StepSizes::StepSizes(const TrainingOptions& options, double rows_per_sample)
     throw core::ConfigError(core::format("the momentum time constant of {} samples must be 0 or more", time_constant_));
   if (!optim::heeds_momentum(options.optimiser.name)) momentum_ = time_constant_ = 0;
   if (!options.minibatch_search.enabled) return;
-  if (minibatch_ == 0) throw core::ConfigError("--auto-minibatch needs an initial size: give --minibatch");
+  if (minibatch_ == 0) throw core::ConfigError("`auto-minibatch` needs an initial size: give `minibatch`");
   if (momentum_ > 0 && time_constant_ == 0) time_constant_ = -rows(minibatch_) / std::log(momentum_);
 }
 

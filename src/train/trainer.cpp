@@ -112,12 +112,12 @@ Result Trainer::run_to_the_end() {
 
 void Trainer::check() {
   if (options_.target_error >= 0 && source_.samples(data::Subset::valid) == 0)
-    throw core::ConfigError(core::format("'{}' has no validation samples; --target-error needs some", options_.data));
+    throw core::ConfigError(core::format("'{}' has no validation samples; `target-error` needs some", options_.data));
   if (options_.keep_best && output_.last_phase && source_.samples(data::Subset::valid) == 0)
-    throw core::ConfigError(core::format("'{}' has no validation samples; --keep-best needs some", options_.data));
+    throw core::ConfigError(core::format("'{}' has no validation samples; `keep-best` needs some", options_.data));
   if (options_.validations > 1 && blocks_.served() != nullptr)
     throw core::ConfigError(
-        core::format("workers of '{}' synchronise only at the end of an epoch: leave out --validations", options_.strategy));
+        core::format("workers of '{}' synchronise only at the end of an epoch: leave out `validations`", options_.strategy));
   const std::size_t splits = source_.partition->workers();
   if (blocks_.strategy().share() == strategies::Share::block && splits != static_cast<std::size_t>(worker_.size()))
     throw core::ConfigError(

@@ -7,7 +7,7 @@ namespace paragrad::train {
 
 int replicas(const TrainingOptions& options, int workers) {
   if (options.tensor_parallel < 1 || workers % options.tensor_parallel != 0)
-    throw core::ConfigError(core::format("--tensor-parallel {}: the worker count must be a multiple of it, but is {}",
+    throw core::ConfigError(core::format("`tensor-parallel` {}: the worker count must be a multiple of it, but is {}",
                                          options.tensor_parallel, workers));
   return workers / options.tensor_parallel;
 }

@@ -202,7 +202,7 @@ TEST_CASE("groups of workers are nodes, or equal parts of nodes where those do n
   CHECK(workers_of_group(7, 4) == 1);
   CHECK(workers_of_group(3, 8) == 3);
   CHECK(workers_of_group(5, 1) == 1);
-  REQUIRE_THROWS_WITH(workers_of_group(4, 0), contains_text("--workers-per-node"));
+  REQUIRE_THROWS_WITH(workers_of_group(4, 0), contains_text("`workers-per-node`"));
 }
 
 TEST_CASE("a mistake in an allreduce's parameters is told with an example", "[comm]") {

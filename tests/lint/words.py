@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Retired words stay retired, and no two headers share a name unless they are one concept per device.
+"""Retired words stay retired, no two headers share a name unless they are one concept per device, and only the application names flags.
 
 A retired word may stand in CHANGELOG.md, in a row of the glossary of src/README.md, and where a source is quoted (in “…” or in
 "…" of prose)."""
@@ -52,6 +52,14 @@ def retired_words(path: str) -> list[str]:
     return found
 
 
+def flags(paths: list[str]) -> list[str]:
+    """Library code knows no command line: its messages name options in backquotes."""
+    sources = [p for p in paths if re.match(r"(src|sim)/(?!app/).*\.(cpp|hpp|cu)$", p)]
+    return [f"{path}:{number}: a library's string names the flag {found[1]}"
+            for path in sources for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+            if not line.lstrip().startswith("//") and (found := re.search(r'"[^"]*(?<![a-z])(--[a-z][a-z-]*)[^"]*"', line))]
+
+
 def shared_names(paths: list[str]) -> list[str]:
     of_name = defaultdict(list)
     for path in paths:
@@ -63,8 +71,8 @@ def shared_names(paths: list[str]) -> list[str]:
 def main() -> int:
     paths = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout.split("\n")
     ours = [path for path in paths if path and not NOT_OURS.search(path) and (ROOT / path).is_file()]
-    mistakes = [mistake for path in ours for mistake in retired_words(path)] + shared_names(ours)
-    print("\n".join(mistakes) or f"{len(ours)} files hold no retired word")
+    mistakes = [mistake for path in ours for mistake in retired_words(path)] + shared_names(ours) + flags(ours)
+    print("\n".join(mistakes) or f"{len(ours)} files keep to the words")
     return 1 if mistakes else 0
 
 

@@ -34,7 +34,7 @@ TEST_CASE("a folder that holds a run is refused unless it may be overwritten", "
     write_text(path + "/notes.txt", "mine");
   }
   REQUIRE_THROWS_AS(RunFolder(path, Existing::refuse), core::ConfigError);
-  REQUIRE_THROWS_WITH(RunFolder(path, Existing::refuse), contains_text(path) && contains_text("--overwrite"));
+  REQUIRE_THROWS_WITH(RunFolder(path, Existing::refuse), contains_text(path) && contains_text("`overwrite`"));
   CHECK(read_text(path + "/config.toml") == "first = 1\n");  // the refusal has touched nothing
   CHECK(read_text(path + "/metrics.jsonl") == "{\"epoch\":1}\n");
   CHECK(read_text(path + "/checkpoint.h5") == "weights");

@@ -230,7 +230,7 @@ TEST_CASE("a matrix under LARS moves by a share of its norm whatever its gradien
   CHECK(w[4] == Approx(1 - 0.5 * size));
   CHECK_THROWS_AS(optimiser->update(*device, {0, 4}, {}, w), std::logic_error);
   CHECK_THROWS_WITH(make_optimiser({.name = "lars", .settings = {{"lars-trust", 0}}}, *device, two, false),
-                    contains_text("lars-trust: '0' is not a number above 0"));
+                    contains_text("`lars-trust`: '0' is not a number above 0"));
 }
 
 TEST_CASE("LARS is momentum where a matrix or its gradient is zero", "[optim]") {
@@ -275,7 +275,7 @@ TEST_CASE("Adam's numbers out of range are refused", "[optim]") {
   const auto device = backend::make_device("cpu");
   const auto make = [&](const OptimiserOptions& options) { make_optimiser(options, *device, layout, false); };
   CHECK_THROWS_WITH(make({.name = "adam", .settings = {{"beta1", 1}}}),
-                    contains_text("beta1: '1' is not a number from 0 to below 1"));
+                    contains_text("`beta1`: '1' is not a number from 0 to below 1"));
   CHECK_THROWS_AS(make({.name = "adamw", .settings = {{"beta2", -0.1}}}), core::ConfigError);
   CHECK_THROWS_AS(make({.name = "adam", .settings = {{"epsilon", 0}}}), core::ConfigError);
 }

@@ -260,7 +260,7 @@ TEST_CASE("more workers than devices are refused by name, or share the devices o
   platform.name = "small";
   platform.file = "somewhere/small.toml";
   CHECK_THROWS_AS(run(platform, 3, {}, ring), core::ConfigError);
-  CHECK_THROWS_WITH(run(platform, 3, {}, ring), contains_text("small") && contains_text("--oversubscribe") &&
+  CHECK_THROWS_WITH(run(platform, 3, {}, ring), contains_text("small") && contains_text("`oversubscribe`") &&
                                                     contains_text("cluster.nodes") && contains_text("somewhere/small.toml"));
   const auto at =
       ends(platform, 5, SimulationOptions{.oversubscribe = true});  // workers 0-2 on one device, 3 and 4 on the other

@@ -152,7 +152,7 @@ TEST_CASE("validation and test sets come from tables of their own, or out of the
     CHECK(dataset->utterances(Subset::valid).at(0) == "u1");
     CHECK(dataset->label(Subset::test, 0) == 4);
     task.options.valid = 2;
-    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("either from --valid-features or from the training set"));
+    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("either from `valid-features` or from the training set"));
   }
   SECTION("drawn") {
     task.options.valid = 3;
@@ -174,12 +174,12 @@ TEST_CASE("an utterance without alignment, or of another length, ends the import
   std::size_t missing = 0;
   SECTION("no alignment") {
     alignments.replace(alignments.find("u2"), 2, "v2");
-    why = "utterance 'u2' has no alignment; use --skip-missing";
+    why = "utterance 'u2' has no alignment; use `skip-missing`";
     missing = 1;
   }
   SECTION("another length") {
     alignments.replace(alignments.find("u2"), 2, "u2 0");
-    why = "utterance 'u2' has 6 frames, but its alignment has 7; use --skip-missing";
+    why = "utterance 'u2' has 6 frames, but its alignment has 7; use `skip-missing`";
   }
   SECTION("nothing") {
     alignments.replace(alignments.find("u2"), 2, "u2\nv2");
@@ -266,7 +266,7 @@ TEST_CASE("what does not fit is refused with the utterance it is in", "[speech]"
   }
   SECTION("a speaker") {
     task.options.cmvn = "speaker";
-    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("give --utt2spk"));
+    CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("give `utt2spk`"));
     test::write_text(task.folder.file("utt2spk"), "u0 alice\n");
     task.options.utt2spk = task.folder.file("utt2spk");
     CHECK_THROWS_WITH(import_kaldi(task.options), contains_text("'u1' has no speaker in"));

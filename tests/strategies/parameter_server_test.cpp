@@ -232,12 +232,12 @@ TEST_CASE("asynchronous strategies refuse what they cannot do, in one sentence",
   };
   CHECK_THROWS_WITH(fails("async_sgd", 2, {}, {.name = "lars"}), contains_text("'lars' needs whole matrices"));
   CHECK_THROWS_WITH(fails("backup_workers", 2, {{"backup-workers", 2}}), contains_text("2 backup workers of 2"));
-  CHECK_THROWS_WITH(fails("backup_workers", 2, {{"prefetch", true}}), contains_text("has no option 'prefetch'"));
+  CHECK_THROWS_WITH(fails("backup_workers", 2, {{"prefetch", true}}), contains_text("has no option `prefetch`"));
   CHECK_THROWS_WITH(fails("backup_workers", 2, {{"servers", 2}}), contains_text("use 1 server or none"));
-  CHECK_THROWS_WITH(fails("easgd", 2, {{"fetch-every", 2}}), contains_text("has no option 'fetch-every'"));
+  CHECK_THROWS_WITH(fails("easgd", 2, {{"fetch-every", 2}}), contains_text("has no option `fetch-every`"));
   CHECK_THROWS_WITH(fails("easgd", 2, {{"elastic-rate", 1}}),
-                    contains_text("elastic-rate: '1' is not a number from 0 to below 1"));
-  CHECK_THROWS_WITH(fails("lazy_sgd", 2, {{"lazy-threshold", -1}}), contains_text("lazy-threshold: '-1'"));
+                    contains_text("`elastic-rate`: '1' is not a number from 0 to below 1"));
+  CHECK_THROWS_WITH(fails("lazy_sgd", 2, {{"lazy-threshold", -1}}), contains_text("`lazy-threshold`: '-1'"));
   CHECK_THROWS_AS(fails("async_sgd", 2, {{"push-every", 0}}), core::ConfigError);
   for (const char* name : {"bounded_staleness", "backup_workers"})
     CHECK_THROWS_WITH(fails(name, 2, {{"server-transport", "windows"}}), contains_text("make fetches wait"));

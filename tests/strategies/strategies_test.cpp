@@ -64,9 +64,9 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies
     strategies::make_strategy(name, settings);
   };
   CHECK_THROWS_WITH(fails("bmuf", {{"bmuf-kind", "nesterov"}}),
-                    contains_text("bmuf-kind: 'nesterov' is unknown; known: cbm, nbm"));
+                    contains_text("`bmuf-kind`: 'nesterov' is unknown; known: cbm, nbm"));
   CHECK_THROWS_WITH(fails("bmuf", {{"block-momentum", 1}}),
-                    contains_text("block-momentum: '1' is not a number from 0 to below 1"));
+                    contains_text("`block-momentum`: '1' is not a number from 0 to below 1"));
   CHECK_THROWS_AS(fails("bmuf", {{"block-learning-rate", 0}}), core::OptionError);
   CHECK_THROWS_AS(fails("post_local_sgd", {{"local-start-epoch", 0}}), core::OptionError);
   CHECK_NOTHROW(fails("bmuf", {{"block-momentum-time-constant", 100}}));
@@ -76,13 +76,14 @@ TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies
                     contains_text("'fairseq' is unknown; known: paper, cntk"));
   CHECK_THROWS_AS(fails("slowmo", {{"slow-momentum", 1}}), core::OptionError);
   CHECK_THROWS_AS(fails("diloco", {{"outer-learning-rate", 0}}), core::OptionError);
-  CHECK_THROWS_WITH(fails("diloco", {{"slow-momentum", 0.5}}),
-                    contains_text("the strategy diloco has no option 'slow-momentum'; its options are balance, collective"));
+  CHECK_THROWS_WITH(
+      fails("diloco", {{"slow-momentum", 0.5}}),
+      contains_text("the strategy diloco has no option `slow-momentum`; its options are `balance`, `collective`"));
   CHECK_THROWS_WITH(fails("sgd", {{"collective", "tree"}}), contains_text("the strategy sgd has no options"));
-  CHECK_THROWS_WITH(fails("data_parallel", {{"error-feedback", false}}), contains_text("has no option 'error-feedback'"));
+  CHECK_THROWS_WITH(fails("data_parallel", {{"error-feedback", false}}), contains_text("has no option `error-feedback`"));
   CHECK_NOTHROW(fails("data_parallel", {{"compression", "bits:1"}, {"error-feedback", false}}));
   CHECK_THROWS_WITH(after(2, "bmuf_adam", {}, [](comm::Worker&, StrategyHarness&) {}),
-                    contains_text("choose --optimiser adam or adamw"));
+                    contains_text("choose `optimiser` adam or adamw"));
   CHECK_THROWS_WITH(after(2, "sgd", {}, [](comm::Worker&, StrategyHarness&) {}),
                     contains_text("trains with one worker, not 2"));
 }

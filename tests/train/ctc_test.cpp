@@ -69,7 +69,7 @@ TEST_CASE("what ctc cannot be trained on is refused in one sentence", "[train]")
   }
   SECTION("chunks") {
     task.options.chunks = "3-8+3";
-    words = "leave out --chunks";
+    words = "leave out `chunks`";
   }
   SECTION("no output for the blank") {
     task.options.model = "8-blstm10-6";

@@ -87,7 +87,7 @@ TEST_CASE("limits that a worker or a server would see a part of are refused in o
     task.options.strategy = "async_sgd";
     task.options.optimiser.clip = "truncate";
     task.options.strategy_settings["fetch-every"] = 2;
-    words = "--fetch-every 1";
+    words = "`fetch-every` 1";
   }
   SECTION("workers that keep gradients back") {
     task.options.strategy = "lazy_sgd";

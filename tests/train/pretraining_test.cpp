@@ -220,7 +220,7 @@ TEST_CASE("pretraining that makes no sense is refused", "[train]") {
   }
   SECTION("numbers that are no probabilities") {
     pretraining.visible_units = "binomial";
-    refused("--visible-units gaussian");
+    refused("`visible-units` gaussian");
   }
   SECTION("two beginnings") {
     task.options.init = "somewhere.h5";
@@ -234,11 +234,11 @@ TEST_CASE("pretraining that makes no sense is refused", "[train]") {
   }
   SECTION("tensor parallelism") {
     task.options.tensor_parallel = 2;
-    refused("without --tensor-parallel");
+    refused("without `tensor-parallel`");
   }
   SECTION("nothing to do") {
     task.options.epochs = pretraining.epochs = 0;
-    refused("--epochs 0 trains nothing");
+    refused("`epochs` 0 trains nothing");
   }
   SECTION("a rate that is too high") {
     pretraining.rates = {1e30};

@@ -230,7 +230,7 @@ TEST_CASE("what cannot be split is refused", "[train]") {
   test::SmallTask task;
   task.options.tensor_parallel = 4;
   CHECK_THROWS_WITH(task.simulate(6),
-                    contains_text("--tensor-parallel 4: the worker count must be a multiple of it, but is 6"));
+                    contains_text("`tensor-parallel` 4: the worker count must be a multiple of it, but is 6"));
   task.options.tensor_parallel = 7;
   CHECK_THROWS_WITH(task.simulate(7), contains_text("layer 2 (affine) has 6 outputs and cannot be split into 7 parts"));
   task.options.tensor_parallel = 2;

@@ -115,7 +115,7 @@ TEST_CASE("a timing run needs sizes from somewhere, and a model that fits them",
   task.options.model = "9-12-6";
   CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}), contains_text("has 9 inputs and 6 outputs"));
   task.options.data.clear();
-  CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}), contains_text("--train-samples"));
+  CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}), contains_text("`train-samples`"));
   task.options.imaginary_samples = {3, 0, 0};
   CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}),
                     contains_text("more splits than the 3 samples"));

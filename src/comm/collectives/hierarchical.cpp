@@ -14,7 +14,7 @@ int workers_of_group(int workers, int workers_per_node) {
   if (workers_per_node < 1)
     throw core::ConfigError(
         "the workers do not fill the nodes in rank order, equally many on each: start them so, or set the group size "
-        "with --workers-per-node");
+        "with `workers-per-node`");
   return workers_per_node >= workers ? workers : std::gcd(workers, workers_per_node);
 }
 

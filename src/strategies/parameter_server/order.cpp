@@ -75,7 +75,7 @@ Orders read_orders(const std::string& path) {
   std::getline(in, line);
   const core::Json head = core::Json::parse(line, nullptr, false);
   if (!head.is_object() || head.value("format", core::Json()) != format_name)
-    throw core::ConfigError(core::format("'{}' does not hold the order of a run: give a file written by --record", path));
+    throw core::ConfigError(core::format("'{}' does not hold the order of a run: give a file written by `record`", path));
   if (const core::Json version = head.value("version", core::Json()); version != format_version)
     throw core::ConfigError(
         core::format("'{}' has format version {}; this program reads version {}", path, version.dump(), format_version));

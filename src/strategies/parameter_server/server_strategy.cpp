@@ -52,14 +52,14 @@ void ServerStrategy::connect(comm::Worker& worker, Replica& replica) {
   const std::size_t count = shards(worker.size());
   if (replica.optimiser.needs_all() && count > 1)
     throw core::ConfigError(
-        core::format("optimiser '{}' needs whole matrices, but {} servers would hold parts of them: give --servers 1 or "
-                     "another --optimiser",
+        core::format("optimiser '{}' needs whole matrices, but {} servers would hold parts of them: give `servers` 1 or "
+                     "another `optimiser`",
                      optim::describe(context_.rule), count));
   const bool shared = options_.servers == 0, alone = shared && worker.size() == 1;
   if (shared && !alone && !worker.all_ranks().serves_beside())
     throw core::ConfigError(
         "this MPI lets only one thread per rank communicate, so a worker's rank cannot serve as well: give the servers "
-        "their own ranks (--servers)");
+        "their own ranks (`servers`)");
   shards_ = cut_into_shards(replica.layout, replica.parameters.size(), count);
   const auto mine = static_cast<std::size_t>(worker.rank());
   if (shared && mine < count) server_ = make_server(worker.size(), mine);
@@ -112,7 +112,7 @@ bool ServerStrategy::choose_windows(comm::Worker& all_ranks) {
     verdict = comm::self_test_windows(all_ranks);
   const bool wanted = options_.transport == Transport::windows;
   if (wanted && !verdict.usable)
-    throw core::ConfigError(core::format("{}: choose --server-transport messages", verdict.text));
+    throw core::ConfigError(core::format("{}: choose `server-transport` messages", verdict.text));
   const bool chosen = verdict.usable && (wanted || verdict.get_share >= 1);
   transport_ = core::format("{}: {}", chosen ? "windows" : "messages", verdict.text);
   return chosen;

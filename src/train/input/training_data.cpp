@@ -24,15 +24,15 @@ std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options
 
 void check_computable(const TrainingOptions& options, const nn::Graph& network) {
   if (const nn::Node* node = network.not_computable())
-    throw core::ConfigError(core::format(
-        "model '{}' cannot be trained yet, as {} ({}) has no kernels: time it with paragrad simulate --device meta",
-        options.model, node->name, node->op->name()));
+    throw core::ConfigError(
+        core::format("model '{}' cannot be trained yet, as {} ({}) has no kernels: time it on the device meta",
+                     options.model, node->name, node->op->name()));
 }
 
 void check_micro_batch(const TrainingOptions& options, const nn::Graph& network) {
   const nn::Node* node = network.needs_whole_minibatch();
   if (options.micro_batch > 0 && node != nullptr)
-    throw core::ConfigError(core::format("--micro-batch cuts minibatches, but {} ({}) of model '{}' needs them whole",
+    throw core::ConfigError(core::format("`micro-batch` cuts minibatches, but {} ({}) of model '{}' needs them whole",
                                          node->name, node->op->name(), options.model));
 }
 
@@ -55,7 +55,7 @@ Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& 
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(
-        "loss 'ctc' needs whole sequences: give a model with recurrent layers like blstm128, and leave out --chunks");
+        "loss 'ctc' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`");
   const std::size_t inputs = source.network->inputs(), outputs = source.network->outputs();
   const Outputs wanted = wanted_outputs(options, source.info);
   if (inputs != source.info.dim || outputs != wanted.count)
@@ -81,7 +81,7 @@ std::size_t splits_per_block(const TrainingOptions& options, int workers) {
 
 data::DatasetInfo imaginary_info(const TrainingOptions& options, const nn::Graph& network) {
   if (options.imaginary_samples[0] == 0)
-    throw core::ConfigError("a timing run needs a data set size: give --train-samples, or --data with a file");
+    throw core::ConfigError("a timing run needs a data set size: give `train-samples`, or `data` with a file");
   data::DatasetInfo info;
   info.name = "imaginary";
   info.dim = network.inputs();

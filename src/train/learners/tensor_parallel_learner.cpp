@@ -36,7 +36,7 @@ TensorParallelLearner::TensorParallelLearner(comm::Worker& peers, backend::Devic
       network_(std::move(network)) {
   if (optimiser().needs_all())
     throw core::ConfigError(core::format(
-        "optimiser '{}' needs whole matrices, but --tensor-parallel gives each worker a part: choose another optimiser",
+        "optimiser '{}' needs whole matrices, but `tensor-parallel` gives each worker a part: choose another optimiser",
         optim::describe(options.optimiser)));
 }
 
