@@ -133,7 +133,7 @@ void Recorder::add(std::span<const float>, std::span<float> to) {
 
 /// Four iterations make a piece: the pattern of two workers in lock step repeats after a few iterations, not always after
 /// one.
-std::size_t Recorder::leave_out(std::size_t turns) {
+std::size_t Recorder::skip_repeated(std::size_t turns) {
   constexpr std::size_t turns_of_piece = 4;
   const bool as_before = !turn_.empty() && turn_ == last_turn_;
   std::swap(turn_, last_turn_);

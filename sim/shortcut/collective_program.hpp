@@ -107,7 +107,7 @@ class Recorder : public comm::Communicator {
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(comm::Library, std::span<float>) override;
-  std::size_t leave_out(std::size_t turns) override;
+  std::size_t skip_repeated(std::size_t turns) override;
 
   bool possible() const { return possible_; }
   std::uint64_t messages() const { return messages_; }
@@ -123,7 +123,7 @@ class Recorder : public comm::Communicator {
   int rank_;
   int size_;
   bool possible_ = true;
-  std::vector<Operation> turn_, last_turn_;  // between calls of leave_out
+  std::vector<Operation> turn_, last_turn_;  // between calls of skip_repeated
   std::uint64_t requests_ = 0;
   std::uint32_t oldest_request_ = 1;
   std::uint64_t messages_ = 0;

@@ -215,6 +215,9 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   std::optional<metrics::Progress> progress(std::in_place, samples_to_train(training.options, source), training.quiet);
   training.options = options_to_train(training.options, opened, &*progress);
 
+  if (!computes && training.instruments.timeline && arguments.fast_collectives == "auto")
+    progress->say(
+        "--timeline shows every message: collectives are simulated message by message, as with --fast-collectives off");
   const int threads = host_threads(arguments.host_threads);
   Instruments instruments(training.instruments, ranks, ranks, [&](const std::string& line) { progress->say(line); });
   const sim::SimulationOptions options{.host_threads = threads,
@@ -225,7 +228,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
                                        .compute_scale = rate.compute_scale,
                                        .workers_per_node = training.workers_per_node,
                                        .on_transfer = instruments.on_transfer(),
-                                       .shortcuts = arguments.fast_collectives == "auto"};
+                                       .shortcuts = arguments.fast_collectives == "auto" && !training.instruments.timeline};
   const train::Output output = output_of(training, opened, identity, &*progress);
   train::Result result;
   std::vector<LostWorker> lost;

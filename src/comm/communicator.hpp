@@ -132,7 +132,7 @@ class Communicator {
   /// Called before an iteration of a collective's loop when the next `turns` iterations repeat the last ones, on other
   /// memory only. Returns how many to skip: more than 0 only if this communicator records what a worker would send instead
   /// of communicating.
-  virtual std::size_t leave_out(std::size_t /*turns*/) { return 0; }
+  virtual std::size_t skip_repeated(std::size_t /*turns*/) { return 0; }
 
   void send(int to, int tag, std::span<const std::byte> data) { wait(start_send(to, tag, data)); }
   Received receive(int from, int tag, std::span<std::byte> data) { return wait(start_receive(from, tag, data)); }

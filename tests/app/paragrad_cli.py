@@ -39,7 +39,13 @@ def working_ranks(out: Path, and_unguarded: bool = False) -> dict[int, int]:
         except (OSError, StopIteration):
             pass  # it has ended meanwhile, or is no rank
     guards = set(parents.values())
-    return {rank: process for process, rank in ranks.items() if parents[process] in parents or (and_unguarded and process not in guards)}
+
+    def is_rank(process: int) -> bool:
+        if (parent := parents[process]) in parents:
+            return parents[parent] not in parents  # or else it is the copy of a rank that tries to read a file
+        return and_unguarded and process not in guards
+
+    return {rank: process for process, rank in ranks.items() if is_rank(process)}
 
 
 def help_commands(*above: str) -> list[str]:

@@ -106,6 +106,20 @@ class Timeline(CliTest):
         self.assertEqual(bounded["otherData"]["dropped"], left_out + sent[0] - sent[1])
         self.assert_rows_nest(bounded)
 
+    def test_a_timeline_says_that_it_does_without_fast_collectives(self):
+        arguments = ["simulate", "--workers", 4, "--platform", PLATFORM, "--device", "meta", "--model", "8-12-6", "--train-samples", 600,
+                     "--strategy", "data_parallel", "--epochs", 1, "--minibatch", 16]
+        lines = run(*arguments, "--out", self.folder / "slow", "--timeline").stdout
+        self.assertIn("collectives are simulated message by message", lines)
+        plain = run(*arguments, "--out", self.folder / "fast").stdout
+        self.assertNotIn("message by message", plain)
+
+        def times(folder: str) -> list[float]:
+            records = map(json.loads, (self.folder / folder / "metrics.jsonl").read_text().splitlines())
+            return [record["time_s"] for record in records if "time_s" in record]
+
+        self.assertEqual(times("slow"), times("fast"))
+
     def test_a_timeline_needs_a_folder(self):
         self.assert_refused(self.simulate(2, "--timeline"), "--timeline", "--out")
 

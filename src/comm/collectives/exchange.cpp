@@ -19,7 +19,7 @@ void exchange_and_add(Communicator& comm, std::size_t count, std::size_t largest
   std::size_t next_to_start = 0, next_to_finish = 0;  // of sends
   for (std::size_t added = 0, sent = 0; added < count; ++added) {
     if (arrivals.posted() < alike) {
-      const std::size_t left_out = comm.leave_out(alike - arrivals.posted());
+      const std::size_t left_out = comm.skip_repeated(alike - arrivals.posted());
       added += left_out;
       sent += left_out;
       arrivals.leave_out(left_out);

@@ -30,7 +30,7 @@ class ReceiveAdd {
 
   std::size_t posted() const { return posted_; }
 
-  /// Skips `messages` messages: neither received nor added, see Communicator::leave_out.
+  /// Skips `messages` messages: neither received nor added, see Communicator::skip_repeated.
   void leave_out(std::size_t messages) { posted_ += messages; }
 
  private:

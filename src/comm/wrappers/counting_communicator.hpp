@@ -1,48 +1,30 @@
 #pragma once
 
-#include "comm/communicator.hpp"
+#include "comm/wrappers/forwarding_communicator.hpp"
 
 namespace paragrad::comm {
 
 /// Wraps a communicator and counts what this worker sends and adds.
-class CountingCommunicator : public Communicator {
+class CountingCommunicator : public ForwardingCommunicator {
  public:
-  explicit CountingCommunicator(Communicator& inner) : Communicator(inner.device()), inner_(inner) {
-    set_workers_per_node(inner.workers_per_node());
-  }
+  using ForwardingCommunicator::ForwardingCommunicator;
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
     ++messages_;
     bytes_ += data.size();
-    return inner_.start_send(to, tag, data);
+    return ForwardingCommunicator::start_send(to, tag, data);
   }
-  Request start_receive(int from, int tag, std::span<std::byte> data) override {
-    return inner_.start_receive(from, tag, data);
-  }
-  Received wait(Request request) override { return inner_.wait(request); }
-  std::optional<Received> wait_for(Request request, double limit_s) override { return inner_.wait_for(request, limit_s); }
-  bool is_gone(int peer) override { return inner_.is_gone(peer); }
-  void take_for_gone(int peer) override { inner_.take_for_gone(peer); }
-  double now_s() override { return inner_.now_s(); }
   void add(std::span<const float> from, std::span<float> to) override {
     added_bytes_ += from.size_bytes();
-    inner_.add(from, to);
+    ForwardingCommunicator::add(from, to);
   }
-  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { inner_.run_kernels(kernels); }
-  void library_allreduce(Library library, std::span<float> data) override { inner_.library_allreduce(library, data); }
-  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
-    return inner_.open_window(floats, counters);
-  }
-  std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
+  bool shortcut(const Collective&, std::span<float>) override { return false; }  // every message is to be counted
 
   std::uint64_t messages() const { return messages_; }
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t added_bytes() const { return added_bytes_; }
 
  private:
-  Communicator& inner_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t added_bytes_ = 0;

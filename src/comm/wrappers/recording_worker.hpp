@@ -4,55 +4,40 @@
 #include <utility>
 
 #include "comm/worker.hpp"
+#include "comm/wrappers/forwarding_communicator.hpp"
 #include "core/activity.hpp"
 
 namespace paragrad::comm {
 
 /// Wraps a communicator and records when it waits and adds.
-class RecordingCommunicator : public Communicator {
+class RecordingCommunicator : public ForwardingCommunicator {
  public:
   RecordingCommunicator(Communicator& inner, core::ActivityRecorder& recorder)
-      : Communicator(inner.device()), inner_(inner), recorder_(recorder) {
-    set_workers_per_node(inner.workers_per_node());
-  }
+      : ForwardingCommunicator(inner), recorder_(recorder) {}
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  Request start_send(int to, int tag, std::span<const std::byte> data) override { return inner_.start_send(to, tag, data); }
-  Request start_receive(int from, int tag, std::span<std::byte> data) override {
-    return inner_.start_receive(from, tag, data);
-  }
   Received wait(Request request) override {
-    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
-    return inner_.wait(request);
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner());
+    return inner().wait(request);
   }
   std::optional<Received> wait_for(Request request, double limit_s) override {
-    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
-    return inner_.wait_for(request, limit_s);
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner());
+    return inner().wait_for(request, limit_s);
   }
-  bool is_gone(int peer) override { return inner_.is_gone(peer); }
-  void take_for_gone(int peer) override { inner_.take_for_gone(peer); }
-  double now_s() override { return inner_.now_s(); }
-  double observed_s() override { return inner_.observed_s(); }
   void add(std::span<const float> from, std::span<float> to) override {
-    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
-    inner_.add(from, to);
+    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner());
+    inner().add(from, to);
   }
   void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override {
-    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner_);
-    inner_.run_kernels(kernels);
+    const core::ActivitySpan span(recorder_, core::Activity::reduce, inner());
+    inner().run_kernels(kernels);
   }
   void library_allreduce(Library library, std::span<float> data) override {
-    const core::ActivitySpan span(recorder_, core::Activity::wait, inner_);
-    inner_.library_allreduce(library, data);
+    const core::ActivitySpan span(recorder_, core::Activity::wait, inner());
+    inner().library_allreduce(library, data);
   }
-  std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
-    return inner_.open_window(floats, counters);
-  }
-  std::span<float> scratch(std::size_t count) override { return inner_.scratch(count); }
+  bool shortcut(const Collective&, std::span<float>) override { return false; }  // every message is to be seen
 
  private:
-  Communicator& inner_;
   core::ActivityRecorder& recorder_;
 };
 

@@ -4,16 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "comm/wrappers/forwarding_communicator.hpp"
 #include "comm/wrappers/partial_worker.hpp"
 
 namespace paragrad::comm {
 
 /// Wraps a communicator without some of its workers; higher ranks are renumbered.
-class ShrinkingCommunicator : public Communicator {
+class ShrinkingCommunicator : public ForwardingCommunicator {
  public:
   explicit ShrinkingCommunicator(Communicator& all, std::vector<int> gone = {})
-      : Communicator(all.device()), all_(all), gone_(std::move(gone)) {
-    set_workers_per_node(gone_.empty() ? all.workers_per_node() : 0);
+      : ForwardingCommunicator(all), gone_(std::move(gone)) {
+    if (!gone_.empty()) set_workers_per_node(0);
   }
 
   /// rank: in the wrapped communicator.
@@ -24,35 +25,31 @@ class ShrinkingCommunicator : public Communicator {
   }
   const std::vector<int>& gone() const { return gone_; }
 
-  int rank() const override { return to_here(all_.rank()); }
-  int size() const override { return all_.size() - static_cast<int>(gone_.size()); }
+  int rank() const override { return to_here(inner().rank()); }
+  int size() const override { return inner().size() - static_cast<int>(gone_.size()); }
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
-    return all_.start_send(to_all(to), tag, data);
+    return inner().start_send(to_all(to), tag, data);
   }
   Request start_receive(int from, int tag, std::span<std::byte> data) override {
-    return all_.start_receive(from == any_source ? any_source : to_all(from), tag, data);
+    return inner().start_receive(from == any_source ? any_source : to_all(from), tag, data);
   }
-  Received wait(Request request) override { return here(all_.wait(request)); }
+  Received wait(Request request) override { return here(inner().wait(request)); }
   std::optional<Received> wait_for(Request request, double limit_s) override {
-    const auto received = all_.wait_for(request, limit_s);
+    const auto received = inner().wait_for(request, limit_s);
     if (!received) return std::nullopt;
     return here(*received);
   }
-  bool is_gone(int peer) override { return all_.is_gone(to_all(peer)); }
-  void take_for_gone(int peer) override { all_.take_for_gone(to_all(peer)); }
-  double now_s() override { return all_.now_s(); }
-  double observed_s() override { return all_.observed_s(); }
-  void add(std::span<const float> from, std::span<float> to) override { all_.add(from, to); }
-  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override { all_.run_kernels(kernels); }
+  bool is_gone(int peer) override { return inner().is_gone(to_all(peer)); }
+  void take_for_gone(int peer) override { inner().take_for_gone(to_all(peer)); }
   void library_allreduce(Library library, std::span<float> data) override {
     if (!gone_.empty()) throw Failure("a library allreduce cannot run without the workers that are gone");
-    all_.library_allreduce(library, data);
+    inner().library_allreduce(library, data);
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     if (!gone_.empty()) throw Failure("windows cannot be opened without the workers that are gone");
-    return all_.open_window(floats, counters);
+    return inner().open_window(floats, counters);
   }
-  std::span<float> scratch(std::size_t count) override { return all_.scratch(count); }
+  bool shortcut(const Collective&, std::span<float>) override { return false; }  // workers may go at any time
 
  private:
   int to_all(int rank) const {
@@ -64,7 +61,6 @@ class ShrinkingCommunicator : public Communicator {
     return {received.source == any_source ? any_source : to_here(received.source), received.bytes};
   }
 
-  Communicator& all_;
   std::vector<int> gone_;  // ascending
 };
 

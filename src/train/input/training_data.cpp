@@ -25,7 +25,7 @@ std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options
 void check_computable(const TrainingOptions& options, const nn::Graph& network) {
   if (const nn::Node* node = network.not_computable())
     throw core::ConfigError(
-        core::format("model '{}' cannot be trained yet, as {} ({}) has no kernels: time it on the device meta",
+        core::format("model '{}' cannot be trained yet, as {} ({}) has no kernels: time it with `device` meta",
                      options.model, node->name, node->op->name()));
 }
 
