@@ -65,6 +65,10 @@ void accept_config_file(CLI::App& parser) {
   parser.config_formatter(std::make_shared<ConfigFile>(parser));
 }
 
+void show_first(CLI::App& parser, const std::vector<std::string>& options) {
+  for (const std::string& name : options) parser.get_option("--" + name)->group("Common options");
+}
+
 void set_examples(CLI::App& parser, const std::string& commands) {
   parser.footer("Examples:\n  " + CLI::detail::find_and_replace(commands, "\n", "\n  "));
 }

@@ -35,6 +35,10 @@ std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string
 /// Adds --config FILE to a parser.
 void accept_config_file(CLI::App& parser);
 
+/// Shows these options, given without dashes, in a group of their own before all others. The first one must be the first
+/// that was added to the parser.
+void show_first(CLI::App& parser, const std::vector<std::string>& options);
+
 /// Shows shell commands below the options as examples. The tests run them, in the order of commands.def.
 void set_examples(CLI::App& parser, const std::string& commands);
 

@@ -272,6 +272,8 @@ Command simulate_command() {
   auto arguments = std::make_shared<SimulationArguments>();
   auto parser = make_parser("simulate", "Train with N emulated workers in this process, on a simulated clock.");
   add_simulation_options(*parser, *arguments);
+  show_first(*parser, common_training_options);
+  show_first(*parser, {"workers", "platform"});
   set_examples(*parser,
                "paragrad simulate --workers 8 --platform sim/platforms/k40m-fdr.toml --strategy bmuf --blocks 5 \\\n"
                "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/eight\n"

@@ -138,6 +138,7 @@ Command train_command() {
   auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank.");
   add_training_options(*parser, *arguments);
   parser->get_option("--data")->required();
+  show_first(*parser, common_training_options);
   set_examples(*parser,
                "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
                "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"

@@ -26,6 +26,10 @@ struct TrainingArguments {
   InstrumentArguments instruments;
 };
 
+/// What a first run needs.
+inline const std::vector<std::string> common_training_options{
+    "data", "model", "strategy", "blocks", "optimiser", "learning-rate", "minibatch", "epochs", "device", "out"};
+
 void add_training_options(CLI::App& parser, TrainingArguments& arguments);
 
 /// Resolves and checks what the parser cannot: numbers given as "auto", names from catalogues. Throws ConfigError.
