@@ -5,7 +5,7 @@
 
 namespace paragrad::app {
 
-/// Adds the option that chooses an entry of a catalogue, in the group of `group`. It rejects nothing, as known_names().
+/// Adds the option that chooses an entry of a catalogue. It rejects nothing, as known_names().
 CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, std::string& chosen,
                         const std::string& description);
 

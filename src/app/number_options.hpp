@@ -22,8 +22,7 @@ CLI::Option* add(CLI::App& parser, const std::string& name, const std::string& t
 
 template <class T>
 std::string type_of(const Limits<T>& limits, const char* ending = "") {
-  const char* const kind = !std::is_integral_v<T> ? "FLOAT" : std::is_unsigned_v<T> ? "UINT" : "INT";
-  return core::format("{}{}:{}", kind, ending, core::describe(limits));
+  return core::format("{}{}:{}", core::kind_of<T>(), ending, core::describe(limits));
 }
 
 }  // namespace numbers

@@ -59,6 +59,12 @@ std::string describe(const Limits<T>& limits) {
   return format("{} to {}{}", least, limits.without_most ? "below " : "", limits.most);
 }
 
+/// The kind of number in help texts.
+template <class T>
+const char* kind_of() {
+  return !std::is_integral_v<T> ? "FLOAT" : std::is_unsigned_v<T> ? "UINT" : "INT";
+}
+
 /// The reason why `text` is refused: "'-1' is not a whole number from 0 to 1000". limits: their description.
 std::string not_a_number(const std::string& text, bool whole, const std::string& limits);
 

@@ -34,15 +34,6 @@ std::vector<std::string> CatalogueInfo::names() const {
   return result;
 }
 
-std::string not_a_number(const std::string& text, bool whole, const std::string& limits) {
-  const std::string kind = whole ? "whole number" : "number";
-  const std::string wanted = limits == "any number"          ? "number"
-                             : limits.ends_with(" or more")  ? format("{} of {}", kind, limits)
-                             : limits.starts_with("above 0") ? format("{} {}", kind, limits)
-                                                             : format("{} from {}", kind, limits);
-  return format("'{}' is not a {}", text, wanted);
-}
-
 void OptionList::numbers(const std::string& name, std::vector<double>& values, Limits<double> limits,
                          const std::string& help) {
   const auto parse = [name, limits](const std::string& text) {

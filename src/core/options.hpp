@@ -142,10 +142,6 @@ class OptionList {
   };
 
   template <class T>
-  static std::string kind_of() {
-    return !std::is_integral_v<T> ? "FLOAT" : std::is_unsigned_v<T> ? "UINT" : "INT";
-  }
-  template <class T>
   static std::vector<std::string> names_of(const std::vector<std::pair<std::string, T>>& values) {
     std::vector<std::string> names;
     for (const auto& [name, _] : values) names.push_back(name);

@@ -19,7 +19,9 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name, const core::Setti
                                         const StrategyContext& context) {
   const StrategyEntry& entry = strategy_entry(name);
   core::check_settings(entry.info, "strategy", settings);
-  return entry.make(settings, context);
+  StrategyContext complete = context;
+  complete.settings = settings;
+  return entry.make(complete);
 }
 
 }  // namespace paragrad::strategies

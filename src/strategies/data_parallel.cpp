@@ -17,14 +17,9 @@ void GradientOptions::describe(core::OptionList& list) {
   list.uses("balance");
 }
 
-std::unique_ptr<comm::GradientSum> make_sum(const GradientOptions& options, const core::Settings& settings,
-                                            const StrategyContext& context) {
-  return comm::make_gradient_sum(options.compression, settings, context.seed);
-}
-
-DataParallel::DataParallel(const GradientOptions& options, std::unique_ptr<comm::GradientSum> sum)
+DataParallel::DataParallel(const GradientOptions& options, const StrategyContext& context)
     : ExchangingStrategy(Share::minibatch),
-      sum_(std::move(sum)),
+      sum_(comm::make_gradient_sum(options.compression, context.settings, context.seed)),
       bucket_elements_(options.bucket_bytes == 0 ? std::numeric_limits<std::size_t>::max()
                                                  : std::max<std::size_t>(1, options.bucket_bytes / sizeof(float))),
       overlap_(options.overlap),
@@ -120,15 +115,8 @@ void DataParallel::describe_state(core::StateView& state) {
 }
 
 StrategyEntry data_parallel_entry() {
-  StrategyEntry entry{.info = {.name = "data_parallel", .summary = "sum the gradients of all workers at every minibatch"},
-                      .share = Share::minibatch,
-                      .make = {}};
-  entry.info.options = core::options_of<GradientOptions>();
-  entry.make = [](const core::Settings& settings, const StrategyContext& context) -> std::unique_ptr<Strategy> {
-    const auto options = core::read_options<GradientOptions>(settings);
-    return std::make_unique<DataParallel>(options, make_sum(options, settings, context));
-  };
-  return entry;
+  return entry_of<DataParallel, GradientOptions>(
+      {.name = "data_parallel", .summary = "sum the gradients of all workers at every minibatch"}, Share::minibatch);
 }
 
 }  // namespace paragrad::strategies

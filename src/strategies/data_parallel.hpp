@@ -30,7 +30,7 @@ struct GradientOptions {
 /// the last one.
 class DataParallel : public ExchangingStrategy {
  public:
-  DataParallel(const GradientOptions& options, std::unique_ptr<comm::GradientSum> sum);
+  DataParallel(const GradientOptions& options, const StrategyContext& context);
 
   bool exchanges(int workers) const override { return workers > 1; }
   Remarks explain(const Extent& extent) const override;
@@ -58,9 +58,5 @@ class DataParallel : public ExchangingStrategy {
   optim::Step travelling_step_;  // the step to apply it with
   double travels_ = 0;           // 1: there is one
 };
-
-/// How the options' gradients are summed. settings: those of the strategy, with the compression's own among them.
-std::unique_ptr<comm::GradientSum> make_sum(const GradientOptions& options, const core::Settings& settings,
-                                            const StrategyContext& context);
 
 }  // namespace paragrad::strategies

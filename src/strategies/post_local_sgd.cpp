@@ -26,9 +26,9 @@ struct PostLocalOptions {
 /// the same up to rounding, as the mean of the local models is weighted by samples.
 class PostLocalSgd : public ExchangingStrategy {
  public:
-  PostLocalSgd(const PostLocalOptions& options, std::unique_ptr<comm::GradientSum> sum)
+  PostLocalSgd(const PostLocalOptions& options, const StrategyContext& context)
       : ExchangingStrategy(Share::minibatch),
-        data_parallel_(options.gradients, std::move(sum)),
+        data_parallel_(options.gradients, context),
         averaging_(options.averaging),
         local_start_epoch_(options.local_start_epoch),
         local_(local_start_epoch_ == 1) {}
@@ -60,17 +60,10 @@ class PostLocalSgd : public ExchangingStrategy {
 }  // namespace
 
 StrategyEntry post_local_sgd_entry() {
-  StrategyEntry entry{.info = {.name = "post_local_sgd",
-                               .summary = "data_parallel in the first epochs, then model averaging",
-                               .source = "Lin et al., ICLR 2020"},
-                      .share = Share::minibatch,
-                      .make = {}};
-  entry.info.options = core::options_of<PostLocalOptions>();
-  entry.make = [](const core::Settings& settings, const StrategyContext& context) -> std::unique_ptr<Strategy> {
-    const auto options = core::read_options<PostLocalOptions>(settings);
-    return std::make_unique<PostLocalSgd>(options, make_sum(options.gradients, settings, context));
-  };
-  return entry;
+  return entry_of<PostLocalSgd, PostLocalOptions>({.name = "post_local_sgd",
+                                                   .summary = "data_parallel in the first epochs, then model averaging",
+                                                   .source = "Lin et al., ICLR 2020"},
+                                                  Share::minibatch);
 }
 
 }  // namespace paragrad::strategies

@@ -145,7 +145,8 @@ class ServedStrategy : public ExchangingStrategy {
 /// What a strategy is told about the run besides its options.
 struct StrategyContext {
   std::uint64_t seed = 1;
-  ServerContext server{};  ///< for strategies with servers
+  core::Settings settings{};  ///< of the run's strategy, for entries of other catalogues; make_strategy sets them
+  ServerContext server{};     ///< for strategies with servers
 };
 
 /// A strategy of strategies/catalogue.def.
@@ -153,7 +154,7 @@ struct StrategyEntry {
   core::EntryInfo info;
   Share share = Share::block;  ///< unless its options choose another one
   bool has_servers = false;    ///< it is a ServedStrategy
-  std::function<std::unique_ptr<Strategy>(const core::Settings&, const StrategyContext&)> make;
+  std::function<std::unique_ptr<Strategy>(const StrategyContext&)> make;
 };
 
 const std::vector<StrategyEntry>& strategies();
@@ -174,8 +175,8 @@ StrategyEntry entry_of(core::EntryInfo info, Share share = Share::block) {
   return {.info = std::move(info),
           .share = share,
           .has_servers = std::is_base_of_v<ServedStrategy, Type>,
-          .make = [](const core::Settings& settings, const StrategyContext& context) -> std::unique_ptr<Strategy> {
-            auto options = core::read_options<Options>(settings);
+          .make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
+            auto options = core::read_options<Options>(context.settings);
             if constexpr (std::is_constructible_v<Type, Options, StrategyContext>)
               return std::make_unique<Type>(options, context);
             else

@@ -71,7 +71,7 @@ Result Trainer::run() {
 
 // A worker is gone for good: the parameters that worker 0 has now are the best available.
 void Trainer::save_what_is_there() {
-  if (!strategy_started_ || blocks_.served() == nullptr) return;
+  if (served() == nullptr) return;
   worker_.abandon_tasks();
   write_model(epoch_ - 1);  // the number of complete epochs
 }
@@ -295,7 +295,7 @@ void Trainer::score_epoch() {
 }
 
 bool Trainer::add_up(std::span<double> values) {
-  if (strategy_started_ && blocks_.served() != nullptr) return blocks_.served()->add_up(worker_, values);
+  if (auto* const strategy = served()) return strategy->add_up(worker_, values);
   comm::sum_in_rank_order(worker_.comm(), values);
   return true;
 }
@@ -360,7 +360,7 @@ core::StateView Trainer::describe_run() {
 
 void Trainer::save_state() {
   worker_.join();  // completes pending transfers
-  if (strategy_started_ && blocks_.served() != nullptr) blocks_.served()->collect_state(worker_, blocks_.replica());
+  if (auto* const strategy = served()) strategy->collect_state(worker_, blocks_.replica());
   ResumePoint resume_point{.epoch = static_cast<double>(epoch_),
                            .block = static_cast<double>(block_),
                            .minibatch = static_cast<double>(minibatch_),
@@ -398,7 +398,7 @@ void Trainer::resume() {
     if (const auto name = core::format("{}/parameters", owner); saved.has(name)) best->parameters.resize(saved.length(name));
   core::StateView state = describe_run();
   saved.restore(state, worker_.device());
-  if (strategy_started_ && blocks_.served() != nullptr) blocks_.served()->spread_state(worker_, blocks_.replica());
+  if (auto* const strategy = served()) strategy->spread_state(worker_, blocks_.replica());
   report_.say(core::format("resumed in epoch {} after {} of its blocks", epoch_, block_));
 }
 

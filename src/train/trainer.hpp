@@ -62,6 +62,7 @@ class Trainer {
   Learner& learner() { return blocks_.learner(); }
   double elapsed_s() const { return worker_.comm().now_s() - start_s_; }
   bool leads() const { return worker_.rank() == 0; }
+  strategies::ServedStrategy* served() { return strategy_started_ ? blocks_.served() : nullptr; }
   bool reached_target() const { return result_.valid.error <= options_.target_error; }
   bool parallel() const { return epoch_ >= options_.parallel_start_epoch; }
 

@@ -13,7 +13,7 @@ int replicas(const TrainingOptions& options, int workers) {
 }
 
 std::unique_ptr<strategies::Strategy> make_strategy(const TrainingOptions& options) {
-  strategies::StrategyContext context{options.seed, options.servers};
+  strategies::StrategyContext context{.seed = options.seed, .server = options.servers};
   context.server.rule = options.optimiser;
   return strategies::make_strategy(options.strategy, options.strategy_settings, context);
 }

@@ -82,7 +82,7 @@ class Catalogue(CliTest):
                     weights(self.simulate(self.workers_of(entry), *self.chosen(kind, entry), "--out", out))
                     recorded = {line.partition("=")[0].strip() for line in (out / "config.toml").read_text().splitlines()}
                     own = {o["name"] for o in entry["options"] if o["kind"]}
-                    # Others may replace it: a momentum by its time constant, a compression by --gradient-bits.
+                    # Those refine a feature that is off here.
                     self.assertLessEqual(own - {"overlap", "quantise-threshold"}, recorded)
                     others = {o["name"] for e in entries for o in e["options"]} - {o["name"] for o in entry["options"]}
                     if kind == "strategy":

@@ -1,5 +1,3 @@
-#include <charconv>
-
 #include "comm/compression/entry.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -35,14 +33,6 @@ namespace compression {
 void LossyOptions::describe(core::OptionList& list) {
   list.group("Gradient exchange");
   list.flag("error-feedback", error_feedback, "add the compression error of each gradient to the next one");
-}
-
-double parse_parameter(std::string_view name, std::string_view text) {
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size())
-    throw core::ConfigError(core::format("compression '{}:{}': '{}' is not a number", name, text, text));
-  return value;
 }
 
 }  // namespace compression

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "comm/compression/gradient_sum.hpp"
@@ -29,7 +30,10 @@ struct LossyOptions {
   void describe(core::OptionList& list);
 };
 
-/// Parses the whole text as a number. Throws ConfigError that quotes it.
-double parse_parameter(std::string_view name, std::string_view text);
+/// The text after the colon as a number. Throws core::OptionError.
+template <class T>
+T parse_parameter(std::string_view text, const core::Limits<T>& limits) {
+  return core::parse_number("compression", std::string(text), limits);
+}
 
 }  // namespace paragrad::comm::compression

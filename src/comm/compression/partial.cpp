@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/copy.hpp"
@@ -7,8 +6,6 @@
 #include "comm/allreduce.hpp"
 #include "comm/compression/entry.hpp"
 #include "core/arena.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
 
 namespace paragrad::comm::compression {
 namespace {
@@ -68,10 +65,7 @@ Entry partial_entry() {
            .source = "Ako: Watcharapichat et al., SoCC 2016",
            .options = core::options_of<CollectiveOptions>()},
           [](std::string_view parameter, const core::Settings& settings, std::uint64_t) {
-            const double parts = parse_parameter("partial", parameter);
-            if (!(parts >= 1 && parts <= 1e6 && parts == std::floor(parts)))
-              throw core::ConfigError(core::format(
-                  "compression 'partial:{}': the number of parts must be a whole number from 1 to 1000000", parameter));
+            const auto parts = parse_parameter<std::size_t>(parameter, {.least = 1, .most = 1000000});
             return std::make_unique<Partial>(static_cast<std::size_t>(parts),
                                              core::read_options<CollectiveOptions>(settings).collective);
           }};

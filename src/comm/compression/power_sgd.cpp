@@ -7,8 +7,6 @@
 #include "backend/kernels/scale.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/compression/entry.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
 #include "core/philox.hpp"
 
 namespace paragrad::comm::compression {
@@ -165,12 +163,8 @@ Entry power_sgd_entry() {
            .source = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
            .options = core::options_of<PowerSgdOptions>()},
           [](std::string_view parameter, const core::Settings& settings, std::uint64_t seed) {
-            const double rank = parse_parameter("power_sgd", parameter);
-            if (!(rank >= 1 && rank <= 1024 && rank == static_cast<int>(rank)))
-              throw core::ConfigError(
-                  core::format("compression 'power_sgd:{}': the rank must be a whole number from 1 to 1024", parameter));
-            return std::make_unique<PowerSgd>(static_cast<std::size_t>(rank), core::read_options<PowerSgdOptions>(settings),
-                                              seed);
+            const auto rank = parse_parameter<std::size_t>(parameter, {.least = 1, .most = 1024});
+            return std::make_unique<PowerSgd>(rank, core::read_options<PowerSgdOptions>(settings), seed);
           }};
 }
 

@@ -69,7 +69,7 @@ backend::Code code_of(std::string_view parameter) {
   using backend::Code;
   constexpr std::pair<int, Code> codes[] = {
       {1, Code::bits1}, {2, Code::bits2}, {4, Code::bits4}, {8, Code::bits8}, {16, Code::bits16}};
-  const double bits = parse_parameter("bits", parameter);
+  const double bits = parse_parameter<double>(parameter, {});
   for (const auto& [known, code] : codes)
     if (bits == known) return code;
   throw core::ConfigError(

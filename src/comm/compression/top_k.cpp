@@ -3,8 +3,6 @@
 #include "backend/kernels/select.hpp"
 #include "comm/compression/entry.hpp"
 #include "comm/compression/striped.hpp"
-#include "core/errors.hpp"
-#include "core/format.hpp"
 
 namespace paragrad::comm::compression {
 namespace {
@@ -46,9 +44,7 @@ Entry top_k_entry() {
            .source = "Aji and Heafield, EMNLP 2017",
            .options = core::options_of<LossyOptions>()},
           [](std::string_view parameter, const core::Settings& settings, std::uint64_t) {
-            const double share = parse_parameter("top_k", parameter);
-            if (!(share > 0 && share <= 1))
-              throw core::ConfigError(core::format("compression 'top_k:{}': the share must be in (0, 1]", parameter));
+            const auto share = parse_parameter<double>(parameter, {.least = 0, .most = 1, .without_least = true});
             return std::make_unique<Striped>(std::make_unique<TopK>(share),
                                              core::read_options<LossyOptions>(settings).error_feedback);
           }};
