@@ -87,8 +87,15 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
     if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
       throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
-  return {to_seconds(world.engine.now()), world.transport.messages(),  world.transport.bytes(),    world.engine.events(),
-          world.rendezvous.shortcuts(),   world.rendezvous.left_out(), world.engine.host_threads()};
+  comm::Traffic traffic;
+  for (const auto& meter : world.traffic) traffic += meter->reading();
+  return {to_seconds(world.engine.now()),
+          traffic.messages,
+          traffic.bytes,
+          world.engine.events(),
+          world.rendezvous.shortcuts(),
+          world.rendezvous.left_out(),
+          world.engine.host_threads()};
 }
 
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {

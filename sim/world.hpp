@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "backend/kernels/add.hpp"
 #include "sim/compute/measured_times.hpp"
@@ -47,7 +48,8 @@ struct World {
   std::unordered_map<std::uint32_t, Time> sum_times;  // cache; looked up only, never iterated
   CollectiveRendezvous rendezvous;
   Windows windows;
-  std::exception_ptr untold;  // the first error of a task or service that was never joined
+  std::vector<std::shared_ptr<comm::TrafficMeter>> traffic;  // of each worker
+  std::exception_ptr untold;                                 // the first error of a task or service that was never joined
 
   World(const Platform& platform_, int workers_, const SimulationOptions& options)
       : platform(platform_),
@@ -66,6 +68,7 @@ struct World {
         rendezvous(*this, options.host_threads, options.shortcuts && can_foresee(options)),
         windows(*this, platform.message) {
     meta->charge_by(call_times);
+    for (int rank = 0; rank < workers; ++rank) traffic.push_back(std::make_shared<comm::TrafficMeter>());
     transport.set_rendezvous(rendezvous);
     engine.set_when_stuck([this] { return rendezvous.nobody_else_comes(); });
   }

@@ -50,8 +50,6 @@ void Transport::settle() {
 }
 
 comm::Request Transport::start_send(int from, int to, int tag, std::span<const std::byte> data) {
-  ++messages_sent_;
-  bytes_sent_ += data.size();
   const auto bytes = static_cast<std::int64_t>(data.size());
   const bool eager = bytes <= eager_bytes_;
   const Time busy = send_overhead_ + (eager ? copy_.time_of(bytes) : 0);

@@ -47,12 +47,6 @@ class Transport : private Delivery, private EventHandler {
   /// The rendezvous that must be dissolved before the network is used.
   void set_rendezvous(CollectiveRendezvous& rendezvous) { rendezvous_ = &rendezvous; }
 
-  /// Counts messages that were computed elsewhere.
-  void count(std::uint64_t messages, std::uint64_t bytes) { messages_sent_ += messages, bytes_sent_ += bytes; }
-
-  std::uint64_t messages() const { return messages_sent_; }
-  std::uint64_t bytes() const { return bytes_sent_; }
-
  private:
   void arrives(std::uint64_t send, Time at) override;
   void sent(std::uint64_t send, Time at) override;
@@ -82,8 +76,6 @@ class Transport : private Delivery, private EventHandler {
   Timeouts timeouts_;
   CollectiveRendezvous* rendezvous_ = nullptr;
   std::uint64_t under_way_ = 0;  // messages that are matched or eager and whose arrival time is not yet known
-  std::uint64_t messages_sent_ = 0;
-  std::uint64_t bytes_sent_ = 0;
 };
 
 }  // namespace paragrad::sim

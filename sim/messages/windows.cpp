@@ -186,7 +186,8 @@ class Windows::Handle : public comm::Window {
 
   void begin(const Operation& begun) {
     ++begun.held->under_way;
-    windows_.world_.transport.count(1, (begun.to.size() + begun.from.size()) * sizeof(float));
+    windows_.world_.traffic[static_cast<std::size_t>(rank_)]->count(1,
+                                                                    (begun.to.size() + begun.from.size()) * sizeof(float));
   }
 
   void send(Operation sent, std::span<const float> from) {

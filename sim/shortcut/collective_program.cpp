@@ -78,7 +78,8 @@ void CollectivePrograms::Cursor::turn() {
 }
 
 Recorder::Recorder(comm::Communicator& worker, CollectivePrograms& programs)
-    : Communicator(worker.device()), programs_(programs), rank_(worker.rank()), size_(worker.size()) {
+    : Communicator(worker.device(), worker.rank(), worker.size()), programs_(programs) {
+  set_simulated_time(*this);
   set_workers_per_node(worker.workers_per_node());
 }
 
@@ -88,7 +89,7 @@ void Recorder::note(Operation::Kind kind, int peer, int tag, std::uint64_t value
     possible_ = false;
     return;
   }
-  const auto distance = static_cast<std::uint32_t>(peer >= rank_ ? peer - rank_ : peer + size_ - rank_);
+  const auto distance = static_cast<std::uint32_t>(peer >= rank() ? peer - rank() : peer + size() - rank());
   const Operation operation{static_cast<std::uint32_t>(kind) | tag_index << 2 | distance << 4,
                             static_cast<std::uint32_t>(value)};
   programs_.add(operation);
@@ -96,8 +97,7 @@ void Recorder::note(Operation::Kind kind, int peer, int tag, std::uint64_t value
 }
 
 comm::Request Recorder::start_send(int to, int tag, std::span<const std::byte> data) {
-  ++messages_;
-  bytes_ += data.size();
+  traffic_meter()->count(1, data.size());
   note(Operation::Kind::send, to, tag, data.size());
   return {requests_++};
 }
@@ -109,7 +109,7 @@ comm::Request Recorder::start_receive(int from, int tag, std::span<std::byte>) {
 
 comm::Received Recorder::wait(comm::Request request) {
   const std::uint64_t age = requests_ - request.id;
-  note(Operation::Kind::wait, rank_, comm::first_reserved_tag, age);
+  note(Operation::Kind::wait, rank(), comm::first_reserved_tag, age);
   oldest_request_ = std::max(oldest_request_, static_cast<std::uint32_t>(age));
   return {};
 }
@@ -128,7 +128,7 @@ double Recorder::now_s() {
 void Recorder::library_allreduce(comm::Library, std::span<float>) { possible_ = false; }
 
 void Recorder::add(std::span<const float>, std::span<float> to) {
-  note(Operation::Kind::add, rank_, comm::first_reserved_tag, to.size());
+  note(Operation::Kind::add, rank(), comm::first_reserved_tag, to.size());
 }
 
 /// Four iterations make a piece: the pattern of two workers in lock step repeats after a few iterations, not always after
@@ -145,8 +145,8 @@ std::size_t Recorder::skip_repeated(std::size_t turns) {
   programs_.add_repeated(piece, static_cast<std::uint32_t>(pieces));
   for (const Operation& operation : last_turn_) {
     if (operation.kind() != Operation::Kind::send) continue;
-    messages_ += pieces * turns_of_piece;
-    bytes_ += pieces * turns_of_piece * operation.value;
+    const std::uint64_t messages = pieces * turns_of_piece;
+    traffic_meter()->count(messages, messages * operation.value);
   }
   return pieces * turns_of_piece;
 }

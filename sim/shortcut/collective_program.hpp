@@ -94,12 +94,10 @@ class CollectivePrograms {
 
 /// Records what a worker would do instead of doing it. Supports only named sources, the tags of collectives, and messages
 /// below 4 GB; otherwise possible() is false afterwards.
-class Recorder : public comm::Communicator {
+class Recorder : public comm::Communicator, private comm::SimulatedTime {
  public:
   Recorder(comm::Communicator& worker, CollectivePrograms& programs);
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
   comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
   comm::Received wait(comm::Request request) override;
@@ -107,27 +105,22 @@ class Recorder : public comm::Communicator {
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(comm::Library, std::span<float>) override;
-  std::size_t skip_repeated(std::size_t turns) override;
 
   bool possible() const { return possible_; }
-  std::uint64_t messages() const { return messages_; }
-  std::uint64_t bytes() const { return bytes_; }
 
   /// The largest age, counted in requests, of a request that the worker waits for.
   std::uint32_t oldest_request() const { return oldest_request_; }
 
  private:
+  double observed_s() override { return now_s(); }
+  std::size_t skip_repeated(std::size_t turns) override;
   void note(Operation::Kind kind, int peer, int tag, std::uint64_t value);
 
   CollectivePrograms& programs_;
-  int rank_;
-  int size_;
   bool possible_ = true;
   std::vector<Operation> turn_, last_turn_;  // between calls of skip_repeated
   std::uint64_t requests_ = 0;
   std::uint32_t oldest_request_ = 1;
-  std::uint64_t messages_ = 0;
-  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace paragrad::sim::shortcut

@@ -44,18 +44,15 @@ struct CollectiveRendezvous::Notes {
   shortcut::CollectivePrograms programs{};
   bool possible = true;
   std::uint32_t oldest_request = 1;
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
 
   void take() {
-    for (const Member* member : members) {
+    for (Member* member : members) {
       shortcut::Recorder recorder(*member->comm, programs);
       (*member->collective)(recorder, member->data);
       programs.end_worker();
       possible &= recorder.possible();
       oldest_request = std::max(oldest_request, recorder.oldest_request());
-      messages += recorder.messages();
-      bytes += recorder.bytes();
+      member->traffic = recorder.traffic();
       if (!possible) return;
     }
   }
@@ -100,9 +97,9 @@ bool CollectiveRendezvous::all_at_once() {
   if (first_end < replay.quiet_from() || first_end < world_.engine.now()) return false;
   replay.commit(*insight.resources);
   left_out_ += replay.left_out();
-  for (const Notes& of_some : notes) world_.transport.count(of_some.messages, of_some.bytes);
   for (Member* member : members_) {
     member->done = true;
+    world_.traffic[static_cast<std::size_t>(member->comm->rank())]->count(member->traffic.messages, member->traffic.bytes);
     const Time end = replay.end(member->comm->rank());
     if (member->fiber == &world_.engine.current())
       world_.engine.pass_until(end);

@@ -47,6 +47,7 @@ class CollectiveRendezvous {
     Fiber* fiber;
     Time arrival;
     bool done = false;
+    comm::Traffic traffic{};  // of the collective
   };
 
   struct Notes;

@@ -20,12 +20,13 @@ Time scaled(Time time, double scale) { return scale == 1 ? time : std::llround(s
 
 comm::Request SimCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
   stop_if_dead();
-  return world_.transport.start_send(rank_, to, first_tag_ + tag, data);
+  traffic_meter()->count(1, data.size());
+  return world_.transport.start_send(rank(), to, first_tag_ + tag, data);
 }
 
 comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
   stop_if_dead();
-  return world_.transport.start_receive(rank_, from, first_tag_ + tag, data);
+  return world_.transport.start_receive(rank(), from, first_tag_ + tag, data);
 }
 
 comm::Received SimCommunicator::wait(comm::Request request) {
@@ -62,9 +63,9 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   if (world_.platform.host.reduces) {
     constexpr int passes = 3;  // reads both, writes one
     world_.engine.settle();
-    world_.engine.pass_until(world_.network->pass_host_memory(rank_, passes * static_cast<std::int64_t>(to.size_bytes())));
+    world_.engine.pass_until(world_.network->pass_host_memory(rank(), passes * static_cast<std::int64_t>(to.size_bytes())));
   } else {
-    const DeviceQueues::Hold hold(world_.device_queues, rank_);
+    const DeviceQueues::Hold hold(world_.device_queues, rank());
     spend(pace_.of_reduction(world_.engine.own_time(), time_since(before)));
   }
   stop_if_dead();
@@ -80,7 +81,7 @@ std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, s
   if (device().computes()) comm::expect_reachable_windows(device());
   stop_if_dead();
   world_.rendezvous.disable();
-  auto window = world_.windows.open(rank_, first_tag_ / tags_per_channel, device(), floats, counters);
+  auto window = world_.windows.open(rank(), first_tag_ / tags_per_channel, device(), floats, counters);
   comm::barrier(*this);
   return window;
 }
@@ -97,7 +98,7 @@ void SimCommunicator::compute(const backend::WorkMeter& expected, const std::fun
   };
   stop_if_dead();
   {
-    const DeviceQueues::Hold hold(world_.device_queues, rank_);
+    const DeviceQueues::Hold hold(world_.device_queues, rank());
     const backend::WorkMeter before = device().meter();
     const Time start = world_.engine.own_time();
     const std::uint64_t number = computations_++;
@@ -122,7 +123,7 @@ void SimCommunicator::run_kernels(const std::function<void(backend::KernelQueue&
 void SimCommunicator::run_here(const std::function<void()>& task, double scale,
                                const std::optional<backend::WorkMeter>& work) {
   {
-    const DeviceQueues::Hold hold(world_.device_queues, rank_);
+    const DeviceQueues::Hold hold(world_.device_queues, rank());
     const backend::WorkMeter before = device().meter();
     task();
     device().finish();

@@ -13,31 +13,26 @@ namespace paragrad::sim {
 /// A worker that dies on the platform stops forever where it is; messages that it has started still arrive.
 ///
 /// channel  0 or 1: messages of different channels never match, but share the links.
-class SimCommunicator : public comm::Communicator {
+class SimCommunicator : public comm::Communicator, private comm::Membership, private comm::SimulatedTime {
  public:
   SimCommunicator(World& world, int rank, backend::Device& device, int channel = 0)
-      : Communicator(device),
+      : Communicator(device, rank, world.workers, world.traffic[static_cast<std::size_t>(rank)]),
         world_(world),
-        rank_(rank),
         first_tag_(channel * tags_per_channel),
         pace_(world.platform, rank, channel) {
     set_workers_per_node(world.workers_per_node);
+    set_membership(*this);
+    set_simulated_time(*this);
   }
-
-  int rank() const override { return rank_; }
-  int size() const override { return world_.workers; }
 
   comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
   comm::Received wait(comm::Request request) override;
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
-  bool is_gone(int peer) override;
   double now_s() override;
-  double observed_s() override { return to_seconds(world_.engine.own_time()); }
   void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(comm::Library, std::span<float>) override;
   std::unique_ptr<comm::Window> open_window(std::size_t floats, std::size_t counters) override;
-  bool shortcut(const comm::Collective& collective, std::span<float> data) override;
 
   World& world() { return world_; }
 
@@ -49,6 +44,10 @@ class SimCommunicator : public comm::Communicator {
   void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override;
 
  private:
+  bool is_gone(int peer) override;
+  double observed_s() override { return to_seconds(world_.engine.own_time()); }
+  bool shortcut(const comm::Collective& collective, std::span<float> data) override;
+
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 
   /// work: of the task, if the device's meter does not tell.
@@ -58,7 +57,6 @@ class SimCommunicator : public comm::Communicator {
   Time time_since(const backend::WorkMeter& before, double scale = 1);
 
   World& world_;
-  int rank_;
   int first_tag_;
   Pace pace_;
   std::uint64_t computations_ = 0;

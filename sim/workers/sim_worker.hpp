@@ -13,7 +13,7 @@ namespace paragrad::sim {
 class SimWorker : public comm::Worker {
  public:
   explicit SimWorker(SimCommunicator& communicator)
-      : Worker(communicator),
+      : Worker(communicator, true),
         communicator_(communicator),
         tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of"),
         service_(communicator.world(), communicator.rank(), communicator.device().name(), "the service of"),
@@ -46,7 +46,6 @@ class SimWorker : public comm::Worker {
     service_.launch(std::move(task));
   }
   void join_service() override { service_.join(); }
-  bool serves_beside() const override { return true; }
   void abandon_tasks() noexcept override {
     tasks_.abandon();
     service_.abandon();

@@ -11,7 +11,7 @@ namespace paragrad::app {
 /// Runs `body` as one rank of an MPI program, as a worker with its own device. An error thrown by `body` is printed and ends
 /// the other ranks too. Returns this rank's exit code, or ends the process with it.
 /// Call it before this process uses a device.
-/// deaths: whether a rank's death may be survived; if so, the worker decides when (Worker::set_expendable).
+/// deaths: whether a rank's death may be survived; if so, the worker decides when (Membership::set_expendable).
 /// guard: options of the rank's guard; a run ended by the death of a rank returns peer_failure.
 int run_as_rank(const std::string& device, const std::function<void(comm::Worker&)>& body,
                 comm::MpiSession::Deaths deaths = comm::MpiSession::Deaths::end_all, comm::GuardOptions guard = {});

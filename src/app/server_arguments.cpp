@@ -120,15 +120,15 @@ std::vector<LostWorker> run_role(comm::Worker& all_ranks, int workers, const tra
   try {
     train(worker);
     for (const int rank : worker.left_out()) {
-      lost.push_back({rank, all_ranks.comm().is_gone(rank)});
-      all_ranks.comm().take_for_gone(rank);
+      lost.push_back({rank, all_ranks.membership().is_gone(rank)});
+      all_ranks.membership().take_for_gone(rank);
     }
   } catch (const strategies::LeftOut& error) {  // the others continue
     print_error(error.what());
-    all_ranks.tell_loss();
+    all_ranks.membership().tell_loss();
   } catch (const strategies::ServerLost&) {
     if (worker.rank() == 0) throw;  // the leader ends the run
-    all_ranks.tell_loss();
+    all_ranks.membership().tell_loss();
   }
   return lost;
 }

@@ -6,32 +6,19 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "backend/device.hpp"
+#include "comm/failure.hpp"
+#include "comm/membership.hpp"
+#include "comm/traffic.hpp"
 #include "comm/window.hpp"
 #include "core/errors.hpp"
 
 namespace paragrad::comm {
 
 inline constexpr int any_source = -1;
-
-/// A peer is gone or the transport failed. Not the user's fault, and not worth a retry.
-class Failure : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// A peer's process ended prematurely.
-class PeerGone : public Failure {
- public:
-  PeerGone(int peer, const std::string& text) : Failure(text), peer_(peer) {}
-  int peer() const { return peer_; }
-
- private:
-  int peer_;
-};
 
 /// The result of a finished receive.
 struct Received {
@@ -60,6 +47,20 @@ class Communicator;
 /// An operation that all workers run on arrays of the same length. Its messages depend only on (rank, size, length).
 using Collective = std::function<void(Communicator&, std::span<float>)>;
 
+/// What only the communicators of a simulator offer.
+class SimulatedTime {
+ public:
+  /// The clock, for instruments: reading it has no effect, whereas an emulated worker is charged for polling now_s().
+  virtual double observed_s() = 0;
+
+  /// See Communicator::shortcut and skip_repeated.
+  virtual bool shortcut(const Collective&, std::span<float> /*data*/) { return false; }
+  virtual std::size_t skip_repeated(std::size_t /*turns*/) { return 0; }
+
+ protected:
+  ~SimulatedTime() = default;
+};
+
 /// Messages between workers: the only way in which strategies and collectives reach another worker. MPI ranks and emulated
 /// workers share this interface, so an algorithm is written once.
 ///
@@ -68,11 +69,10 @@ using Collective = std::function<void(Communicator&, std::span<float>)>;
 /// Every function may throw Failure. Spans are device() memory or host memory.
 class Communicator {
  public:
-  explicit Communicator(backend::Device& device) : device_(device) {}
   virtual ~Communicator() = default;
 
-  virtual int rank() const = 0;
-  virtual int size() const = 0;
+  int rank() const { return rank_; }
+  int size() const { return size_; }
 
   virtual Request start_send(int to, int tag, std::span<const std::byte> data) = 0;
   /// `from` may be any_source. The message must not be longer than `data`.
@@ -83,20 +83,8 @@ class Communicator {
   /// transfer is not finished by then; it continues, and its request must still be waited for. 0 polls, infinity waits.
   virtual std::optional<Received> wait_for(Request request, double limit_s) = 0;
 
-  /// Whether a worker is known to have ended prematurely. Under MPI only processes on the same node can be observed: wait()
-  /// for a dead one throws PeerGone within a second, as does start_send to one known to be dead; for workers on other nodes
-  /// MPI reports nothing and waits forever. In the simulator the death is known at once, and wait() for a dead worker ends
-  /// in a deadlock. Code that must outlive its peers therefore uses wait_for, which returns nothing, and then asks here.
-  virtual bool is_gone(int /*peer*/) { return false; }
-
-  /// For deaths that cannot be observed: treats a worker that has not answered for too long as gone.
-  virtual void take_for_gone(int /*peer*/) {}
-
   /// Seconds since the start of the run: wall-clock time under MPI, simulated time in the simulator.
   virtual double now_s() = 0;
-
-  /// The same for instruments: reading it has no effect, whereas an emulated worker is charged for polling now_s().
-  virtual double observed_s() { return now_s(); }
 
   /// to += from, the arithmetic of a reduction. Costs time on this worker's device, which has finished on return; so does
   /// run_kernels.
@@ -108,13 +96,6 @@ class Communicator {
     device_.finish();
   }
 
-  /// How many workers share a node: they fill the nodes in rank order, the last node perhaps only partly. Node-aware
-  /// collectives depend on it, so it is the same on all workers. 0: the workers do not fill the nodes in rank order.
-  int workers_per_node() const { return workers_per_node_; }
-
-  /// Overrides the number that the transport found. The order of additions of node-aware collectives depends on it.
-  void set_workers_per_node(int workers) { workers_per_node_ = workers; }
-
   /// Sums over all workers with a library routine, for speed or comparison; the library decides the order of additions.
   /// Throws ConfigError if there is none.
   virtual void library_allreduce(Library library, std::span<float> data) = 0;
@@ -124,15 +105,6 @@ class Communicator {
   virtual std::unique_ptr<Window> open_window(std::size_t /*floats*/, std::size_t /*counters*/) {
     throw core::ConfigError("this transport has no one-sided windows: choose the strategy's two-sided messages");
   }
-
-  /// Lets the transport execute a whole collective without its single messages; returns whether it did. A simulator without
-  /// payload can. Called by every worker for every collective, in the same order.
-  virtual bool shortcut(const Collective&, std::span<float> /*data*/) { return false; }
-
-  /// Called before an iteration of a collective's loop when the next `turns` iterations repeat the last ones, on other
-  /// memory only. Returns how many to skip: more than 0 only if this communicator records what a worker would send instead
-  /// of communicating.
-  virtual std::size_t skip_repeated(std::size_t /*turns*/) { return 0; }
 
   void send(int to, int tag, std::span<const std::byte> data) { wait(start_send(to, tag, data)); }
   Received receive(int from, int tag, std::span<std::byte> data) { return wait(start_receive(from, tag, data)); }
@@ -144,19 +116,79 @@ class Communicator {
     return start_receive(from, tag, std::as_writable_bytes(data));
   }
 
+  /// Which workers are still there.
+  Membership& membership() { return *membership_; }
+
+  /// What this worker has sent so far over any of its channels.
+  Traffic traffic() const { return traffic_->reading(); }
+
+  /// now_s() for instruments: reading it has no effect.
+  double observed_s() { return simulated_time_ != nullptr ? simulated_time_->observed_s() : now_s(); }
+
+  /// Lets a simulator without payload execute a whole collective without its single messages; returns whether it did. Called
+  /// by every worker for every collective, in the same order.
+  bool shortcut(const Collective& collective, std::span<float> data) {
+    return simulated_time_ != nullptr && simulated_time_->shortcut(collective, data);
+  }
+
+  /// Called before an iteration of a collective's loop when the next `turns` iterations repeat the last ones, on other
+  /// memory only. Returns how many to skip: more than 0 only if this communicator records what a worker would send instead
+  /// of communicating.
+  std::size_t skip_repeated(std::size_t turns) {
+    return simulated_time_ != nullptr ? simulated_time_->skip_repeated(turns) : 0;
+  }
+
+  /// How many workers share a node: they fill the nodes in rank order, the last node perhaps only partly. Node-aware
+  /// collectives depend on it, so it is the same on all workers. 0: the workers do not fill the nodes in rank order.
+  int workers_per_node() const { return workers_per_node_; }
+
+  /// Overrides the number that the transport found. The order of additions of node-aware collectives depends on it.
+  void set_workers_per_node(int workers) { workers_per_node_ = workers; }
+
   backend::Device& device() { return device_; }
 
   /// Device memory of `count` elements for the current collective, reused by the next one so that no allreduce pays for
   /// fresh pages. Its content is undefined; valid until the next call.
-  virtual std::span<float> scratch(std::size_t count) {
-    if (scratch_.size() < count) scratch_ = device_.allocate(count);
-    return scratch_.span().first(count);
+  std::span<float> scratch(std::size_t count) {
+    if (scratch_->size() < count) *scratch_ = device_.allocate(count);
+    return scratch_->span().first(count);
   }
+
+ protected:
+  Communicator(backend::Device& device, int rank, int size,
+               std::shared_ptr<TrafficMeter> traffic = std::make_shared<TrafficMeter>())
+      : device_(device), rank_(rank), size_(size), traffic_(std::move(traffic)) {}
+
+  /// A wrapper of another communicator, which must outlive it.
+  explicit Communicator(Communicator& inner)
+      : device_(inner.device_),
+        rank_(inner.rank_),
+        size_(inner.size_),
+        workers_per_node_(inner.workers_per_node_),
+        scratch_(inner.scratch_),
+        membership_(inner.membership_),
+        traffic_(inner.traffic_) {}
+  Communicator(const Communicator&) = delete;
+
+  void set_position(int rank, int size) { rank_ = rank, size_ = size; }
+  void set_membership(Membership& membership) { membership_ = &membership; }
+  void set_simulated_time(SimulatedTime& simulated_time) { simulated_time_ = &simulated_time; }
+
+  /// Transports count what they send: one meter for all channels of a worker.
+  const std::shared_ptr<TrafficMeter>& traffic_meter() const { return traffic_; }
+  void set_traffic_meter(std::shared_ptr<TrafficMeter> meter) { traffic_ = std::move(meter); }
 
  private:
   backend::Device& device_;
-  core::Arena scratch_;
+  int rank_;
+  int size_;
   int workers_per_node_ = 1;
+  core::Arena own_scratch_;
+  core::Arena* scratch_ = &own_scratch_;
+  Membership nobody_is_gone_;
+  Membership* membership_ = &nobody_is_gone_;
+  std::shared_ptr<TrafficMeter> traffic_;
+  SimulatedTime* simulated_time_ = nullptr;
 };
 
 }  // namespace paragrad::comm

@@ -12,7 +12,8 @@ namespace paragrad::comm {
 /// MpiWorker runs them concurrently.
 class RealWorker : public Worker {
  public:
-  using Worker::Worker;
+  explicit RealWorker(Communicator& communicator, bool serves_beside = false) : Worker(communicator, serves_beside) {}
+
   void compute(const backend::WorkMeter&, const std::function<void()>& task) override {
     task();
     device().finish();
@@ -32,7 +33,6 @@ class RealWorker : public Worker {
   void join_service() override {
     if (const Task service = std::exchange(service_, nullptr)) service(task_comm());
   }
-  bool serves_beside() const override { return false; }
   void abandon_tasks() noexcept override {
     launched_.clear();
     service_ = nullptr;

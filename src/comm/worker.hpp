@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <string>
 #include <utility>
 
 #include "backend/device.hpp"
@@ -18,7 +17,6 @@ class Worker {
   /// A piece of communication.
   using Task = std::function<void(Communicator&)>;
 
-  explicit Worker(Communicator& communicator) : comm_(communicator) {}
   virtual ~Worker() = default;
 
   Communicator& comm() { return comm_; }
@@ -63,10 +61,6 @@ class Worker {
   /// Returns when the service has ended, at once if there is none. Rethrows its error.
   virtual void join_service() = 0;
 
-  /// Whether a service really runs concurrently. If a second thread may not communicate, it runs in join_service(): enough
-  /// for a worker that does nothing else.
-  virtual bool serves_beside() const = 0;
-
   /// Runs a task that may never return, over a channel that only it uses. Returns whether it ended within `limit_s`.
   /// Collective, with nothing else launched. A task that did not end keeps running, so it must own all memory it touches,
   /// and MPI can no longer be finalised (see MpiWorker::part). Rethrows its error. In the simulator, and if tasks do not run
@@ -76,10 +70,6 @@ class Worker {
     join();
     return true;
   }
-
-  /// Whether the others can continue without this worker if a signal kills it from now on; initially they cannot, and end
-  /// with it. Has no effect if the program was not started for that (see MpiSession).
-  virtual void set_expendable(bool /*expendable*/) {}
 
   /// For a worker that is about to end with an error: drops tasks that have not begun, makes the waits of the running task
   /// and of a service fail, and returns when they no longer touch memory. No task can be launched afterwards.
@@ -91,25 +81,38 @@ class Worker {
   virtual void announce_read(std::uint64_t /*bytes*/) {}
   virtual void await_read(std::uint64_t /*bytes*/) {}
 
-  /// Drops a dead peer; higher ranks are renumbered. rank: the peer's original rank, however many have been dropped since.
-  /// All remaining workers call it before they communicate again. Only a ShrinkingWorker supports it.
-  virtual void leave_out(int rank) {
-    throw Failure("worker " + std::to_string(rank) + " is gone, and the run cannot continue without it");
-  }
+  /// Whether a service really runs concurrently. If a second thread may not communicate, it runs in join_service(): enough
+  /// for a worker that does nothing else.
+  bool serves_beside() const { return serves_beside_; }
 
-  /// Records that a peer is gone for good and that the program continues: at its end it must not wait for all workers.
-  virtual void tell_loss() { knows_of_loss_ = true; }
-  bool knows_of_loss() const { return knows_of_loss_; }
+  /// Which workers are still there, and what to do without one.
+  Membership& membership() { return comm_.membership(); }
 
   /// This worker among all that were started, if its peers are only a group of them.
-  virtual Worker& all_ranks() { return *this; }
+  Worker& all_ranks() { return *all_ranks_; }
 
   /// Records what this worker does; usually null.
-  virtual core::ActivityRecorder* recorder() { return nullptr; }
+  core::ActivityRecorder* recorder() { return recorder_; }
+
+ protected:
+  /// serves_beside: see above.
+  Worker(Communicator& communicator, bool serves_beside) : comm_(communicator), serves_beside_(serves_beside) {}
+
+  /// Wraps another worker, over a communicator that wraps the other's.
+  Worker(Communicator& communicator, Worker& inner)
+      : comm_(communicator),
+        serves_beside_(inner.serves_beside_),
+        all_ranks_(inner.all_ranks_),
+        recorder_(inner.recorder_) {}
+
+  void set_all_ranks(Worker& all) { all_ranks_ = &all; }
+  void set_recorder(core::ActivityRecorder& recorder) { recorder_ = &recorder; }
 
  private:
   Communicator& comm_;
-  bool knows_of_loss_ = false;
+  bool serves_beside_;
+  Worker* all_ranks_ = this;
+  core::ActivityRecorder* recorder_ = nullptr;
 };
 
 /// Declare it after the memory that tasks use, in the same scope: if an exception unwinds it, the tasks are abandoned first.

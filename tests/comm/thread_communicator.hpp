@@ -104,18 +104,16 @@ class ThreadCommunicator : public Communicator {
   /// delays: other than 0, every call first sleeps a while that this seed decides.
   /// Nodes of two workers.
   ThreadCommunicator(backend::Device& device, Exchange& exchange, int rank, int size, std::uint64_t delays)
-      : Communicator(device), exchange_(exchange), rank_(rank), size_(size), delays_(delays) {
+      : Communicator(device, rank, size), exchange_(exchange), delays_(delays) {
     set_workers_per_node(2);
   }
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
     delay();
+    traffic_meter()->count(1, data.size());
     auto* memory = const_cast<std::byte*>(data.data());
     requests_.push_back(std::make_shared<Exchange::Transfer>(
-        Exchange::Transfer{rank_, to, tag, memory, data.size(), {data.begin(), data.end()}}));
+        Exchange::Transfer{rank(), to, tag, memory, data.size(), {data.begin(), data.end()}}));
     exchange_.send(requests_.back());
     return {requests_.size() - 1};
   }
@@ -124,7 +122,7 @@ class ThreadCommunicator : public Communicator {
     delay();
     longest_receive_ = std::max(longest_receive_, data.size());
     requests_.push_back(
-        std::make_shared<Exchange::Transfer>(Exchange::Transfer{from, rank_, tag, data.data(), data.size(), {}}));
+        std::make_shared<Exchange::Transfer>(Exchange::Transfer{from, rank(), tag, data.data(), data.size(), {}}));
     exchange_.receive(requests_.back());
     return {requests_.size() - 1};
   }
@@ -159,14 +157,12 @@ class ThreadCommunicator : public Communicator {
  private:
   void delay() {
     if (delays_ == 0) return;
-    const core::RandomStream random(delays_, core::Purpose::platform_noise, rank_);
+    const core::RandomStream random(delays_, core::Purpose::platform_noise, rank());
     const auto choice = random.below(400, calls_++);
     if (choice < 200) std::this_thread::sleep_for(std::chrono::microseconds(choice));
   }
 
   Exchange& exchange_;
-  int rank_;
-  int size_;
   std::uint64_t delays_;
   std::uint64_t calls_ = 0;
   std::size_t longest_receive_ = 0;

@@ -50,9 +50,9 @@ void serve(Communicator& comm, bool leaves_out) {
       next = comm.start_receive(comm::any_source, request_tag, bytes_of(request));
       idle = 0;
     } else {
-      if (leaves_out && ++idle > 10) comm.take_for_gone(1);
+      if (leaves_out && ++idle > 10) comm.membership().take_for_gone(1);
       for (int client = 0; client < comm.size(); ++client)
-        if (!ended[static_cast<std::size_t>(client)] && comm.is_gone(client)) {
+        if (!ended[static_cast<std::size_t>(client)] && comm.membership().is_gone(client)) {
           say("the server misses worker " + std::to_string(client));
           ended[static_cast<std::size_t>(client)] = true;
         }
@@ -81,7 +81,7 @@ void play(const std::string& story, comm::Worker& worker) {
   const int server = story == "server" ? 1 : 0;
   say("pid " + std::to_string(getpid()));
   comm::barrier(worker.comm());
-  worker.set_expendable(story != "unexpected");
+  worker.membership().set_expendable(story != "unexpected");
   if (worker.rank() == server) {
     worker.serve([&](Communicator& comm) { serve(comm, story == "hangs"); });
     if (story == "server") {
@@ -89,7 +89,7 @@ void play(const std::string& story, comm::Worker& worker) {
       std::raise(SIGKILL);
     }
     worker.join_service();
-    if (story == "hangs") worker.tell_loss();
+    if (story == "hangs") worker.membership().tell_loss();
   } else {
     worker.launch([&](Communicator& comm) { ask(comm, server, story); });
     worker.join();

@@ -15,12 +15,12 @@ TEST_CASE("workers go on without those that have left, in any order of leaving",
   sim::run(6, [&](comm::Worker& all) {
     comm::ShrinkingWorker worker(all);
     for (const int gone : leaving) {
-      worker.leave_out(gone);
-      worker.leave_out(gone);  // is known already
+      worker.membership().leave_out(gone);
+      worker.membership().leave_out(gone);  // is known already
     }
     if (std::ranges::find(leaving, all.rank()) != leaving.end()) return;
     CHECK(worker.size() == 6 - static_cast<int>(leaving.size()));
-    CHECK(all.knows_of_loss());
+    CHECK(all.membership().knows_of_loss());
     std::vector<float> data(worker.size());
     data[static_cast<std::size_t>(worker.rank())] = static_cast<float>(all.rank());
     const auto allreduce = comm::make_allreduce("ring");
@@ -36,7 +36,7 @@ TEST_CASE("workers go on without those that have left, in any order of leaving",
 }
 
 TEST_CASE("a worker that cannot go on without a peer says so", "[sim]") {
-  sim::run(2, [](comm::Worker& worker) { CHECK_THROWS_AS(worker.leave_out(1), comm::Failure); });
+  sim::run(2, [](comm::Worker& worker) { CHECK_THROWS_AS(worker.membership().leave_out(1), comm::Failure); });
 }
 
 TEST_CASE("a run comes to its end without a worker that died and that nobody waits for", "[sim]") {

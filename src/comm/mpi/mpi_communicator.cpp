@@ -247,24 +247,27 @@ struct MpiCommunicator::State {
 };
 
 MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
-    : Communicator(device), state_(std::make_unique<State>()) {
+    : Communicator(device, 0, 1), state_(std::make_unique<State>()) {
   state_->connect();
+  set_position(state_->rank, state_->size);
   set_workers_per_node(state_->workers_per_node());
+  set_membership(*state_->peers);
   state_->stall_s = stall_s;
   state_->start = Clock::now();
 }
 
 MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& device)
-    : Communicator(device), state_(std::make_unique<State>()) {
+    : Communicator(device, main.rank(), main.size(), main.traffic_meter()), state_(std::make_unique<State>()) {
   state_->connect();
   state_->peers = main.state_->peers;
+  set_membership(*state_->peers);
   set_workers_per_node(main.workers_per_node());
   state_->stall_s = main.state_->stall_s;
   state_->start = main.state_->start;
 }
 
 MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel)
-    : Communicator(device), state_(std::make_unique<State>()) {
+    : Communicator(device, other.rank(), other.size(), other.traffic_meter()), state_(std::make_unique<State>()) {
   const State& theirs = *other.state_;
   state_->comm = theirs.comm;
   state_->owns_comm = false;
@@ -274,6 +277,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& 
   state_->start = theirs.start;
   state_->cancellation = theirs.cancellation;
   state_->peers = theirs.peers;
+  set_membership(*state_->peers);
   set_workers_per_node(other.workers_per_node());
 }
 
@@ -284,11 +288,10 @@ MpiCommunicator::~MpiCommunicator() {
   if (std::uncaught_exceptions() == state_->exceptions_at_start) MPI_Comm_free(&state_->comm);
 }
 
-int MpiCommunicator::rank() const { return state_->rank; }
-int MpiCommunicator::size() const { return state_->size; }
 double MpiCommunicator::now_s() { return seconds_since(state_->start); }
 
 Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
+  traffic_meter()->count(1, data.size());
   Transfer transfer{.sending = true, .peer = to, .tag = tag, .bytes = data.size()};
   state_->refuse_if_gone(to, transfer);
   if (is_out_of_reach(device(), data.data())) {
@@ -323,9 +326,6 @@ std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_
   return state_->wait_for(device(), request, limit_s);
 }
 
-bool MpiCommunicator::is_gone(int peer) { return state_->peers->is_gone(peer); }
-void MpiCommunicator::take_for_gone(int peer) { state_->peers->take_for_gone(peer); }
-
 void MpiCommunicator::end_left_out() {
   constexpr double grace_s = 2;
   const Backoff backoff;
@@ -335,10 +335,14 @@ void MpiCommunicator::end_left_out() {
 
 bool MpiCommunicator::somebody_is_gone() { return state_->peers->somebody_is_gone(); }
 
+void MpiCommunicator::when_expendable(std::function<void(bool)> action) {
+  state_->peers->when_expendable(std::move(action));
+}
+
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::size_t counters) {
   expect_reachable_windows(device());
-  const MpiWindow::Context place{state_->comm,    state_->rank,         state_->size,
-                                 state_->stall_s, state_->cancellation, state_->peers};
+  const MpiWindow::Context place{state_->comm,         state_->rank,  state_->size,   state_->stall_s,
+                                 state_->cancellation, state_->peers, traffic_meter()};
   return std::make_unique<MpiWindow>(place, floats, counters);
 }
 
@@ -356,6 +360,7 @@ void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
 }
 
 void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
+  traffic_meter()->count_library_call();
   if (library == Library::transport) return mpi_allreduce(data);
   if (!state_->device_sum)
     state_->device_sum.emplace(*this, DeviceSum::Limits{state_->stall_s, state_->cancellation, state_->peers});

@@ -33,15 +33,14 @@ class MpiCommunicator : public Communicator {
   MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel);
   ~MpiCommunicator() override;
 
-  int rank() const override;
-  int size() const override;
   Request start_send(int to, int tag, std::span<const std::byte> data) override;
   Request start_receive(int from, int tag, std::span<std::byte> data) override;
   Received wait(Request request) override;
   std::optional<Received> wait_for(Request request, double limit_s) override;
-  bool is_gone(int peer) override;
-  void take_for_gone(int peer) override;
   bool somebody_is_gone();  ///< any worker
+
+  /// Called with what Membership::set_expendable is told.
+  void when_expendable(std::function<void(bool)> action);
 
   /// Kills the workers of this node that were treated as gone but have not ended by themselves within some seconds. A
   /// launcher would wait for them forever.

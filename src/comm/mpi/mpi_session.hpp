@@ -31,7 +31,7 @@ std::string mpi_description();
 ///
 /// If the workers can continue without one of them (asynchronous training), make the session with Deaths::may_be_survived
 /// and call set_death as soon as that is so; then a worker killed by a signal does not end the others. They notice it
-/// through Communicator::is_gone and PeerGone. After a death MPI cannot be finalised: MPI_Finalize would wait forever. So
+/// through Membership::is_gone and PeerGone. After a death MPI cannot be finalised: MPI_Finalize would wait forever. So
 /// the survivors leave(), each with its own exit code; the launcher returns the worst of these, counting 0 for the killed
 /// one.
 ///

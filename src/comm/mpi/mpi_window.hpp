@@ -9,6 +9,7 @@
 
 #include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/peers.hpp"
+#include "comm/traffic.hpp"
 #include "comm/window.hpp"
 
 namespace paragrad::comm {
@@ -29,6 +30,7 @@ class MpiWindow : public Window {
     double stall_s;  ///< a longer wait for a counter is a Failure
     std::shared_ptr<const Cancellation> cancellation;
     std::shared_ptr<Peers> peers;
+    std::shared_ptr<TrafficMeter> traffic_meter;
   };
 
   MpiWindow(const Context& context, std::size_t floats, std::size_t counters);
@@ -46,7 +48,7 @@ class MpiWindow : public Window {
  private:
   void check(int code, const char* doing, int target) const;
   void make_progress() const;
-  void check_range(int target, std::size_t at, std::size_t floats) const;
+  void begin_transfer(int target, std::size_t at, std::size_t floats) const;
 
   Context context_;
   int exceptions_at_start_;

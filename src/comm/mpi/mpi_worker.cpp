@@ -123,10 +123,14 @@ class MpiWorker::Lane {
 };
 
 MpiWorker::MpiWorker(MpiCommunicator& communicator, MpiSession* session)
-    : RealWorker(communicator),
+    : RealWorker(communicator, communicator.allows_threads()),
       communicator_(communicator),
       channel_(communicator, communicator.device()),
-      session_(session != nullptr && session->deaths_may_be_survived() ? session : nullptr) {}
+      session_(session != nullptr && session->deaths_may_be_survived() ? session : nullptr) {
+  using enum RankGuard::Death;
+  if (session_ != nullptr)
+    communicator_.when_expendable([session](bool expendable) { session->set_death(expendable ? is_survived : ends_run); });
+}
 
 MpiWorker::~MpiWorker() = default;
 
@@ -169,8 +173,6 @@ void MpiWorker::join_service() {
   if (service_ != nullptr) service_->join();
 }
 
-bool MpiWorker::serves_beside() const { return communicator_.allows_threads(); }
-
 bool MpiWorker::attempt(Task task, double limit_s) {
   attempted_ = true;
   auto channel = std::make_unique<MpiCommunicator>(communicator_, device());
@@ -187,18 +189,13 @@ bool MpiWorker::attempt(Task task, double limit_s) {
   return false;
 }
 
-void MpiWorker::set_expendable(bool expendable) {
-  using enum RankGuard::Death;
-  if (session_ != nullptr) session_->set_death(expendable ? is_survived : ends_run);
-}
-
 /// The first round tells every worker that all have done their work, so that from then on a death is no loss; the second,
 /// that all know this. After that no worker is missing when MPI is finalised.
 bool MpiWorker::part() {
-  if (session_ == nullptr && !attempted_) return !knows_of_loss();
+  if (session_ == nullptr && !attempted_) return !membership().knows_of_loss();
   std::fflush(nullptr);
-  set_expendable(true);
-  const bool in_common = !lost_a_thread_ && !knows_of_loss();
+  membership().set_expendable(true);
+  const bool in_common = !lost_a_thread_ && !membership().knows_of_loss();
   if (!in_common) communicator_.end_left_out();
   if (!exchange_farewells(in_common)) return false;
   if (session_ != nullptr) session_->set_death(RankGuard::Death::is_late);

@@ -24,9 +24,7 @@ class MpiWorker : public RealWorker {
   void join() override;
   void serve(Task task) override;
   void join_service() override;
-  bool serves_beside() const override;
   bool attempt(Task task, double limit_s) override;
-  void set_expendable(bool expendable) override;
   void abandon_tasks() noexcept override;
 
   /// The last call of a worker whose work is done. Returns whether MPI can be finalised; if not (a worker is gone, or a

@@ -29,21 +29,18 @@ void MpiSession::leave(int) { refuse(); }
 void MpiSession::abort(int) { refuse(); }
 
 struct MpiCommunicator::State {};
-MpiCommunicator::MpiCommunicator(backend::Device& device, double) : Communicator(device) { refuse(); }
-MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device) : Communicator(device) { refuse(); }
-MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device, SameChannel) : Communicator(device) {
+MpiCommunicator::MpiCommunicator(backend::Device& device, double) : Communicator(device, 0, 1) { refuse(); }
+MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device) : Communicator(device, 0, 1) { refuse(); }
+MpiCommunicator::MpiCommunicator(const MpiCommunicator&, backend::Device& device, SameChannel) : Communicator(device, 0, 1) {
   refuse();
 }
 MpiCommunicator::~MpiCommunicator() = default;
-int MpiCommunicator::rank() const { refuse(); }
-int MpiCommunicator::size() const { refuse(); }
 Request MpiCommunicator::start_send(int, int, std::span<const std::byte>) { refuse(); }
 Request MpiCommunicator::start_receive(int, int, std::span<std::byte>) { refuse(); }
 Received MpiCommunicator::wait(Request) { refuse(); }
 std::optional<Received> MpiCommunicator::wait_for(Request, double) { refuse(); }
-bool MpiCommunicator::is_gone(int) { refuse(); }
-void MpiCommunicator::take_for_gone(int) { refuse(); }
 bool MpiCommunicator::somebody_is_gone() { refuse(); }
+void MpiCommunicator::when_expendable(std::function<void(bool)>) { refuse(); }
 void MpiCommunicator::end_left_out() { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::add(std::span<const float>, std::span<float>) { refuse(); }
@@ -54,7 +51,7 @@ void MpiCommunicator::abandon(const std::string&) { refuse(); }
 
 class MpiWorker::Lane {};
 MpiWorker::MpiWorker(MpiCommunicator& communicator, MpiSession* session)
-    : RealWorker(communicator),
+    : RealWorker(communicator, false),
       communicator_(communicator),
       channel_(communicator, communicator.device()),
       session_(session) {
@@ -66,9 +63,7 @@ void MpiWorker::launch(Task) { refuse(); }
 void MpiWorker::join() { refuse(); }
 void MpiWorker::serve(Task) { refuse(); }
 void MpiWorker::join_service() { refuse(); }
-bool MpiWorker::serves_beside() const { refuse(); }
 bool MpiWorker::attempt(Task, double) { refuse(); }
-void MpiWorker::set_expendable(bool) { refuse(); }
 bool MpiWorker::part() { refuse(); }
 bool MpiWorker::exchange_farewells(bool) { refuse(); }
 void MpiWorker::abandon_tasks() noexcept {}

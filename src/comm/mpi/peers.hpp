@@ -2,7 +2,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
+
+#include "comm/membership.hpp"
 
 namespace paragrad::comm {
 
@@ -16,7 +20,7 @@ ProcessIdentity this_process();
 bool lives(const ProcessIdentity& process);
 
 /// Which workers are known to have ended prematurely. Used by all threads of a rank.
-class Peers {
+class Peers : public Membership {
  public:
   explicit Peers(int workers) : processes_(static_cast<std::size_t>(workers)), gone_(static_cast<std::size_t>(workers)) {}
 
@@ -25,10 +29,10 @@ class Peers {
     if (lives(process)) processes_[static_cast<std::size_t>(worker)] = process;
   }
 
-  void take_for_gone(int worker) { gone_.at(static_cast<std::size_t>(worker)) = true; }
+  void take_for_gone(int worker) override { gone_.at(static_cast<std::size_t>(worker)) = true; }
 
   /// Checks the worker's process, which takes some microseconds.
-  bool is_gone(int worker);
+  bool is_gone(int worker) override;
 
   bool somebody_is_gone();
 
@@ -45,9 +49,16 @@ class Peers {
   }
   bool somebody_was_seen_gone() const;
 
+  void set_expendable(bool expendable) override {
+    if (when_expendable_) when_expendable_(expendable);
+  }
+  /// Called with what set_expendable is told.
+  void when_expendable(std::function<void(bool)> action) { when_expendable_ = std::move(action); }
+
  private:
   std::vector<ProcessIdentity> processes_;  // id 0: not visible from here
   std::vector<std::atomic<bool>> gone_;
+  std::function<void(bool)> when_expendable_;
 };
 
 }  // namespace paragrad::comm

@@ -9,21 +9,21 @@ namespace paragrad::comm {
 
 /// A group of another communicator's workers: first, first + stride, …, `count` of them, including this worker. Messages and
 /// scratch memory are the other communicator's, so the two must not be used at the same time.
-class GroupCommunicator : public ForwardingCommunicator {
+class GroupCommunicator : public ForwardingCommunicator, private ForwardingMembership {
  public:
   GroupCommunicator(Communicator& all, int first, int stride, int count)
-      : ForwardingCommunicator(all), first_(first), stride_(stride), count_(count) {
+      : ForwardingCommunicator(all), ForwardingMembership(all.membership()), first_(first), stride_(stride), count_(count) {
+    set_position((all.rank() - first) / stride, count);
+    set_membership(*this);
     set_workers_per_node(stride == 1 ? std::min(all.workers_per_node(), count) : 1);
   }
 
-  int rank() const override { return (inner().rank() - first_) / stride_; }
-  int size() const override { return count_; }
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
-    return inner().start_send(first_ + to * stride_, tag, data);
+    return inner().start_send(to_inner(to), tag, data);
   }
   /// any_source requires a tag that only group members send to this worker; a message from another worker is a logic_error.
   Request start_receive(int from, int tag, std::span<std::byte> data) override {
-    return inner().start_receive(from == any_source ? any_source : first_ + from * stride_, tag, data);
+    return inner().start_receive(from == any_source ? any_source : to_inner(from), tag, data);
   }
   Received wait(Request request) override { return from_member(inner().wait(request)); }
   std::optional<Received> wait_for(Request request, double limit_s) override {
@@ -31,18 +31,15 @@ class GroupCommunicator : public ForwardingCommunicator {
     if (!received) return std::nullopt;
     return from_member(*received);
   }
-  bool is_gone(int peer) override { return inner().is_gone(first_ + peer * stride_); }
-  void take_for_gone(int peer) override { inner().take_for_gone(first_ + peer * stride_); }
   void library_allreduce(Library, std::span<float>) override {
     throw core::ConfigError("a library allreduce sums over all workers, not over a group: choose another collective");
   }
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override {
     return Communicator::open_window(floats, counters);  // refuses: windows are of all workers
   }
-  bool shortcut(const Collective&, std::span<float>) override { return false; }  // only for collectives of all workers
-  std::size_t skip_repeated(std::size_t) override { return 0; }                  // likewise
 
  private:
+  int to_inner(int rank) const override { return first_ + rank * stride_; }
   Received from_member(const Received& received) const {
     if (received.source == any_source) return received;  // a send
     const int member = (received.source - first_) / stride_;

@@ -11,7 +11,7 @@ namespace paragrad::comm {
 class PartialWorker : public Worker {
  public:
   /// peers: this worker's communicator, built on that of `all`.
-  PartialWorker(Communicator& peers, Worker& all) : Worker(peers), all_(all) {}
+  PartialWorker(Communicator& peers, Worker& all) : Worker(peers, all), all_(all) {}
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     all_.compute(expected, task);
@@ -21,14 +21,10 @@ class PartialWorker : public Worker {
   void join() override { all_.join(); }
   void serve(Task task) override { all_.serve(among_peers(std::move(task))); }
   void join_service() override { all_.join_service(); }
-  bool serves_beside() const override { return all_.serves_beside(); }
   bool attempt(Task task, double limit_s) override { return all_.attempt(among_peers(std::move(task)), limit_s); }
-  void set_expendable(bool expendable) override { all_.set_expendable(expendable); }
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
   void announce_read(std::uint64_t bytes) override { all_.announce_read(bytes); }
   void await_read(std::uint64_t bytes) override { all_.await_read(bytes); }
-  Worker& all_ranks() override { return all_.all_ranks(); }
-  core::ActivityRecorder* recorder() override { return all_.recorder(); }
 
  private:
   /// Wraps the task so that it gets a communicator restricted to this worker's peers.

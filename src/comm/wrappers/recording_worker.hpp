@@ -35,7 +35,6 @@ class RecordingCommunicator : public ForwardingCommunicator {
     const core::ActivitySpan span(recorder_, core::Activity::wait, inner());
     inner().library_allreduce(library, data);
   }
-  bool shortcut(const Collective&, std::span<float>) override { return false; }  // every message is to be seen
 
  private:
   core::ActivityRecorder& recorder_;
@@ -51,7 +50,14 @@ struct HoldsRecordingCommunicator {
 class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
  public:
   RecordingWorker(Worker& inner, core::ActivityRecorder& own, core::ActivityRecorder& of_tasks)
-      : HoldsRecordingCommunicator{{inner.comm(), own}}, Worker(recording), inner_(inner), own_(own), of_tasks_(of_tasks) {}
+      : HoldsRecordingCommunicator{{inner.comm(), own}},
+        Worker(recording, inner),
+        inner_(inner),
+        own_(own),
+        of_tasks_(of_tasks) {
+    set_all_ranks(*this);
+    set_recorder(own);
+  }
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     record_unless_computing([&] { inner_.compute(expected, task); });
@@ -76,14 +82,10 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
     const core::ActivitySpan span(own_, core::Activity::wait, inner_.comm());
     inner_.join_service();
   }
-  bool serves_beside() const override { return inner_.serves_beside(); }
-  void tell_loss() override { inner_.tell_loss(); }
-  void set_expendable(bool expendable) override { inner_.set_expendable(expendable); }
   bool attempt(Task task, double limit_s) override { return inner_.attempt(std::move(task), limit_s); }
   void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
   void announce_read(std::uint64_t bytes) override { inner_.announce_read(bytes); }
   void await_read(std::uint64_t bytes) override { inner_.await_read(bytes); }
-  core::ActivityRecorder* recorder() override { return &own_; }
 
  private:
   template <class Action>

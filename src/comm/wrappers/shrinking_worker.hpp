@@ -10,28 +10,21 @@
 namespace paragrad::comm {
 
 /// Wraps a communicator without some of its workers; higher ranks are renumbered.
-class ShrinkingCommunicator : public ForwardingCommunicator {
+class ShrinkingCommunicator : public ForwardingCommunicator, private ForwardingMembership {
  public:
   explicit ShrinkingCommunicator(Communicator& all, std::vector<int> gone = {})
-      : ForwardingCommunicator(all), gone_(std::move(gone)) {
-    if (!gone_.empty()) set_workers_per_node(0);
+      : ForwardingCommunicator(all), ForwardingMembership(all.membership()), gone_(std::move(gone)) {
+    set_membership(*this);
+    if (!gone_.empty()) renumber();
   }
 
-  /// rank: in the wrapped communicator.
-  void leave_out(int rank) {
-    if (std::ranges::find(gone_, rank) != gone_.end()) return;
-    gone_.insert(std::ranges::upper_bound(gone_, rank), rank);
-    set_workers_per_node(0);
-  }
   const std::vector<int>& gone() const { return gone_; }
 
-  int rank() const override { return to_here(inner().rank()); }
-  int size() const override { return inner().size() - static_cast<int>(gone_.size()); }
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
-    return inner().start_send(to_all(to), tag, data);
+    return inner().start_send(to_inner(to), tag, data);
   }
   Request start_receive(int from, int tag, std::span<std::byte> data) override {
-    return inner().start_receive(from == any_source ? any_source : to_all(from), tag, data);
+    return inner().start_receive(from == any_source ? any_source : to_inner(from), tag, data);
   }
   Received wait(Request request) override { return here(inner().wait(request)); }
   std::optional<Received> wait_for(Request request, double limit_s) override {
@@ -39,8 +32,6 @@ class ShrinkingCommunicator : public ForwardingCommunicator {
     if (!received) return std::nullopt;
     return here(*received);
   }
-  bool is_gone(int peer) override { return inner().is_gone(to_all(peer)); }
-  void take_for_gone(int peer) override { inner().take_for_gone(to_all(peer)); }
   void library_allreduce(Library library, std::span<float> data) override {
     if (!gone_.empty()) throw Failure("a library allreduce cannot run without the workers that are gone");
     inner().library_allreduce(library, data);
@@ -49,10 +40,19 @@ class ShrinkingCommunicator : public ForwardingCommunicator {
     if (!gone_.empty()) throw Failure("windows cannot be opened without the workers that are gone");
     return inner().open_window(floats, counters);
   }
-  bool shortcut(const Collective&, std::span<float>) override { return false; }  // workers may go at any time
 
  private:
-  int to_all(int rank) const {
+  void leave_out(int rank) override {
+    if (std::ranges::find(gone_, rank) != gone_.end()) return;
+    gone_.insert(std::ranges::upper_bound(gone_, rank), rank);
+    renumber();
+    tell_loss();
+  }
+  void renumber() {
+    set_position(to_here(inner().rank()), inner().size() - static_cast<int>(gone_.size()));
+    set_workers_per_node(0);
+  }
+  int to_inner(int rank) const override {
     for (const int gone : gone_) rank += gone <= rank ? 1 : 0;
     return rank;
   }
@@ -74,11 +74,6 @@ class ShrinkingWorker : private HoldsShrinkingCommunicator, public PartialWorker
  public:
   explicit ShrinkingWorker(Worker& all)
       : HoldsShrinkingCommunicator{ShrinkingCommunicator(all.comm())}, PartialWorker(shrinking, all) {}
-
-  void leave_out(int rank) override {
-    shrinking.leave_out(rank);
-    all_ranks().tell_loss();
-  }
 
   /// All workers dropped so far, in ascending order.
   const std::vector<int>& left_out() const { return shrinking.gone(); }

@@ -120,7 +120,7 @@ void MessageLink::wait(comm::Communicator& comm, comm::Request transfer, std::si
 bool MessageLink::wait_for(comm::Communicator& comm, comm::Request transfer, std::size_t shard) const {
   for (double left_s = timeout_s_; left_s > 0; left_s -= look_every_s()) {
     if (comm.wait_for(transfer, std::min(left_s, look_every_s()))) return true;
-    if (comm.is_gone(server(shard))) give_up(shard);
+    if (comm.membership().is_gone(server(shard))) give_up(shard);
   }
   return false;
 }

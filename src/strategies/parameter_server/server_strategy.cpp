@@ -42,8 +42,8 @@ void ServerStrategy::start(comm::Worker& worker, Replica& replica) {
   if (link_ == nullptr) connect(worker, replica);
   if (worker.rank() == 0)
     talk(worker, [&](comm::Communicator& comm) { link_->start(comm, replica.layout, replica.parameters); });
-  comm::barrier(worker.comm());                                     // no request reaches a server before its shard exists
-  if (worker.rank() != 0) worker.all_ranks().set_expendable(true);  // worker 0 leads
+  comm::barrier(worker.comm());                                      // no request reaches a server before its shard exists
+  if (worker.rank() != 0) worker.membership().set_expendable(true);  // worker 0 leads
   versions_.assign(shards_.size(), 0);
   done_ = 0;
 }
@@ -91,11 +91,11 @@ void ServerStrategy::serve(comm::Worker& all_ranks, int workers) {
   }
   make_service(mine, parameters);
   const comm::TaskGuard guard(all_ranks);
-  all_ranks.set_expendable(true);
+  all_ranks.membership().set_expendable(true);
   all_ranks.launch([this](comm::Communicator& comm) { service_->run(comm); });  // the workers use the channel of tasks
   all_ranks.join();
   close_window(server_->all_lost().empty());
-  if (!server_->all_lost().empty()) all_ranks.tell_loss();
+  if (!server_->all_lost().empty()) all_ranks.membership().tell_loss();
 }
 
 // The same on all ranks. An order may be recorded over either transport, and is replayed over messages.
@@ -178,7 +178,7 @@ void ServerStrategy::meet(comm::Worker& worker, std::span<float> parameters) {
 
 // True if no further worker was lost.
 bool ServerStrategy::leave_out(comm::Worker& worker, const std::vector<int>& lost) {
-  for (const int rank : lost) worker.leave_out(rank);
+  for (const int rank : lost) worker.membership().leave_out(rank);
   const bool all_there = lost.size() <= lost_;
   lost_ = std::max(lost_, lost.size());
   return all_there;

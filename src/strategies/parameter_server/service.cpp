@@ -52,7 +52,7 @@ std::optional<Request> Service::receive_within(comm::Communicator& comm, double 
 void Service::lose_the_silent(comm::Communicator& comm) {
   const bool too_long = comm.now_s() >= quiet_since_s_ + timeout_s_;
   for (const int silent : those_who_do_not_wait())
-    if (too_long || comm.is_gone(silent)) lose(comm, silent);
+    if (too_long || comm.membership().is_gone(silent)) lose(comm, silent);
 }
 
 // A ping is answered at once, and does not count as activity of the other workers.
@@ -299,7 +299,7 @@ void Service::send_lost(comm::Communicator& comm, int worker, const std::vector<
 
 // The worker has posted the receive; if it does not take the reply, it is gone.
 void Service::send(comm::Communicator& comm, int worker, int tag, std::span<const std::byte> data) {
-  if (server_.lost(worker) && comm.is_gone(worker)) return;
+  if (server_.lost(worker) && comm.membership().is_gone(worker)) return;
   try {
     if (finish(comm, comm.start_send(worker, tag, data), worker)) return;
   } catch (const comm::PeerGone&) {
@@ -310,7 +310,7 @@ void Service::send(comm::Communicator& comm, int worker, int tag, std::span<cons
 bool Service::finish(comm::Communicator& comm, comm::Request transfer, int worker) const {
   for (double left_s = timeout_s_; left_s > 0; left_s -= look_every_s) {
     if (comm.wait_for(transfer, std::min(left_s, look_every_s))) return true;
-    if (comm.is_gone(worker)) return false;
+    if (comm.membership().is_gone(worker)) return false;
   }
   return false;
 }

@@ -69,7 +69,7 @@ void WindowLink::wait_until_taken_in(comm::Communicator& comm) {
     const std::size_t counter = layout(i).taken_in_by(i);
     for (double left_s = timeout_s(); !window_.await_counter_for(counter, posted_[i], look_every_s());) {
       left_s -= look_every_s();
-      if (left_s <= 0 || comm.is_gone(server(i))) give_up(i);
+      if (left_s <= 0 || comm.membership().is_gone(server(i))) give_up(i);
     }
   }
 }
