@@ -87,11 +87,11 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
     if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
       throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
-  comm::Traffic traffic;
+  comm::Traffic traffic = world.service_traffic->reading();
   for (const auto& meter : world.traffic) traffic += meter->reading();
   return {to_seconds(world.engine.now()),
           traffic.messages,
-          traffic.bytes,
+          traffic.sent_bytes,
           world.engine.events(),
           world.rendezvous.shortcuts(),
           world.rendezvous.left_out(),

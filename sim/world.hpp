@@ -48,8 +48,10 @@ struct World {
   std::unordered_map<std::uint32_t, Time> sum_times;  // cache; looked up only, never iterated
   CollectiveRendezvous rendezvous;
   Windows windows;
-  std::vector<std::shared_ptr<comm::TrafficMeter>> traffic;  // of each worker
-  std::exception_ptr untold;                                 // the first error of a task or service that was never joined
+  std::vector<std::shared_ptr<comm::TrafficMeter>> traffic;                                      // of each worker
+  std::shared_ptr<comm::TrafficMeter> service_traffic = std::make_shared<comm::TrafficMeter>();  // of all services
+  std::vector<comm::TrafficReport> posted;                                                       // by each worker
+  std::exception_ptr untold;  // the first error of a task or service that was never joined
 
   World(const Platform& platform_, int workers_, const SimulationOptions& options)
       : platform(platform_),
@@ -66,12 +68,15 @@ struct World {
         compute_scale(options.compute_scale),
         workers_per_node(options.workers_per_node > 0 ? options.workers_per_node : platform.workers_per_node(workers)),
         rendezvous(*this, options.host_threads, options.shortcuts && can_foresee(options)),
-        windows(*this, platform.message) {
+        windows(*this, platform.message),
+        posted(static_cast<std::size_t>(workers)) {
     meta->charge_by(call_times);
     for (int rank = 0; rank < workers; ++rank) traffic.push_back(std::make_shared<comm::TrafficMeter>());
     transport.set_rendezvous(rendezvous);
     engine.set_when_stuck([this] { return rendezvous.nobody_else_comes(); });
   }
+
+  comm::TrafficMeter& traffic_of(int rank) { return *traffic[static_cast<std::size_t>(rank)]; }
 
   /// Time of adding `floats` floats on a device.
   Time time_of_sum(std::uint32_t floats) {

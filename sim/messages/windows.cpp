@@ -110,6 +110,7 @@ class Windows::Handle : public comm::Window {
     get.to = to;
     const Time leaves = windows_.leave();
     begin(get);
+    windows_.world_.traffic_of(rank_).received(to.size_bytes());
     windows_.at_target(windows_.operations_.add(get), rank_, leaves);
   }
 
@@ -184,17 +185,14 @@ class Windows::Handle : public comm::Window {
     return made;
   }
 
-  void begin(const Operation& begun) {
-    ++begun.held->under_way;
-    windows_.world_.traffic[static_cast<std::size_t>(rank_)]->count(1,
-                                                                    (begun.to.size() + begun.from.size()) * sizeof(float));
-  }
+  void begin(const Operation& begun) { ++begun.held->under_way; }
 
   void send(Operation sent, std::span<const float> from) {
     sent.from = from;
     sent.stage = Operation::Stage::data;
     windows_.leave();
     begin(sent);
+    windows_.world_.traffic_of(rank_).sent(from.size_bytes());
     windows_.world_.network->start(rank_, sent.target, static_cast<std::int64_t>(from.size_bytes()), windows_,
                                    windows_.operations_.add(sent));
   }

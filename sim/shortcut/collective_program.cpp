@@ -77,10 +77,15 @@ void CollectivePrograms::Cursor::turn() {
   }
 }
 
-Recorder::Recorder(comm::Communicator& worker, CollectivePrograms& programs)
-    : Communicator(worker.device(), worker.rank(), worker.size()), programs_(programs) {
+Recorder::Recorder(comm::Communicator& worker, CollectivePrograms& programs, std::span<std::uint64_t> received_bytes)
+    : Communicator(worker.device(), worker.rank(), worker.size()), programs_(programs), received_bytes_(received_bytes) {
   set_simulated_time(*this);
   set_workers_per_node(worker.workers_per_node());
+}
+
+void Recorder::count(int to, std::uint64_t bytes, std::uint64_t messages) {
+  traffic_meter()->sent(messages * bytes, messages);
+  received_bytes_[static_cast<std::size_t>(to)] += messages * bytes;
 }
 
 void Recorder::note(Operation::Kind kind, int peer, int tag, std::uint64_t value) {
@@ -97,7 +102,7 @@ void Recorder::note(Operation::Kind kind, int peer, int tag, std::uint64_t value
 }
 
 comm::Request Recorder::start_send(int to, int tag, std::span<const std::byte> data) {
-  traffic_meter()->count(1, data.size());
+  count(to, data.size(), 1);
   note(Operation::Kind::send, to, tag, data.size());
   return {requests_++};
 }
@@ -145,8 +150,7 @@ std::size_t Recorder::skip_repeated(std::size_t turns) {
   programs_.add_repeated(piece, static_cast<std::uint32_t>(pieces));
   for (const Operation& operation : last_turn_) {
     if (operation.kind() != Operation::Kind::send) continue;
-    const std::uint64_t messages = pieces * turns_of_piece;
-    traffic_meter()->count(messages, messages * operation.value);
+    count((rank() + operation.peer()) % size(), operation.value, pieces * turns_of_piece);
   }
   return pieces * turns_of_piece;
 }

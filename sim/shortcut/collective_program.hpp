@@ -96,7 +96,8 @@ class CollectivePrograms {
 /// below 4 GB; otherwise possible() is false afterwards.
 class Recorder : public comm::Communicator, private comm::SimulatedTime {
  public:
-  Recorder(comm::Communicator& worker, CollectivePrograms& programs);
+  /// received_bytes: of each worker; what is sent to it is added.
+  Recorder(comm::Communicator& worker, CollectivePrograms& programs, std::span<std::uint64_t> received_bytes);
 
   comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
@@ -114,9 +115,11 @@ class Recorder : public comm::Communicator, private comm::SimulatedTime {
  private:
   double observed_s() override { return now_s(); }
   std::size_t skip_repeated(std::size_t turns) override;
+  void count(int to, std::uint64_t bytes, std::uint64_t messages);
   void note(Operation::Kind kind, int peer, int tag, std::uint64_t value);
 
   CollectivePrograms& programs_;
+  std::span<std::uint64_t> received_bytes_;
   bool possible_ = true;
   std::vector<Operation> turn_, last_turn_;  // between calls of skip_repeated
   std::uint64_t requests_ = 0;

@@ -44,15 +44,17 @@ struct CollectiveRendezvous::Notes {
   shortcut::CollectivePrograms programs{};
   bool possible = true;
   std::uint32_t oldest_request = 1;
+  std::vector<std::uint64_t> received_bytes{};  // by each worker, from these members
 
   void take() {
+    received_bytes.resize(static_cast<std::size_t>(members.front()->comm->size()));
     for (Member* member : members) {
-      shortcut::Recorder recorder(*member->comm, programs);
+      shortcut::Recorder recorder(*member->comm, programs, received_bytes);
       (*member->collective)(recorder, member->data);
       programs.end_worker();
       possible &= recorder.possible();
       oldest_request = std::max(oldest_request, recorder.oldest_request());
-      member->traffic = recorder.traffic();
+      member->sent = recorder.traffic();
       if (!possible) return;
     }
   }
@@ -99,7 +101,10 @@ bool CollectiveRendezvous::all_at_once() {
   left_out_ += replay.left_out();
   for (Member* member : members_) {
     member->done = true;
-    world_.traffic[static_cast<std::size_t>(member->comm->rank())]->count(member->traffic.messages, member->traffic.bytes);
+    comm::TrafficMeter& meter = world_.traffic_of(member->comm->rank());
+    meter.sent(member->sent.sent_bytes, member->sent.messages);
+    for (const Notes& of_some : notes)
+      meter.received(of_some.received_bytes[static_cast<std::size_t>(member->comm->rank())]);
     const Time end = replay.end(member->comm->rank());
     if (member->fiber == &world_.engine.current())
       world_.engine.pass_until(end);

@@ -47,7 +47,7 @@ class CollectiveRendezvous {
     Fiber* fiber;
     Time arrival;
     bool done = false;
-    comm::Traffic traffic{};  // of the collective
+    comm::Traffic sent{};  // in the collective
   };
 
   struct Notes;

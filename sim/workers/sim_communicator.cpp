@@ -20,7 +20,7 @@ Time scaled(Time time, double scale) { return scale == 1 ? time : std::llround(s
 
 comm::Request SimCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
   stop_if_dead();
-  traffic_meter()->count(1, data.size());
+  traffic_meter()->sent(data.size());
   return world_.transport.start_send(rank(), to, first_tag_ + tag, data);
 }
 
@@ -32,13 +32,19 @@ comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::b
 comm::Received SimCommunicator::wait(comm::Request request) {
   const comm::Received received = world_.transport.wait(request);
   stop_if_dead();
+  count(received);
   return received;
 }
 
 std::optional<comm::Received> SimCommunicator::wait_for(comm::Request request, double limit_s) {
   const auto received = world_.transport.wait_for(request, limit_s);
   stop_if_dead();
+  if (received) count(*received);
   return received;
+}
+
+void SimCommunicator::count(const comm::Received& received) {
+  if (received.source != comm::any_source) traffic_meter()->received(received.bytes);
 }
 
 bool SimCommunicator::is_gone(int peer) {

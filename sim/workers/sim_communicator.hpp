@@ -15,8 +15,11 @@ namespace paragrad::sim {
 /// channel  0 or 1: messages of different channels never match, but share the links.
 class SimCommunicator : public comm::Communicator, private comm::Membership, private comm::SimulatedTime {
  public:
-  SimCommunicator(World& world, int rank, backend::Device& device, int channel = 0)
-      : Communicator(device, rank, world.workers, world.traffic[static_cast<std::size_t>(rank)]),
+  SimCommunicator(World& world, int rank, backend::Device& device)
+      : SimCommunicator(world, rank, device, 0, world.traffic[static_cast<std::size_t>(rank)]) {}
+
+  SimCommunicator(World& world, int rank, backend::Device& device, int channel, std::shared_ptr<comm::TrafficMeter> traffic)
+      : Communicator(device, rank, world.workers, std::move(traffic)),
         world_(world),
         first_tag_(channel * tags_per_channel),
         pace_(world.platform, rank, channel) {
@@ -47,6 +50,8 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   bool is_gone(int peer) override;
   double observed_s() override { return to_seconds(world_.engine.own_time()); }
   bool shortcut(const comm::Collective& collective, std::span<float> data) override;
+  void post(const comm::TrafficReport& report) override { world_.posted[static_cast<std::size_t>(rank())] = report; }
+  std::span<const comm::TrafficReport> posted() const override { return world_.posted; }
 
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 
@@ -54,6 +59,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   void run_here(const std::function<void()>& task, double scale = 1, const std::optional<backend::WorkMeter>& work = {});
   void spend(Time time);
   void stop_if_dead();
+  void count(const comm::Received& received);
   Time time_since(const backend::WorkMeter& before, double scale = 1);
 
   World& world_;

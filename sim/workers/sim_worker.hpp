@@ -15,9 +15,11 @@ class SimWorker : public comm::Worker {
   explicit SimWorker(SimCommunicator& communicator)
       : Worker(communicator, true),
         communicator_(communicator),
-        tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of"),
-        service_(communicator.world(), communicator.rank(), communicator.device().name(), "the service of"),
-        reader_(communicator.world(), communicator.rank(), communicator.device().name(), "the data of") {}
+        tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of",
+               communicator.world().traffic[static_cast<std::size_t>(communicator.rank())]),
+        service_(communicator.world(), communicator.rank(), communicator.device().name(), "the service of",
+                 communicator.world().service_traffic),
+        reader_(communicator.world(), communicator.rank(), communicator.device().name(), "the data of", nullptr) {}
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     if (computing_) return task();

@@ -9,12 +9,12 @@
 namespace paragrad::sim {
 
 struct TaskFiber::State {
-  State(World& world_, int rank_, std::string_view device_name)
+  State(World& world_, int rank_, std::string_view device_name, std::shared_ptr<comm::TrafficMeter> traffic)
       : world(world_),
         engine(world.engine),
         rank(rank_),
         device(backend::make_device(device_name)),
-        communicator(world, rank_, *device, 1) {
+        communicator(world, rank_, *device, 1, std::move(traffic)) {
     device->charge_by(world.call_times);
   }
 
@@ -64,7 +64,7 @@ struct TaskFiber::State {
 void TaskFiber::launch(comm::Worker::Task task) {
   world_.engine.settle();
   const bool first = state_ == nullptr;
-  if (first) state_ = std::make_shared<State>(world_, rank_, device_name_);
+  if (first) state_ = std::make_shared<State>(world_, rank_, device_name_, traffic_);
   state_->tasks.push_back(std::move(task));
   if (first)
     world_.engine.spawn(static_cast<std::uint32_t>(rank_), [state = state_] { state->work(); });

@@ -16,9 +16,10 @@ namespace paragrad::sim {
 /// those of comm().
 class TaskFiber {
  public:
-  /// purpose: a string literal for the deadlock report.
-  TaskFiber(World& world, int rank, std::string_view device_name, const char* purpose)
-      : world_(world), rank_(rank), device_name_(device_name), purpose_(purpose) {}
+  /// purpose: a string literal for the deadlock report. traffic: counts its messages.
+  TaskFiber(World& world, int rank, std::string_view device_name, const char* purpose,
+            std::shared_ptr<comm::TrafficMeter> traffic)
+      : world_(world), rank_(rank), device_name_(device_name), purpose_(purpose), traffic_(std::move(traffic)) {}
 
   void launch(comm::Worker::Task task);
   void join();
@@ -33,6 +34,7 @@ class TaskFiber {
   int rank_;
   std::string device_name_;
   const char* purpose_;
+  std::shared_ptr<comm::TrafficMeter> traffic_;
   std::shared_ptr<State> state_;
 };
 

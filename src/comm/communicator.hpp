@@ -57,6 +57,11 @@ class SimulatedTime {
   virtual bool shortcut(const Collective&, std::span<float> /*data*/) { return false; }
   virtual std::size_t skip_repeated(std::size_t /*turns*/) { return 0; }
 
+  /// A worker's report to an observer of the simulation. The others see it in posted(), by rank in the whole simulation,
+  /// from when a message has reached them that was sent after it. Costs no simulated time.
+  virtual void post(const TrafficReport&) {}
+  virtual std::span<const TrafficReport> posted() const { return {}; }
+
  protected:
   ~SimulatedTime() = default;
 };
@@ -119,7 +124,9 @@ class Communicator {
   /// Which workers are still there.
   Membership& membership() { return *membership_; }
 
-  /// What this worker has sent so far over any of its channels.
+  SimulatedTime* simulated_time() { return simulated_time_; }  ///< null outside a simulator
+
+  /// What this worker has sent and received so far over all its channels.
   Traffic traffic() const { return traffic_->reading(); }
 
   /// now_s() for instruments: reading it has no effect.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -19,7 +20,7 @@ struct StateView {
   };
   struct Number {
     std::string name;
-    std::variant<double*, float*> value;
+    std::variant<double*, float*, std::uint64_t*> value;
 
     double get() const {
       return std::visit([](auto* number) { return static_cast<double>(*number); }, value);
@@ -37,6 +38,7 @@ struct StateView {
   }
   void add(std::string name, double& value) { numbers.push_back({std::move(name), &value}); }
   void add(std::string name, float& value) { numbers.push_back({std::move(name), &value}); }
+  void add(std::string name, std::uint64_t& value) { numbers.push_back({std::move(name), &value}); }
 };
 
 }  // namespace paragrad::core

@@ -110,7 +110,7 @@ class ThreadCommunicator : public Communicator {
 
   Request start_send(int to, int tag, std::span<const std::byte> data) override {
     delay();
-    traffic_meter()->count(1, data.size());
+    traffic_meter()->sent(data.size());
     auto* memory = const_cast<std::byte*>(data.data());
     requests_.push_back(std::make_shared<Exchange::Transfer>(
         Exchange::Transfer{rank(), to, tag, memory, data.size(), {data.begin(), data.end()}}));

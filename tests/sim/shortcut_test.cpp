@@ -28,9 +28,10 @@ struct Case {
   int rounds = 2;
 };
 
-Traffic run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, std::uint64_t* left_out = nullptr) {
-  Traffic outcome;
+Course run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, std::uint64_t* left_out = nullptr) {
+  Course outcome;
   outcome.ends.resize(static_cast<std::size_t>(c.workers));
+  outcome.traffic.resize(outcome.ends.size());
   SimulationOptions options;
   options.device = "meta";
   options.shortcuts = shortcuts;
@@ -46,6 +47,7 @@ Traffic run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, 
       (*allreduce)(worker.comm(), data.span());
     }
     outcome.ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
+    outcome.traffic[static_cast<std::size_t>(worker.rank())] = worker.comm().traffic();
   });
   outcome.messages = report.messages;
   outcome.bytes = report.bytes;
@@ -106,7 +108,7 @@ TEST_CASE("what the large runs are made of is worked out at once: one device per
   const Platform platform = timed(one_node ? platform_of(1, workers, {2e-6, 4e9}, {}) : uncontended(workers, {2e-6, 4e9}));
   const Case c{platform, algorithm, workers, length, 0, 3};
   std::uint64_t taken = 0;
-  const Traffic at_once = run_case(c, true, &taken);
+  const Course at_once = run_case(c, true, &taken);
   CHECK(at_once == run_case(c, false));
   CHECK(taken == 3);
 }
@@ -129,7 +131,7 @@ TEST_CASE("long exchanges of two workers are not gone through to the end, and ta
   CAPTURE(kind, workers, length, spread);
   const Case c{some_platform(kind, workers), "halving_doubling", workers, length, spread};
   std::uint64_t taken = 0, left_out = 0;
-  const Traffic at_once = run_case(c, true, &taken, &left_out);
+  const Course at_once = run_case(c, true, &taken, &left_out);
   CHECK(at_once == run_case(c, false));
   if (taken > 0 && kind == 0) CHECK(left_out > 0);
   if (workers == 8 && kind == 0) CHECK(taken > 0);

@@ -43,12 +43,13 @@ inline constexpr Link wire{1e-6, 1e9};
 
 inline Time simulated_time(comm::Worker& worker) { return from_seconds(worker.comm().now_s()); }
 
-/// When the workers of a run end and what they send: all that tells it from another where nothing is computed.
-struct Traffic {
+/// When the workers of a run end and what they send and receive: all that tells it from another where nothing is computed.
+struct Course {
   std::vector<Time> ends;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  bool operator==(const Traffic&) const = default;
+  std::vector<comm::Traffic> traffic{};  // of each worker
+  bool operator==(const Course&) const = default;
 };
 
 /// α + n/B in picoseconds, computed apart from the simulator's fixed-point arithmetic.

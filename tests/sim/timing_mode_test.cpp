@@ -11,10 +11,10 @@ using namespace paragrad::sim::testing;
 
 namespace {
 
-Traffic allreduce_on(const std::string& device, const std::string& algorithm, int workers, std::size_t length) {
+Course allreduce_on(const std::string& device, const std::string& algorithm, int workers, std::size_t length) {
   Platform platform = platform_of(workers, 2, {1e-6, 10e9}, {3e-6, 4e9});
   platform.device = {4e12, 3e11, 1, 1, 8e-6};
-  Traffic outcome;
+  Course outcome;
   outcome.ends.resize(static_cast<std::size_t>(workers));
   const auto allreduce = comm::make_allreduce(algorithm);
   const Report report = run(platform, workers, SimulationOptions{.device = device}, [&](comm::Worker& worker) {

@@ -266,8 +266,10 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& d
   state_->start = main.state_->start;
 }
 
-MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel)
-    : Communicator(device, other.rank(), other.size(), other.traffic_meter()), state_(std::make_unique<State>()) {
+MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel how)
+    : Communicator(device, other.rank(), other.size(),
+                   how.own_traffic ? std::make_shared<TrafficMeter>() : other.traffic_meter()),
+      state_(std::make_unique<State>()) {
   const State& theirs = *other.state_;
   state_->comm = theirs.comm;
   state_->owns_comm = false;
@@ -291,7 +293,7 @@ MpiCommunicator::~MpiCommunicator() {
 double MpiCommunicator::now_s() { return seconds_since(state_->start); }
 
 Request MpiCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
-  traffic_meter()->count(1, data.size());
+  traffic_meter()->sent(data.size());
   Transfer transfer{.sending = true, .peer = to, .tag = tag, .bytes = data.size()};
   state_->refuse_if_gone(to, transfer);
   if (is_out_of_reach(device(), data.data())) {
@@ -318,12 +320,13 @@ Request MpiCommunicator::start_receive(int from, int tag, std::span<std::byte> d
   return state_->keep(std::move(transfer));
 }
 
-Received MpiCommunicator::wait(Request request) {
-  return *state_->wait_for(device(), request, std::numeric_limits<double>::infinity());
-}
+Received MpiCommunicator::wait(Request request) { return *wait_for(request, std::numeric_limits<double>::infinity()); }
 
 std::optional<Received> MpiCommunicator::wait_for(Request request, double limit_s) {
-  return state_->wait_for(device(), request, limit_s);
+  const bool receives = !state_->find(request).sending;
+  const auto received = state_->wait_for(device(), request, limit_s);
+  if (receives && received) traffic_meter()->received(received->bytes);
+  return received;
 }
 
 void MpiCommunicator::end_left_out() {
@@ -360,7 +363,7 @@ void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
 }
 
 void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
-  traffic_meter()->count_library_call();
+  traffic_meter()->called_library();
   if (library == Library::transport) return mpi_allreduce(data);
   if (!state_->device_sum)
     state_->device_sum.emplace(*this, DeviceSum::Limits{state_->stall_s, state_->cancellation, state_->peers});

@@ -29,7 +29,9 @@ class MpiCommunicator : public Communicator {
 
   /// For another thread on the channel of `other`, which must outlive it; not collective. Only tags separate the messages of
   /// the two, and abandon() applies to both.
-  struct SameChannel {};
+  struct SameChannel {
+    bool own_traffic = false;  ///< is not counted as the worker's
+  };
   MpiCommunicator(const MpiCommunicator& other, backend::Device& device, SameChannel);
   ~MpiCommunicator() override;
 

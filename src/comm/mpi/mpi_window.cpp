@@ -91,10 +91,9 @@ void MpiWindow::check(int code, const char* doing, int target) const {
   if (code != MPI_SUCCESS) throw_mpi_failure(context_.rank, core::format("{} (of worker {})", doing, target), code);
 }
 
-void MpiWindow::begin_transfer(int target, std::size_t at, std::size_t floats) const {
+void MpiWindow::check_range(int target, std::size_t at, std::size_t floats) const {
   const std::size_t size = lengths_.at(2 * static_cast<std::size_t>(target));
   if (at > size || floats > size - at) throw std::logic_error("a transfer past the end of a window");
-  context_.traffic_meter->count(1, floats * sizeof(float));
 }
 
 void MpiWindow::lock(int target, Lock kind) {
@@ -112,21 +111,24 @@ void MpiWindow::unlock(int target) {
 }
 
 void MpiWindow::get(int target, std::size_t at, std::span<float> to) {
-  begin_transfer(target, at, to.size());
+  check_range(target, at, to.size());
+  context_.traffic_meter->received(to.size_bytes());
   in_parts(to, at, most_moved, [&](float* data, int count, MPI_Aint from) {
     check(MPI_Get(data, count, MPI_FLOAT, target, from, count, MPI_FLOAT, float_window_), "get from a window", target);
   });
 }
 
 void MpiWindow::put(int target, std::size_t at, std::span<const float> from) {
-  begin_transfer(target, at, from.size());
+  check_range(target, at, from.size());
+  context_.traffic_meter->sent(from.size_bytes());
   in_parts(from, at, most_moved, [&](const float* data, int count, MPI_Aint to) {
     check(MPI_Put(data, count, MPI_FLOAT, target, to, count, MPI_FLOAT, float_window_), "put into a window", target);
   });
 }
 
 void MpiWindow::accumulate(int target, std::size_t at, std::span<const float> from) {
-  begin_transfer(target, at, from.size());
+  check_range(target, at, from.size());
+  context_.traffic_meter->sent(from.size_bytes());
   in_parts(from, at, most_accumulated, [&](const float* data, int count, MPI_Aint to) {
     check(MPI_Accumulate(data, count, MPI_FLOAT, target, to, count, MPI_FLOAT, MPI_SUM, float_window_),
           "accumulate into a window", target);

@@ -48,7 +48,7 @@ class MpiWindow : public Window {
  private:
   void check(int code, const char* doing, int target) const;
   void make_progress() const;
-  void begin_transfer(int target, std::size_t at, std::size_t floats) const;
+  void check_range(int target, std::size_t at, std::size_t floats) const;
 
   Context context_;
   int exceptions_at_start_;

@@ -20,10 +20,10 @@ class MpiWorker::Lane {
  public:
   using OnError = std::function<void(const std::string& what)>;
 
-  Lane(const MpiCommunicator& channel, std::string_view device_name, OnError on_error = nullptr)
+  Lane(const MpiCommunicator& channel, std::string_view device_name, bool is_service = false, OnError on_error = nullptr)
       : on_error_(std::move(on_error)),
         device_(backend::make_device(device_name)),
-        communicator_(channel, *device_, MpiCommunicator::SameChannel{}),
+        communicator_(channel, *device_, MpiCommunicator::SameChannel{.own_traffic = is_service}),
         thread_([this] { work(); }) {}
 
   ~Lane() {
@@ -160,7 +160,7 @@ void MpiWorker::join() {
 void MpiWorker::serve(Task task) {
   if (!communicator_.allows_threads()) return RealWorker::serve(std::move(task));
   if (service_ == nullptr)
-    service_ = std::make_unique<Lane>(channel(), device().name(), [this](const std::string& what) {
+    service_ = std::make_unique<Lane>(channel(), device().name(), true, [this](const std::string& what) {
       channel_.abandon(what);
       communicator_.abandon(what);
     });

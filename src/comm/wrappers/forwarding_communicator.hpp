@@ -8,7 +8,9 @@ namespace paragrad::comm {
 /// forgets nothing. Every message passes through it: a simulator executes no collective as a whole.
 class ForwardingCommunicator : public Communicator, private SimulatedTime {
  public:
-  explicit ForwardingCommunicator(Communicator& inner) : Communicator(inner), inner_(inner) { set_simulated_time(*this); }
+  explicit ForwardingCommunicator(Communicator& inner) : Communicator(inner), inner_(inner) {
+    if (inner.simulated_time() != nullptr) set_simulated_time(*this);
+  }
 
   Request start_send(int to, int tag, std::span<const std::byte> data) override { return inner_.start_send(to, tag, data); }
   Request start_receive(int from, int tag, std::span<std::byte> data) override {
@@ -30,6 +32,8 @@ class ForwardingCommunicator : public Communicator, private SimulatedTime {
 
  private:
   double observed_s() override { return inner_.observed_s(); }
+  void post(const TrafficReport& report) override { inner_.simulated_time()->post(report); }
+  std::span<const TrafficReport> posted() const override { return inner_.simulated_time()->posted(); }
 
   Communicator& inner_;
 };
