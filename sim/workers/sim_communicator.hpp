@@ -51,7 +51,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   double observed_s() override { return to_seconds(world_.engine.own_time()); }
   bool shortcut(const comm::Collective& collective, std::span<float> data) override;
   void post(const comm::TrafficReport& report) override { world_.posted[static_cast<std::size_t>(rank())] = report; }
-  std::span<const comm::TrafficReport> posted() const override { return world_.posted; }
+  comm::TrafficReport posted(int rank) const override { return world_.posted[static_cast<std::size_t>(rank)]; }
 
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 

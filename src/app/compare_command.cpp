@@ -13,6 +13,9 @@ namespace {
 
 double number(const core::Json& json, const char* key) { return json.at(key).is_null() ? NAN : json.at(key).get<double>(); }
 
+/// Runs of earlier versions lack some.
+double number_if_any(const core::Json& json, const char* key) { return json.contains(key) ? number(json, key) : NAN; }
+
 FinishedRun read_run(const std::string& folder) {
   std::ifstream file(folder + "/manifest.json");
   if (!file) throw core::ConfigError(core::format("'{}' is not a run folder: it has no manifest.json", folder));
@@ -39,6 +42,10 @@ ComparedRun row_of(const FinishedRun& finished) {
   row.optimise_s = number(result, "optimise_s");
   row.aggregate_s = number(result, "aggregate_s");
   row.validate_s = number(result, "validate_s");
+  row.sent_bytes = number_if_any(result, "sent_bytes");
+  row.received_bytes = number_if_any(result, "received_bytes");
+  row.messages = number_if_any(result, "messages");
+  row.exposed = number_if_any(result, "exposed");
   row.samples_per_s = result.at("samples").get<double>() / row.training_s;
   if (const core::Json& hash = result.at("parameters_sha256"); !hash.is_null()) row.hash = hash;
   return row;

@@ -14,8 +14,8 @@ namespace {
 using Cells = std::vector<std::string>;
 using Runs = std::vector<ComparedRun>;
 
-const Cells titles{"run",  "method",   "NxM",       "epochs",   "valid %",  "test %", "clock",
-                   "time", "optimise", "aggregate", "validate", "speed-up", "weights"};
+const Cells titles{"run",  "method",   "NxM",       "epochs",   "valid %", "test %",   "clock",
+                   "time", "optimise", "aggregate", "validate", "sent",    "speed-up", "weights"};
 
 /// A human-readable row, with one cell per title.
 Cells cells_of(const ComparedRun& run) {
@@ -32,6 +32,7 @@ Cells cells_of(const ComparedRun& run) {
           time(run.optimise_s),
           time(run.aggregate_s),
           time(run.validate_s),
+          std::isnan(run.sent_bytes) ? "-" : core::format_quantity(run.sent_bytes, core::Unit::bytes),
           rounded(run.speed_up),
           run.hash.empty() ? "-" : core::printable(run.hash.substr(0, 12))};
 }
@@ -52,14 +53,18 @@ core::Json record_of(const ComparedRun& run) {
           {"optimise_s", number(run.optimise_s)},
           {"aggregate_s", number(run.aggregate_s)},
           {"validate_s", number(run.validate_s)},
+          {"exposed", number(run.exposed)},
+          {"messages", number(run.messages)},
+          {"sent_bytes", number(run.sent_bytes)},
+          {"received_bytes", number(run.received_bytes)},
           {"samples_per_s", number(run.samples_per_s)},
           {"speed_up", number(run.speed_up)},
           {"parameters_sha256", run.hash.empty() ? core::Json(nullptr) : core::Json(run.hash)}};
 }
 
 std::string text_line(const Cells& c, std::size_t width) {
-  return core::format("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", c[0], width,
-                      c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12]);
+  return core::format("{:<{}}  {:<15} {:>8} {:>6}  {:>8} {:>8}  {:<7} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}\n", c[0],
+                      width, c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12], c[13]);
 }
 
 std::string as_text(const Runs& runs) {
@@ -67,7 +72,9 @@ std::string as_text(const Runs& runs) {
   for (const ComparedRun& run : runs) width = std::max(width, core::printable(run.folder).size());
   std::string text = text_line(titles, width);
   for (const ComparedRun& run : runs) text += text_line(cells_of(run), width);
-  return text + "speed-up: samples per second relative to the first run with one worker on the same clock\n";
+  return text +
+         "sent: bytes per worker, on average\n"
+         "speed-up: samples per second relative to the first run with one worker on the same clock\n";
 }
 
 /// Escapes characters that would start a link, code, emphasis or HTML, or end a cell.

@@ -15,6 +15,8 @@ struct ComparedRun {
   double valid_error = NAN, test_error = NAN;  // from 0 to 1
   double training_s = NAN, optimise_s = NAN, aggregate_s = NAN, validate_s = NAN;
   double samples_per_s = NAN;
+  double sent_bytes = NAN, received_bytes = NAN, messages = NAN;  // of a worker on average
+  double exposed = NAN;                                           // from 0 to 1
   double speed_up = NAN;  // ratio of samples per second to the first run with one worker on the same clock
   std::string clock;
   std::string hash;

@@ -19,6 +19,17 @@ std::string extent(const train::TrainingOptions& options) {
   return part;
 }
 
+void print_traffic(const train::Result& result) {
+  const auto bytes = [](double count) { return core::format_quantity(count, core::Unit::bytes); };
+  const train::TrafficSummary& traffic = result.traffic;
+  if (!traffic.is_known)
+    fmt::print("bytes sent: unknown, as a library's collective sent them\n");
+  else if (traffic.messages > 0)
+    fmt::print(
+        "each worker sent {} in {:.0f} messages and received {} (mean); {:.1f} % of training was exposed communication\n",
+        bytes(traffic.sent_bytes), traffic.messages, bytes(traffic.received_bytes), 100 * result.times.exposed());
+}
+
 /// JSON has no NaN: the score of an empty subset is null.
 core::Json number(double value) { return std::isfinite(value) ? core::Json(value) : core::Json(nullptr); }
 
@@ -70,7 +81,9 @@ core::Json end_record(const train::Result& result) {
       {"optimise_s", result.times.optimise_s},
       {"aggregate_s", result.times.aggregate_s},
       {"validate_s", result.times.validate_s},
-      {"data_s", result.times.data_s}};
+      {"data_s", result.times.data_s},
+      {"exposed", result.times.exposed()}};
+  result.traffic.add_to(record);
   if (result.pretraining_samples > 0) {
     record["pretraining_s"] = result.pretraining_s;
     record["pretraining_samples"] = result.pretraining_samples;
@@ -99,6 +112,7 @@ void print_result(const TrainingArguments& arguments, const train::Result& resul
     fmt::print("{} time {}: optimise {}, aggregate {}, validate {}; {:.0f} samples/s\n", clock, time(result.training_s),
                time(result.times.optimise_s), time(result.times.aggregate_s), time(result.times.validate_s),
                static_cast<double>(result.samples) / result.training_s);
+  if (arguments.options.epochs > 0) print_traffic(result);
   const double data_s = clock == "wall-clock" ? result.data_wait_s : result.times.data_s;
   if (clock == "wall-clock" || data_s > 0) fmt::print("waited {} for data\n", time(data_s));
   if (!arguments.out.empty()) fmt::print("run folder {}\n", core::printable(arguments.out));

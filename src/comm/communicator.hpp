@@ -57,10 +57,10 @@ class SimulatedTime {
   virtual bool shortcut(const Collective&, std::span<float> /*data*/) { return false; }
   virtual std::size_t skip_repeated(std::size_t /*turns*/) { return 0; }
 
-  /// A worker's report to an observer of the simulation. The others see it in posted(), by rank in the whole simulation,
-  /// from when a message has reached them that was sent after it. Costs no simulated time.
+  /// A worker's report to an observer of the simulation. The others see it in posted() from when a message has reached them
+  /// that was sent after it. Costs no simulated time.
   virtual void post(const TrafficReport&) {}
-  virtual std::span<const TrafficReport> posted() const { return {}; }
+  virtual TrafficReport posted(int /*rank*/) const { return {}; }
 
  protected:
   ~SimulatedTime() = default;
@@ -124,7 +124,7 @@ class Communicator {
   /// Which workers are still there.
   Membership& membership() { return *membership_; }
 
-  SimulatedTime* simulated_time() { return simulated_time_; }  ///< null outside a simulator
+  SimulatedTime* simulated_time() const { return simulated_time_; }  ///< null outside a simulator
 
   /// What this worker has sent and received so far over all its channels.
   Traffic traffic() const { return traffic_->reading(); }

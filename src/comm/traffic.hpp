@@ -27,9 +27,9 @@ struct Traffic {
   bool operator==(const Traffic&) const = default;
 };
 
-/// A worker's traffic of an epoch, and of all epochs so far.
+/// A worker's traffic since its last report, and since the beginning.
 struct TrafficReport {
-  Traffic epoch, total;
+  Traffic recent, total;
 };
 
 /// Counts the traffic of a worker; all its threads use it.

@@ -15,17 +15,22 @@ void Report::take_down(const strategies::Remarks& remarks, bool computes, Result
   for (const std::string& line : remarks.lines) say(line);
 }
 
-void Report::tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times) {
+void Report::tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times,
+                  const TrafficSummary& traffic) {
   if (has_folder()) {
     core::Json record{
         {"epoch", epoch.number}, {"samples", result.samples}, {"learning_rate", epoch.rate}, {"minibatch", epoch.minibatch}};
     if (epoch.blocks > 0) record["blocks"] = epoch.blocks;
     record.update(learner.record(result.train, result.valid));
+    TimeBreakdown passed = times;
+    passed -= told_;
     record.update({{"time_s", epoch.time_s},
-                   {"optimise_s", times.optimise_s - told_.optimise_s},
-                   {"aggregate_s", times.aggregate_s - told_.aggregate_s},
-                   {"validate_s", times.validate_s - told_.validate_s},
-                   {"data_s", times.data_s - told_.data_s}});
+                   {"optimise_s", passed.optimise_s},
+                   {"aggregate_s", passed.aggregate_s},
+                   {"validate_s", passed.validate_s},
+                   {"data_s", passed.data_s},
+                   {"exposed", passed.exposed()}});
+    traffic.add_to(record);
     folder_->record(record);
   }
   told_ = times;

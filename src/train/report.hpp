@@ -40,8 +40,10 @@ class Report {
     double time_s = 0;       ///< since the beginning of the training
     std::size_t blocks = 0;  ///< done in the epoch; 0: all
   };
-  /// result: scores and samples so far. times: since the beginning; reported as the difference to the last epoch.
-  void tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times);
+  /// result: scores and samples so far. times: since the beginning; reported as the difference to the last epoch. traffic:
+  /// since the last call.
+  void tell(const Epoch& epoch, const Learner& learner, const Result& result, const TimeBreakdown& times,
+            const TrafficSummary& traffic);
 
   /// Writes the complete model as the folder's checkpoint.
   void write_checkpoint(const TrainingOptions& options, const TrainingData& source, int epochs,

@@ -7,6 +7,7 @@
 
 #include "train/learners/learner.hpp"
 #include "train/time_breakdown.hpp"
+#include "train/traffic_account.hpp"
 
 namespace paragrad::train {
 
@@ -19,6 +20,7 @@ struct Result {
   Score test;
   TimeBreakdown times;        ///< of worker 0, all epochs
   double training_s = 0;      ///< from the first minibatch to the last validation
+  TrafficSummary traffic;     ///< of all epochs
   double data_wait_s = 0;     ///< wall-clock time that worker 0 waited for the loader, whatever the run's clock
   std::uint64_t samples = 0;  ///< processed by all workers
   double pretraining_s = 0;   ///< seconds of the pretraining before it

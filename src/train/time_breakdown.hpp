@@ -12,6 +12,18 @@ struct TimeBreakdown {
   double validate_s = 0;
   double data_s = 0;  ///< waiting for samples between blocks
 
+  TimeBreakdown& operator-=(const TimeBreakdown& other) {
+    optimise_s -= other.optimise_s, aggregate_s -= other.aggregate_s;
+    validate_s -= other.validate_s, data_s -= other.data_s;
+    return *this;
+  }
+
+  /// The share of training in which computing did not hide communication; 0 if nothing was trained.
+  double exposed() const {
+    const double training_s = optimise_s + aggregate_s + data_s;
+    return training_s > 0 ? aggregate_s / training_s : 0;
+  }
+
   void describe_state(core::StateView& state) {
     state.add("optimise_s", optimise_s);
     state.add("aggregate_s", aggregate_s);

@@ -43,6 +43,13 @@ void TrafficSummary::add_to(core::Json& record) const {
   record["most_sent_bytes"] = number(most_sent_bytes);
 }
 
+void TrafficAccount::pause() {
+  comm::Traffic passed = worker_.comm().traffic();
+  passed -= before_;
+  report_.recent += passed;
+  report_.total += passed;
+}
+
 void TrafficAccount::post() {
   if (auto* const simulation = worker_.comm().simulated_time()) simulation->post(report_);
 }
@@ -51,7 +58,7 @@ TrafficAccount::Summary TrafficAccount::summarise(const std::function<bool(std::
   std::vector<double> numbers;
   const auto put_worker = [&](int rank, const comm::TrafficReport& report) {
     const auto mine = std::span(numbers).subspan(static_cast<std::size_t>(rank) * numbers_per_worker, numbers_per_worker);
-    put(report.epoch, mine.first(4));
+    put(report.recent, mine.first(4));
     put(report.total, mine.last(4));
   };
   comm::SimulatedTime* const simulation = worker_.comm().simulated_time();
@@ -61,13 +68,14 @@ TrafficAccount::Summary TrafficAccount::summarise(const std::function<bool(std::
     if (simulation == nullptr)
       put_worker(worker_.rank(), report_);
     else
-      for (int rank = 0; rank < workers; ++rank) put_worker(rank, simulation->posted()[static_cast<std::size_t>(rank)]);
+      for (int rank = 0; rank < workers; ++rank) put_worker(rank, simulation->posted(rank));
   } while (simulation == nullptr && !sum(numbers));
+  report_.recent = {};
   return {summary_of(numbers, 0), summary_of(numbers, numbers_per_worker / 2)};
 }
 
 void TrafficAccount::describe_state(core::StateView& state) {
-  for (auto [name, traffic] : {std::pair("epoch", &report_.epoch), std::pair("total", &report_.total)}) {
+  for (auto [name, traffic] : {std::pair("recent", &report_.recent), std::pair("total", &report_.total)}) {
     const std::string owner = name;
     state.add(owner + "/messages", traffic->messages);
     state.add(owner + "/sent_bytes", traffic->sent_bytes);

@@ -23,51 +23,39 @@ struct TrafficSummary {
   void add_to(core::Json& record) const;
 };
 
-/// Counts what this worker's strategy sends and receives: everything between the first and the last minibatch of each epoch,
-/// and what it needs to complete the epoch's model. Scores, checkpoints, broadcasts of the initial model and trials of other
-/// minibatch sizes do not count.
+/// Counts what this worker's strategy sends and receives: between the first and the last minibatch of each epoch, and what
+/// it takes to complete the model that is scored. Scores, checkpoints, the broadcast of the initial model and trials of
+/// other minibatch sizes do not count.
 class TrafficAccount {
  public:
   explicit TrafficAccount(comm::Worker& worker) : worker_(worker) {}
 
-  void begin_epoch() { report_.epoch = {}; }
+  /// Counts from resume() to pause().
+  void resume() { before_ = worker_.comm().traffic(); }
+  void pause();
 
-  /// Runs an action of the strategy, and adds its traffic to the epoch's.
-  template <class Action>
-  decltype(auto) count(const Action& action) {
-    const Scope scope(*this);
-    return action();
+  /// Counts an action.
+  void during(const std::function<void()>& action) {
+    resume();
+    action();
+    pause();
   }
 
-  void end_epoch() { report_.total += report_.epoch; }
-
-  /// Posts the report to the simulation, if there is one. Call it before a sum over all workers, and summarise() after it.
+  /// Posts a report to the simulation, if there is one. Call it before a sum over all workers, and summarise() after it.
   void post();
 
   struct Summary {
-    TrafficSummary epoch, total;
+    TrafficSummary recent;  ///< since the last summary
+    TrafficSummary total;
   };
-  /// sum: adds values of all workers up; false: a worker was lost meanwhile, try again. Outside a simulator it is called.
+  /// sum: adds values of all workers up; false: a worker was lost meanwhile, try again. Called outside a simulator only.
   Summary summarise(const std::function<bool(std::span<double>)>& sum);
 
   void describe_state(core::StateView& state);
 
  private:
-  class Scope {
-   public:
-    explicit Scope(TrafficAccount& account) : account_(account), before_(account.worker_.comm().traffic()) {}
-    ~Scope() {
-      comm::Traffic passed = account_.worker_.comm().traffic();
-      passed -= before_;
-      account_.report_.epoch += passed;
-    }
-
-   private:
-    TrafficAccount& account_;
-    comm::Traffic before_;
-  };
-
   comm::Worker& worker_;
+  comm::Traffic before_;
   comm::TrafficReport report_;
 };
 

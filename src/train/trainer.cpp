@@ -50,6 +50,7 @@ Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOp
       report_(output, everybody.rank() == 0),
       initial_(initial),
       store_(everybody, output.state_folder, output.run, everybody.rank() == 0 ? output.folder : nullptr),
+      traffic_(everybody),
       schedule_(optim::make_schedule(options.schedule)),
       blocks_(worker, options, source, make_learner, largest_minibatch(worker, options, source), times_),
       walk_(worker, options, source, blocks_, times_),
@@ -101,6 +102,7 @@ Result Trainer::run_to_the_end() {
   else
     result_.model = learner().snapshot();
   result_.times = times_;
+  result_.traffic = sent_.total;
   result_.data_wait_s = walk_.data_wait_s();
   result_.timing_only = !learner().computes();
   if (strategy_started_) report_.take_down(blocks_.strategy().report(worker_), learner().computes(), result_);
@@ -192,7 +194,7 @@ void Trainer::broadcast_model() {
 
 /// Makes the workers' replicas those that are scored and saved.
 void Trainer::show_model() {
-  blocks_.strategy().show_model(worker_, blocks_.replica());
+  traffic_.during([&] { blocks_.strategy().show_model(worker_, blocks_.replica()); });
   average_buffers();
 }
 
@@ -236,7 +238,9 @@ double Trainer::try_minibatch(std::size_t size) {
 
 void Trainer::train_epoch() {
   if (block_ == 0) sums_ = {};
+  traffic_.resume();
   walk_.run(setting(), {.first_block = block_}, sums_, [&](const EpochLoop::Progress& at) {
+    traffic_.pause();
     block_ = at.done;
     if (report_.is_watched())
       report_.advance(at.samples, core::format("epoch {}/{} block {}/{}", epoch_, options_.epochs, at.done, at.blocks));
@@ -244,7 +248,9 @@ void Trainer::train_epoch() {
     if (output_.state_every_blocks > 0 && parallel() && blocks_.served() == nullptr && at.done < at.blocks &&
         at.done % output_.state_every_blocks == 0)
       save_state();
+    traffic_.resume();
   });
+  traffic_.pause();
   block_ = 0;
   if (!parallel()) broadcast_model();
 }
@@ -258,8 +264,8 @@ bool Trainer::validates_after(const EpochLoop::Progress& at) const {
 void Trainer::validate_within(const EpochLoop::Progress& at) {
   show_model();
   validate();
-  report_.tell({epoch_, schedule_->rate(), minibatch_, elapsed_s(), at.done}, learner(), result_, times_);
-  blocks_.strategy().resume_work(worker_, blocks_.replica());
+  report_.tell({epoch_, schedule_->rate(), minibatch_, elapsed_s(), at.done}, learner(), result_, times_, sent_.recent);
+  traffic_.during([&] { blocks_.strategy().resume_work(worker_, blocks_.replica()); });
 }
 
 void Trainer::finish_epoch() {
@@ -268,12 +274,12 @@ void Trainer::finish_epoch() {
   validate();
   samples_before_ = result_.samples;
   write_model(epoch_);
-  report_.tell({epoch_, rate, minibatch_, elapsed_s()}, learner(), result_, times_);
+  report_.tell({epoch_, rate, minibatch_, elapsed_s()}, learner(), result_, times_, sent_.recent);
   const bool last = epoch_ == options_.epochs || reached_target();
   if (schedule_->observe(epoch_, result_.valid.loss))
     restart_from_best();
   else if (parallel() && !last)
-    blocks_.strategy().resume_work(worker_, blocks_.replica());
+    traffic_.during([&] { blocks_.strategy().resume_work(worker_, blocks_.replica()); });
   if (output_.state_every_blocks == 0 || last) return;
   ++epoch_;
   save_state();
@@ -283,9 +289,15 @@ void Trainer::finish_epoch() {
 void Trainer::score_epoch() {
   const ScopedTimer validate(worker_, core::Activity::validate, times_.validate_s);
   std::array<double, 3> sums{};
+  traffic_.post();
   do {
     sums = {sums_.loss, sums_.errors, sums_.samples};
   } while (!add_up(sums));
+  sent_ = traffic_.summarise([this](std::span<double> values) {
+    if (served() != nullptr) return add_up(values);
+    comm::sum_in_rank_order(everybody_.comm(), values);
+    return true;
+  });
   result_.train = learner().score({sums[0], sums[1], sums[2]});
   result_.samples = samples_before_ + static_cast<std::uint64_t>(sums[2]);
   result_.valid = evaluator_.score(data::Subset::valid);
@@ -348,6 +360,7 @@ core::StateView Trainer::describe_training() {
   add_to(all, "sums", of(sums_));
   add_to(all, "times", of(times_));
   add_to(all, "reported", of(report_));
+  add_to(all, "traffic", of(traffic_));
   return all;
 }
 

@@ -75,6 +75,8 @@ class Trainer {
   std::span<const float> initial_;
   StateStore store_;
   TimeBreakdown times_;
+  TrafficAccount traffic_;
+  TrafficAccount::Summary sent_;  // when it was last summarised
   std::unique_ptr<optim::Schedule> schedule_;
   BlockTrainer blocks_;
   EpochLoop walk_;

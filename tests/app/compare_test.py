@@ -47,7 +47,7 @@ class Compare(CliTest):
                 else:
                     self.assertEqual(row[key], "" if value is None else str(value))
         table = [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in markdown.splitlines()]
-        self.assertEqual({len(line) for line in table}, {13})
+        self.assertEqual({len(line) for line in table}, {14})
         for line, record, plain in zip(table[2:], records, text.splitlines()[1:]):
             self.assertEqual(plain.replace(" ", ""), "".join(line).replace(" ", ""))
             if record["valid_error"] is not None:

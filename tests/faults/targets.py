@@ -113,7 +113,7 @@ class Training(Target):
             records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
         except (OSError, ValueError) as error:
             return str(error)
-        return [{key: value for key, value in record.items() if not key.endswith("_s") and key != "strategy"} for record in records]
+        return [{key: value for key, value in record.items() if not key.endswith("_s") and key not in ("strategy", "exposed")} for record in records]
 
 
 def difference(records: list[dict] | str, wanted: list[dict] | str) -> str:

@@ -33,7 +33,7 @@ class ForwardingCommunicator : public Communicator, private SimulatedTime {
  private:
   double observed_s() override { return inner_.observed_s(); }
   void post(const TrafficReport& report) override { inner_.simulated_time()->post(report); }
-  std::span<const TrafficReport> posted() const override { return inner_.simulated_time()->posted(); }
+  TrafficReport posted(int rank) const override { return inner_.simulated_time()->posted(rank); }
 
   Communicator& inner_;
 };

@@ -39,6 +39,7 @@ class GroupCommunicator : public ForwardingCommunicator, private ForwardingMembe
   }
 
  private:
+  TrafficReport posted(int rank) const override { return inner().simulated_time()->posted(to_inner(rank)); }
   int to_inner(int rank) const override { return first_ + rank * stride_; }
   Received from_member(const Received& received) const {
     if (received.source == any_source) return received;  // a send

@@ -52,6 +52,7 @@ class ShrinkingCommunicator : public ForwardingCommunicator, private ForwardingM
     set_position(to_here(inner().rank()), inner().size() - static_cast<int>(gone_.size()));
     set_workers_per_node(0);
   }
+  TrafficReport posted(int rank) const override { return inner().simulated_time()->posted(to_inner(rank)); }
   int to_inner(int rank) const override {
     for (const int gone : gone_) rank += gone <= rank ? 1 : 0;
     return rank;

@@ -9,7 +9,7 @@ namespace paragrad::train {
 namespace {
 
 constexpr const char* state_format = "paragrad-state";
-constexpr std::uint64_t state_version = 3;
+constexpr std::uint64_t state_version = 4;
 
 std::string describe_owner(const StateOwner& owner) {
   return core::format("worker {} of {} in set {} of run {}", owner.worker, owner.workers, owner.set,
