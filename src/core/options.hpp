@@ -178,12 +178,16 @@ Options read_options(const Settings& settings, Options options = {}) {
 /// The name in "name:parameter".
 std::string_view without_parameter(std::string_view name);
 
-/// The entry of that name, whose parameter is not checked. Throws ConfigError: "unknown strategy 'bmfu'; known: …".
+/// The entry of that name; a parameter is not checked where it takes one. Throws ConfigError: "unknown strategy 'bmfu';
+/// known: …", "strategy 'bmuf:3' takes no parameter: write bmuf".
 template <class Entry>
 const Entry& find_entry(std::string_view kind, std::string_view name, const std::vector<Entry>& entries) {
   std::vector<std::string> known;
   for (const Entry& entry : entries) {
-    if (entry.info.name == without_parameter(name)) return entry;
+    if (entry.info.name == without_parameter(name)) {
+      if (!entry.info.parameter.empty() || entry.info.name == name) return entry;
+      throw ConfigError(format("{} '{}' takes no parameter: write {}", kind, name, entry.info.name));
+    }
     known.push_back(entry.info.name + entry.info.parameter);
   }
   throw unknown_name(kind, name, known);

@@ -102,3 +102,13 @@ TEST_CASE("settings are those of an entry and of the entries that it chooses", "
   CHECK_THROWS_WITH(check_settings({.name = "sledge"}, "vehicle", {{"horses", 1}}),
                     "the vehicle sledge has no options, and hence no `horses`");
 }
+
+TEST_CASE("a parameter belongs to the entries that take one", "[core]") {
+  struct Entry {
+    EntryInfo info;
+  };
+  const std::vector<Entry> known{{{.name = "solid"}}, {{.name = "spoked", .parameter = ":N"}}};
+  CHECK(find_entry("wheel", "solid", known).info.name == "solid");
+  CHECK(find_entry("wheel", "spoked:12", known).info.name == "spoked");
+  CHECK_THROWS_WITH(find_entry("wheel", "solid:12", known), "wheel 'solid:12' takes no parameter: write solid");
+}

@@ -23,7 +23,7 @@ std::unique_ptr<GradientSum> make_gradient_sum(std::string_view name, const core
   const compression::Entry& entry = core::find_entry("gradient compression", name, compressions());
   const std::string_view known = core::without_parameter(name);
   const std::string_view parameter = name.size() == known.size() ? "" : name.substr(known.size() + 1);
-  if (parameter.empty() != entry.info.parameter.empty())
+  if (parameter.empty() && !entry.info.parameter.empty())
     throw core::ConfigError(core::format("compression '{}': write {}{}", name, entry.info.name, entry.info.parameter));
   return entry.make(parameter, settings, seed);
 }
