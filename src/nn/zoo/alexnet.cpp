@@ -2,6 +2,7 @@
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn::zoo {
+namespace {
 
 /// One tower without local response normalisation, as built by TensorFlow's tf_cnn_benchmarks: images of 227 × 227.
 /// Krizhevsky, Sutskever and Hinton, NIPS 2012; Krizhevsky, arXiv 1404.5997.
@@ -20,6 +21,15 @@ Graph make_alexnet() {
   x = net.relu("fc7", net.fully_connected("fc7", x, 4096));
   x = net.fully_connected("fc8", x, 1000);
   return std::move(net).build(x);
+}
+
+}  // namespace
+
+ZooEntry alexnet_entry() {
+  return {{.name = "alexnet",
+           .summary = "AlexNet, one tower, as in tf_cnn_benchmarks: 61.8 M parameters",
+           .source = "Krizhevsky, Sutskever and Hinton, NIPS 2012"},
+          make_alexnet};
 }
 
 }  // namespace paragrad::nn::zoo

@@ -1,30 +1,21 @@
-#include "core/errors.hpp"
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn {
+namespace {
 
-namespace zoo {
-#define ZOO(name, description) Graph make_##name();
-#include "nn/zoo/catalogue.def"
-#undef ZOO
-}  // namespace zoo
-
-std::vector<ZooEntry> zoo_catalogue() {
-  return {
-#define ZOO(name, description) {#name, description},
+const std::vector<zoo::ZooEntry>& zoo_networks() {
+  static const std::vector<zoo::ZooEntry> entries{
+#define ZOO(name) zoo::name##_entry(),
 #include "nn/zoo/catalogue.def"
 #undef ZOO
   };
+  return entries;
 }
 
-Graph make_zoo_model(std::string_view name) {
-#define ZOO(known, description) \
-  if (name == #known) return zoo::make_##known();
-#include "nn/zoo/catalogue.def"
-#undef ZOO
-  std::vector<std::string> known;
-  for (const ZooEntry& entry : zoo_catalogue()) known.push_back(entry.name);
-  throw core::unknown_name("zoo model", name, known);
-}
+}  // namespace
+
+core::CatalogueInfo zoo_catalogue() { return core::info_of("zoo model", "zoo models", zoo_networks()); }
+
+Graph make_zoo_model(std::string_view name) { return core::find_entry("zoo model", name, zoo_networks()).make(); }
 
 }  // namespace paragrad::nn

@@ -2,6 +2,7 @@
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn::zoo {
+namespace {
 
 /// Chen and Huo, ICASSP 2016: 5 hidden layers of 256 forward and 256 backward memory blocks, 9,304 states. A sample is a
 /// frame. The paper does not give the features per frame; 39 matches "about 11 million parameters".
@@ -17,6 +18,15 @@ Graph make_dblstm() {
   }
   x = net.fully_connected("output", x, states);
   return std::move(net).build(x);
+}
+
+}  // namespace
+
+ZooEntry dblstm_entry() {
+  return {{.name = "dblstm",
+           .summary = "speech network, 5 bidirectional LSTM layers on frames of 39 features: 11.7 M parameters",
+           .source = "Chen and Huo, ICASSP 2016"},
+          make_dblstm};
 }
 
 }  // namespace paragrad::nn::zoo

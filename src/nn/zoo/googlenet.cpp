@@ -23,8 +23,6 @@ ValueId inception(NetworkBuilder& net, const std::string& name, ValueId from, co
   return net.concatenate(name, {one, three, five, pooled});
 }
 
-}  // namespace
-
 /// Table 1 of Szegedy et al., CVPR 2015, without the two auxiliary heads and local response normalisation.
 Graph make_googlenet() {
   const Filter halve = square(3, 2);
@@ -47,6 +45,15 @@ Graph make_googlenet() {
   x = inception(net, "inception_5b", x, {384, 192, 384, 48, 128, 128});
   x = net.fully_connected("fc", net.global_pool(x), 1000);
   return std::move(net).build(x);
+}
+
+}  // namespace
+
+ZooEntry googlenet_entry() {
+  return {{.name = "googlenet",
+           .summary = "GoogLeNet without auxiliary heads: 7.0 M parameters",
+           .source = "Szegedy et al., CVPR 2015"},
+          make_googlenet};
 }
 
 }  // namespace paragrad::nn::zoo

@@ -67,8 +67,6 @@ ValueId module_8(NetworkBuilder& net, const std::string& name, ValueId x) {
   return net.concatenate(name, {first, middle_row, middle_column, deep_row, deep_column, pooled(net, name, x, 192)});
 }
 
-}  // namespace
-
 /// Szegedy et al., CVPR 2016, as in TensorFlow's slim and tf_cnn_benchmarks, without the auxiliary head.
 Graph make_inception_v3() {
   NetworkBuilder net({3, 299, 299}, NetworkBuilder::Normalise::batch);
@@ -92,6 +90,15 @@ Graph make_inception_v3() {
   x = module_8(net, "7c", x);
   x = net.fully_connected("fc", net.global_pool(x), 1000);
   return std::move(net).build(x);
+}
+
+}  // namespace
+
+ZooEntry inception_v3_entry() {
+  return {{.name = "inception_v3",
+           .summary = "Inception-v3 without auxiliary head, 299 x 299 images: 23.8 M parameters",
+           .source = "Szegedy et al., CVPR 2016"},
+          make_inception_v3};
 }
 
 }  // namespace paragrad::nn::zoo

@@ -16,8 +16,6 @@ ValueId bottleneck(NetworkBuilder& net, const std::string& name, ValueId from, s
   return net.add(name, x, shortcut);
 }
 
-}  // namespace
-
 /// He et al., CVPR 2016, Table 1, 50 layers; version 1: the stride is in the first 1×1 of a stage.
 Graph make_resnet50() {
   constexpr std::array<std::size_t, 4> blocks{3, 4, 6, 3};
@@ -31,6 +29,13 @@ Graph make_resnet50() {
     }
   x = net.fully_connected("fc", net.global_pool(x), 1000);
   return std::move(net).build(x);
+}
+
+}  // namespace
+
+ZooEntry resnet50_entry() {
+  return {{.name = "resnet50", .summary = "ResNet-50 v1: 25.6 M parameters", .source = "He et al., CVPR 2016"},
+          make_resnet50};
 }
 
 }  // namespace paragrad::nn::zoo

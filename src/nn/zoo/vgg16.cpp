@@ -5,6 +5,7 @@
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn::zoo {
+namespace {
 
 /// Configuration D of Simonyan and Zisserman, ICLR 2015.
 Graph make_vgg16() {
@@ -23,6 +24,13 @@ Graph make_vgg16() {
   x = net.relu("fc7", net.fully_connected("fc7", x, 4096));
   x = net.fully_connected("fc8", x, 1000);
   return std::move(net).build(x);
+}
+
+}  // namespace
+
+ZooEntry vgg16_entry() {
+  return {{.name = "vgg16", .summary = "VGG-16: 138.4 M parameters", .source = "Simonyan and Zisserman, ICLR 2015"},
+          make_vgg16};
 }
 
 }  // namespace paragrad::nn::zoo
