@@ -47,6 +47,7 @@ core::Json environment(std::string_view device) {
         {"hdf5", data::hdf5_version()}}},
       {"host", {{"name", host_name()}, {"processor", processor_name()}, {"cores", std::thread::hardware_concurrency()}}},
   };
+  for (const core::AddedSource& source : core::added_sources()) found["program"]["added"][source.file] = source.sha256;
   if (!device.empty())
     if (const std::string hardware = backend::make_device(device)->hardware(); !hardware.empty())
       found["host"]["device"] = hardware;

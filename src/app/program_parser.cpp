@@ -36,15 +36,18 @@ constexpr const char* environment_variables =
 std::string version() {
   const core::Json program = environment().at("program");
   const auto text = [&](const char* key) { return program.at(key).get<std::string>(); };
+  std::string added;
+  for (const core::AddedSource& source : core::added_sources())
+    added += core::format("\nadded     {} (sha256 {})", source.file, source.sha256.substr(0, 12));
   return core::format(
       "{} {} (commit {}{})\n"
       "compiler  {}, {}: {}\n"
       "MPI       {}\n"
       "BLAS      {}\n"
       "CUDA      {}\n"
-      "HDF5      {}",
+      "HDF5      {}{}",
       program_name, text("version"), text("commit").substr(0, 12), text("dirty_sha256").empty() ? "" : " with changes",
-      text("compiler"), text("build_type"), text("flags"), text("mpi"), text("blas"), text("cuda"), text("hdf5"));
+      text("compiler"), text("build_type"), text("flags"), text("mpi"), text("blas"), text("cuda"), text("hdf5"), added);
 }
 
 }  // namespace

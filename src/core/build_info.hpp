@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace paragrad::core {
 
@@ -14,5 +15,12 @@ struct BuildInfo {
   std::string build_type;
 };
 BuildInfo build_info();
+
+/// A file that a program outside this tree adds to Paragrad's own; the list is generated, too (src/setup/program.cmake).
+struct AddedSource {
+  std::string file;
+  std::string sha256;
+};
+std::vector<AddedSource> added_sources();
 
 }  // namespace paragrad::core

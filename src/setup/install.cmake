@@ -12,3 +12,25 @@ endfunction()
 paragrad_install_printed("manual" man/man1 paragrad.1)
 paragrad_install_printed("completion bash" bash-completion/completions paragrad)
 paragrad_install_printed("completion zsh" zsh/site-functions _paragrad)
+
+# And a package for code outside this tree: headers, libraries and the sources that paragrad_program compiles again.
+include(CMakePackageConfigHelpers)
+set(PARAGRAD_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/paragrad)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/paragrad)
+target_compile_features(paragrad_core INTERFACE cxx_std_20)
+target_compile_options(paragrad_core INTERFACE $<INSTALL_INTERFACE:${PARAGRAD_ARITHMETIC}>)
+install(TARGETS ${PARAGRAD_MODULES} EXPORT paragrad ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${PARAGRAD_HEADERS})
+install(EXPORT paragrad NAMESPACE paragrad:: DESTINATION ${package} FILE targets.cmake)
+install(DIRECTORY src/ ${CMAKE_BINARY_DIR}/include/ DESTINATION ${PARAGRAD_HEADERS}
+        FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN app EXCLUDE PATTERN setup EXCLUDE)
+install(DIRECTORY sim DESTINATION ${PARAGRAD_HEADERS} FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN platforms EXCLUDE)
+foreach(folder strategies optim nn/zoo)  # each an object of its own, which such a program replaces
+  install(FILES src/${folder}/catalogue.cpp DESTINATION ${PARAGRAD_HEADERS}/${folder})
+  set_source_files_properties(src/${folder}/catalogue.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endforeach()
+configure_package_config_file(src/setup/package.cmake.in ${CMAKE_BINARY_DIR}/package/paragradConfig.cmake
+                              INSTALL_DESTINATION ${package} PATH_VARS PARAGRAD_HEADERS)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/paragradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/package/ DESTINATION ${package})
+install(FILES src/setup/libraries.cmake src/setup/program.cmake DESTINATION ${package})

@@ -15,8 +15,8 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```\n(.*?)^```\n)?", re.MULTILINE | r
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
-PAGES = ["README.md", "CONTRIBUTING.md", "data/README.md", "sim/README.md", "src/README.md", "src/backend/README.md", "src/nn/README.md",
-         "src/comm/collectives/README.md", "src/speech/README.md", "src/strategies/README.md", "src/train/README.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "data/README.md", "experiments/own_strategy/README.md", "sim/README.md",
+         "src/README.md", "src/backend/README.md", "src/nn/README.md", "src/comm/collectives/README.md", "src/speech/README.md", "src/strategies/README.md", "src/train/README.md"]
 WITH_FASHION_MNIST = ["README.md", "src/nn/README.md", "sim/README.md", "src/speech/README.md", "src/strategies/README.md", "src/train/README.md"]
 
 

@@ -1,0 +1,43 @@
+# Libraries from the system that a program of Paragrad links with; nothing is downloaded. One block per library whose CMake
+# support needs help. The installed package includes this file again (package.cmake.in).
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(Boost REQUIRED COMPONENTS context)
+
+# HDF5's own module asks for the compiler wrappers; the C library of the serial build is all that is needed.
+find_path(PARAGRAD_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
+find_library(PARAGRAD_HDF5_LIBRARY NAMES hdf5_serial hdf5 REQUIRED)
+add_library(paragrad::hdf5 INTERFACE IMPORTED)
+target_include_directories(paragrad::hdf5 SYSTEM INTERFACE ${PARAGRAD_HDF5_INCLUDE})
+target_link_libraries(paragrad::hdf5 INTERFACE ${PARAGRAD_HDF5_LIBRARY})
+
+set(PARAGRAD_HAS_MPI OFF)
+if(PARAGRAD_MPI)
+  find_package(MPI COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(PARAGRAD_HAS_MPI ON)
+  else()
+    message(STATUS "MPI not found: paragrad is built without its MPI transport")
+  endif()
+endif()
+
+# Voices that generate speech; without them the command says what to install.
+set(PARAGRAD_HAS_FLITE ON)
+find_path(PARAGRAD_FLITE_INCLUDE flite/flite.h)
+add_library(paragrad::flite INTERFACE IMPORTED)
+foreach(library flite_cmu_us_slt flite_cmu_us_rms flite_cmu_us_awb flite_usenglish flite_cmulex flite)
+  find_library(PARAGRAD_${library} ${library})
+  if(PARAGRAD_FLITE_INCLUDE AND PARAGRAD_${library})
+    target_link_libraries(paragrad::flite INTERFACE ${PARAGRAD_${library}})
+  else()
+    set(PARAGRAD_HAS_FLITE OFF)
+  endif()
+endforeach()
+if(NOT PARAGRAD_HAS_FLITE)
+  message(STATUS "flite not found: paragrad is built without voices")
+endif()
