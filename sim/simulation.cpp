@@ -57,7 +57,7 @@ std::vector<int> start_order(int workers, std::uint64_t seed) {
 }  // namespace
 
 Report run(const Platform& platform, int workers, const SimulationOptions& options,
-           const std::function<void(comm::Worker&)>& body) {
+           const std::function<void(EmulatedWorker&)>& body) {
   check(platform, workers, options);
   std::vector<std::unique_ptr<backend::Device>> devices;  // outlives the engine, whose end unwinds the workers' stacks
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
@@ -102,7 +102,7 @@ double compute_time_s(const Platform& platform, const backend::WorkMeter& work) 
   return to_seconds(Roofline(platform.device).duration(work));
 }
 
-Report run(int workers, const std::function<void(comm::Worker&)>& body) {
+Report run(int workers, const std::function<void(EmulatedWorker&)>& body) {
   return run(free_platform(workers), workers, SimulationOptions{}, body);
 }
 

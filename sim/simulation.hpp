@@ -6,6 +6,7 @@
 #include <string>
 
 #include "comm/worker.hpp"
+#include "data/sample_stream.hpp"
 #include "sim/platform.hpp"
 
 namespace paragrad::sim {
@@ -24,6 +25,7 @@ struct SimulationOptions {
   std::string device = "cpu";    ///< backend device of every worker
   std::string network = "fifo";  ///< entry of sim/network/catalogue.def
   std::string io = "none";       ///< when samples are read from the platform's file system, see Io
+  std::uint64_t row_bytes = 0;   ///< read for each row of samples
   bool oversubscribe = false;    ///< allows several workers to share a device
   double compute_scale = 1;      ///< factor on the platform's times for Worker::compute
   int workers_per_node = 0;      ///< reported by the communicators; 0: as on the platform
@@ -50,18 +52,27 @@ struct Report {
   std::size_t host_threads = 1;  ///< actually started: fewer than requested if the host allows no more
 };
 
+/// A worker of the simulated world.
+class EmulatedWorker : public comm::Worker {
+ public:
+  using Worker::Worker;
+
+  /// Adds the simulated time of reading `samples` from the platform's file system, as the simulation's options say.
+  virtual std::unique_ptr<data::SampleStream> read_from_storage(std::unique_ptr<data::SampleStream> samples) = 0;
+};
+
 /// Runs body(worker) for `workers` emulated workers on a platform, each with its own device and communicator.
 /// Results and simulated times depend on the arguments only.
 /// Rethrows the first failing worker's exception. Throws ConfigError if the platform has fewer devices than workers and
 /// sharing is not allowed; Deadlock; or, if the deadlock follows a death on the platform, comm::Failure that names what
 /// died. If a worker other than 0 died and all others finish without it, the run succeeds.
 Report run(const Platform& platform, int workers, const SimulationOptions& options,
-           const std::function<void(comm::Worker&)>& body);
+           const std::function<void(EmulatedWorker&)>& body);
 
 /// Seconds that the platform's device takes for `work`.
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work);
 
 /// Runs on free_platform(workers), for tests of results rather than times.
-Report run(int workers, const std::function<void(comm::Worker&)>& body);
+Report run(int workers, const std::function<void(EmulatedWorker&)>& body);
 
 }  // namespace paragrad::sim

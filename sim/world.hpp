@@ -38,6 +38,7 @@ struct World {
   Transport transport;
   Storage storage;
   Io io;
+  std::uint64_t row_bytes;
   DeviceQueues device_queues;
   Roofline roofline;
   std::shared_ptr<const backend::CallTimes> call_times;                  // used by every device to charge time
@@ -61,6 +62,7 @@ struct World {
         transport(engine, *network, *carrier, workers_, platform.message),
         storage(engine, platform, workers_),
         io(parse_io(options.io)),
+        row_bytes(options.row_bytes),
         device_queues(engine, platform, workers_),
         roofline(platform.device),
         call_times(measured_times(platform.device)),

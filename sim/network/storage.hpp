@@ -8,7 +8,7 @@
 namespace paragrad::sim {
 
 /// When a worker's samples are read. none: they are in memory. blocking: when they are needed. prefetch: as soon as they are
-/// announced, while the previous split is processed: "next split will be loaded to memory when current split is being
+/// known, while the previous split is processed: "next split will be loaded to memory when current split is being
 /// processed" (Chen and Huo, ICASSP 2016).
 enum class Io { none, blocking, prefetch };
 

@@ -5,15 +5,16 @@
 
 #include "comm/worker.hpp"
 #include "sim/workers/sim_communicator.hpp"
+#include "sim/workers/storage_stream.hpp"
 #include "sim/workers/task_fiber.hpp"
 
 namespace paragrad::sim {
 
 /// An emulated worker.
-class SimWorker : public comm::Worker {
+class SimWorker : public EmulatedWorker {
  public:
   explicit SimWorker(SimCommunicator& communicator)
-      : Worker(communicator, true),
+      : EmulatedWorker(communicator, true),
         communicator_(communicator),
         tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of",
                communicator.world().traffic[static_cast<std::size_t>(communicator.rank())]),
@@ -54,13 +55,9 @@ class SimWorker : public comm::Worker {
     reader_.abandon();
   }
 
-  void announce_read(std::uint64_t bytes) override {
-    if (communicator_.world().io == Io::prefetch) start_read(bytes);
-  }
-  void await_read(std::uint64_t bytes) override {
-    if (communicator_.world().io == Io::none) return;
-    if (communicator_.world().io == Io::blocking) start_read(bytes);
-    reader_.join();
+  std::unique_ptr<data::SampleStream> read_from_storage(std::unique_ptr<data::SampleStream> samples) override {
+    if (communicator_.world().io == Io::none) return samples;
+    return std::make_unique<StorageStream>(std::move(samples), communicator_.world(), rank(), reader_);
   }
 
   void finish() {  ///< the last call
@@ -70,12 +67,6 @@ class SimWorker : public comm::Worker {
   }
 
  private:
-  void start_read(std::uint64_t bytes) {
-    reader_.launch([&world = communicator_.world(), rank = rank(), bytes](comm::Communicator&) {
-      world.storage.read(rank, static_cast<std::int64_t>(bytes));
-    });
-  }
-
   struct Inside {
     explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
     ~Inside() { flag_ = false; }

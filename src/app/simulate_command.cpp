@@ -28,6 +28,8 @@ struct SimulationArguments {
   std::string platform;
   std::string network = "fifo";
   std::string io = "none";
+  std::uint64_t sample_bytes = 0;
+  std::array<std::size_t, 3> imaginary_samples{};
   bool oversubscribe = false;
   int host_threads = 0;
   double device_rate = 0;
@@ -44,20 +46,20 @@ void add_io_options(CLI::App& parser, SimulationArguments& arguments) {
           "prefetch (while the previous split is processed)")
       ->check(known_names({"none", "blocking", "prefetch"}))
       ->group("Simulation");
-  add_number(parser, "--sample-bytes", arguments.training.options.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
+  add_number(parser, "--sample-bytes", arguments.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
              "bytes read per sample (0: as stored, or 4 per input without a data file)")
       ->group("Simulation");
 }
 
-void add_timing_options(CLI::App& parser, train::TrainingOptions& options) {
+void add_timing_options(CLI::App& parser, SimulationArguments& arguments) {
   constexpr const char* group = "Timing runs (--device meta)";
   const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
   const std::array<std::string, 3> sets{"training", "validation", "test"};
   for (std::size_t i = 0; i < names.size(); ++i)
-    add_number(parser, names[i], options.imaginary_samples[i], core::any_count,
+    add_number(parser, names[i], arguments.imaginary_samples[i], core::any_count,
                core::format("number of {} samples, for timing without --data", sets[i]))
         ->group(group);
-  add_number(parser, "--max-steps", options.max_steps, core::any_count,
+  add_number(parser, "--max-steps", arguments.training.options.max_steps, core::any_count,
              "number of minibatches to time in each block (0: all)")
       ->group(group);
 }
@@ -65,7 +67,7 @@ void add_timing_options(CLI::App& parser, train::TrainingOptions& options) {
 void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
   add_training_options(parser, arguments.training);
   add_io_options(parser, arguments);
-  add_timing_options(parser, arguments.training.options);
+  add_timing_options(parser, arguments);
   add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "number of emulated workers")
       ->group("Simulation");
   parser
@@ -100,8 +102,9 @@ void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {
 }
 
 /// A run either computes, on real data and to the end, or is only timed: then data may be missing and a part of it suffices.
-void check_mode(train::TrainingOptions& options, bool computes) {
-  const bool imaginary = options.imaginary_samples != std::array<std::size_t, 3>{};
+void check_mode(SimulationArguments& arguments, bool computes) {
+  train::TrainingOptions& options = arguments.training.options;
+  const bool imaginary = arguments.imaginary_samples != std::array<std::size_t, 3>{};
   if (computes && imaginary)
     throw core::ConfigError(
         "--train-samples, --valid-samples and --test-samples stand for data in timing runs only (--device meta): to "
@@ -185,7 +188,7 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   const bool computes = backend::make_device(training.device)->computes();
   if (!computes && (training.resume || training.checkpoint_every > 0))
     throw core::ConfigError("a timing run has no state to save: --checkpoint-every and --resume are for runs that compute");
-  check_mode(training.options, computes);
+  check_mode(arguments, computes);
   OptionUse use = use_of_training(parser, training, computes);
   use.require(arguments.io != "none", {"sample-bytes"}, "needs --io blocking or --io prefetch", "io");
   settle(use, training);
@@ -195,8 +198,9 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   if (arguments.io != "none" && !platform.storage)
     throw core::ConfigError(core::format("--io {} needs a file system: add a section [storage] to the platform file '{}'",
                                          arguments.io, arguments.platform));
-  const train::TrainingData source = computes ? train::open_training_data(training.options, arguments.workers)
-                                              : train::imagine_training_data(training.options, arguments.workers);
+  const train::TrainingData source =
+      computes ? train::open_training_data(training.options, arguments.workers)
+               : train::imagine_training_data(training.options, arguments.workers, arguments.imaginary_samples);
 
   train::require_memory(*backend::make_device(training.device), training.options, source, arguments.workers);
   training.options = with_servers(training, source, arguments.workers);
@@ -220,22 +224,25 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
         "--timeline shows every message: collectives are simulated message by message, as with --fast-collectives off");
   const int threads = host_threads(arguments.host_threads);
   Instruments instruments(training.instruments, ranks, ranks, [&](const std::string& line) { progress->say(line); });
-  const sim::SimulationOptions options{.host_threads = threads,
-                                       .device = training.device,
-                                       .network = arguments.network,
-                                       .io = arguments.io,
-                                       .oversubscribe = arguments.oversubscribe,
-                                       .compute_scale = rate.compute_scale,
-                                       .workers_per_node = training.workers_per_node,
-                                       .on_transfer = instruments.on_transfer(),
-                                       .shortcuts = arguments.fast_collectives == "auto" && !training.instruments.timeline};
+  const sim::SimulationOptions options{
+      .host_threads = threads,
+      .device = training.device,
+      .network = arguments.network,
+      .io = arguments.io,
+      .row_bytes = arguments.sample_bytes > 0 ? arguments.sample_bytes : source.info.bytes_per_row(),
+      .oversubscribe = arguments.oversubscribe,
+      .compute_scale = rate.compute_scale,
+      .workers_per_node = training.workers_per_node,
+      .on_transfer = instruments.on_transfer(),
+      .shortcuts = arguments.fast_collectives == "auto" && !training.instruments.timeline};
   const train::Output output = output_of(training, opened, identity, &*progress);
   train::Result result;
   std::vector<LostWorker> lost;
-  const sim::Report report = sim::run(platform, ranks, options, [&](comm::Worker& worker) {
-    instruments.watch(worker, [&](comm::Worker& watched) {
+  const sim::Report report = sim::run(platform, ranks, options, [&](sim::EmulatedWorker& emulated) {
+    const train::WorkerInput input{source, [&](auto samples) { return emulated.read_from_storage(std::move(samples)); }};
+    instruments.watch(emulated, [&](comm::Worker& watched) {
       auto left_out = run_role(watched, arguments.workers, training.options, output, [&](comm::Worker& worker) {
-        train::Result mine = train::train(worker, training.options, source, output);
+        train::Result mine = train::train(worker, training.options, input, output);
         if (worker.rank() == 0) result = std::move(mine);
       });
       if (watched.rank() == 0) lost = std::move(left_out);

@@ -75,12 +75,6 @@ class Worker {
   /// and of a service fail, and returns when they no longer touch memory. No task can be launched afterwards.
   virtual void abandon_tasks() noexcept = 0;
 
-  /// announce_read: `bytes` of this worker's samples will be needed; await_read: they are needed now. The simulator decides
-  /// when they are read from the platform's file system (SimulationOptions::io) and what that takes; otherwise the loader
-  /// does the reading, and these do nothing. Each announcement is followed by one await_read of the same size.
-  virtual void announce_read(std::uint64_t /*bytes*/) {}
-  virtual void await_read(std::uint64_t /*bytes*/) {}
-
   /// Whether a service really runs concurrently. If a second thread may not communicate, it runs in join_service(): enough
   /// for a worker that does nothing else.
   bool serves_beside() const { return serves_beside_; }

@@ -9,6 +9,13 @@
 
 namespace paragrad::data {
 
+/// Where the features of a minibatch are before they are decoded. Host memory.
+struct StoredFeatures {
+  std::span<const std::uint32_t> windows{};       ///< [size] first frame of each sample's window in split->stored
+  const Split* split = nullptr;                   ///< the stream's current one; null: nothing is left to be decoded
+  std::optional<core::Range> rows_of_split = {};  ///< the minibatch's range in the split, if it is contiguous there
+};
+
 /// A minibatch: features[size][dim], labels[size].
 struct Batch {
   std::span<const float> features;
@@ -20,20 +27,12 @@ struct Batch {
   std::span<const std::uint32_t> active{};
   std::size_t frames_with_loss = 0;  ///< for sequences: frames with a label; the others have label -1
 
-  /// Number of units that the loader counts: independent samples, or sequences.
+  StoredFeatures stored{};  ///< instead of features, as long as these are as in the data file
+
+  /// Number of units that a stream counts: independent samples, or sequences.
   std::size_t units() const { return active.empty() ? size() : active.front(); }
   std::size_t scored() const { return active.empty() ? size() : frames_with_loss; }  ///< rows with a loss
   std::size_t size() const { return labels.size(); }                                 ///< rows
-};
-
-/// A minibatch from a loader; its features are still encoded. Host memory, valid until the next call of the loader.
-struct StoredBatch {
-  Batch samples;                                  ///< without features
-  std::span<const std::uint32_t> windows{};       ///< [size] first frame of each sample's window in split->stored
-  const Split* split = nullptr;                   ///< the loader's current one
-  std::optional<core::Range> rows_of_split = {};  ///< these rows' range in the split, if they are contiguous there
-
-  std::size_t size() const { return samples.size(); }
 };
 
 }  // namespace paragrad::data

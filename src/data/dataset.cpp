@@ -213,15 +213,11 @@ std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std:
 
 const DatasetInfo& Dataset::info() const { return mapping_->info; }
 
-std::size_t Dataset::bytes_per_row() const {
-  return mapping_->info.frame_dim() * core::bytes_of(mapping_->info.encoding.type);
-}
-
 std::span<const std::byte> Dataset::rows(Subset subset, std::size_t first, std::size_t count) const {
   const auto index = static_cast<std::size_t>(subset);
   const std::size_t samples = mapping_->info.samples[index];
   if (first > samples || count > samples - first) throw std::out_of_range("Dataset::rows: no such sample");
-  const auto bytes = bytes_per_row();
+  const auto bytes = mapping_->info.bytes_per_row();
   return mapping_->subsets[index].features.bytes.subspan(first * bytes, count * bytes);
 }
 

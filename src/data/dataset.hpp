@@ -36,7 +36,8 @@ struct DatasetInfo {
   std::array<std::size_t, 3> samples{};    ///< of each Subset
   std::array<std::size_t, 3> sequences{};  ///< 0 where a subset has no offsets
 
-  std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a stored row
+  std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a stored row, without context
+  std::size_t bytes_per_row() const { return frame_dim() * core::bytes_of(encoding.type); }  ///< as stored
 };
 
 /// A data file, opened read-only and mapped into memory: all processes of a machine share the pages, so any number of
@@ -53,7 +54,6 @@ class Dataset {
   Dataset& operator=(const Dataset&) = delete;
 
   const DatasetInfo& info() const;
-  std::size_t bytes_per_row() const;  ///< as stored, without context
 
   /// Stored bytes of one row, [frame_dim] of encoding.type; and of several consecutive rows.
   std::span<const std::byte> row(Subset subset, std::size_t sample) const { return rows(subset, sample, 1); }

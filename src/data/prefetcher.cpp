@@ -1,10 +1,10 @@
+#include "data/prefetcher.hpp"
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
-
-#include "data/loader.hpp"
 
 namespace paragrad::data {
 

@@ -91,7 +91,7 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
 }
 
 void Split::read_rows(const Dataset& dataset, Subset subset) {
-  const std::size_t bytes = dataset.bytes_per_row();
+  const std::size_t bytes = dataset.info().bytes_per_row();
   stored.resize(rows.size() * bytes);
   std::iota(windows.begin(), windows.end(), 0u);
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -104,7 +104,7 @@ void Split::read_windows(const Dataset& dataset, Subset subset) {
   const auto runs = plan_runs(rows, dataset.offsets(subset), dataset.info().context, windows);
   std::size_t frames = 0;
   for (const auto& run : runs) frames += static_cast<std::size_t>(run.end - run.begin);
-  stored.resize(frames * dataset.bytes_per_row());
+  stored.resize(frames * dataset.info().bytes_per_row());
   std::byte* out = stored.data();
   for (const auto& run : runs) out = copy_run(dataset, subset, run, out);
 }

@@ -9,7 +9,7 @@
 
 namespace paragrad::data {
 
-/// The stored rows of one split and their labels, as a loader holds them.
+/// The stored rows of one split and their labels, as a stream holds them.
 ///
 /// With a context, a sample is a window of frames. The split then holds runs of frames, each frame once however many windows
 /// contain it; at the ends of a sequence its first and last frame are repeated, so that each window is contiguous.

@@ -20,15 +20,15 @@ void shorten(BlockPlan& plan, double share) {
 
 }  // namespace
 
-EpochLoop::EpochLoop(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, BlockTrainer& blocks,
+EpochLoop::EpochLoop(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, BlockTrainer& blocks,
                      TimeBreakdown& times)
     : worker_(worker),
       options_(options),
-      source_(source),
+      source_(input.source),
       blocks_(blocks),
       times_(times),
-      samples_(source, data::Subset::train, worker, options, blocks.learner().largest_batch()),
-      next_([this](std::size_t n) { return samples_.next(n); }) {}
+      samples_(input.open(worker.device(), data::Subset::train, blocks.learner().largest_batch())),
+      next_([this](std::size_t n) { return samples_->next(n); }) {}
 
 std::vector<std::uint32_t> EpochLoop::order(int epoch) const {
   auto order = block_order(options_.seed, epoch, source_.partition->blocks());
@@ -49,7 +49,7 @@ void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sum
     const std::size_t samples = samples_of(order[position]);
     if (left < samples) shorten(plan, static_cast<double>(left) / static_cast<double>(samples));
     left -= std::min(left, samples);
-    samples_.prefetch(plan.samples, plan.rows);
+    samples_->prefetch({plan.samples, plan.rows});
     return plan;
   };
   std::size_t position = extent.first_block;
@@ -78,7 +78,7 @@ void EpochLoop::take_splits(const EpochSetting& setting, Sums& sums,
     Taken taken{std::min(all, blocks_.take_split()), {}};
     if (taken.number == all) return taken;
     taken.plan = blocks_.plan_split(order[taken.number / splits], taken.number % splits);
-    samples_.prefetch(taken.plan.samples, taken.plan.rows);
+    samples_->prefetch({taken.plan.samples, taken.plan.rows});
     return taken;
   };
   std::size_t told = 0;
@@ -99,7 +99,7 @@ void EpochLoop::take_splits(const EpochSetting& setting, Sums& sums,
 
 void EpochLoop::await_data() {
   const ScopedTimer data(worker_, core::Activity::data, times_.data_s);
-  samples_.advance();
+  samples_->advance();
 }
 
 }  // namespace paragrad::train

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "train/block_trainer.hpp"
-#include "train/input/sample_stream.hpp"
+#include "train/input/worker_input.hpp"
 
 namespace paragrad::train {
 
@@ -11,7 +12,7 @@ namespace paragrad::train {
 class EpochLoop {
  public:
   /// times: accumulates the time spent waiting for data.
-  EpochLoop(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, BlockTrainer& blocks,
+  EpochLoop(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, BlockTrainer& blocks,
             TimeBreakdown& times);
 
   /// A part of an epoch.
@@ -29,7 +30,7 @@ class EpochLoop {
   void run(const EpochSetting& setting, const Extent& extent, Sums& sums,
            const std::function<void(const Progress&)>& after_block);
 
-  double data_wait_s() const { return samples_.waited_s(); }
+  double data_wait_s() const { return samples_->waited_s(); }
 
  private:
   std::vector<std::uint32_t> order(int epoch) const;
@@ -42,7 +43,7 @@ class EpochLoop {
   const TrainingData& source_;
   BlockTrainer& blocks_;
   TimeBreakdown& times_;
-  SampleStream samples_;
+  std::unique_ptr<data::SampleStream> samples_;
   NextBatch next_;
 };
 

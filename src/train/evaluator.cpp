@@ -2,25 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "backend/device_array.hpp"
 #include "comm/allreduce.hpp"
 #include "core/range.hpp"
-#include "train/input/sample_stream.hpp"
 #include "train/learners/network_learner.hpp"
 
 namespace paragrad::train {
 
 Score Evaluator::score(data::Subset subset, std::size_t at_most) {
-  const std::size_t samples = std::min(source_.samples(subset), at_most);
+  const std::size_t samples = std::min(input_.source.samples(subset), at_most);
   if (samples == 0) return learner_.score({});
   while (true) {
     const backend::LossSum loss = part_of(subset, samples);
     std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
     const std::size_t count = learner_.has_free_energy() ? 3 : 2;  // absent values are not sent
     if (add_up_(std::span(sums).first(count)))
-      return learner_.score({sums[0], sums[1], static_cast<double>(source_.scored(subset, samples)), sums[2]});
+      return learner_.score({sums[0], sums[1], static_cast<double>(input_.source.scored(subset, samples)), sums[2]});
   }
 }
 
@@ -28,19 +29,22 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
 backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
   const core::Range part =
       core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
-  SampleStream stream(source_, subset, worker_, options_, learner_.largest_batch());
-  stream.prefetch(part);
-  stream.advance();
+  const auto stream = input_.open(worker_.device(), subset, learner_.largest_batch());
+  std::vector<std::uint32_t> indices(input_.source.dataset ? part.size() : 0);
+  std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(part.begin));
+  stream->prefetch({part.size(), std::move(indices)});
+  stream->advance();
   backend::DeviceArray<backend::LossSum> loss(worker_.device(), 1);
   compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{}, [&] {
     learner_.evaluate(
-        worker_.device(), part.size(), [&](std::size_t n) { return stream.next(n); }, loss.data());
+        worker_.device(), part.size(), [&](std::size_t n) { return stream->next(n); }, loss.data());
   });
   return backend::value_at(worker_.device(), loss.data());
 }
 
 Score evaluate(comm::Worker& worker, const TrainingOptions& options, std::span<const float> parameters,
-               const TrainingData& source, data::Subset subset) {
+               const WorkerInput& input, data::Subset subset) {
+  const TrainingData& source = input.source;
   constexpr std::size_t sequences = 16;  // together
   const std::size_t minibatch = source.has_sequences() ? sequences : options.minibatch;
   const MakeLearner make = network_learners(source.network, options, source.most_rows_per_sample());
@@ -52,7 +56,7 @@ Score evaluate(comm::Worker& worker, const TrainingOptions& options, std::span<c
     comm::sum_in_rank_order(worker.comm(), values);
     return true;
   };
-  return Evaluator(worker, options, *learner, cost ? &*cost : nullptr, source, add_up).score(subset);
+  return Evaluator(worker, *learner, cost ? &*cost : nullptr, input, add_up).score(subset);
 }
 
 }  // namespace paragrad::train

@@ -5,10 +5,9 @@
 #include <span>
 
 #include "comm/worker.hpp"
-#include "train/input/training_data.hpp"
+#include "train/input/worker_input.hpp"
 #include "train/learners/learner.hpp"
 #include "train/learners/learner_cost.hpp"
-#include "train/training_options.hpp"
 
 namespace paragrad::train {
 
@@ -19,9 +18,8 @@ using AddUp = std::function<bool(std::span<double>)>;
 class Evaluator {
  public:
   /// cost: null if the worker does not compute.
-  Evaluator(comm::Worker& worker, const TrainingOptions& options, Learner& learner, LearnerCost* cost,
-            const TrainingData& source, AddUp add_up)
-      : worker_(worker), options_(options), learner_(learner), cost_(cost), source_(source), add_up_(std::move(add_up)) {}
+  Evaluator(comm::Worker& worker, Learner& learner, LearnerCost* cost, const WorkerInput& input, AddUp add_up)
+      : worker_(worker), learner_(learner), cost_(cost), input_(input), add_up_(std::move(add_up)) {}
 
   /// Scores the first samples of the subset, `at_most` of them. The same on every worker.
   Score score(data::Subset subset, std::size_t at_most = std::numeric_limits<std::size_t>::max());
@@ -30,10 +28,9 @@ class Evaluator {
   backend::LossSum part_of(data::Subset subset, std::size_t samples);
 
   comm::Worker& worker_;
-  const TrainingOptions& options_;
   Learner& learner_;
   LearnerCost* cost_;
-  const TrainingData& source_;
+  const WorkerInput& input_;
   AddUp add_up_;
 };
 

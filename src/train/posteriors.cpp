@@ -6,7 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "train/input/device_loader.hpp"
+#include "train/input/worker_input.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -35,17 +35,19 @@ std::vector<float> log_posteriors(backend::Device& device, const TrainingData& s
   std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);
   std::vector<std::uint32_t> all(source.samples(subset));
   std::iota(all.begin(), all.end(), 0u);
-  DeviceLoader samples(device, source, subset);
-  samples.prefetch(std::move(all));
-  samples.advance();
-  for (auto batch = samples.next(together); batch.size() > 0; batch = samples.next(together)) {
+  const auto samples = WorkerInput(source).open(device, subset, together);
+  samples->prefetch({source.samples(subset), std::move(all)});
+  samples->advance();
+  for (auto batch = samples->next(together); batch.size() > 0; batch = samples->next(together)) {
     std::vector<float> outputs(batch.size() * classes);
     device.transfer(model.forward(device, own.span(), batch, false), std::span(outputs));
-    const data::Batch& row = samples.on_host();
-    for (std::size_t i = 0; i < row.size(); ++i)
-      if (row.labels[i] != data::no_label)
-        log_softmax(std::span(outputs).subspan(i * classes, classes),
-                    std::span(result).subspan(row.rows[i] * classes, classes));
+    std::vector<std::int32_t> labels(batch.size());
+    std::vector<std::uint32_t> rows(batch.size());
+    device.transfer(batch.labels, std::span(labels));
+    device.transfer(batch.rows, std::span(rows));
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      if (labels[i] != data::no_label)
+        log_softmax(std::span(outputs).subspan(i * classes, classes), std::span(result).subspan(rows[i] * classes, classes));
   }
   return result;
 }

@@ -41,14 +41,14 @@ std::string describe(const Machine& machine, const PretrainingOptions& options) 
 /// Trains one machine after the other, adding each result to the layers below.
 class Pretraining {
  public:
-  Pretraining(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output)
-      : worker_(worker), options_(options), source_(source), output_(output) {}
+  Pretraining(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output)
+      : worker_(worker), options_(options), input_(input), output_(output) {}
 
   /// before: result of the machines trained so far.
   Result train_machine(std::size_t index, std::span<const rbm::Shape> machines, std::vector<float> below,
                        const Result& before) {
     const auto machine = std::make_shared<const Machine>(
-        Machine{source_.network, index, machines.size(), machines[index], machines[index].layout(), std::move(below)});
+        Machine{input_.source.network, index, machines.size(), machines[index], machines[index].layout(), std::move(below)});
     const TrainingOptions phase = phase_of(options_, index);
     Output output = output_;
     output.phase = static_cast<int>(index);
@@ -57,7 +57,7 @@ class Pretraining {
     output.earlier_s = before.pretraining_s;
     output.earlier_samples = before.pretraining_samples;
     if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
-    Result result = train(worker_, phase, source_, rbm_learners(machine, phase, worker_.rank()), output);
+    Result result = train(worker_, phase, input_, rbm_learners(machine, phase, worker_.rank()), output);
     // Servers of this training must not receive requests of the next.
     if (has_servers(phase)) comm::barrier(worker_.all_ranks().comm());
     return result;
@@ -66,7 +66,7 @@ class Pretraining {
  private:
   comm::Worker& worker_;
   const TrainingOptions& options_;
-  const TrainingData& source_;
+  const WorkerInput& input_;
   const Output& output_;
 };
 
@@ -82,11 +82,12 @@ std::vector<TrainingOptions> phases(const TrainingOptions& options) {
   return result;
 }
 
-std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
+std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input,
                             const Output& output, Result& result) {
-  const std::vector<rbm::Shape> machines = rbm::machines_of(*source.network, options.model);
+  const nn::Graph& graph = *input.source.network;
+  const std::vector<rbm::Shape> machines = rbm::machines_of(graph, options.model);
   const auto first = static_cast<std::size_t>(output.resume_phase.value_or(0));
-  Pretraining pretraining(worker, options, source, output);
+  Pretraining pretraining(worker, options, input, output);
   std::vector<float> below;
   for (std::size_t index = first; index < machines.size(); ++index) {
     Result one = pretraining.train_machine(index, machines, std::move(below), result);
@@ -95,8 +96,8 @@ std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options
     result.pretraining_samples = one.pretraining_samples + one.samples;
   }
   if (!worker.device().computes() || first == machines.size()) return {};
-  std::vector<float> network(source.network->model_size());
-  source.network->initialise(options.seed, network);
+  std::vector<float> network(graph.model_size());
+  graph.initialise(options.seed, network);
   std::ranges::copy(below, network.begin());
   return network;
 }

@@ -16,7 +16,7 @@ std::vector<TrainingOptions> phases(const TrainingOptions& options);
 ///
 /// Returns the initial network, the same on every worker: empty on a device that does not compute, and if the resumed run
 /// had already finished pretraining. Adds the times and samples of pretraining to `result`.
-std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
+std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input,
                             const Output& output, Result& result);
 
 }  // namespace paragrad::train

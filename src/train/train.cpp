@@ -27,15 +27,16 @@ void remove_state(const std::string& state_folder) { StateStore::remove(state_fo
 
 namespace {
 
-Result train_network(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output,
+Result train_network(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output,
                      std::span<const float> initial) {
+  const TrainingData& source = input.source;
   const int holders = options.tensor_parallel;
   if (holders == 1)
-    return train(worker, options, source, network_learners(source.network, options, source.most_rows_per_sample()), output,
+    return train(worker, options, input, network_learners(source.network, options, source.most_rows_per_sample()), output,
                  initial);
   comm::GroupWorker peers(worker, worker.rank() / holders * holders, 1, holders);
   comm::GroupWorker others(worker, worker.rank() % holders, holders, replicas(options, worker.size()));
-  Trainer trainer(others, worker, options, source,
+  Trainer trainer(others, worker, options, input,
                   tensor_parallel_learners(peers, source.network, options, source.most_rows_per_sample()), output, initial);
   const comm::TaskGuard guard(worker);
   return trainer.run();
@@ -43,21 +44,21 @@ Result train_network(comm::Worker& worker, const TrainingOptions& options, const
 
 }  // namespace
 
-Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output) {
-  if (options.pretraining.epochs == 0) return train_network(worker, options, source, output, {});
+Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output) {
+  if (options.pretraining.epochs == 0) return train_network(worker, options, input, output, {});
   Result before;
-  const std::vector<float> initial = pretrain(worker, options, source, output, before);
+  const std::vector<float> initial = pretrain(worker, options, input, output, before);
   Output of_network = output;
   of_network.phase = static_cast<int>(phases(options).size()) - 1;
   if (output.resume_phase != of_network.phase) of_network.resume_phase.reset();
   of_network.earlier_s = before.pretraining_s;
   of_network.earlier_samples = before.pretraining_samples;
-  return train_network(worker, options, source, of_network, initial);
+  return train_network(worker, options, input, of_network, initial);
 }
 
-Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
-             const MakeLearner& make_learner, const Output& output, std::span<const float> initial) {
-  Trainer trainer(worker, worker, options, source, make_learner, output, initial);
+Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const MakeLearner& make_learner,
+             const Output& output, std::span<const float> initial) {
+  Trainer trainer(worker, worker, options, input, make_learner, output, initial);
   const comm::TaskGuard guard(worker);
   return trainer.run();
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "comm/worker.hpp"
-#include "train/input/training_data.hpp"
+#include "train/input/worker_input.hpp"
 #include "train/learners/learner.hpp"
 #include "train/output.hpp"
 #include "train/result.hpp"
@@ -20,12 +20,12 @@ namespace paragrad::train {
 /// On a device that does not compute, the same calls and messages take the same simulated time, but nothing is trained.
 /// Throws ConfigError if the loss is no longer finite (the checkpoint is then that of the last good epoch).
 /// Pretrains the layers first if options.pretraining asks for it (pretraining.hpp).
-Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source, const Output& output);
+Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output);
 
 /// The same for any learner, one replica per worker; without pretraining. initial: the initial parameters; empty:
 /// options.init, or random from the seed.
-Result train(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,
-             const MakeLearner& make_learner, const Output& output, std::span<const float> initial = {});
+Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const MakeLearner& make_learner,
+             const Output& output, std::span<const float> initial = {});
 
 /// Called instead of train() on the server ranks, which follow the workers' ranks: serves until training has ended.
 void serve(comm::Worker& all_ranks, int workers, const TrainingOptions& options, const Output& output);
@@ -39,6 +39,6 @@ void remove_state(const std::string& state_folder);
 
 /// Scores a model, the samples divided among the workers.
 Score evaluate(comm::Worker& worker, const TrainingOptions& options, std::span<const float> parameters,
-               const TrainingData& source, data::Subset subset);
+               const WorkerInput& input, data::Subset subset);
 
 }  // namespace paragrad::train

@@ -40,21 +40,21 @@ core::StateView of(auto& who) {
 
 }  // namespace
 
-Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const TrainingData& source,
+Trainer::Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const WorkerInput& input,
                  const MakeLearner& make_learner, const Output& output, std::span<const float> initial)
     : worker_(worker),
       everybody_(everybody),
       options_(options),
-      source_(source),
+      source_(input.source),
       output_(output),
       report_(output, everybody.rank() == 0),
       initial_(initial),
       store_(everybody, output.state_folder, output.run, everybody.rank() == 0 ? output.folder : nullptr),
       traffic_(everybody),
       schedule_(optim::make_schedule(options.schedule)),
-      blocks_(worker, options, source, make_learner, largest_minibatch(worker, options, source), times_),
-      walk_(worker, options, source, blocks_, times_),
-      evaluator_(worker, options, blocks_.learner(), blocks_.cost(), source,
+      blocks_(worker, options, source_, make_learner, largest_minibatch(worker, options, source_), times_),
+      walk_(worker, options, input, blocks_, times_),
+      evaluator_(worker, blocks_.learner(), blocks_.cost(), input,
                  [this](std::span<double> values) { return add_up(values); }),
       minibatch_(options.minibatch) {
   result_.pretraining_s = output.earlier_s;

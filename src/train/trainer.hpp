@@ -12,7 +12,7 @@
 #include "train/block_trainer.hpp"
 #include "train/epoch_loop.hpp"
 #include "train/evaluator.hpp"
-#include "train/input/training_data.hpp"
+#include "train/input/worker_input.hpp"
 #include "train/output.hpp"
 #include "train/report.hpp"
 #include "train/result.hpp"
@@ -27,7 +27,7 @@ namespace paragrad::train {
 class Trainer {
  public:
   /// worker: in the group that the strategy synchronises. everybody: among all workers of the run.
-  Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const TrainingData& source,
+  Trainer(comm::Worker& worker, comm::Worker& everybody, const TrainingOptions& options, const WorkerInput& input,
           const MakeLearner& make_learner, const Output& output, std::span<const float> initial);
   Result run();
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,10 +27,9 @@ struct PretrainingOptions {
 
 /// Everything that determines what a training computes. The same under MPI and in the simulator.
 struct TrainingOptions {
-  std::string data;                                ///< HDF5 file
-  std::array<std::size_t, 3> imaginary_samples{};  ///< without a file: training, validation, test; timing runs only
-  std::string model;                               ///< "784-512-256-10:sigmoid"
-  std::string loss = "cross_entropy";              ///< or squared_error, or ctc, which counts rates and scores per token
+  std::string data;                    ///< HDF5 file
+  std::string model;                   ///< "784-512-256-10:sigmoid"
+  std::string loss = "cross_entropy";  ///< or squared_error, or ctc, which counts rates and scores per token
   std::string context;           ///< frames of context per sample, "5+5", overriding the data file's; empty: the data file's
   std::string chunks = "whole";  ///< the samples of recurrent models: see data::Chunking
   std::string strategy = "sgd";
@@ -66,8 +64,6 @@ struct TrainingOptions {
   /// Epochs before this one are trained by worker 0 alone (CNTK's parallelizationStartEpoch); afterwards the other workers
   /// have the state they would have if all had done the same.
   int parallel_start_epoch = 1;
-
-  std::size_t sample_bytes = 0;  ///< bytes read per sample; 0: as stored in the data set, or four per input
 
   std::size_t max_blocks = 0;  ///< only the first blocks of each epoch; 0: all
   std::size_t max_steps = 0;   ///< only the first minibatches of each block; 0: all. For timing runs, where a part is enough

@@ -5,8 +5,8 @@
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "data/describe.hpp"
-#include "data/loader.hpp"
 #include "data/partition.hpp"
+#include "data/row_stream.hpp"
 #include "data/verify.hpp"
 #include "decoded.hpp"
 #include "support.hpp"
@@ -69,7 +69,7 @@ std::vector<float> naive_window(const Dataset& dataset, std::size_t row) {
 
 }  // namespace
 
-TEST_CASE("a loader splices the context of each sample as a naive splice does, in any order of rows", "[data]") {
+TEST_CASE("a stream splices the context of each sample as a naive splice does, in any order of rows", "[data]") {
   const TemporaryFolder folder;
   const auto context = GENERATE(Context{0, 0}, Context{1, 0}, Context{0, 3}, Context{5, 5}, Context{40, 2});
   const std::size_t minibatch = GENERATE(1u, 8u, 100u);
@@ -79,7 +79,7 @@ TEST_CASE("a loader splices the context of each sample as a naive splice does, i
   CHECK(dataset->info().dim == frame_dim * context.frames());
   CHECK(dataset->info().frame_dim() == frame_dim);
   CHECK(dataset->info().context == context);
-  CHECK(dataset->bytes_per_row() == frame_dim * sizeof(float));
+  CHECK(dataset->info().bytes_per_row() == frame_dim * sizeof(float));
   CHECK(Hdf5File::open(path).array_info("/train/features").shape == std::vector<std::size_t>{frames, frame_dim});
   CHECK(verify(path).empty());
 
@@ -94,22 +94,22 @@ TEST_CASE("a loader splices the context of each sample as a naive splice does, i
   SECTION("some twice, far apart") { rows = {52, 0, 52, 8, 7, 6, 0, 37, 38}; }
   SECTION("none") { rows.clear(); }
   Prefetcher prefetcher;
-  Loader loader(dataset, Subset::train, prefetcher);
-  loader.prefetch(rows);
-  loader.advance();
+  RowStream stream(dataset, Subset::train, prefetcher);
+  stream.prefetch(list(rows));
+  stream.advance();
   std::size_t at = 0;
-  for (StoredBatch batch = loader.next(minibatch); batch.size() > 0; batch = loader.next(minibatch)) {
+  for (Batch batch = stream.next(minibatch); batch.size() > 0; batch = stream.next(minibatch)) {
     const std::vector<float> features = decoded(*dataset, batch);
     for (std::size_t i = 0; i < batch.size(); ++i, ++at) {
       const auto seen = std::span(features).subspan(i * dataset->info().dim, dataset->info().dim);
       CHECK(std::vector<float>(seen.begin(), seen.end()) == naive_window(*dataset, rows[at]));
-      CHECK(batch.samples.labels[i] == static_cast<std::int32_t>(rows[at] % 3));
-      CHECK(batch.samples.rows[i] == rows[at]);
+      CHECK(batch.labels[i] == static_cast<std::int32_t>(rows[at] % 3));
+      CHECK(batch.rows[i] == rows[at]);
     }
   }
   CHECK(at == rows.size());
-  loader.prefetch({0, frames});
-  CHECK_THROWS_AS(loader.advance(), std::logic_error);
+  stream.prefetch(list({0, frames}));
+  CHECK_THROWS_AS(stream.advance(), std::logic_error);
 }
 
 TEST_CASE("names of utterances and speakers, frame shift and names of classes come back as they were written", "[data]") {

@@ -34,7 +34,7 @@ TEST_CASE("a data file opens as it was written", "[data]") {
   CHECK(info.classes == 4);
   CHECK(info.samples == std::array<std::size_t, 3>{20, 5, 0});
   CHECK(info.sequences == std::array<std::size_t, 3>{10, 0, 0});
-  CHECK(dataset->bytes_per_row() == 3);
+  CHECK(dataset->info().bytes_per_row() == 3);
   CHECK(dataset->offsets(Subset::train).size() == 11);
   CHECK(dataset->offsets(Subset::train)[3] == 6);
   CHECK(dataset->offsets(Subset::valid).empty());

@@ -6,7 +6,7 @@
 #include "core/errors.hpp"
 #include "core/range.hpp"
 #include "data/generate.hpp"
-#include "data/sequence_loader.hpp"
+#include "data/sequence_stream.hpp"
 #include "data/writer.hpp"
 #include "decoded.hpp"
 #include "temporary_folder.hpp"
@@ -114,10 +114,10 @@ TEST_CASE("a packed minibatch holds each frame of its sequences once, step by st
   const Sequences sequences(*task.dataset, Subset::train, parse_chunking(GENERATE("whole", "3-7+2")));
   auto loaded = std::make_shared<const Sequences>(sequences);
   Prefetcher prefetcher;
-  SequenceLoader loader(task.dataset, Subset::train, prefetcher, loaded);
+  SequenceStream stream(task.dataset, Subset::train, prefetcher, loaded);
   std::vector<std::uint32_t> wanted{4, 0, 7, 2, 9};
-  loader.prefetch(wanted);
-  loader.advance();
+  stream.prefetch(list(wanted));
+  stream.advance();
   std::size_t units = 0;
   std::vector<int> seen(task.dataset->info().samples[0]), labelled = seen, expected = seen, expected_labels = seen;
   for (const std::uint32_t index : wanted) {
@@ -125,9 +125,8 @@ TEST_CASE("a packed minibatch holds each frame of its sequences once, step by st
     for (std::uint32_t row = sequences.at(index).scored_begin; row < sequences.at(index).scored_end; ++row)
       ++expected_labels[row];
   }
-  for (StoredBatch stored = loader.next(3); stored.size() > 0; stored = loader.next(3)) {
-    const Batch& batch = stored.samples;
-    const std::vector<float> all = decoded(*task.dataset, stored);
+  for (Batch batch = stream.next(3); batch.size() > 0; batch = stream.next(3)) {
+    const std::vector<float> all = decoded(*task.dataset, batch);
     units += batch.units();
     CHECK(std::is_sorted(batch.active.rbegin(), batch.active.rend()));
     CHECK(std::accumulate(batch.active.begin(), batch.active.end(), std::size_t{0}) == batch.size());

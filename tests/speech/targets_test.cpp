@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "data/sequence_loader.hpp"
+#include "data/sequence_stream.hpp"
 #include "data/writer.hpp"
 #include "speech/tokens.hpp"
 #include "temporary_folder.hpp"
@@ -59,13 +59,12 @@ TEST_CASE("a minibatch of sequences with targets has them in the places of the f
   CHECK(targets->count(99) == 8);
   CHECK(targets->mean() == 2);
   Prefetcher prefetcher;
-  SequenceLoader loader(dataset, Subset::train, prefetcher, sequences, targets);
+  SequenceStream stream(dataset, Subset::train, prefetcher, sequences, targets);
   const std::vector<std::uint32_t> order{2, 0, 1, 3};
-  loader.prefetch(order);
-  loader.advance();
+  stream.prefetch({order.size(), order});
+  stream.advance();
   std::size_t met = 0;
-  for (StoredBatch stored = loader.next(3); stored.size() > 0; stored = loader.next(3)) {
-    const Batch& batch = stored.samples;
+  for (Batch batch = stream.next(3); batch.size() > 0; batch = stream.next(3)) {
     std::size_t scored = 0;
     for (std::size_t s = 0; s < batch.units(); ++s, ++met) {
       Said found;

@@ -1,4 +1,4 @@
-// DeviceLoader that the network sees with their neighbours, and splits of whole utterances.
+// Frames that the network sees with their neighbours, and splits of whole utterances.
 #include <algorithm>
 #include <vector>
 

@@ -25,13 +25,12 @@ train::Result run(int workers, const std::string& io, const std::string& model, 
   test::SmallTask task(100);
   task.options.data.clear();
   task.options.model = model;
-  task.options.imaginary_samples = {blocks * minibatches * minibatch * static_cast<std::size_t>(workers), valid, 0};
+  task.imaginary_samples = {blocks * minibatches * minibatch * static_cast<std::size_t>(workers), valid, 0};
   task.options.strategy = "model_averaging";
   task.options.minibatch = minibatch;
   task.options.blocks = blocks;
   task.options.epochs = 1;
-  task.options.sample_bytes = sample_bytes;
-  return task.simulate(workers, storage_cluster(workers), {.device = "meta", .io = io});
+  return task.simulate(workers, storage_cluster(workers), {.device = "meta", .io = io, .row_bytes = sample_bytes});
 }
 
 const std::string light = "100-1000-10", heavy = "1000-300000-10";  // a split is read for longer, or computed for longer
@@ -69,12 +68,12 @@ TEST_CASE("frames of context are read with each chunk", "[train]") {
   const auto read_s = [](const std::string& chunks) {
     test::SmallTask task;
     task.options.data.clear();
-    task.options.imaginary_samples = {600, 0, 0};
+    task.imaginary_samples = {600, 0, 0};
     task.options.model = "8-lstm5-6";
     task.options.chunks = chunks;
-    task.options.sample_bytes = sample_bytes;
     task.options.epochs = 1;
-    return task.simulate(1, storage_cluster(1), {.device = "meta", .io = "blocking"}).times.data_s;
+    return task.simulate(1, storage_cluster(1), {.device = "meta", .io = "blocking", .row_bytes = sample_bytes})
+        .times.data_s;
   };
   CHECK(read_s("10") == Approx(600.0 * sample_bytes / client).epsilon(1e-4));
   CHECK(read_s("2-10+3") == Approx(1.5 * read_s("10")).epsilon(1e-4));
@@ -97,11 +96,11 @@ TEST_CASE("reading takes the same simulated time whether anything is computed or
   test::SmallTask task;
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   const train::Result plain = task.simulate(3, storage_cluster(3));
-  task.options.sample_bytes = 1'000'000;
-  const train::Result computed = task.simulate(3, storage_cluster(3), {.io = io});
+  const train::Result computed = task.simulate(3, storage_cluster(3), {.io = io, .row_bytes = 1'000'000});
   CHECK(computed.parameters_sha256 == plain.parameters_sha256);
   CHECK(computed.training_s > plain.training_s);
-  CHECK(task.simulate(3, storage_cluster(3), {.device = "meta", .io = io}).training_s == computed.training_s);
+  CHECK(task.simulate(3, storage_cluster(3), {.device = "meta", .io = io, .row_bytes = 1'000'000}).training_s ==
+        computed.training_s);
 }
 
 TEST_CASE("an unknown way of reading is refused", "[train]") {

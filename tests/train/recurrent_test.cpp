@@ -1,7 +1,7 @@
 // Training of recurrent models on sequences and on chunks of them.
 #include "catch.hpp"
 #include "core/errors.hpp"
-#include "data/sequence_loader.hpp"
+#include "data/sequence_stream.hpp"
 #include "support.hpp"
 #include "train/plan.hpp"
 
@@ -64,13 +64,13 @@ TEST_CASE("workers are dealt whole chunks of sequences, which together are those
   for (std::size_t block = 0; block < source.partition->blocks(); ++block)
     for (int rank = 0; rank < 3; ++rank) {
       const auto plan = train::plan_block(*source.partition, block, strategies::Share::minibatch, 5, rank, 3);
-      data::SequenceLoader loader(source.dataset, data::Subset::train, prefetcher, source.sequences_of(data::Subset::train));
-      loader.prefetch(plan.rows);
-      loader.advance();
+      data::SequenceStream stream(source.dataset, data::Subset::train, prefetcher, source.sequences_of(data::Subset::train));
+      stream.prefetch({plan.samples, plan.rows});
+      stream.advance();
       std::size_t next = 0;
       for (const std::size_t mine : plan.mine) {
         if (mine == 0) continue;
-        const data::Batch batch = loader.next(mine).samples;
+        const data::Batch batch = stream.next(mine);
         CHECK(batch.units() == mine);
         std::size_t frames = 0;
         for (std::size_t i = 0; i < mine; ++i) frames += sequences.at(plan.rows[next++]).frames();

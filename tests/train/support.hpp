@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -71,12 +72,15 @@ class SmallTask {
   train::Result simulate(int workers, const sim::Platform& platform, const sim::SimulationOptions& how = {},
                          const train::Output& given = {}) const {
     const bool computes = backend::make_device(how.device)->computes();
-    const train::TrainingData source =
-        computes ? train::open_training_data(options, workers) : train::imagine_training_data(options, workers);
+    const train::TrainingData source = computes ? train::open_training_data(options, workers)
+                                                : train::imagine_training_data(options, workers, imaginary_samples);
     const train::Output output = resumable(given, options, source);
     train::Result result;
-    sim::run(platform, workers, how, [&](comm::Worker& worker) {
-      const train::Result mine = train::train(worker, options, source, output);
+    sim::SimulationOptions simulation = how;
+    if (simulation.row_bytes == 0) simulation.row_bytes = source.info.bytes_per_row();
+    sim::run(platform, workers, simulation, [&](sim::EmulatedWorker& worker) {
+      const train::WorkerInput input{source, [&](auto samples) { return worker.read_from_storage(std::move(samples)); }};
+      const train::Result mine = train::train(worker, options, input, output);
       if (worker.rank() == 0) result = mine;
     });
     return result;
@@ -84,6 +88,7 @@ class SmallTask {
   train::Result simulate(int workers) const { return simulate(workers, sim::free_platform(workers)); }
 
   train::TrainingOptions options;
+  std::array<std::size_t, 3> imaginary_samples{};  ///< without a file, see train::imagine_training_data
 
  private:
   TemporaryFolder folder_;

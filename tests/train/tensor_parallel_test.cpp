@@ -238,6 +238,6 @@ TEST_CASE("what cannot be split is refused", "[train]") {
   CHECK_THROWS_WITH(task.simulate(2), contains_text("needs whole matrices"));
   task.options.model = "zoo:alexnet";
   task.options.data.clear();
-  task.options.imaginary_samples = {100, 0, 0};
+  task.imaginary_samples = {100, 0, 0};
   CHECK_THROWS_WITH(task.simulate(2, sim::free_platform(2), {.device = "meta"}), contains_text("cannot be split"));
 }

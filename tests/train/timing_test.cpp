@@ -33,7 +33,7 @@ TEST_CASE("a timing run takes exactly the simulated time of the run that compute
   const train::Result computed = task.simulate(workers, cluster_of_pairs(workers));
   if (imaginary) {
     task.options.data.clear();
-    task.options.imaginary_samples = {613, 101, 103};
+    task.imaginary_samples = {613, 101, 103};
   }
   const train::Result timed = task.simulate(workers, cluster_of_pairs(workers), {.device = "meta"});
   INFO(strategy << " " << workers << (imaginary ? " imaginary" : ""));
@@ -75,7 +75,7 @@ TEST_CASE("a timing run has no scores, no weights and no checkpoint", "[train]")
 TEST_CASE("a part of an epoch takes its part of the time", "[train]") {
   test::SmallTask task;
   task.options.data.clear();
-  task.options.imaginary_samples = {64 * 40, 0, 0};
+  task.imaginary_samples = {64 * 40, 0, 0};
   task.options.strategy = GENERATE("data_parallel", "model_averaging");
   task.options.minibatch = 8;
   task.options.epochs = 1;
@@ -98,7 +98,7 @@ TEST_CASE("a part of an epoch takes its part of the time", "[train]") {
 TEST_CASE("a data set of a billion samples costs nothing to imagine", "[train]") {
   test::SmallTask task;
   task.options.data.clear();
-  task.options.imaginary_samples = {5'000'000'000, 1'000'000'000, 0};  // beyond 32 bits
+  task.imaginary_samples = {5'000'000'000, 1'000'000'000, 0};  // beyond 32 bits
   task.options.blocks = 1000;
   task.options.max_blocks = 1;
   task.options.max_steps = 2;
@@ -116,7 +116,7 @@ TEST_CASE("a timing run needs sizes from somewhere, and a model that fits them",
   CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}), contains_text("has 9 inputs and 6 outputs"));
   task.options.data.clear();
   CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}), contains_text("`train-samples`"));
-  task.options.imaginary_samples = {3, 0, 0};
+  task.imaginary_samples = {3, 0, 0};
   CHECK_THROWS_WITH(task.simulate(1, cluster_of_pairs(1), {.device = "meta"}),
                     contains_text("more splits than the 3 samples"));
 }

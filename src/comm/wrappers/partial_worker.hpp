@@ -6,7 +6,7 @@
 
 namespace paragrad::comm {
 
-/// A worker with only some of the peers of another worker, to which it delegates computing, launching and reading. Launched
+/// A worker with only some of the peers of another worker, to which it delegates computing and launching. Launched
 /// tasks and services run in the other worker's one order, and communicate with the same peers as this worker.
 class PartialWorker : public Worker {
  public:
@@ -23,8 +23,6 @@ class PartialWorker : public Worker {
   void join_service() override { all_.join_service(); }
   bool attempt(Task task, double limit_s) override { return all_.attempt(among_peers(std::move(task)), limit_s); }
   void abandon_tasks() noexcept override { all_.abandon_tasks(); }
-  void announce_read(std::uint64_t bytes) override { all_.announce_read(bytes); }
-  void await_read(std::uint64_t bytes) override { all_.await_read(bytes); }
 
  private:
   /// Wraps the task so that it gets a communicator restricted to this worker's peers.

@@ -84,8 +84,6 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
   }
   bool attempt(Task task, double limit_s) override { return inner_.attempt(std::move(task), limit_s); }
   void abandon_tasks() noexcept override { inner_.abandon_tasks(); }
-  void announce_read(std::uint64_t bytes) override { inner_.announce_read(bytes); }
-  void await_read(std::uint64_t bytes) override { inner_.await_read(bytes); }
 
  private:
   template <class Action>

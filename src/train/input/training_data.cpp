@@ -79,14 +79,14 @@ std::size_t splits_per_block(const TrainingOptions& options, int workers) {
   return options.splits == 0 ? static_cast<std::size_t>(workers) : options.splits;
 }
 
-data::DatasetInfo imaginary_info(const TrainingOptions& options, const nn::Graph& network) {
-  if (options.imaginary_samples[0] == 0)
+data::DatasetInfo imaginary_info(const nn::Graph& network, const std::array<std::size_t, 3>& samples) {
+  if (samples[0] == 0)
     throw core::ConfigError("a timing run needs a data set size: give `train-samples`, or `data` with a file");
   data::DatasetInfo info;
   info.name = "imaginary";
   info.dim = network.inputs();
   info.classes = network.outputs();
-  info.samples = options.imaginary_samples;
+  info.samples = samples;
   return info;
 }
 
@@ -157,7 +157,8 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   return source;
 }
 
-TrainingData imagine_training_data(const TrainingOptions& options, int workers) {
+TrainingData imagine_training_data(const TrainingOptions& options, int workers,
+                                   const std::array<std::size_t, 3>& imaginary) {
   const int own = replicas(options, workers);
   make_strategy(options);
   if (is_ctc(options))
@@ -169,7 +170,7 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers) 
   check_micro_batch(options, *source.network);
   check_pretraining(options, *source.network);
   const auto dataset = options.data.empty() ? nullptr : open_dataset(options);
-  source.info = dataset ? dataset->info() : imaginary_info(options, *source.network);
+  source.info = dataset ? dataset->info() : imaginary_info(*source.network, imaginary);
   check_fit(options, source);
   cut_sequences(options, source);
   const std::size_t samples = source.samples(data::Subset::train), splits = splits_per_block(options, own);

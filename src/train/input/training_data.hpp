@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "data/dataset.hpp"
-#include "data/loader.hpp"
 #include "data/partition.hpp"
+#include "data/prefetcher.hpp"
 #include "data/sequences.hpp"
 #include "data/targets.hpp"
 #include "nn/model.hpp"
@@ -56,8 +56,9 @@ TrainingData open_training_data(const TrainingOptions& options, int workers);
 /// The same without a partition: enough to evaluate.
 TrainingData open_evaluation_data(const TrainingOptions& options);
 
-/// For a timing run: the sizes of options.data or, without a file, an imaginary data set of options.imaginary_samples with
-/// the model's inputs and outputs. Allocates no memory proportional to the data. Throws ConfigError.
-TrainingData imagine_training_data(const TrainingOptions& options, int workers);
+/// For a timing run: the sizes of options.data or, without a file, an imaginary data set of `imaginary` samples (of each
+/// subset) with the model's inputs and outputs. Allocates no memory proportional to the data. Throws ConfigError.
+TrainingData imagine_training_data(const TrainingOptions& options, int workers,
+                                   const std::array<std::size_t, 3>& imaginary = {});
 
 }  // namespace paragrad::train

@@ -6,7 +6,7 @@
 
 #include "backend/device_array.hpp"
 #include "comm/worker.hpp"
-#include "train/input/imaginary_batches.hpp"
+#include "train/input/imaginary_stream.hpp"
 #include "train/learners/learner.hpp"
 
 namespace paragrad::train {
@@ -28,7 +28,7 @@ class LearnerCost {
 
   Learner& learner_;
   std::unique_ptr<backend::Device> meta_;
-  ImaginaryBatches batches_;
+  ImaginaryStream batches_;
   NextBatch next_;
   backend::DeviceArray<backend::LossSum> loss_;
 };

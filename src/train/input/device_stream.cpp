@@ -1,42 +1,45 @@
-#include "train/input/batch_mover.hpp"
+#include "train/input/device_stream.hpp"
 
 #include <utility>
 
 namespace paragrad::train {
 
-BatchMover::BatchMover(backend::Device& device, const data::DatasetInfo& info)
+DeviceStream::DeviceStream(backend::Device& device, const data::DatasetInfo& info, const MakeStored& make_stored)
     : device_(device),
       encoding_(info.encoding),
       frame_dim_(info.frame_dim()),
       dim_(info.dim),
-      copy_stream_(device.is_host() ? nullptr : device.make_copy_stream()) {}
+      copy_stream_(device.is_host() ? nullptr : device.make_copy_stream()),
+      stored_(make_stored([this](const data::Split& split) { copy(split); })) {}
 
-void BatchMover::bring(const data::Split& split) {
+// Called by the thread that has read the split.
+void DeviceStream::copy(const data::Split& split) {
   if (!copy_stream_) return;
   Copy& next = splits_[1 - current_];
-  const auto copy = [&]<class T>(const std::vector<T>& values, backend::DeviceArray<T>& there) {
+  const auto bring = [&]<class T>(const std::vector<T>& values, backend::DeviceArray<T>& there) {
     backend::DeviceArray<T> larger;
     if (there.size() < values.size()) larger = backend::DeviceArray<T>(device_, values.size());
     const bool grows = larger.size() > 0;
     copy_stream_->bring(std::span<const T>(values), (grows ? larger : there).span().first(values.size()));
     if (grows) there = std::move(larger);  // only now have the kernels finished with the old memory
   };
-  copy(split.stored, next.stored);
-  copy(split.windows, next.windows);
-  copy(split.rows, next.rows);
-  copy(split.labels, next.labels);
+  bring(split.stored, next.stored);
+  bring(split.windows, next.windows);
+  bring(split.rows, next.rows);
+  bring(split.labels, next.labels);
   next.bytes = split.stored.size();
 }
 
-void BatchMover::advance() {
+void DeviceStream::advance() {
+  stored_->advance();
   if (!copy_stream_) return;
   copy_stream_->follow();
   current_ = 1 - current_;
 }
 
 template <class T>
-std::span<const T> BatchMover::on_device(std::span<const T> values, const backend::DeviceArray<T>& of_split,
-                                         const data::StoredBatch& stored, backend::DeviceArray<T>& own) {
+std::span<const T> DeviceStream::on_device(std::span<const T> values, const backend::DeviceArray<T>& of_split,
+                                           const data::StoredFeatures& stored, backend::DeviceArray<T>& own) {
   if (!copy_stream_) return values;
   if (stored.rows_of_split) return stored.rows_of_split->of(of_split.span());
   if (own.size() < values.size()) {
@@ -48,9 +51,10 @@ std::span<const T> BatchMover::on_device(std::span<const T> values, const backen
   return there;
 }
 
-data::Batch BatchMover::decode(const data::StoredBatch& stored) {
-  data::Batch batch = stored.samples;
+data::Batch DeviceStream::next(std::size_t at_most) {
+  data::Batch batch = stored_->next(at_most);
   if (batch.size() == 0) return batch;
+  const data::StoredFeatures stored = std::exchange(batch.stored, {});
   const Copy& split = splits_[current_];
   batch.labels = on_device(batch.labels, split.labels, stored, labels_);
   batch.rows = on_device(batch.rows, split.rows, stored, rows_);

@@ -1,33 +1,35 @@
-#include "data/sequence_loader.hpp"
+#include "data/sequence_stream.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace paragrad::data {
 
-SequenceLoader::SequenceLoader(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
+SequenceStream::SequenceStream(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
                                std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets,
-                               Loader::Arrival arrival)
+                               RowStream::Arrival arrival)
     : sequences_(std::move(sequences)),
       targets_(std::move(targets)),
       frames_(std::move(dataset), subset, prefetcher, std::move(arrival)) {}
 
-void SequenceLoader::prefetch(std::vector<std::uint32_t> sequences) {
-  std::vector<std::uint32_t> rows;
-  for (const std::uint32_t index : sequences)
-    for (std::uint32_t row = sequences_->at(index).begin; row < sequences_->at(index).end; ++row) rows.push_back(row);
-  frames_.prefetch(std::move(rows));
-  incoming_ = std::move(sequences);
+std::size_t SequenceStream::prefetch(SampleList sequences) {
+  SampleList frames;
+  for (const std::uint32_t index : sequences.indices)
+    for (std::uint32_t row = sequences_->at(index).begin; row < sequences_->at(index).end; ++row)
+      frames.indices.push_back(row);
+  frames.count = frames.indices.size();
+  incoming_ = std::move(sequences.indices);
+  return frames_.prefetch(std::move(frames));
 }
 
-void SequenceLoader::advance() {
+void SequenceStream::advance() {
   frames_.advance();
   current_ = std::exchange(incoming_, {});
   position_ = 0;
 }
 
 // Returns the number of tokens.
-std::size_t SequenceLoader::label_tokens() {
+std::size_t SequenceStream::label_tokens() {
   std::ranges::fill(labels_, no_label);
   std::size_t count = 0;
   for (std::size_t s = 0; s < packing_.order.size(); ++s) {
@@ -41,28 +43,30 @@ std::size_t SequenceLoader::label_tokens() {
   return count;
 }
 
-StoredBatch SequenceLoader::next(std::size_t at_most) {
+Batch SequenceStream::next(std::size_t at_most) {
   const auto sequences = std::span<const std::uint32_t>(current_).subspan(position_);
   const auto taken = sequences.first(std::min(at_most, sequences.size()));
   position_ += taken.size();
   packing_ = pack(*sequences_, taken);
   const std::size_t frames = packing_.from.size();
   if (frames == 0) return {};
-  const StoredBatch flat = frames_.next(frames);
+  const Batch flat = frames_.next(frames);
   windows_.resize(frames);
   labels_.resize(frames);
   rows_.resize(frames);
   for (std::size_t i = 0; i < frames; ++i) {
     const std::size_t from = packing_.from[i];
-    windows_[i] = flat.windows[from];
-    labels_[i] = packing_.has_loss[i] ? flat.samples.labels[from] : no_label;
-    rows_[i] = flat.samples.rows[from];
+    windows_[i] = flat.stored.windows[from];
+    labels_[i] = packing_.has_loss[i] ? flat.labels[from] : no_label;
+    rows_[i] = flat.rows[from];
   }
   const std::size_t scored = targets_ ? label_tokens() : packing_.scored;
-  return {
-      .samples = {.features = {}, .labels = labels_, .rows = rows_, .active = packing_.active, .frames_with_loss = scored},
-      .windows = windows_,
-      .split = flat.split};
+  return {.features = {},
+          .labels = labels_,
+          .rows = rows_,
+          .active = packing_.active,
+          .frames_with_loss = scored,
+          .stored = {.windows = windows_, .split = flat.stored.split}};
 }
 
 }  // namespace paragrad::data

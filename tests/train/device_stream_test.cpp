@@ -1,12 +1,10 @@
-// DeviceLoader that reach a device split by split, while it computes on the split before.
-#include "train/input/device_loader.hpp"
-
+// Samples that reach a device split by split, while it computes on the split before.
 #include "backend/kernels/copy.hpp"
 #include "catch.hpp"
 #include "data/generate.hpp"
 #include "temporary_folder.hpp"
 #include "tests/backend/gpu.hpp"
-#include "train/input/training_data.hpp"
+#include "train/input/worker_input.hpp"
 
 using namespace paragrad;
 
@@ -39,16 +37,16 @@ std::vector<float> seen(const train::TrainingData& source, const std::string& na
   const auto device = backend::make_device(name);
   std::vector<core::Arena> copies;
   {
-    train::DeviceLoader samples(*device, source, data::Subset::train);
+    const auto samples = train::WorkerInput(source).open(*device, data::Subset::train, minibatch);
     const auto split = [&](std::size_t block) {
       const auto rows = source.partition->split(block, 0);
-      return std::vector<std::uint32_t>(rows.begin(), rows.end());
+      return data::SampleList{rows.size(), {rows.begin(), rows.end()}};
     };
-    samples.prefetch(split(0));
+    samples->prefetch(split(0));
     for (std::size_t block = 0; block < split_count; ++block) {
-      samples.advance();
-      if (block + 1 < split_count) samples.prefetch(split(block + 1));
-      for (auto batch = samples.next(minibatch); batch.size() > 0; batch = samples.next(minibatch)) {
+      samples->advance();
+      if (block + 1 < split_count) samples->prefetch(split(block + 1));
+      for (auto batch = samples->next(minibatch); batch.size() > 0; batch = samples->next(minibatch)) {
         copies.push_back(device->allocate(batch.features.size()));
         device->run(backend::Copy{batch.features, copies.back().span()});
       }

@@ -1,18 +1,18 @@
-#include "train/input/imaginary_batches.hpp"
+#include "train/input/imaginary_stream.hpp"
 
 namespace paragrad::train {
 
-ImaginaryBatches::ImaginaryBatches(const backend::Device& device, std::size_t dim, std::size_t largest,
-                                   std::optional<data::Sequence> all_alike)
+ImaginaryStream::ImaginaryStream(const backend::Device& device, std::size_t dim, std::size_t largest,
+                                 std::optional<data::Sequence> all_alike)
     : dim_(dim), sequence_(all_alike) {
-  const std::size_t rows = largest * (sequence_ ? sequence_->frames() : 1);
+  const std::size_t rows = largest * rows_per_sample();
   features_ = device.allocate(dim * rows);
   labels_ = backend::DeviceArray<std::int32_t>(device, rows);
   rows_ = backend::DeviceArray<std::uint32_t>(device, rows);
 }
 
-data::Batch ImaginaryBatches::next(std::size_t samples) {
-  const std::size_t size = samples * (sequence_ ? sequence_->frames() : 1);
+data::Batch ImaginaryStream::next(std::size_t samples) {
+  const std::size_t size = samples * rows_per_sample();
   data::Batch batch{.features = features_.span().first(size * dim_),
                     .labels = labels_.span().first(size),
                     .rows = rows_.span().first(size)};
