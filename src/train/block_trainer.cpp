@@ -57,13 +57,13 @@ BlockPlan BlockTrainer::plan_split(std::size_t block, std::size_t split) const {
                     worker_.size(), options_.max_steps);
 }
 
-void BlockTrainer::train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums) {
+void BlockTrainer::train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums) {
   position_ = position;
   const double aggregate_before_s = times_.aggregate_s;
   double block_s = 0;
   {
     const ScopedTimer block(worker_, core::Activity::block, block_s);
-    train_minibatches(plan, next, sums);
+    train_minibatches(plan, samples, sums);
     if (!setting_.alone) synchronise(plan.samples);
   }
   const double optimise_s = block_s - (times_.aggregate_s - aggregate_before_s);
@@ -71,13 +71,13 @@ void BlockTrainer::train(const BlockPlan& plan, std::size_t position, const Next
   if (!setting_.alone) balance_.measured(worker_.comm(), static_cast<double>(plan.samples), optimise_s);
 }
 
-void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& next, Sums& sums) {
+void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums) {
   const auto minibatches = [&] {
     for (minibatch_ = 0; minibatch_ < plan.mine.size(); ++minibatch_) {
       const std::size_t mine = plan.mine[minibatch_], together = plan.together[minibatch_];
       replica_.step =
           exchanging() ? step_sizes_.of(setting_.rate, together) : step_sizes_.of_part(setting_.rate, mine, together);
-      train_minibatch(mine, next, sums);
+      train_minibatch(mine, samples, sums);
     }
     settle_losses(sums);
   };
@@ -88,18 +88,19 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, const NextBatch& nex
     compute(worker_, *learner_, expected_work(plan), minibatches);
 }
 
-void BlockTrainer::train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
-  if (exchanging()) return exchange_minibatch(mine, next, sums);
-  losses_.enter(learner_->descend(worker_.device(), mine, next, replica_.step, losses_.next_slot()), minibatch_);
+void BlockTrainer::train_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums) {
+  if (exchanging()) return exchange_minibatch(mine, samples, sums);
+  Minibatch minibatch(*learner_, worker_.device(), samples, mine);
+  losses_.enter(minibatch.descend(replica_.step, losses_.next_slot()), minibatch_);
   if (losses_.full()) settle_losses(sums);
 }
 
-void BlockTrainer::exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums) {
+void BlockTrainer::exchange_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums) {
   const auto costs = cost_ ? cost_->gradient(stages_, mine) : std::vector<backend::WorkMeter>(stages_.size());
+  Minibatch minibatch(*learner_, worker_.device(), samples, mine);
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     compute(worker_, *learner_, costs[stage], [&] {
-      const std::size_t scored =
-          learner_->gradient(worker_.device(), stages_[stage], mine, next, replica_.step, losses_.next_slot());
+      const std::size_t scored = minibatch.gradient(stages_[stage], replica_.step, losses_.next_slot());
       if (stage > 0) return;
       losses_.enter(scored, minibatch_);
       settle_losses(sums);  // before any result is sent

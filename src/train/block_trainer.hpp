@@ -58,9 +58,9 @@ class BlockTrainer {
   std::size_t take_split() { return served_->take(worker_); }
   BlockPlan plan_split(std::size_t block, std::size_t split) const;
 
-  /// Trains all minibatches of a block and synchronises at its end. next: returns the samples in the order of the plan.
+  /// Trains all minibatches of a block and synchronises at its end. samples: a stream whose current list is the plan's.
   /// position: of the block in the epoch, for error messages. Adds to `sums`. Throws ConfigError if the loss is not finite.
-  void train(const BlockPlan& plan, std::size_t position, const NextBatch& next, Sums& sums);
+  void train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums);
 
   void describe_state(core::StateView& state) { balance_.describe_state(state); }
 
@@ -69,9 +69,9 @@ class BlockTrainer {
  private:
   bool exchanges() const { return exchange_ != nullptr && exchange_->exchanges(worker_.size()); }
   bool exchanging() const { return !setting_.alone && exchanges(); }
-  void train_minibatches(const BlockPlan& plan, const NextBatch& next, Sums& sums);
-  void train_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
-  void exchange_minibatch(std::size_t mine, const NextBatch& next, Sums& sums);
+  void train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums);
+  void train_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
+  void exchange_minibatch(std::size_t mine, data::SampleStream& samples, Sums& sums);
   void synchronise(std::size_t samples);
   void settle_losses(Sums& sums);
   void take_in(const backend::LossSum& loss, std::size_t scored, std::size_t minibatch, Sums& sums) const;

@@ -27,8 +27,7 @@ EpochLoop::EpochLoop(comm::Worker& worker, const TrainingOptions& options, const
       source_(input.source),
       blocks_(blocks),
       times_(times),
-      samples_(input.open(worker.device(), data::Subset::train, blocks.learner().largest_batch())),
-      next_([this](std::size_t n) { return samples_->next(n); }) {}
+      samples_(input.open(worker.device(), data::Subset::train, blocks.learner().largest_batch())) {}
 
 std::vector<std::uint32_t> EpochLoop::order(int epoch) const {
   auto order = block_order(options_.seed, epoch, source_.partition->blocks());
@@ -58,7 +57,7 @@ void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sum
     await_data();
     more = position + 1 < order.size() && left > 0;
     BlockPlan following = next_plan(position + 1);
-    blocks_.train(plan, position, next_, sums);
+    blocks_.train(plan, position, *samples_, sums);
     after_block({position + 1, order.size(), samples_of(order[position])});
     plan = std::move(following);
   }
@@ -90,7 +89,7 @@ void EpochLoop::take_splits(const EpochSetting& setting, Sums& sums,
   for (Taken taken = take(); taken.number < all;) {
     await_data();
     Taken following = take();
-    blocks_.train(taken.plan, taken.number / splits, next_, sums);
+    blocks_.train(taken.plan, taken.number / splits, *samples_, sums);
     tell(taken.number + 1);
     taken = std::move(following);
   }

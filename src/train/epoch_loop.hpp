@@ -44,7 +44,6 @@ class EpochLoop {
   BlockTrainer& blocks_;
   TimeBreakdown& times_;
   std::unique_ptr<data::SampleStream> samples_;
-  NextBatch next_;
 };
 
 }  // namespace paragrad::train

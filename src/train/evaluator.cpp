@@ -35,10 +35,8 @@ backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
   stream->prefetch({part.size(), std::move(indices)});
   stream->advance();
   backend::DeviceArray<backend::LossSum> loss(worker_.device(), 1);
-  compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{}, [&] {
-    learner_.evaluate(
-        worker_.device(), part.size(), [&](std::size_t n) { return stream->next(n); }, loss.data());
-  });
+  compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
+          [&] { Minibatch(learner_, worker_.device(), *stream, part.size()).evaluate(loss.data()); });
   return backend::value_at(worker_.device(), loss.data());
 }
 

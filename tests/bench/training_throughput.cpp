@@ -58,8 +58,7 @@ double step_s_of(backend::Device& device, const Net& net, double seconds) {
   const auto train = [&] {
     const data::Batch batch{
         .features = features.span(), .labels = labels.span(), .active = net.active, .frames_with_loss = net.batch};
-    learner.descend(
-        device, net.sequences(), [&](std::size_t) { return batch; }, step, loss.data());
+    learner.descend(device, {batch}, step, loss.data());
   };
   return bench::best_step_s(device, seconds, train);
 }

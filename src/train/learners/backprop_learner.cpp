@@ -26,76 +26,60 @@ std::vector<Learner::Stage> BackpropLearner::stages(std::size_t elements) const 
   return result;
 }
 
-std::size_t BackpropLearner::gradient(backend::KernelQueue& queue, const Stage& stage, std::size_t samples,
-                                      const NextBatch& next, const optim::Step& step, backend::LossSum* into) {
-  const float keep = optimiser().keep(step);
-  std::size_t scored = 0;
-  if (stage.steps.begin == 0) {
-    if (samples == 0)
-      run_kernels(queue, [&](backend::KernelQueue& kernels) { kernels.run(backend::Scale{keep, optimiser().gradients()}); });
-    scored = pass_until_last_loss(queue, samples, next, keep, into);
+std::size_t BackpropLearner::gradient(backend::KernelQueue& queue, const Stage& stage, const MicroBatch& part,
+                                      const optim::Step& step, backend::LossSum* into) {
+  const nn::GradientSink sink = sink_of(part, step);
+  const bool begins = stage.steps.begin == 0;
+  if (part.batch.size() == 0) {
+    if (begins)
+      run_kernels(queue, [&](backend::KernelQueue& kernels) {
+        kernels.run(backend::Scale{sink.keep, optimiser().gradients()});
+      });
+    return 0;
   }
-  if (samples > 0) do_backward(queue, stage.steps, last_, sink_of_last(samples, keep), [](core::Range) {});
-  return scored;
+  if (!part.last) return pass(queue, part, sink, into, [](core::Range) {});
+  if (begins) do_pass(queue, part.batch, into);
+  do_backward(queue, stage.steps, part.batch, sink, [](core::Range) {});
+  return begins ? part.batch.scored() : 0;
 }
 
-std::size_t BackpropLearner::descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
-                                     const optim::Step& step, backend::LossSum* into) {
-  if (samples == 0) return 0;
-  if (queue.computes()) optimiser().begin_step();
-  const float keep = optimiser().keep(step);
-  const std::size_t scored = pass_until_last_loss(queue, samples, next, keep, into);
-  nn::GradientSink sink = sink_of_last(samples, keep);
+std::size_t BackpropLearner::descend(backend::KernelQueue& queue, const MicroBatch& part, const optim::Step& step,
+                                     backend::LossSum* into) {
+  if (part.batch.size() == 0) return 0;
+  if (part.first && queue.computes()) optimiser().begin_step();
+  nn::GradientSink sink = sink_of(part, step);
+  if (!part.last) return pass(queue, part, sink, into, [](core::Range) {});
+  const auto update = [&](core::Range range) { optimiser().update(queue, range, step, parameters()); };
+  std::size_t scored = 0;
   if (optimiser().descends()) {
     sink.descent = {step.rate, step.decay, parameters()};
-    backward(queue, sink, [](core::Range) {});
+    scored = pass(queue, part, sink, into, [](core::Range) {});
   } else if (optimiser().needs_all()) {
-    backward(queue, sink, [](core::Range) {});
-    optimiser().update(queue, {0, parameters().size()}, step, parameters());
+    scored = pass(queue, part, sink, into, [](core::Range) {});
+    update({0, parameters().size()});
   } else {
-    backward(queue, sink, [&](core::Range range) { optimiser().update(queue, range, step, parameters()); });
+    scored = pass(queue, part, sink, into, update);
   }
   if (queue.computes()) device().submit();
   return scored;
 }
 
-std::size_t BackpropLearner::pass_until_last_loss(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
-                                                  float keep, backend::LossSum* into) {
-  std::size_t scored = 0;
-  nn::GradientSink sink{optimiser().gradients(), keep};
-  for (std::size_t done = 0; done < samples;) {
-    if (done > 0) {
-      backward(queue, sink, [](core::Range) {});
-      sink.keep = 1;
-    }
-    last_ = next(std::min(samples - done, largest_batch()));
-    done += last_.units();
-    do_pass(queue, last_, into);
-    scored += last_.scored();
-  }
-  return scored;
+std::size_t BackpropLearner::evaluate(backend::KernelQueue& queue, const MicroBatch& part, backend::LossSum* into) {
+  if (part.batch.size() == 0) return 0;
+  do_score(queue, part.batch, into);
+  if (queue.computes()) device().submit();
+  return part.batch.scored();
 }
 
-nn::GradientSink BackpropLearner::sink_of_last(std::size_t samples, float keep) {
-  const bool only_one = samples == last_.units();
-  return {optimiser().gradients(), only_one ? keep : 1.f};
+std::size_t BackpropLearner::pass(backend::KernelQueue& queue, const MicroBatch& part, nn::GradientSink sink,
+                                  backend::LossSum* into, const nn::GradientReady& ready) {
+  do_pass(queue, part.batch, into);
+  do_backward(queue, {0, step_count()}, part.batch, sink, ready);
+  return part.batch.scored();
 }
 
-void BackpropLearner::backward(backend::KernelQueue& queue, nn::GradientSink sink, const nn::GradientReady& ready) {
-  do_backward(queue, {0, step_count()}, last_, sink, ready);
-}
-
-std::size_t BackpropLearner::evaluate(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
-                                      backend::LossSum* into) {
-  std::size_t scored = 0;
-  for (std::size_t done = 0; done < samples;) {
-    const data::Batch batch = next(std::min(samples - done, largest_batch()));
-    done += batch.units();
-    do_score(queue, batch, into);
-    if (queue.computes()) device().submit();
-    scored += batch.scored();
-  }
-  return scored;
+nn::GradientSink BackpropLearner::sink_of(const MicroBatch& part, const optim::Step& step) {
+  return {optimiser().gradients(), part.first ? optimiser().keep(step) : 1.f};
 }
 
 }  // namespace paragrad::train

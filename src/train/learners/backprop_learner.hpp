@@ -6,17 +6,16 @@
 
 namespace paragrad::train {
 
-/// A model trained by backpropagation in steps, each of which may complete a range of the gradient. A minibatch larger than
-/// the micro-batch is processed in micro-batches whose gradients are accumulated, all but the last one in the first stage.
+/// A model trained by backpropagation in steps, each of which may complete a range of the gradient. Of all micro-batches but
+/// the last, the first stage of a gradient does the whole backward pass.
 class BackpropLearner : public Learner {
  public:
   std::vector<Stage> stages(std::size_t elements) const override;
-  std::size_t gradient(backend::KernelQueue& queue, const Stage& stage, std::size_t samples, const NextBatch& next,
-                       const optim::Step& step, backend::LossSum* into) override;
-  std::size_t descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next, const optim::Step& step,
-                      backend::LossSum* into) override;
-  std::size_t evaluate(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
+  std::size_t gradient(backend::KernelQueue& queue, const Stage& stage, const MicroBatch& part, const optim::Step& step,
                        backend::LossSum* into) override;
+  std::size_t descend(backend::KernelQueue& queue, const MicroBatch& part, const optim::Step& step,
+                      backend::LossSum* into) override;
+  std::size_t evaluate(backend::KernelQueue& queue, const MicroBatch& part, backend::LossSum* into) override;
 
  protected:
   using Learner::Learner;
@@ -24,11 +23,10 @@ class BackpropLearner : public Learner {
   /// Number of samples that the buffers hold at once.
   static std::size_t micro_batch(const TrainingOptions& options, std::size_t minibatch);
 
-  /// Processes a minibatch up to the loss of its last micro-batch; then sink_of_last() and backward() do the rest.
-  std::size_t pass_until_last_loss(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next, float keep,
-                                   backend::LossSum* into);
-  nn::GradientSink sink_of_last(std::size_t samples, float keep);
-  void backward(backend::KernelQueue& queue, nn::GradientSink sink, const nn::GradientReady& ready);
+  /// Forward, loss and the whole backward pass, which tells ready() of ranges of the gradient that are complete.
+  std::size_t pass(backend::KernelQueue& queue, const MicroBatch& part, nn::GradientSink sink, backend::LossSum* into,
+                   const nn::GradientReady& ready);
+  nn::GradientSink sink_of(const MicroBatch& part, const optim::Step& step);
 
  private:
   virtual std::size_t step_count() const = 0;
@@ -48,8 +46,6 @@ class BackpropLearner : public Learner {
   virtual void run_kernels(backend::KernelQueue& queue, const std::function<void(backend::KernelQueue&)>& kernels) {
     kernels(queue);
   }
-
-  data::Batch last_;  // micro-batch of the current minibatch
 };
 
 }  // namespace paragrad::train

@@ -30,8 +30,13 @@ struct SampleSums {
   double free_energy = 0;
 };
 
-/// Returns the next samples, at most as many as requested.
-using NextBatch = std::function<data::Batch(std::size_t)>;
+/// The part of a minibatch that is computed at once: all of it, unless a learner holds less. If a worker has no samples of a
+/// minibatch, it has one empty micro-batch.
+struct MicroBatch {
+  data::Batch batch{};
+  bool first = true;  ///< of its minibatch
+  bool last = true;
+};
 
 /// One worker's replica of a model: flat parameters, their update rule, and the computation of a gradient from samples.
 class Learner {
@@ -39,7 +44,7 @@ class Learner {
   virtual ~Learner() = default;
 
   virtual std::size_t inputs() const = 0;         ///< per sample
-  virtual std::size_t largest_batch() const = 0;  ///< maximum number of samples requested from NextBatch
+  virtual std::size_t largest_batch() const = 0;  ///< maximum number of samples in a micro-batch
 
   std::span<const core::Matrix> layout() const { return layout_; }
   std::span<float> parameters() { return parameters_.span(); }
@@ -91,20 +96,20 @@ class Learner {
   virtual std::vector<Stage> stages(std::size_t elements) const = 0;
 
   // The following run kernels, on the device or on a queue that only counts: then nothing changes, and batches need have
-  // sizes only. They add losses to *into, device memory, and return how many rows have a loss.
+  // sizes only. They add losses to *into, device memory, and return how many rows have a loss. The micro-batches of a
+  // minibatch come in order (class Minibatch), and their gradients accumulate.
 
-  /// One stage of forward, loss and backward over `samples` samples (none: a gradient of zero). Call it for all stages in
-  /// order. The first stage computes the loss.
-  virtual std::size_t gradient(backend::KernelQueue& queue, const Stage& stage, std::size_t samples, const NextBatch& next,
+  /// One stage of forward, loss and backward (no samples: a gradient of zero). The first stage is called for all
+  /// micro-batches and computes their losses, the others are called in order for the last one.
+  virtual std::size_t gradient(backend::KernelQueue& queue, const Stage& stage, const MicroBatch& part,
                                const optim::Step& step, backend::LossSum* into) = 0;
 
-  /// Forward, loss, backward and the local update.
-  virtual std::size_t descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
-                              const optim::Step& step, backend::LossSum* into) = 0;
+  /// Forward, loss, backward and, with the last micro-batch, the local update.
+  virtual std::size_t descend(backend::KernelQueue& queue, const MicroBatch& part, const optim::Step& step,
+                              backend::LossSum* into) = 0;
 
-  /// Loss of `samples` samples.
-  virtual std::size_t evaluate(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
-                               backend::LossSum* into) = 0;
+  /// Loss alone.
+  virtual std::size_t evaluate(backend::KernelQueue& queue, const MicroBatch& part, backend::LossSum* into) = 0;
 
  protected:
   /// layout: of the parameters; must outlive the learner.

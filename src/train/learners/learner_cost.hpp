@@ -7,7 +7,7 @@
 #include "backend/device_array.hpp"
 #include "comm/worker.hpp"
 #include "train/input/imaginary_stream.hpp"
-#include "train/learners/learner.hpp"
+#include "train/learners/minibatch.hpp"
 
 namespace paragrad::train {
 
@@ -25,11 +25,11 @@ class LearnerCost {
 
  private:
   backend::WorkMeter count(const std::function<void()>& work);
+  Minibatch minibatch(std::size_t samples) { return {learner_, *meta_, samples_, samples}; }
 
   Learner& learner_;
   std::unique_ptr<backend::Device> meta_;
-  ImaginaryStream batches_;
-  NextBatch next_;
+  ImaginaryStream samples_;
   backend::DeviceArray<backend::LossSum> loss_;
 };
 

@@ -40,15 +40,14 @@ TensorParallelLearner::TensorParallelLearner(comm::Worker& peers, backend::Devic
         optim::describe(options.optimiser)));
 }
 
-std::size_t TensorParallelLearner::descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next,
-                                           const optim::Step& step, backend::LossSum* into) {
-  if (samples == 0) return 0;
-  optimiser().begin_step();
-  const std::size_t scored = pass_until_last_loss(queue, samples, next, optimiser().keep(step), into);
-  backward(queue, sink_of_last(samples, optimiser().keep(step)), [&](core::Range range) {
+std::size_t TensorParallelLearner::descend(backend::KernelQueue& queue, const MicroBatch& part, const optim::Step& step,
+                                           backend::LossSum* into) {
+  if (part.batch.size() == 0) return 0;
+  if (part.first) optimiser().begin_step();
+  return pass(queue, part, sink_of(part, step), into, [&](core::Range range) {
+    if (!part.last) return;
     worker_.run_kernels([&](backend::KernelQueue& kernels) { optimiser().update(kernels, range, step, parameters()); });
   });
-  return scored;
 }
 
 void TensorParallelLearner::restore(std::span<const float> model) {

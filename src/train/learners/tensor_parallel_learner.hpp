@@ -24,7 +24,7 @@ class TensorParallelLearner : public NetworkLearner {
   void restore(std::span<const float> model) override;
   std::vector<float> snapshot() override;
   bool talks() const override { return true; }
-  std::size_t descend(backend::KernelQueue& queue, std::size_t samples, const NextBatch& next, const optim::Step& step,
+  std::size_t descend(backend::KernelQueue& queue, const MicroBatch& part, const optim::Step& step,
                       backend::LossSum* into) override;
 
  private:
