@@ -6,10 +6,23 @@
 #include <memory>
 
 #include "data/dataset.hpp"
-#include "data/prefetcher.hpp"
 #include "data/sample_stream.hpp"
 
 namespace paragrad::data {
+
+/// One background thread that runs tasks in order; if the machine gives none, submit() runs them. Shared by all streams of a
+/// process. The thread starts with the first task, hence after the files were opened: try_reading() forks best while a
+/// process has one thread.
+class Prefetcher {
+ public:
+  Prefetcher();
+  ~Prefetcher();  ///< finishes all submitted tasks
+  std::future<void> submit(std::function<void()> task);
+
+ private:
+  struct Thread;
+  std::unique_ptr<Thread> thread_;
+};
 
 /// Samples that are rows of a data set, copied from the file in the background; their features are not decoded. Holds the
 /// stored bytes of two splits.

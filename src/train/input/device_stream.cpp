@@ -10,11 +10,10 @@ DeviceStream::DeviceStream(backend::Device& device, const data::DatasetInfo& inf
       frame_dim_(info.frame_dim()),
       dim_(info.dim),
       copy_stream_(device.is_host() ? nullptr : device.make_copy_stream()),
-      stored_(make_stored([this](const data::Split& split) { copy(split); })) {}
+      stored_(make_stored(copy_stream_ ? [this](const data::Split& split) { copy(split); } : data::RowStream::Arrival{})) {}
 
 // Called by the thread that has read the split.
 void DeviceStream::copy(const data::Split& split) {
-  if (!copy_stream_) return;
   Copy& next = splits_[1 - current_];
   const auto bring = [&]<class T>(const std::vector<T>& values, backend::DeviceArray<T>& there) {
     backend::DeviceArray<T> larger;

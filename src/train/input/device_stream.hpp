@@ -18,7 +18,7 @@ namespace paragrad::train {
 /// Device memory: two splits as stored, 12 bytes for each of their rows, and one minibatch of features.
 class DeviceStream : public data::SampleStream {
  public:
-  /// Makes the stream in host memory, which calls the function it is given for each split.
+  /// Makes the stream in host memory, which calls the function it is given, if any, for each split.
   using MakeStored = std::function<std::unique_ptr<data::SampleStream>(data::RowStream::Arrival)>;
 
   DeviceStream(backend::Device& device, const data::DatasetInfo& info, const MakeStored& make_stored);

@@ -6,7 +6,7 @@
 
 #include "data/dataset.hpp"
 #include "data/partition.hpp"
-#include "data/prefetcher.hpp"
+#include "data/row_stream.hpp"
 #include "data/sequences.hpp"
 #include "data/targets.hpp"
 #include "nn/model.hpp"

@@ -37,9 +37,7 @@ std::size_t BackpropLearner::gradient(backend::KernelQueue& queue, const Stage& 
       });
     return 0;
   }
-  if (!part.last) return pass(queue, part, sink, into, [](core::Range) {});
-  if (begins) do_pass(queue, part.batch, into);
-  do_backward(queue, stage.steps, part.batch, sink, [](core::Range) {});
+  do_steps(queue, part.last ? stage.steps : core::Range{0, step_count()}, part.batch, sink, into, [](core::Range) {});
   return begins ? part.batch.scored() : 0;
 }
 
@@ -73,8 +71,7 @@ std::size_t BackpropLearner::evaluate(backend::KernelQueue& queue, const MicroBa
 
 std::size_t BackpropLearner::pass(backend::KernelQueue& queue, const MicroBatch& part, nn::GradientSink sink,
                                   backend::LossSum* into, const nn::GradientReady& ready) {
-  do_pass(queue, part.batch, into);
-  do_backward(queue, {0, step_count()}, part.batch, sink, ready);
+  do_steps(queue, {0, step_count()}, part.batch, sink, into, ready);
   return part.batch.scored();
 }
 

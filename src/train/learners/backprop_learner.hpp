@@ -33,15 +33,12 @@ class BackpropLearner : public Learner {
   virtual core::Range completed_by(
       std::size_t step) const = 0;  ///< the ranges go from the parameters' end to their beginning
 
-  /// Forward pass and loss; leaves the loss gradient where the backward pass begins.
-  virtual void do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) = 0;
-
   /// Scores the parameters on the samples.
   virtual void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) = 0;
 
-  /// Called for all steps in order.
-  virtual void do_backward(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
-                           const nn::GradientReady& ready) = 0;
+  /// Some steps of the backward pass; before the first of all, the forward pass and the loss. Called for all steps in order.
+  virtual void do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
+                        backend::LossSum* into, const nn::GradientReady& ready) = 0;
 
   virtual void run_kernels(backend::KernelQueue& queue, const std::function<void(backend::KernelQueue&)>& kernels) {
     kernels(queue);

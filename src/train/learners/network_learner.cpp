@@ -33,9 +33,13 @@ void NetworkLearner::describe_state(core::StateView& state) {
   if (!buffers().empty()) state.add("buffers", buffers());
 }
 
-void NetworkLearner::do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
-  model_.forward(queue, parameters(), batch);
-  model_.loss(queue, loss_, batch, into);
+void NetworkLearner::do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch,
+                              nn::GradientSink sink, backend::LossSum* into, const nn::GradientReady& ready) {
+  if (steps.begin == 0) {
+    model_.forward(queue, parameters(), batch);
+    model_.loss(queue, loss_, batch, into);
+  }
+  model_.backward_steps(queue, steps, parameters(), batch, sink, ready);
 }
 
 void NetworkLearner::do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {

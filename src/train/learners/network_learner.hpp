@@ -30,12 +30,9 @@ class NetworkLearner : public BackpropLearner {
   void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.graph().initialise(seed, model); }
   std::size_t step_count() const override { return model_.step_count(); }
   core::Range completed_by(std::size_t step) const override { return model_.completed_by(step); }
-  void do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
+  void do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
+                backend::LossSum* into, const nn::GradientReady& ready) override;
   void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
-  void do_backward(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
-                   const nn::GradientReady& ready) override {
-    model_.backward_steps(queue, steps, parameters(), batch, sink, ready);
-  }
 
   std::uint64_t seed_;
   std::size_t rows_per_sample_;

@@ -55,10 +55,13 @@ void RbmLearner::describe_state(core::StateView& state) {
   rbm_.describe_state(state);
 }
 
-void RbmLearner::do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
+// There is one step, with everything.
+void RbmLearner::do_steps(backend::KernelQueue& queue, core::Range, const data::Batch& batch, nn::GradientSink sink,
+                          backend::LossSum* into, const nn::GradientReady& ready) {
   const auto seen = layers_below_.pass(queue, below_.span(), batch, draws_);
   rbm_.contrast(queue, parameters(), seen, batch.rows, draws_, into);
   if (queue.computes()) rbm_.advance_chains();
+  rbm_.gradient(queue, sink, ready);
 }
 
 // Layers below use the same random numbers in every epoch, so that epochs can be compared.

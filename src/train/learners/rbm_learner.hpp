@@ -43,12 +43,9 @@ class RbmLearner : public BackpropLearner {
   void do_initialise(std::uint64_t seed, std::span<float> model) const override;
   std::size_t step_count() const override { return 1; }
   core::Range completed_by(std::size_t) const override { return {0, machine_->shape.parameter_count()}; }
-  void do_pass(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
+  void do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
+                backend::LossSum* into, const nn::GradientReady& ready) override;
   void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
-  void do_backward(backend::KernelQueue& queue, core::Range, const data::Batch&, nn::GradientSink sink,
-                   const nn::GradientReady& ready) override {
-    rbm_.gradient(queue, sink, ready);
-  }
 
   std::shared_ptr<const Machine> machine_;
   double weight_deviation_;
