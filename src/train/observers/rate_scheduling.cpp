@@ -1,0 +1,33 @@
+#include "train/observers/loop_observer.hpp"
+#include "train/training_run.hpp"
+
+namespace paragrad::train {
+namespace {
+
+/// Sets the next epoch's learning rate by the validation loss. A schedule may also go back to the best model.
+class RateScheduling : public LoopObserver {
+ public:
+  explicit RateScheduling(TrainingRun& run) : run_(run) {}
+
+  void after_epoch() override {
+    if (run_.schedule->observe(run_.epoch, run_.result.valid.loss))
+      restart_from_best();
+    else if (run_.parallel() && !run_.is_over)
+      run_.blocks.strategy().resume_work(run_.worker, run_.blocks.replica());
+  }
+
+ private:
+  void restart_from_best() {
+    run_.go_back_to(run_.least_loss, run_.epoch);
+    run_.worker.run_kernels([&](backend::KernelQueue& queue) { run_.learner().optimiser().forget(queue); });
+    if (run_.parallel()) run_.blocks.start_strategy();
+  }
+
+  TrainingRun& run_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoopObserver> make_rate_scheduling(TrainingRun& run) { return std::make_unique<RateScheduling>(run); }
+
+}  // namespace paragrad::train

@@ -1,0 +1,92 @@
+#include "core/format.hpp"
+#include "train/observers/loop_observer.hpp"
+#include "train/state/resume_point.hpp"
+#include "train/state/state_store.hpp"
+#include "train/training_run.hpp"
+
+namespace paragrad::train {
+namespace {
+
+/// Saves the state from which an interrupted run resumes, every few blocks and after each epoch; and resumes.
+class StateSaving : public LoopObserver {
+ public:
+  explicit StateSaving(TrainingRun& run)
+      : run_(run),
+        store_(run.everybody, run.output.state_folder, run.output.run,
+               run.everybody.rank() == 0 ? run.output.folder : nullptr) {}
+
+  void before_training() override {
+    if (run_.output.resume_phase) resume();
+  }
+
+  void after_block(const EpochLoop::Progress& at) override {
+    if (run_.output.state_every_blocks > 0 && run_.parallel() && run_.blocks.served() == nullptr && at.done < at.blocks &&
+        at.done % run_.output.state_every_blocks == 0)
+      save(run_.epoch);
+  }
+
+  void after_epoch() override {
+    if (run_.output.state_every_blocks > 0 && !run_.is_over) save(run_.epoch + 1);
+  }
+
+ private:
+  core::StateView describe() {
+    core::StateView all = run_.describe();
+    add_state(all, "least_loss", run_.least_loss);
+    add_state(all, "least_error", run_.least_error);
+    return all;
+  }
+
+  // epoch: the one in which a resumed run continues.
+  void save(int epoch) {
+    run_.worker.join();  // completes pending transfers
+    if (auto* const strategy = run_.served()) strategy->collect_state(run_.worker, run_.blocks.replica());
+    ResumePoint point{.epoch = static_cast<double>(epoch),
+                      .block = static_cast<double>(run_.block),
+                      .minibatch = static_cast<double>(run_.minibatch),
+                      .started = run_.strategy_started ? 1. : 0.,
+                      .samples = static_cast<double>(run_.samples_before),
+                      .elapsed_s = run_.elapsed_s(),
+                      .earlier_s = run_.result.pretraining_s,
+                      .earlier_samples = static_cast<double>(run_.result.pretraining_samples)};
+    core::StateView state = describe();
+    point.describe_state(state);
+    store_.save(SavedState(state, run_.worker.device()), core::format("{}-{}-{}", run_.output.phase, epoch, run_.block),
+                run_.output.phase);
+  }
+
+  void resume() {
+    const SavedState saved = store_.load();
+    ResumePoint point;
+    core::StateView where;
+    point.describe_state(where);
+    saved.restore(where, run_.worker.device());
+    run_.epoch = static_cast<int>(point.epoch);
+    run_.block = static_cast<std::size_t>(point.block);
+    run_.minibatch = static_cast<std::size_t>(point.minibatch);
+    run_.samples_before = run_.result.samples = static_cast<std::uint64_t>(point.samples);
+    run_.result.pretraining_s = point.earlier_s;
+    run_.result.pretraining_samples = static_cast<std::uint64_t>(point.earlier_samples);
+    run_.start_s = run_.worker.comm().now_s() - point.elapsed_s;
+    run_.strategy_started = point.started != 0;
+    if (run_.strategy_started) {
+      run_.blocks.start_strategy();
+      if (run_.blocks.served() != nullptr) run_.blocks.served()->collect_state(run_.worker, run_.blocks.replica());
+    }
+    for (auto& [owner, best] : {std::pair("least_loss", &run_.least_loss), std::pair("least_error", &run_.least_error)})
+      if (const auto name = core::format("{}/parameters", owner); saved.has(name))
+        best->parameters.resize(saved.length(name));
+    saved.restore(describe(), run_.worker.device());
+    if (auto* const strategy = run_.served()) strategy->spread_state(run_.worker, run_.blocks.replica());
+    run_.report.say(core::format("resumed in epoch {} after {} of its blocks", run_.epoch, run_.block));
+  }
+
+  TrainingRun& run_;
+  StateStore store_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoopObserver> make_state_saving(TrainingRun& run) { return std::make_unique<StateSaving>(run); }
+
+}  // namespace paragrad::train

@@ -1,0 +1,40 @@
+#include "comm/allreduce.hpp"
+#include "comm/broadcast.hpp"
+#include "train/observers/loop_observer.hpp"
+#include "train/training_run.hpp"
+
+namespace paragrad::train {
+namespace {
+
+/// Until `parallel-start-epoch` worker 0 trains alone. Then the others get its optimiser state, as if they had trained too,
+/// and the strategy starts.
+class WarmStart : public LoopObserver {
+ public:
+  explicit WarmStart(TrainingRun& run) : run_(run) {}
+
+  void before_epoch() override {
+    if (!run_.parallel() || run_.strategy_started) return;
+    core::StateView state;
+    run_.learner().optimiser().describe_state(state);
+    for (const auto& array : state.arrays) comm::broadcast(run_.worker.comm(), array.values);
+    for (const auto& number : state.numbers) {
+      double value = run_.leads() ? number.get() : 0;
+      comm::sum_in_rank_order(run_.worker.comm(), {&value, 1});
+      number.set(value);
+    }
+    run_.start_strategy();
+  }
+
+  void after_epoch() override {
+    if (!run_.parallel()) run_.broadcast_model();
+  }
+
+ private:
+  TrainingRun& run_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoopObserver> make_warm_start(TrainingRun& run) { return std::make_unique<WarmStart>(run); }
+
+}  // namespace paragrad::train

@@ -1,0 +1,106 @@
+#include "train/training_run.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "comm/allreduce.hpp"
+#include "comm/broadcast.hpp"
+
+namespace paragrad::train {
+namespace {
+
+std::size_t largest_minibatch(const comm::Worker& worker, const TrainingOptions& options, const TrainingData& source) {
+  const MinibatchSearchOptions& search = options.minibatch_search;
+  const std::size_t all = source.samples(data::Subset::train);
+  if (search.enabled) return std::min(all, std::max(search.largest, options.minibatch));
+  const std::size_t together = options.minibatch == 0 ? all : options.minibatch;
+  const auto workers = static_cast<std::size_t>(worker.size());
+  return shares_minibatches(options) && options.parallel_start_epoch <= 1 && !options.balance
+             ? (together + workers - 1) / workers
+             : together;
+}
+
+/// Replaces buffers by their mean over the workers.
+void average_buffers(TrainingRun& run) {
+  const std::span<float> buffers = run.learner().buffers();
+  if (buffers.empty() || run.source.network->not_computable() != nullptr) return;
+  std::vector<float> own(buffers.size());
+  run.worker.device().transfer(std::span<const float>(buffers), std::span(own));
+  std::vector<double> sums;
+  do {
+    sums.assign(own.begin(), own.end());
+    sums.push_back(1);  // counts the workers
+  } while (!run.add_up(sums));
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<float>(sums[i] / sums.back());
+  run.worker.device().transfer(std::span<const float>(own), buffers);
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const TrainingOptions& options_,
+                         const WorkerInput& input, const MakeLearner& make_learner, const Output& output_)
+    : worker(worker_),
+      everybody(everybody_),
+      options(options_),
+      source(input.source),
+      output(output_),
+      report(output, everybody.rank() == 0),
+      schedule(optim::make_schedule(options.schedule)),
+      blocks(worker, options, source, make_learner, largest_minibatch(worker, options, source), times),
+      loop(worker, options, input, blocks, times),
+      evaluator(worker, blocks.learner(), blocks.cost(), input, [this](std::span<double> values) { return add_up(values); }),
+      minibatch(options.minibatch) {
+  result.pretraining_s = output.earlier_s;
+  result.pretraining_samples = output.earlier_samples;
+}
+
+void TrainingRun::start_strategy() {
+  blocks.start_strategy();
+  strategy_started = true;
+}
+
+void TrainingRun::broadcast_model() {
+  comm::broadcast(worker.comm(), learner().parameters());
+  if (!learner().buffers().empty()) comm::broadcast(worker.comm(), learner().buffers());
+}
+
+void TrainingRun::show_model() {
+  blocks.strategy().show_model(worker, blocks.replica());
+  average_buffers(*this);
+}
+
+bool TrainingRun::add_up(std::span<double> values) {
+  if (auto* const strategy = served()) return strategy->add_up(worker, values);
+  comm::sum_in_rank_order(worker.comm(), values);
+  return true;
+}
+
+void TrainingRun::write_model(int epochs) {
+  if (!shows_model) return;
+  std::vector<float> model = learner().snapshot();
+  if (report.has_folder() && learner().computes()) report.write_checkpoint(options, source, epochs, std::move(model));
+}
+
+void TrainingRun::go_back_to(const BestModel& best, int epochs) {
+  if (leads()) learner().restore(best.parameters);
+  broadcast_model();
+  result.valid = best.score;
+  write_model(epochs);
+}
+
+core::StateView TrainingRun::describe() {
+  core::StateView all;
+  all.add("parameters", learner().parameters());
+  add_state(all, "optimiser", learner().optimiser());
+  add_state(all, "learner", learner());
+  if (strategy_started) add_state(all, "strategy", blocks.strategy());
+  add_state(all, "balance", blocks);
+  add_state(all, "schedule", *schedule);
+  add_state(all, "sums", sums);
+  add_state(all, "times", times);
+  add_state(all, "reported", report);
+  return all;
+}
+
+}  // namespace paragrad::train

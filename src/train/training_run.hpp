@@ -1,0 +1,90 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "comm/worker.hpp"
+#include "core/state_view.hpp"
+#include "optim/schedule.hpp"
+#include "train/block_trainer.hpp"
+#include "train/epoch_loop.hpp"
+#include "train/evaluator.hpp"
+#include "train/input/worker_input.hpp"
+#include "train/output.hpp"
+#include "train/report.hpp"
+#include "train/result.hpp"
+#include "train/state/best_model.hpp"
+#include "train/training_options.hpp"
+
+namespace paragrad::train {
+
+/// One training on one worker: its parts, how far it has got, and what several observers of its loop do. The other workers
+/// make the same calls.
+struct TrainingRun {
+  TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const TrainingOptions& options_, const WorkerInput& input,
+              const MakeLearner& make_learner, const Output& output_);
+
+  comm::Worker& worker;     ///< in the group that the strategy synchronises
+  comm::Worker& everybody;  ///< among all workers of the run
+  const TrainingOptions& options;
+  const TrainingData& source;
+  const Output& output;
+
+  Report report;
+  TimeBreakdown times;
+  std::unique_ptr<optim::Schedule> schedule;
+  BlockTrainer blocks;
+  EpochLoop loop;
+  Evaluator evaluator;
+
+  int epoch = 1;
+  std::size_t block = 0;  ///< of the epoch, the next to be trained
+  std::size_t minibatch;  ///< of the epoch
+  bool is_over = false;   ///< no epoch follows the one just validated
+  bool strategy_started = false;
+  bool shows_model = false;  ///< contributes its model, or its part of it, to worker 0's folder, if there is one
+  double start_s = 0;
+  Sums sums;                         ///< of the epoch
+  std::uint64_t samples_before = 0;  ///< the epoch, processed by all workers
+  Result result;
+  BestModel least_loss;   ///< the schedule may go back to it
+  BestModel least_error;  ///< the training may end with it
+
+  Learner& learner() { return blocks.learner(); }
+  bool leads() const { return worker.rank() == 0; }
+  bool parallel() const { return epoch >= options.parallel_start_epoch; }  ///< the epoch is trained by all workers
+  strategies::ServedStrategy* served() { return strategy_started ? blocks.served() : nullptr; }
+  double elapsed_s() const { return worker.comm().now_s() - start_s; }
+  bool reached_target() const { return result.valid.error <= options.target_error; }
+  EpochSetting setting() const {
+    return {.epoch = epoch, .rate = schedule->rate(), .minibatch = minibatch, .alone = !parallel()};
+  }
+
+  void start_strategy();
+  void broadcast_model();  ///< worker 0's
+
+  /// Makes the workers' replicas those that are scored and saved.
+  void show_model();
+
+  /// Sums values over the workers; see AddUp.
+  bool add_up(std::span<double> values);
+
+  /// Writes the folder's checkpoint after `epochs` complete epochs.
+  void write_model(int epochs);
+
+  /// The same with an earlier model, which becomes the present one.
+  void go_back_to(const BestModel& best, int epochs);
+
+  /// The state that training changes.
+  core::StateView describe();
+};
+
+/// Adds the state of one part, which describes itself, to the whole.
+void add_state(core::StateView& all, const std::string& owner, auto& part) {
+  core::StateView own;
+  part.describe_state(own);
+  for (auto& array : own.arrays) all.add(owner + "/" + array.name, array.values);
+  for (auto& number : own.numbers) all.numbers.push_back({owner + "/" + number.name, number.value});
+}
+
+}  // namespace paragrad::train
