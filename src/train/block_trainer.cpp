@@ -28,8 +28,7 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
       stages_(
           learner_->stages(exchange_ != nullptr ? exchange_->stage_elements() : std::numeric_limits<std::size_t>::max())),
       replica_{learner_->parameters(), learner_->layout(), {}, learner_->optimiser(), {}},
-      losses_(worker.device()),
-      balance_(worker.size(), options.balance) {
+      losses_(worker.device()) {
   for (const Learner::Stage& stage : stages_) stage_elements_.push_back(stage.elements);
   replica_.stages = stage_elements_;
   if (worker.device().computes() && !learner_->talks() && !source.has_sequences())  // which differ in length
@@ -43,21 +42,7 @@ void BlockTrainer::begin_epoch(const EpochSetting& setting) {
   if (!setting.alone) strategy_->begin_epoch(worker_, replica_, setting.epoch);
 }
 
-BlockPlan BlockTrainer::plan(std::size_t block, bool ahead) const {
-  if (setting_.alone)
-    return plan_block(*source_.partition, block, strategies::Share::minibatch, setting_.minibatch, 0, 1, options_.max_steps);
-  PartOf part_of;
-  if (options_.balance) part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
-  return plan_block(*source_.partition, block, strategy_->share(), setting_.minibatch, worker_.rank(), worker_.size(),
-                    options_.max_steps, part_of);
-}
-
-BlockPlan BlockTrainer::plan_split(std::size_t block, std::size_t split) const {
-  return plan_block(*source_.partition, block, strategies::Share::block, setting_.minibatch, static_cast<int>(split),
-                    worker_.size(), options_.max_steps);
-}
-
-void BlockTrainer::train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums) {
+double BlockTrainer::train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums) {
   position_ = position;
   const double aggregate_before_s = times_.aggregate_s;
   double block_s = 0;
@@ -68,7 +53,7 @@ void BlockTrainer::train(const BlockPlan& plan, std::size_t position, data::Samp
   }
   const double optimise_s = block_s - (times_.aggregate_s - aggregate_before_s);
   times_.optimise_s += optimise_s;
-  if (!setting_.alone) balance_.measured(worker_.comm(), static_cast<double>(plan.samples), optimise_s);
+  return optimise_s;
 }
 
 void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& samples, Sums& sums) {

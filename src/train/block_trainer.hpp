@@ -5,7 +5,6 @@
 
 #include "comm/worker.hpp"
 #include "strategies/strategy.hpp"
-#include "train/balance.hpp"
 #include "train/input/training_data.hpp"
 #include "train/learners/learner_cost.hpp"
 #include "train/learners/loss_ledger.hpp"
@@ -50,21 +49,10 @@ class BlockTrainer {
   void start_strategy() { strategy_->start(worker_, replica_); }
   void begin_epoch(const EpochSetting& setting);
 
-  /// This worker's part of a block: the block trained next or, if `ahead`, the one after it.
-  BlockPlan plan(std::size_t block, bool ahead) const;
-
-  /// Share::epoch: whether splits are taken one by one; the number of the next split; and its plan.
-  bool takes_splits() const { return !setting_.alone && strategy_->share() == strategies::Share::epoch; }
-  std::size_t take_split() { return served_->take(worker_); }
-  BlockPlan plan_split(std::size_t block, std::size_t split) const;
-
   /// Trains all minibatches of a block and synchronises at its end. samples: a stream whose current list is the plan's.
   /// position: of the block in the epoch, for error messages. Adds to `sums`. Throws ConfigError if the loss is not finite.
-  void train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums);
-
-  void describe_state(core::StateView& state) { balance_.describe_state(state); }
-
-  bool idle() const { return setting_.alone && worker_.rank() != 0; }
+  /// Returns the seconds it took, except those for synchronising.
+  double train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums);
 
  private:
   bool exchanges() const { return exchange_ != nullptr && exchange_->exchanges(worker_.size()); }
@@ -92,7 +80,6 @@ class BlockTrainer {
   strategies::Replica replica_;
   LossLedger losses_;
 
-  Balance balance_;
   EpochSetting setting_;
   std::size_t position_ = 0;   // of the block
   std::size_t minibatch_ = 0;  // in the block

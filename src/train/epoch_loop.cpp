@@ -27,7 +27,8 @@ EpochLoop::EpochLoop(comm::Worker& worker, const TrainingOptions& options, const
       source_(input.source),
       blocks_(blocks),
       times_(times),
-      samples_(input.open(worker.device(), data::Subset::train, blocks.learner().largest_batch())) {}
+      samples_(input.open(worker.device(), data::Subset::train, blocks.learner().largest_batch())),
+      balance_(worker.size(), options.balance) {}
 
 std::vector<std::uint32_t> EpochLoop::order(int epoch) const {
   auto order = block_order(options_.seed, epoch, source_.partition->blocks());
@@ -35,16 +36,27 @@ std::vector<std::uint32_t> EpochLoop::order(int epoch) const {
   return order;
 }
 
+BlockPlan EpochLoop::plan(const EpochSetting& setting, std::size_t block, bool ahead) const {
+  const data::Partition& partition = *source_.partition;
+  if (setting.alone)
+    return plan_block(partition, block, strategies::Share::minibatch, setting.minibatch, 0, 1, options_.max_steps);
+  PartOf part_of;
+  if (options_.balance) part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
+  return plan_block(partition, block, blocks_.strategy().share(), setting.minibatch, worker_.rank(), worker_.size(),
+                    options_.max_steps, part_of);
+}
+
 void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sums,
                     const std::function<void(const Progress&)>& after_block) {
   blocks_.begin_epoch(setting);
-  if (blocks_.idle()) return;
-  if (blocks_.takes_splits()) return take_splits(setting, sums, after_block);
+  if (setting.alone && worker_.rank() != 0) return;
+  if (!setting.alone && blocks_.strategy().share() == strategies::Share::epoch)
+    return take_splits(setting, sums, after_block);
   const auto order = this->order(setting.epoch);
   std::size_t left = extent.samples == 0 ? source_.partition->samples() : extent.samples;
   const auto next_plan = [&](std::size_t position) {
     if (position == order.size() || left == 0) return BlockPlan{};
-    BlockPlan plan = blocks_.plan(order[position], position > extent.first_block);
+    BlockPlan plan = this->plan(setting, order[position], position > extent.first_block);
     const std::size_t samples = samples_of(order[position]);
     if (left < samples) shorten(plan, static_cast<double>(left) / static_cast<double>(samples));
     left -= std::min(left, samples);
@@ -57,7 +69,8 @@ void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sum
     await_data();
     more = position + 1 < order.size() && left > 0;
     BlockPlan following = next_plan(position + 1);
-    blocks_.train(plan, position, *samples_, sums);
+    const double seconds = blocks_.train(plan, position, *samples_, sums);
+    if (!setting.alone) balance_.measured(worker_.comm(), static_cast<double>(plan.samples), seconds);
     after_block({position + 1, order.size(), samples_of(order[position])});
     plan = std::move(following);
   }
@@ -74,9 +87,10 @@ void EpochLoop::take_splits(const EpochSetting& setting, Sums& sums,
     BlockPlan plan;
   };
   const auto take = [&] {
-    Taken taken{std::min(all, blocks_.take_split()), {}};
+    Taken taken{std::min(all, blocks_.served()->take(worker_)), {}};
     if (taken.number == all) return taken;
-    taken.plan = blocks_.plan_split(order[taken.number / splits], taken.number % splits);
+    taken.plan = plan_block(*source_.partition, order[taken.number / splits], strategies::Share::block, setting.minibatch,
+                            static_cast<int>(taken.number % splits), worker_.size(), options_.max_steps);
     samples_->prefetch({taken.plan.samples, taken.plan.rows});
     return taken;
   };

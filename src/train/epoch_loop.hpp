@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "train/balance.hpp"
 #include "train/block_trainer.hpp"
 #include "train/input/worker_input.hpp"
 
@@ -30,10 +31,15 @@ class EpochLoop {
   void run(const EpochSetting& setting, const Extent& extent, Sums& sums,
            const std::function<void(const Progress&)>& after_block);
 
+  void describe_state(core::StateView& state) { balance_.describe_state(state); }
+
   double data_wait_s() const { return samples_->waited_s(); }
 
  private:
   std::vector<std::uint32_t> order(int epoch) const;
+
+  /// This worker's part of a block: the block trained next or, if `ahead`, the one after it.
+  BlockPlan plan(const EpochSetting& setting, std::size_t block, bool ahead) const;
   std::size_t samples_of(std::size_t block) const { return source_.partition->block_range(block).size(); }
   void take_splits(const EpochSetting& setting, Sums& sums, const std::function<void(const Progress&)>& after_block);
   void await_data();
@@ -44,6 +50,7 @@ class EpochLoop {
   BlockTrainer& blocks_;
   TimeBreakdown& times_;
   std::unique_ptr<data::SampleStream> samples_;
+  Balance balance_;
 };
 
 }  // namespace paragrad::train

@@ -38,37 +38,25 @@ std::string describe(const Machine& machine, const PretrainingOptions& options) 
                       machine.shape.visible, machine.shape.hidden, how.persistent ? "PCD" : "CD", how.cd_steps);
 }
 
-/// Trains one machine after the other, adding each result to the layers below.
-class Pretraining {
- public:
-  Pretraining(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& output)
-      : worker_(worker), options_(options), input_(input), output_(output) {}
-
-  /// before: result of the machines trained so far.
-  Result train_machine(std::size_t index, std::span<const rbm::Shape> machines, std::vector<float> below,
-                       const Result& before) {
-    const auto machine = std::make_shared<const Machine>(
-        Machine{input_.source.network, index, machines.size(), machines[index], machines[index].layout(), std::move(below)});
-    const TrainingOptions phase = phase_of(options_, index);
-    Output output = output_;
-    output.phase = static_cast<int>(index);
-    output.last_phase = false;
-    if (output_.resume_phase != output.phase) output.resume_phase.reset();
-    output.earlier_s = before.pretraining_s;
-    output.earlier_samples = before.pretraining_samples;
-    if (worker_.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options_.pretraining));
-    Result result = train(worker_, phase, input_, rbm_learners(machine, phase, worker_.rank()), output);
-    // Servers of this training must not receive requests of the next.
-    if (has_servers(phase)) comm::barrier(worker_.all_ranks().comm());
-    return result;
-  }
-
- private:
-  comm::Worker& worker_;
-  const TrainingOptions& options_;
-  const WorkerInput& input_;
-  const Output& output_;
-};
+/// before: result of the machines trained so far. below: their parameters.
+Result train_machine(comm::Worker& worker, const TrainingOptions& options, const WorkerInput& input, const Output& of_run,
+                     std::size_t index, std::span<const rbm::Shape> machines, std::vector<float> below,
+                     const Result& before) {
+  const auto machine = std::make_shared<const Machine>(
+      Machine{input.source.network, index, machines.size(), machines[index], machines[index].layout(), std::move(below)});
+  const TrainingOptions phase = phase_of(options, index);
+  Output output = of_run;
+  output.phase = static_cast<int>(index);
+  output.last_phase = false;
+  if (output.resume_phase != output.phase) output.resume_phase.reset();
+  output.earlier_s = before.pretraining_s;
+  output.earlier_samples = before.pretraining_samples;
+  if (worker.rank() == 0 && output.progress != nullptr) output.progress->say(describe(*machine, options.pretraining));
+  Result result = train(worker, phase, input, rbm_learners(machine, phase, worker.rank()), output);
+  // Servers of this training must not receive requests of the next.
+  if (has_servers(phase)) comm::barrier(worker.all_ranks().comm());
+  return result;
+}
 
 }  // namespace
 
@@ -87,10 +75,9 @@ std::vector<float> pretrain(comm::Worker& worker, const TrainingOptions& options
   const nn::Graph& graph = *input.source.network;
   const std::vector<rbm::Shape> machines = rbm::machines_of(graph, options.model);
   const auto first = static_cast<std::size_t>(output.resume_phase.value_or(0));
-  Pretraining pretraining(worker, options, input, output);
   std::vector<float> below;
   for (std::size_t index = first; index < machines.size(); ++index) {
-    Result one = pretraining.train_machine(index, machines, std::move(below), result);
+    Result one = train_machine(worker, options, input, output, index, machines, std::move(below), result);
     below = std::move(one.model);
     result.pretraining_s = one.pretraining_s + one.training_s;
     result.pretraining_samples = one.pretraining_samples + one.samples;

@@ -95,7 +95,7 @@ core::StateView TrainingRun::describe() {
   add_state(all, "optimiser", learner().optimiser());
   add_state(all, "learner", learner());
   if (strategy_started) add_state(all, "strategy", blocks.strategy());
-  add_state(all, "balance", blocks);
+  add_state(all, "balance", loop);
   add_state(all, "schedule", *schedule);
   add_state(all, "sums", sums);
   add_state(all, "times", times);

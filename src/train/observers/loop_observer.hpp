@@ -13,6 +13,7 @@ struct TrainingRun;
 /// while worker 0 trains alone, only there).
 class LoopObserver {
  public:
+  explicit LoopObserver(TrainingRun& run) : run_(run) {}
   virtual ~LoopObserver() = default;
 
   virtual void before_training() {}
@@ -20,6 +21,9 @@ class LoopObserver {
   virtual void after_block(const EpochLoop::Progress& /*at*/) {}
   virtual void after_epoch() {}
   virtual void after_training() {}
+
+ protected:
+  TrainingRun& run_;
 };
 
 using LoopObservers = std::vector<std::unique_ptr<LoopObserver>>;

@@ -13,7 +13,7 @@ namespace {
 /// Searches for the largest minibatch that does no harm at the beginning of some epochs, see search_minibatch().
 class MinibatchTuning : public LoopObserver {
  public:
-  explicit MinibatchTuning(TrainingRun& run) : run_(run) {}
+  using LoopObserver::LoopObserver;
 
   void before_epoch() override {
     const MinibatchSearchOptions& search = run_.options.minibatch_search;
@@ -42,8 +42,6 @@ class MinibatchTuning : public LoopObserver {
     run_.times = spent;
     return together[0] / together[1];
   }
-
-  TrainingRun& run_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 /// Sets the next epoch's learning rate by the validation loss. A schedule may also go back to the best model.
 class RateScheduling : public LoopObserver {
  public:
-  explicit RateScheduling(TrainingRun& run) : run_(run) {}
+  using LoopObserver::LoopObserver;
 
   void after_epoch() override {
     if (run_.schedule->observe(run_.epoch, run_.result.valid.loss))
@@ -22,8 +22,6 @@ class RateScheduling : public LoopObserver {
     run_.worker.run_kernels([&](backend::KernelQueue& queue) { run_.learner().optimiser().forget(queue); });
     if (run_.parallel()) run_.blocks.start_strategy();
   }
-
-  TrainingRun& run_;
 };
 
 }  // namespace

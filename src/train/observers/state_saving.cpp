@@ -1,6 +1,9 @@
+#include <array>
+#include <string>
+#include <utility>
+
 #include "core/format.hpp"
 #include "train/observers/loop_observer.hpp"
-#include "train/state/resume_point.hpp"
 #include "train/state/state_store.hpp"
 #include "train/training_run.hpp"
 
@@ -11,7 +14,7 @@ namespace {
 class StateSaving : public LoopObserver {
  public:
   explicit StateSaving(TrainingRun& run)
-      : run_(run),
+      : LoopObserver(run),
         store_(run.everybody, run.output.state_folder, run.output.run,
                run.everybody.rank() == 0 ? run.output.folder : nullptr) {}
 
@@ -41,34 +44,31 @@ class StateSaving : public LoopObserver {
   void save(int epoch) {
     run_.worker.join();  // completes pending transfers
     if (auto* const strategy = run_.served()) strategy->collect_state(run_.worker, run_.blocks.replica());
-    ResumePoint point{.epoch = static_cast<double>(epoch),
-                      .block = static_cast<double>(run_.block),
-                      .minibatch = static_cast<double>(run_.minibatch),
-                      .started = run_.strategy_started ? 1. : 0.,
-                      .samples = static_cast<double>(run_.samples_before),
-                      .elapsed_s = run_.elapsed_s(),
-                      .earlier_s = run_.result.pretraining_s,
-                      .earlier_samples = static_cast<double>(run_.result.pretraining_samples)};
+    std::array<std::pair<std::string, double>, 8> point{{{"epoch", epoch},
+                                                         {"block", run_.block},
+                                                         {"minibatch", run_.minibatch},
+                                                         {"started", run_.strategy_started},
+                                                         {"samples", run_.samples_before},
+                                                         {"elapsed_s", run_.elapsed_s()},
+                                                         {"earlier_s", run_.result.pretraining_s},
+                                                         {"earlier_samples", run_.result.pretraining_samples}}};
     core::StateView state = describe();
-    point.describe_state(state);
+    for (auto& [name, value] : point) state.add("resume_point/" + name, value);
     store_.save(SavedState(state, run_.worker.device()), core::format("{}-{}-{}", run_.output.phase, epoch, run_.block),
                 run_.output.phase);
   }
 
   void resume() {
     const SavedState saved = store_.load();
-    ResumePoint point;
-    core::StateView where;
-    point.describe_state(where);
-    saved.restore(where, run_.worker.device());
-    run_.epoch = static_cast<int>(point.epoch);
-    run_.block = static_cast<std::size_t>(point.block);
-    run_.minibatch = static_cast<std::size_t>(point.minibatch);
-    run_.samples_before = run_.result.samples = static_cast<std::uint64_t>(point.samples);
-    run_.result.pretraining_s = point.earlier_s;
-    run_.result.pretraining_samples = static_cast<std::uint64_t>(point.earlier_samples);
-    run_.start_s = run_.worker.comm().now_s() - point.elapsed_s;
-    run_.strategy_started = point.started != 0;
+    const auto at = [&](const std::string& name) { return saved.number("resume_point/" + name); };
+    run_.epoch = static_cast<int>(at("epoch"));
+    run_.block = static_cast<std::size_t>(at("block"));
+    run_.minibatch = static_cast<std::size_t>(at("minibatch"));
+    run_.samples_before = run_.result.samples = static_cast<std::uint64_t>(at("samples"));
+    run_.result.pretraining_s = at("earlier_s");
+    run_.result.pretraining_samples = static_cast<std::uint64_t>(at("earlier_samples"));
+    run_.start_s = run_.worker.comm().now_s() - at("elapsed_s");
+    run_.strategy_started = at("started") != 0;
     if (run_.strategy_started) {
       run_.blocks.start_strategy();
       if (run_.blocks.served() != nullptr) run_.blocks.served()->collect_state(run_.worker, run_.blocks.replica());
@@ -81,7 +81,6 @@ class StateSaving : public LoopObserver {
     run_.report.say(core::format("resumed in epoch {} after {} of its blocks", run_.epoch, run_.block));
   }
 
-  TrainingRun& run_;
   StateStore store_;
 };
 

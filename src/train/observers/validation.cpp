@@ -13,7 +13,7 @@ namespace {
 /// best models. Shows the progress in between.
 class Validation : public LoopObserver {
  public:
-  explicit Validation(TrainingRun& run) : run_(run) {}
+  using LoopObserver::LoopObserver;
 
   void after_block(const EpochLoop::Progress& at) override {
     if (run_.report.is_watched())
@@ -87,8 +87,6 @@ class Validation : public LoopObserver {
     run_.report.tell({run_.epoch, run_.schedule->rate(), run_.minibatch, run_.elapsed_s(), blocks}, run_.learner(),
                      run_.result, run_.times);
   }
-
-  TrainingRun& run_;
 };
 
 }  // namespace

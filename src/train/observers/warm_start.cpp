@@ -10,7 +10,7 @@ namespace {
 /// and the strategy starts.
 class WarmStart : public LoopObserver {
  public:
-  explicit WarmStart(TrainingRun& run) : run_(run) {}
+  using LoopObserver::LoopObserver;
 
   void before_epoch() override {
     if (!run_.parallel() || run_.strategy_started) return;
@@ -28,9 +28,6 @@ class WarmStart : public LoopObserver {
   void after_epoch() override {
     if (!run_.parallel()) run_.broadcast_model();
   }
-
- private:
-  TrainingRun& run_;
 };
 
 }  // namespace
