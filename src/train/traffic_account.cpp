@@ -43,7 +43,13 @@ void TrafficSummary::add_to(core::Json& record) const {
   record["most_sent_bytes"] = number(most_sent_bytes);
 }
 
+void TrafficAccount::resume() {
+  counting_ = true;
+  before_ = worker_.comm().traffic();
+}
+
 void TrafficAccount::pause() {
+  counting_ = false;
   comm::Traffic passed = worker_.comm().traffic();
   passed -= before_;
   report_.recent += passed;

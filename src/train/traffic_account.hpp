@@ -30,15 +30,17 @@ class TrafficAccount {
  public:
   explicit TrafficAccount(comm::Worker& worker) : worker_(worker) {}
 
-  /// Counts from resume() to pause().
-  void resume() { before_ = worker_.comm().traffic(); }
+  /// Counts from resume() to pause(). Call pause() only when no task is under way.
+  void resume();
   void pause();
 
-  /// Counts an action.
-  void during(const std::function<void()>& action) {
-    resume();
+  /// Pauses during an action.
+  template <class Action>
+  void without(const Action& action) {
+    const bool was_counting = counting_;
+    if (was_counting) pause();
     action();
-    pause();
+    if (was_counting) resume();
   }
 
   /// Posts a report to the simulation, if there is one. Call it before a sum over all workers, and summarise() after it.
@@ -55,7 +57,8 @@ class TrafficAccount {
 
  private:
   comm::Worker& worker_;
-  comm::Traffic before_;
+  bool counting_ = false;
+  comm::Traffic before_;  // when counting began
   comm::TrafficReport report_;
 };
 

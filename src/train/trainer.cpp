@@ -38,12 +38,14 @@ Result Trainer::run_to_the_end() {
 void Trainer::train_epoch() {
   for (const auto& observer : observers_) observer->before_epoch();
   if (run_.block == 0) run_.sums = {};
+  run_.traffic.resume();
   run_.loop.run(run_.setting(), {.first_block = run_.block}, run_.sums, [&](const EpochLoop::Progress& at) {
     run_.block = at.done;
     for (const auto& observer : observers_) observer->after_block(at);
   });
   run_.block = 0;
   for (const auto& observer : observers_) observer->after_epoch();
+  run_.traffic.pause();
   run_.result.epochs = run_.epoch;
 }
 

@@ -46,6 +46,7 @@ TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const 
       source(input.source),
       output(output_),
       report(output, everybody.rank() == 0),
+      traffic(everybody),
       schedule(optim::make_schedule(options.schedule)),
       blocks(worker, options, source, make_learner, largest_minibatch(worker, options, source), times),
       loop(worker, options, input, blocks, times),
@@ -61,13 +62,23 @@ void TrainingRun::start_strategy() {
 }
 
 void TrainingRun::broadcast_model() {
-  comm::broadcast(worker.comm(), learner().parameters());
-  if (!learner().buffers().empty()) comm::broadcast(worker.comm(), learner().buffers());
+  traffic.without([&] {
+    comm::broadcast(worker.comm(), learner().parameters());
+    if (!learner().buffers().empty()) comm::broadcast(worker.comm(), learner().buffers());
+  });
 }
 
 void TrainingRun::show_model() {
   blocks.strategy().show_model(worker, blocks.replica());
-  average_buffers(*this);
+  traffic.without([&] { average_buffers(*this); });
+}
+
+TrafficAccount::Summary TrainingRun::traffic_of_all() {
+  return traffic.summarise([this](std::span<double> values) {
+    if (served() != nullptr) return add_up(values);
+    comm::sum_in_rank_order(everybody.comm(), values);
+    return true;
+  });
 }
 
 bool TrainingRun::add_up(std::span<double> values) {
@@ -100,6 +111,7 @@ core::StateView TrainingRun::describe() {
   add_state(all, "sums", sums);
   add_state(all, "times", times);
   add_state(all, "reported", report);
+  add_state(all, "traffic", traffic);
   return all;
 }
 

@@ -14,6 +14,7 @@
 #include "train/report.hpp"
 #include "train/result.hpp"
 #include "train/state/best_model.hpp"
+#include "train/traffic_account.hpp"
 #include "train/training_options.hpp"
 
 namespace paragrad::train {
@@ -32,6 +33,7 @@ struct TrainingRun {
 
   Report report;
   TimeBreakdown times;
+  TrafficAccount traffic;
   std::unique_ptr<optim::Schedule> schedule;
   BlockTrainer blocks;
   EpochLoop loop;
@@ -65,6 +67,9 @@ struct TrainingRun {
 
   /// Makes the workers' replicas those that are scored and saved.
   void show_model();
+
+  /// Summarises the workers' traffic. Call traffic.post() and a sum over all workers before.
+  TrafficAccount::Summary traffic_of_all();
 
   /// Sums values over the workers; see AddUp.
   bool add_up(std::span<double> values);

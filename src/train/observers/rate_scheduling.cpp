@@ -20,7 +20,7 @@ class RateScheduling : public LoopObserver {
   void restart_from_best() {
     run_.go_back_to(run_.least_loss, run_.epoch);
     run_.worker.run_kernels([&](backend::KernelQueue& queue) { run_.learner().optimiser().forget(queue); });
-    if (run_.parallel()) run_.blocks.start_strategy();
+    if (run_.parallel()) run_.traffic.without([&] { run_.blocks.start_strategy(); });
   }
 };
 

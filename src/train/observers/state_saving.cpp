@@ -43,6 +43,10 @@ class StateSaving : public LoopObserver {
   // epoch: the one in which a resumed run continues.
   void save(int epoch) {
     run_.worker.join();  // completes pending transfers
+    run_.traffic.without([&] { write(epoch); });
+  }
+
+  void write(int epoch) {
     if (auto* const strategy = run_.served()) strategy->collect_state(run_.worker, run_.blocks.replica());
     std::array<std::pair<std::string, double>, 8> point{{{"epoch", epoch},
                                                          {"block", run_.block},

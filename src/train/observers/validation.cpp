@@ -52,9 +52,13 @@ class Validation : public LoopObserver {
     Learner& learner = run_.learner();
     Result& result = run_.result;
     std::array<double, 3> sums{};
+    run_.traffic.post();
     do {
       sums = {run_.sums.loss, run_.sums.errors, run_.sums.samples};
     } while (!run_.add_up(sums));
+    const TrafficAccount::Summary traffic = run_.traffic_of_all();
+    recent_traffic_ = traffic.recent;
+    result.traffic = traffic.total;
     result.train = learner.score({sums[0], sums[1], sums[2]});
     result.samples = run_.samples_before + static_cast<std::uint64_t>(sums[2]);
     result.valid = run_.evaluator.score(data::Subset::valid);
@@ -65,7 +69,7 @@ class Validation : public LoopObserver {
   }
 
   void validate() {
-    score();
+    run_.traffic.without([&] { score(); });
     if (!run_.learner().computes() || run_.source.samples(data::Subset::valid) == 0) return;
     const Score& valid = run_.result.valid;
     if (!std::isfinite(valid.loss))
@@ -85,8 +89,10 @@ class Validation : public LoopObserver {
 
   void tell(std::size_t blocks) {
     run_.report.tell({run_.epoch, run_.schedule->rate(), run_.minibatch, run_.elapsed_s(), blocks}, run_.learner(),
-                     run_.result, run_.times);
+                     run_.result, run_.times, recent_traffic_);
   }
+
+  TrafficSummary recent_traffic_;  // since the last report
 };
 
 }  // namespace
