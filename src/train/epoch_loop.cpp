@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "train/time_breakdown.hpp"
 
@@ -50,64 +51,52 @@ void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sum
                     const std::function<void(const Progress&)>& after_block) {
   blocks_.begin_epoch(setting);
   if (setting.alone && worker_.rank() != 0) return;
-  if (!setting.alone && blocks_.strategy().share() == strategies::Share::epoch)
-    return take_splits(setting, sums, after_block);
-  const auto order = this->order(setting.epoch);
-  std::size_t left = extent.samples == 0 ? source_.partition->samples() : extent.samples;
-  const auto next_plan = [&](std::size_t position) {
-    if (position == order.size() || left == 0) return BlockPlan{};
-    BlockPlan plan = this->plan(setting, order[position], position > extent.first_block);
-    const std::size_t samples = samples_of(order[position]);
-    if (left < samples) shorten(plan, static_cast<double>(left) / static_cast<double>(samples));
-    left -= std::min(left, samples);
-    samples_->prefetch({plan.samples, plan.rows});
-    return plan;
+  const bool takes_splits = !setting.alone && blocks_.strategy().share() == strategies::Share::epoch;
+  const std::function<Work()> planned = takes_splits ? splits_as_taken(setting) : blocks_in_order(setting, extent);
+  const auto next = [&] {
+    Work work = planned();
+    if (work.plan) samples_->prefetch({work.plan->samples, work.plan->rows});
+    return work;
   };
-  std::size_t position = extent.first_block;
-  bool more = position < order.size();
-  for (BlockPlan plan = next_plan(position); more; ++position) {
+  Work work = next();
+  while (work.plan) {
     await_data();
-    more = position + 1 < order.size() && left > 0;
-    BlockPlan following = next_plan(position + 1);
-    const double seconds = blocks_.train(plan, position, *samples_, sums);
-    if (!setting.alone) balance_.measured(worker_.comm(), static_cast<double>(plan.samples), seconds);
-    after_block({position + 1, order.size(), samples_of(order[position])});
-    plan = std::move(following);
+    Work following = next();
+    const double seconds = blocks_.train(*work.plan, work.position, *samples_, sums);
+    if (!setting.alone) balance_.measured(worker_.comm(), static_cast<double>(work.plan->samples), seconds);
+    after_block(work.progress);
+    work = std::move(following);
   }
+  if (work.progress.samples > 0) after_block(work.progress);
 }
 
-// The reported progress of the epoch is estimated from the numbers of this worker's splits.
-void EpochLoop::take_splits(const EpochSetting& setting, Sums& sums,
-                            const std::function<void(const Progress&)>& after_block) {
-  const auto order = this->order(setting.epoch);
-  const std::size_t splits = source_.partition->workers(), all = order.size() * splits;
-  const std::size_t samples = source_.partition->samples() * order.size() / source_.partition->blocks();
-  struct Taken {
-    std::size_t number;
-    BlockPlan plan;
+std::function<EpochLoop::Work()> EpochLoop::blocks_in_order(const EpochSetting& setting, const Extent& extent) {
+  return [this, &setting, order = order(setting.epoch), first = extent.first_block, position = extent.first_block,
+          left = extent.samples == 0 ? source_.partition->samples() : extent.samples]() mutable -> Work {
+    if (position == order.size() || left == 0) return {};
+    const std::size_t block = order[position], samples = source_.partition->block_range(block).size();
+    BlockPlan plan = this->plan(setting, block, position > first);
+    if (left < samples) shorten(plan, static_cast<double>(left) / static_cast<double>(samples));
+    left -= std::min(left, samples);
+    const std::size_t at = position++;
+    return {std::move(plan), at, {position, order.size(), samples}};
   };
-  const auto take = [&] {
-    Taken taken{std::min(all, blocks_.served()->take(worker_)), {}};
-    if (taken.number == all) return taken;
-    taken.plan = plan_block(*source_.partition, order[taken.number / splits], strategies::Share::block, setting.minibatch,
-                            static_cast<int>(taken.number % splits), worker_.size(), options_.max_steps);
-    samples_->prefetch({taken.plan.samples, taken.plan.rows});
-    return taken;
+}
+
+// The progress of the epoch is estimated from the numbers of this worker's splits.
+std::function<EpochLoop::Work()> EpochLoop::splits_as_taken(const EpochSetting& setting) {
+  return [this, &setting, order = order(setting.epoch), told = std::size_t{0}]() mutable -> Work {
+    const data::Partition& partition = *source_.partition;
+    const std::size_t splits = partition.workers(), all = order.size() * splits;
+    const std::size_t samples = partition.samples() * order.size() / partition.blocks();
+    const std::size_t number = std::min(all, blocks_.served()->take(worker_)), done = std::min(all, number + 1);
+    const core::Range part{samples * std::exchange(told, done) / all, samples * done / all};
+    Work work{.plan = {}, .position = number / splits, .progress = {done / splits, order.size(), part.size()}};
+    if (number < all)
+      work.plan = plan_block(partition, order[work.position], strategies::Share::block, setting.minibatch,
+                             static_cast<int>(number % splits), worker_.size(), options_.max_steps);
+    return work;
   };
-  std::size_t told = 0;
-  const auto tell = [&](std::size_t done) {
-    const core::Range part{samples * told / all, samples * done / all};
-    told = done;
-    after_block({done / splits, order.size(), part.size()});
-  };
-  for (Taken taken = take(); taken.number < all;) {
-    await_data();
-    Taken following = take();
-    blocks_.train(taken.plan, taken.number / splits, *samples_, sums);
-    tell(taken.number + 1);
-    taken = std::move(following);
-  }
-  if (told < all) tell(all);
 }
 
 void EpochLoop::await_data() {

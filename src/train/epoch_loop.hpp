@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "train/balance.hpp"
 #include "train/block_trainer.hpp"
@@ -36,12 +37,20 @@ class EpochLoop {
   double data_wait_s() const { return samples_->waited_s(); }
 
  private:
+  /// What to train next, and the progress when it is done. Without a plan there is nothing left, but other workers may have
+  /// made progress.
+  struct Work {
+    std::optional<BlockPlan> plan{};
+    std::size_t position = 0;  // of the block
+    Progress progress{};
+  };
+  std::function<Work()> blocks_in_order(const EpochSetting& setting, const Extent& extent);
+  std::function<Work()> splits_as_taken(const EpochSetting& setting);
+
   std::vector<std::uint32_t> order(int epoch) const;
 
   /// This worker's part of a block: the block trained next or, if `ahead`, the one after it.
   BlockPlan plan(const EpochSetting& setting, std::size_t block, bool ahead) const;
-  std::size_t samples_of(std::size_t block) const { return source_.partition->block_range(block).size(); }
-  void take_splits(const EpochSetting& setting, Sums& sums, const std::function<void(const Progress&)>& after_block);
   void await_data();
 
   comm::Worker& worker_;
