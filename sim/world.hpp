@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -79,6 +80,12 @@ struct World {
   }
 
   comm::TrafficMeter& traffic_of(int rank) { return *traffic[static_cast<std::size_t>(rank)]; }
+
+  /// Time of a worker's kernels; nothing if noise makes every computation's its own.
+  std::optional<Time> foreseen_time(const backend::WorkMeter& work) const {
+    if (platform.noise.rank_sigma > 0 || platform.noise.step_sigma > 0) return std::nullopt;
+    return roofline.duration(work);
+  }
 
   /// Time of adding `floats` floats on a device.
   Time time_of_sum(std::uint32_t floats) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/kernel_list.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::sim::shortcut {
@@ -77,8 +78,12 @@ void CollectivePrograms::Cursor::turn() {
   }
 }
 
-Recorder::Recorder(comm::Communicator& worker, CollectivePrograms& programs, std::span<std::uint64_t> received_bytes)
-    : Communicator(worker.device(), worker.rank(), worker.size()), programs_(programs), received_bytes_(received_bytes) {
+Recorder::Recorder(comm::Communicator& worker, CollectivePrograms& programs, std::span<std::uint64_t> received_bytes,
+                   const TimeOf& time_of)
+    : Communicator(worker.device(), worker.rank(), worker.size()),
+      programs_(programs),
+      received_bytes_(received_bytes),
+      time_of_(time_of) {
   set_simulated_time(*this);
   set_workers_per_node(worker.workers_per_node());
 }
@@ -95,7 +100,7 @@ void Recorder::note(Operation::Kind kind, int peer, int tag, std::uint64_t value
     return;
   }
   const auto distance = static_cast<std::uint32_t>(peer >= rank() ? peer - rank() : peer + size() - rank());
-  const Operation operation{static_cast<std::uint32_t>(kind) | tag_index << 2 | distance << 4,
+  const Operation operation{static_cast<std::uint32_t>(kind) | tag_index << 3 | distance << 5,
                             static_cast<std::uint32_t>(value)};
   programs_.add(operation);
   turn_.push_back(operation);
@@ -134,6 +139,16 @@ void Recorder::library_allreduce(comm::Library, std::span<float>) { possible_ = 
 
 void Recorder::add(std::span<const float>, std::span<float> to) {
   note(Operation::Kind::add, rank(), comm::first_reserved_tag, to.size());
+}
+
+void Recorder::run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) {
+  constexpr Time longest = std::numeric_limits<std::uint32_t>::max();  // that an operation can hold: 4 ms
+  backend::KernelList list(device());
+  kernels(list);
+  const std::optional<Time> time = time_of_(list.meter());
+  possible_ &= time.has_value() && !list.has_begun();
+  for (Time rest = time.value_or(0); rest > 0; rest -= std::min(rest, longest))
+    note(Operation::Kind::compute, rank(), comm::first_reserved_tag, static_cast<std::uint64_t>(std::min(rest, longest)));
 }
 
 /// Four iterations make a piece: the pattern of two workers in lock step repeats after a few iterations, not always after

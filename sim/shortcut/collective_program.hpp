@@ -2,24 +2,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "sim/engine/time.hpp"
 
 namespace paragrad::sim::shortcut {
 
 /// An action of a worker in a collective, as far as it affects the clock or other workers.
 struct Operation {
-  enum class Kind : std::uint32_t { send, receive, wait, add };
+  enum class Kind : std::uint32_t { send, receive, wait, add, compute };
 
-  Kind kind() const { return static_cast<Kind>(word & 3); }
-  std::uint32_t tag() const { return word >> 2 & 3; }  ///< offset from the first reserved tag
-  int peer() const { return static_cast<int>(word >> 4); }
+  Kind kind() const { return static_cast<Kind>(word & 7); }
+  std::uint32_t tag() const { return word >> 3 & 3; }  ///< offset from the first reserved tag
+  int peer() const { return static_cast<int>(word >> 5); }
 
   std::uint32_t word = 0;   ///< kind, tag, and peer as a distance from this worker modulo the number of workers
-  std::uint32_t value = 0;  ///< bytes to send; age of the request to wait for, 1 = the latest; floats to add
+  std::uint32_t value = 0;  ///< bytes to send; age of the request to wait for, 1 = the latest; floats to add; picoseconds
 
   bool operator==(const Operation&) const = default;
 };
@@ -92,12 +95,15 @@ class CollectivePrograms {
   std::vector<std::size_t> workers_{0};  // where the runs of a worker begin, and the end of the last one's
 };
 
-/// Records what a worker would do instead of doing it. Supports only named sources, the tags of collectives, and messages
-/// below 4 GB; otherwise possible() is false afterwards.
+/// Records what a worker would do instead of doing it. Supports only named sources, the tags of collectives, messages below
+/// 4 GB, and kernels whose time is known in advance; otherwise possible() is false afterwards.
 class Recorder : public comm::Communicator, private comm::SimulatedTime {
  public:
+  using TimeOf = std::function<std::optional<Time>(const backend::WorkMeter&)>;  ///< nothing: not known in advance
+
   /// received_bytes: of each worker; what is sent to it is added.
-  Recorder(comm::Communicator& worker, CollectivePrograms& programs, std::span<std::uint64_t> received_bytes);
+  Recorder(comm::Communicator& worker, CollectivePrograms& programs, std::span<std::uint64_t> received_bytes,
+           const TimeOf& time_of);
 
   comm::Request start_send(int to, int tag, std::span<const std::byte> data) override;
   comm::Request start_receive(int from, int tag, std::span<std::byte> data) override;
@@ -105,6 +111,7 @@ class Recorder : public comm::Communicator, private comm::SimulatedTime {
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
   double now_s() override;
   void add(std::span<const float> from, std::span<float> to) override;
+  void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override;
   void library_allreduce(comm::Library, std::span<float>) override;
 
   bool possible() const { return possible_; }
@@ -120,6 +127,7 @@ class Recorder : public comm::Communicator, private comm::SimulatedTime {
 
   CollectivePrograms& programs_;
   std::span<std::uint64_t> received_bytes_;
+  const TimeOf& time_of_;
   bool possible_ = true;
   std::vector<Operation> turn_, last_turn_;  // between calls of skip_repeated
   std::uint64_t requests_ = 0;

@@ -41,6 +41,7 @@ bool CollectiveRendezvous::join(comm::Communicator& comm, const comm::Collective
 
 struct CollectiveRendezvous::Notes {
   std::span<Member* const> members;  // next to each other in rank
+  shortcut::Recorder::TimeOf time_of;
   shortcut::CollectivePrograms programs{};
   bool possible = true;
   std::uint32_t oldest_request = 1;
@@ -49,7 +50,7 @@ struct CollectiveRendezvous::Notes {
   void take() {
     received_bytes.resize(static_cast<std::size_t>(members.front()->comm->size()));
     for (Member* member : members) {
-      shortcut::Recorder recorder(*member->comm, programs, received_bytes);
+      shortcut::Recorder recorder(*member->comm, programs, received_bytes, time_of);
       (*member->collective)(recorder, member->data);
       programs.end_worker();
       possible &= recorder.possible();
@@ -65,7 +66,8 @@ std::vector<CollectiveRendezvous::Notes> CollectiveRendezvous::take_notes() cons
   const std::size_t parts = std::clamp<std::size_t>(members_.size() / worth_a_thread, 1, host_threads_);
   std::vector<Notes> notes;
   for (std::size_t part = 0; part < parts; ++part)
-    notes.push_back({core::part_of(members_.size(), parts, part).of(std::span<Member* const>(members_))});
+    notes.push_back({core::part_of(members_.size(), parts, part).of(std::span<Member* const>(members_)),
+                     [this](const backend::WorkMeter& work) { return world_.foreseen_time(work); }});
   std::vector<std::future<void>> others;
   for (Notes& of_some : notes | std::views::drop(1))
     others.push_back(std::async(std::launch::async, [&of_some] { of_some.take(); }));

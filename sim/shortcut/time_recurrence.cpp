@@ -68,6 +68,9 @@ bool TimeRecurrence::step(int rank, const Operation& operation) {
     case Operation::Kind::add:
       if (operation.value != last_sum_floats_) last_sum_time_ = sum_time_(last_sum_floats_ = operation.value);
       state_.workers[static_cast<std::size_t>(rank)].time += last_sum_time_;
+      return true;
+    case Operation::Kind::compute:
+      state_.workers[static_cast<std::size_t>(rank)].time += operation.value;
   }
   return true;
 }
