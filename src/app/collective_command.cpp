@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/catalogue_options.hpp"
+#include "app/collective_trial.hpp"
 #include "app/command.hpp"
 #include "app/environment.hpp"
 #include "app/number_options.hpp"
@@ -12,6 +13,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "comm/operations.hpp"
 #include "comm/wrappers/counting_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -25,6 +27,7 @@ namespace paragrad::app {
 namespace {
 
 struct CollectiveArguments {
+  std::string operation = "allreduce";
   std::string collective = "ring";
   std::vector<std::string> bytes{"100MB"};
   std::vector<int> workers;
@@ -38,6 +41,7 @@ struct CollectiveArguments {
   bool overwrite = false;
 
   std::vector<std::size_t> floats() const;
+  comm::Operation parsed_operation() const { return comm::parse_operation(operation); }
 };
 
 /// One worker's part of a measurement; only in the simulator do the workers share a clock.
@@ -51,8 +55,9 @@ struct Share {
 
 /// One line of the table.
 struct Measurement {
-  Measurement(int n, std::size_t length) : workers(n), bytes(length) {}
+  Measurement(comm::Operation what, int n, std::size_t length) : operation(what), workers(n), bytes(length) {}
 
+  comm::Operation operation;
   int workers;
   std::size_t bytes;
   std::vector<double> times_s;         // of each repetition, until the last worker has finished
@@ -71,7 +76,11 @@ struct Measurement {
   }
   /// Minimum bandwidth that every worker's link must provide (the "bus bandwidth" of NCCL's tests).
   double bus_bytes_per_s() const {
-    return least_s() > 0 ? 2. * (workers - 1) / workers * static_cast<double>(bytes) / least_s() : 0;
+    const double share = static_cast<double>(workers - 1) / workers;
+    const double least_share = operation == comm::Operation::allreduce                  ? 2. * share
+                               : operation == comm::Operation::broadcast && workers > 1 ? 1
+                                                                                        : share;
+    return least_s() > 0 ? least_share * static_cast<double>(bytes) / least_s() : 0;
   }
 };
 
@@ -89,16 +98,16 @@ std::vector<std::size_t> CollectiveArguments::floats() const {
   return all;
 }
 
-Share take_part(comm::Communicator& plain, const comm::Allreduce& allreduce, std::size_t floats, int warm_ups, int repeat) {
+Share take_part(comm::Communicator& plain, const CollectiveArguments& arguments, std::size_t floats, int warm_ups) {
   comm::CountingCommunicator comm(plain);
-  core::Arena arena = comm.device().allocate(floats);
+  CollectiveTrial trial(arguments.parsed_operation(), arguments.collective, comm, floats);
   Share share;
-  if (comm.rank() == 0) share.explanation = allreduce.explain(comm, floats);
-  for (int i = -warm_ups; i < repeat; ++i) {
-    if (warm_ups + repeat > 1) comm::barrier(plain);
+  if (comm.rank() == 0) share.explanation = trial.explanation();
+  for (int i = -warm_ups; i < arguments.repeat; ++i) {
+    if (warm_ups + arguments.repeat > 1) comm::barrier(plain);
     const std::uint64_t messages = comm.messages(), bytes = comm.bytes(), added_bytes = comm.added_bytes();
     const double begin_s = comm.now_s();
-    allreduce(comm, arena.span());
+    trial.run(comm);
     if (i < 0) continue;  // first use allocates pages and connections
     share.begin_s.push_back(begin_s);
     share.end_s.push_back(comm.now_s());
@@ -106,6 +115,7 @@ Share take_part(comm::Communicator& plain, const comm::Allreduce& allreduce, std
     share.bytes = comm.bytes() - bytes;
     share.added_bytes = comm.added_bytes() - added_bytes;
   }
+  if (comm.device().computes()) trial.check(comm);
   return share;
 }
 
@@ -117,15 +127,16 @@ void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes
 }
 
 /// Time of the closed form in comm/collectives/cost.hpp on this platform; nothing if it does not cover the two.
-std::optional<double> closed_form_s(const std::string& collective, const sim::Platform& platform, int workers,
-                                    std::size_t bytes, int workers_per_node) {
-  if (collective.starts_with("auto")) return std::nullopt;
+std::optional<double> closed_form_s(const CollectiveArguments& arguments, const sim::Platform& platform, int workers,
+                                    std::size_t bytes) {
+  if (arguments.collective.starts_with("auto")) return std::nullopt;
+  const int workers_per_node = arguments.workers_per_node;
   const double overhead_s = platform.message.send_overhead_s + platform.message.receive_overhead_s;
   const auto wire = [&](const sim::Link& link) { return comm::Wire{link.latency_s, overhead_s, link.bytes_per_s}; };
   const sim::Link& inside = platform.sockets_per_node > 1 ? platform.node : platform.peer;
   const comm::Surroundings where{wire(inside), wire(platform.leaf),
                                  workers_per_node > 0 ? workers_per_node : platform.workers_per_node(workers)};
-  return comm::cost_of(collective, workers, bytes, where).time_s;
+  return comm::cost_of(arguments.parsed_operation(), arguments.collective, workers, bytes, where).time_s;
 }
 
 /// In the simulator: from the last worker's start to the last worker's end.
@@ -134,17 +145,16 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
     core::require_memory(static_cast<double>(floats) * sizeof(float) * workers,
                          core::format("an array of {} bytes at each of {} workers", floats * sizeof(float), workers));
   std::vector<Share> shares(static_cast<std::size_t>(workers));
-  const auto allreduce = comm::make_allreduce(arguments.collective);
   const sim::SimulationOptions options{.device = arguments.device,
                                        .network = arguments.network,
                                        .oversubscribe = arguments.oversubscribe,
                                        .workers_per_node = arguments.workers_per_node};
   sim::run(platform, workers, options, [&](comm::Worker& worker) {
-    shares[static_cast<std::size_t>(worker.rank())] = take_part(worker.comm(), *allreduce, floats, 0, arguments.repeat);
+    shares[static_cast<std::size_t>(worker.rank())] = take_part(worker.comm(), arguments, floats, 0);
   });
-  Measurement result{workers, floats * sizeof(float)};
+  Measurement result{arguments.parsed_operation(), workers, floats * sizeof(float)};
   result.explanation = shares[0].explanation;
-  result.closed_form_s = closed_form_s(arguments.collective, platform, workers, result.bytes, arguments.workers_per_node);
+  result.closed_form_s = closed_form_s(arguments, platform, workers, result.bytes);
   for (std::size_t i = 0; i < shares[0].end_s.size(); ++i) {
     double begin_s = 0, end_s = 0;
     for (const Share& share : shares) {
@@ -159,8 +169,7 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
 
 /// Under MPI: the longest time spent by any worker after a common barrier.
 Measurement measure(comm::Communicator& comm, const CollectiveArguments& arguments, std::size_t floats) {
-  const auto allreduce = comm::make_allreduce(arguments.collective);
-  const Share mine = take_part(comm, *allreduce, floats, 2, arguments.repeat);
+  const Share mine = take_part(comm, arguments, floats, 2);
   const auto repeat = mine.end_s.size(), width = repeat + 3;
   std::vector<double> all(static_cast<std::size_t>(comm.size()) * width);  // [workers][times, messages, bytes, additions]
   double* row = &all[static_cast<std::size_t>(comm.rank()) * width];
@@ -169,7 +178,7 @@ Measurement measure(comm::Communicator& comm, const CollectiveArguments& argumen
   row[repeat + 1] = static_cast<double>(mine.bytes);
   row[repeat + 2] = static_cast<double>(mine.added_bytes);
   comm::sum_in_rank_order(comm, all);
-  Measurement result{comm.size(), floats * sizeof(float)};
+  Measurement result{arguments.parsed_operation(), comm.size(), floats * sizeof(float)};
   result.times_s.resize(repeat);
   result.explanation = mine.explanation;
   for (const double* r = all.data(); r != all.data() + all.size(); r += width) {
@@ -200,8 +209,11 @@ class Output {
  public:
   Output(const CollectiveArguments& arguments, const std::string& config, const std::string& world)
       : collective_(arguments.collective), manifest_(environment(arguments.device)) {
-    manifest_["run"] = {
-        {"world", world}, {"collective", collective_}, {"repeat", arguments.repeat}, {"device", arguments.device}};
+    manifest_["run"] = {{"world", world},
+                        {"operation", arguments.operation},
+                        {"collective", collective_},
+                        {"repeat", arguments.repeat},
+                        {"device", arguments.device}};
     if (!arguments.platform.empty())
       manifest_["platform"] = {{"file", arguments.platform}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
     if (!arguments.out.empty()) {
@@ -210,8 +222,8 @@ class Output {
       folder_->write("config.toml", config);
       folder_->write("manifest.json", core::text_of(manifest_, 2) + "\n");
     }
-    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {}\n", "collective", "workers", "bytes", "time",
-               "median", "closed form", "bus", "messages", "busiest worker sends");
+    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {}\n", arguments.operation, "workers", "bytes",
+               "time", "median", "closed form", "bus", "messages", "busiest worker sends");
   }
 
   void add(const Measurement& m) {
@@ -277,8 +289,12 @@ int run_real(CollectiveArguments& arguments, const std::string& config) {
 
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
-  add_choice(parser, comm::allreduce_catalogue(), arguments.collective, "allreduce algorithm");
-  add_words(parser, "--bytes", arguments.bytes, "array sizes, separated by commas, such as 1kB,1MB,100MB");
+  parser.add_option("--operation", arguments.operation, "what the workers do together")
+      ->check(known_names(comm::operation_names()));
+  add_choice(parser, comm::collective_catalogue(), arguments.collective,
+             "algorithm; not every one serves every operation (default where ring does not: the first that does)");
+  add_words(parser, "--bytes", arguments.bytes,
+            "sizes of each worker's array, separated by commas, such as 1kB,1MB,100MB; of all_to_all, the array to send");
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
              "collectives hierarchical and auto: workers per node (0: as detected)");
   add_number(parser, "--repeat", arguments.repeat, {.least = 0, .most = 1000000},
@@ -303,15 +319,19 @@ void add_options(CLI::App& parser, CollectiveArguments& arguments) {
       ->group("Run");
 }
 
-int run(CollectiveArguments& arguments, const CLI::App& parser) {
+int run(CollectiveArguments& arguments, CLI::App& parser) {
   const bool real = comm::under_mpiexec();
   if (arguments.repeat == 0) arguments.repeat = real ? 20 : 1;
   if (arguments.device.empty()) arguments.device = real ? "cpu" : "meta";
   if (real && arguments.device == "meta")
     throw core::ConfigError("the device 'meta' has no memory to send from: under mpiexec, choose cpu or reference");
-  comm::make_allreduce(arguments.collective);
+  const comm::Operation operation = arguments.parsed_operation();
+  if (CLI::Option* const option = parser.get_option("--collective");
+      option->count() == 0 && operation != comm::Operation::allreduce)
+    option->default_str(arguments.collective = comm::default_algorithm(operation));  // config.toml shows it
+  comm::check_algorithm(operation, arguments.collective);
   OptionUse use(parser);
-  use.choose({choice_from(comm::allreduce_catalogue(), arguments.collective)});
+  use.choose({choice_from(comm::collective_catalogue(), arguments.collective)});
   use.require(!real, {"network", "oversubscribe"},
               "applies to emulated workers only, and under mpiexec the ranks are the workers: leave it out");
   use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in the --out folder: give --out too");
@@ -324,11 +344,14 @@ int run(CollectiveArguments& arguments, const CLI::App& parser) {
 
 Command collective_command() {
   auto arguments = std::make_shared<CollectiveArguments>();
-  auto parser = make_parser("collective", "Time an allreduce among emulated workers or, under mpiexec, among real ones.");
+  auto parser =
+      make_parser("collective", "Time a collective operation among emulated workers or, under mpiexec, among real ones.");
   add_options(*parser, *arguments);
   set_examples(*parser,
                "paragrad collective --workers 8,64 --bytes 1MB,100MB --platform sim/platforms/k40m-fdr.toml\n"
                "paragrad collective --collective hierarchical:ring+tree --workers 16 --platform sim/platforms/k80-edr.toml\n"
+               "paragrad collective --operation all_to_all --collective bruck --workers 8 --bytes 1kB --platform "
+               "sim/platforms/k80-edr.toml\n"
                "mpiexec -n 2 paragrad collective --collective butterfly --bytes 1kB,1MB");
   return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }

@@ -3,8 +3,8 @@
 #include "app/catalogue_options.hpp"
 #include "app/config_file.hpp"
 #include "app/program_parser.hpp"
-#include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
+#include "comm/operations.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -22,7 +22,7 @@ struct HelpArguments {
 };
 
 std::vector<core::CatalogueInfo> catalogues() {
-  return {strategies::strategy_catalogue(), comm::compression_catalogue(), comm::allreduce_catalogue(),
+  return {strategies::strategy_catalogue(), comm::compression_catalogue(), comm::collective_catalogue(),
           optim::optimiser_catalogue(),     optim::schedule_catalogue(),   sim::network_catalogue()};
 }
 
@@ -31,6 +31,7 @@ std::string indented(const std::string& lines) { return "  " + CLI::detail::find
 void print_entry(const core::CatalogueInfo& catalogue, const core::EntryInfo& entry) {
   fmt::print("{}: {}\n  {}; chosen by --{} {}{}{}\n", entry.name, entry.summary, catalogue.kind, catalogue.kind, entry.name,
              entry.parameter, entry.example.empty() ? "" : core::format(", such as {}{}", entry.name, entry.example));
+  if (!entry.serves.empty()) fmt::print("  for {}\n", fmt::join(entry.serves, ", "));
   if (!entry.source.empty()) fmt::print("  source: {}\n", entry.source);
   if (!entry.formula.empty()) fmt::print("\n{}", indented(entry.formula));
   std::vector<std::string> elsewhere;
@@ -58,6 +59,7 @@ core::Json json_of(const core::CatalogueInfo& catalogue) {
                        {"parameter", entry.parameter},
                        {"example", entry.name + entry.example},
                        {"summary", entry.summary},
+                       {"serves", entry.serves},
                        {"source", entry.source},
                        {"formula", entry.formula},
                        {"options", options}});

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "app/option_values.hpp"
-#include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
+#include "comm/operations.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/model.hpp"
@@ -172,7 +172,7 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
       arguments.gradient_bits == 32 ? use.value("compression") : core::format("bits:{}", arguments.gradient_bits);
   use.choose({choice_from(strategies::strategy_catalogue(), options.strategy),
               choice_from(comm::compression_catalogue(), compression),
-              choice_from(comm::allreduce_catalogue(), use.value("collective")),
+              choice_from(comm::collective_catalogue(comm::Operation::allreduce), use.value("collective")),
               choice_from(optim::optimiser_catalogue(), options.optimiser.name),
               choice_from(optim::schedule_catalogue(), options.schedule.name)});
 

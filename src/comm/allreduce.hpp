@@ -2,11 +2,9 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "comm/communicator.hpp"
 #include "core/options.hpp"
@@ -46,14 +44,6 @@ class Allreduce {
     if (!comm.shortcut(both, data)) both(comm, data);
   }
 };
-
-/// An algorithm of comm/collectives/catalogue.def.
-struct AllreduceEntry {
-  core::EntryInfo info;
-  std::optional<Library> library{};  ///< the library whose routine this is; nothing for our own algorithms
-};
-const std::vector<AllreduceEntry>& allreduces();
-core::CatalogueInfo allreduce_catalogue();
 
 /// The option of everything that sums by an allreduce.
 struct CollectiveOptions {

@@ -1,28 +1,55 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
-#include "comm/communicator.hpp"
 #include "core/range.hpp"
 
 namespace paragrad::comm {
 
-/// Collectives on arrays cut into one part per worker, of any lengths: parts[k] belongs to worker k. For a few workers close
-/// together: every worker sends n-1 messages directly to the others and receives n-1. Worker k begins with worker k+1 and
-/// has two messages in flight at a time, so that each worker receives from few others at once. All workers call with the
-/// same parts, which cover `array` without overlap. Spans are memory of comm.device().
-///
-/// Time, for n equal parts of b bytes and a link of bandwidth B per worker: about (n-1)·b/B from when the last worker
-/// begins.
+/// How an array is cut into one part per worker, in rank order: parts of any lengths, also empty, without gaps. A view of
+/// ranges that their owner keeps, or equal parts, which need no memory however many workers there are.
+class Parts {
+ public:
+  /// Throws logic_error if the ranges overlap, leave a gap, or do not begin at 0.
+  explicit Parts(std::span<const core::Range> ranges);
+  explicit Parts(std::vector<core::Range>&&) = delete;  // which nobody keeps
 
-/// All-gather: each worker starts with its own part; afterwards all hold the whole array.
-/// Bytes: a worker sends its part n-1 times and receives each other part once.
-void gather_parts(Communicator& comm, std::span<const core::Range> parts, std::span<float> array);
+  /// Parts whose lengths differ by at most one: core::part_of.
+  static Parts even(std::size_t length, int workers);
 
-/// Reduce-scatter: each worker starts with an addend for the whole array; afterwards its own part holds the sum over all
-/// workers, and the rest of its array is unchanged.
-/// Bytes: a worker sends each other part once and receives its own n-1 times.
-/// Order: part k is ((x[k] + x[k-1]) + x[k-2]) + …, ranks modulo n.
-void sum_parts(Communicator& comm, std::span<const core::Range> parts, std::span<float> array);
+  core::Range of(int worker) const {
+    const auto index = static_cast<std::size_t>(worker);
+    return ranges_.empty() ? core::part_of(length_, static_cast<std::size_t>(workers_), index) : ranges_[index];
+  }
+
+  /// The elements of `count` neighbouring parts (at least one).
+  core::Range between(int first, int count) const;
+
+  int workers() const { return workers_; }
+  std::size_t length() const { return length_; }    ///< of the array
+  std::size_t largest() const { return largest_; }  ///< length of a part
+
+ private:
+  Parts(std::size_t length, int workers);
+
+  std::span<const core::Range> ranges_{};  // empty: equal parts
+  std::size_t length_;
+  int workers_;
+  std::size_t largest_;
+};
+
+/// Neighbouring ranges of the lengths length_of(0) … length_of(count - 1), from 0 on.
+template <class LengthOf>
+std::vector<core::Range> neighbouring_ranges(int count, LengthOf length_of) {
+  std::vector<core::Range> ranges;
+  ranges.reserve(static_cast<std::size_t>(count));
+  std::size_t begin = 0;
+  for (int i = 0; i < count; ++i) {
+    ranges.push_back({begin, begin + length_of(i)});
+    begin = ranges.back().end;
+  }
+  return ranges;
+}
 
 }  // namespace paragrad::comm

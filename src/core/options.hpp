@@ -37,6 +37,7 @@ struct EntryInfo {
   std::string source{};     ///< publication or program
   std::string formula{};    ///< lines
   std::vector<OptionInfo> options{};
+  std::vector<std::string> serves{};  ///< where the entries of a catalogue serve different purposes: names of this one's
 
   /// "summary (source)"
   std::string description() const { return source.empty() ? summary : format("{} ({})", summary, source); }

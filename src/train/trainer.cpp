@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "comm/allreduce.hpp"
-#include "comm/broadcast.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/state/checkpoint.hpp"

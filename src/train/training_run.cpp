@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "comm/allreduce.hpp"
-#include "comm/broadcast.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -63,8 +62,8 @@ void TrainingRun::start_strategy() {
 
 void TrainingRun::broadcast_model() {
   traffic.without([&] {
-    comm::broadcast(worker.comm(), learner().parameters());
-    if (!learner().buffers().empty()) comm::broadcast(worker.comm(), learner().buffers());
+    broadcast(worker.comm(), learner().parameters());
+    if (!learner().buffers().empty()) broadcast(worker.comm(), learner().buffers());
   });
 }
 

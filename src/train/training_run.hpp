@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 
+#include "comm/operations.hpp"
 #include "comm/worker.hpp"
 #include "core/state_view.hpp"
 #include "optim/schedule.hpp"
@@ -38,6 +39,7 @@ struct TrainingRun {
   BlockTrainer blocks;
   EpochLoop loop;
   Evaluator evaluator;
+  comm::Broadcast broadcast{"scatter_all_gather"};  ///< of models and the like
 
   int epoch = 1;
   std::size_t block = 0;  ///< of the epoch, the next to be trained

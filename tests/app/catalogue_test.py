@@ -7,7 +7,7 @@ import unittest
 from paragrad_cli import PLATFORM, CliTest, run, weights
 
 CATALOGUES = {c["kind"]: c["entries"] for c in json.loads(run("help", "--format", "json").stdout)}
-OF_TRAINING = {kind: entries for kind, entries in CATALOGUES.items() if kind != "network"}
+OF_TRAINING = {kind: [e for e in CATALOGUES[kind] if not e["serves"] or "allreduce" in e["serves"]] for kind in CATALOGUES if kind != "network"}
 OPTIONS = {o["name"]: o for entries in CATALOGUES.values() for e in entries for o in e["options"] if o["kind"]}
 
 
@@ -45,7 +45,7 @@ class Catalogue(CliTest):
             for entry in entries:
                 with self.subTest(kind=kind, entry=entry["name"]):
                     text = run("help", entry["name"]).stdout
-                    for part in (f"--{kind} {entry['name']}", entry["summary"], entry["source"]):
+                    for part in (f"--{kind} {entry['name']}", entry["summary"], entry["source"], *entry["serves"]):
                         self.assertIn(part, text)
                     for option in entry["options"]:
                         self.assertIn(f"--{option['name']}", text)

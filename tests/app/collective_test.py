@@ -2,10 +2,15 @@
 """paragrad collective: the table, the run folder and what the user gets wrong."""
 
 import json
+import tomllib
 import unittest
 from pathlib import Path
 
 from paragrad_cli import PLATFORM, FolderTest, run
+
+
+ENTRIES = json.loads(run("help", "collective", "--format", "json").stdout)[0]["entries"]
+OTHERS = [(operation, e["name"]) for e in ENTRIES for operation in e["serves"] if operation != "allreduce"]
 
 
 class Collective(FolderTest):
@@ -41,6 +46,38 @@ class Collective(FolderTest):
             for key in ("workers", "bytes", "messages", "busiest_messages", "busiest_bytes"):
                 self.assertEqual(self.result(real)[key], self.result(emulated)[key], key)
 
+    def test_every_operation_gives_the_right_result_and_the_same_messages_in_both_worlds(self):
+        # On a device that computes the command checks what comes out.
+        for operation, algorithm in OTHERS:
+            with self.subTest(operation=operation, algorithm=algorithm):
+                choice = ["--operation", operation, "--collective", algorithm, "--bytes", "600kB,52B"]
+                real, emulated = self.folder / f"real-{operation}-{algorithm}", self.folder / f"emulated-{operation}-{algorithm}"
+                printed = run("collective", *choice, "--repeat", 2, "--out", real, ranks=3)
+                self.assertEqual(printed.returncode, 0, printed.stderr)
+                printed = self.emulate(*choice, "--workers", 3, "--device", "isolated", "--out", emulated)
+                self.assertEqual(printed.returncode, 0, printed.stderr)
+                self.assertRegex(printed.stdout, rf"^{operation} +workers.*\n{algorithm} +3 +600kB")
+                for of_real, of_emulated in zip(*(self.result(out)["measurements"] for out in (real, emulated)), strict=True):
+                    for key in ("workers", "bytes", "messages", "busiest_messages", "busiest_bytes", "busiest_additions"):
+                        self.assertEqual(of_real[key], of_emulated[key], key)
+                    self.assertGreater(of_emulated["closed_form_s"], 0)
+
+    def test_an_operation_has_a_default_algorithm_which_is_recorded(self):
+        for operation, algorithm in {"allreduce": "ring", "all_gather": "ring", "broadcast": "tree", "all_to_all": "direct"}.items():
+            out = self.folder / operation
+            printed = self.emulate("--operation", operation, "--workers", 4, "--bytes", "4kB", "--out", out)
+            self.assertIn(f"\n{algorithm} ", printed.stdout)
+            recorded = tomllib.loads((out / "config.toml").read_text())
+            self.assertEqual((recorded["operation"], recorded["collective"]), (operation, algorithm))
+            self.assertEqual(run("collective", "--config", out / "config.toml", "--out", f"{out}2").stdout, printed.stdout)
+
+    def test_the_bus_bandwidth_counts_what_must_cross_a_link(self):
+        for operation, share in {"allreduce": 1.5, "reduce_scatter": 0.75, "all_gather": 0.75, "broadcast": 1, "all_to_all": 0.75}.items():
+            out = self.folder / operation
+            self.emulate("--operation", operation, "--workers", 4, "--bytes", "4kB", "--out", out)
+            result = self.result(out)
+            self.assertAlmostEqual(result["bus_bytes_per_s"] * result["time_s"] / 4000, share)
+
     def test_mistakes_are_refused_in_one_sentence(self):
         for arguments, parts in (
             (["--workers", 2, "--bytes", "3B"], ["'3B'", "float32"]),
@@ -49,6 +86,13 @@ class Collective(FolderTest):
             (["--workers", 65], ["64 devices", "65 workers"]),
             (["--workers", 2, "--collective", "rign"], ["'rign'", "ring"]),
             (["--workers", 2, "--collective", "native"], ["native", "choose another"]),
+            (["--workers", 2, "--operation", "gather"], ["'gather'", "all_gather"]),
+            (["--workers", 2, "--operation", "broadcast", "--collective", "ring"], ["'ring'", "for broadcast", "scatter_all_gather"]),
+            (["--workers", 2, "--operation", "all_gather", "--collective", "rign"], ["'rign'", "ring, direct, bruck"]),
+            (["--workers", 2, "--operation", "all_to_all", "--collective", "native"], ["'native'", "direct, bruck"]),
+            (["--workers", 2, "--operation", "all_gather", "--collective", "bruck:2"], ["bruck:2", "no parameters"]),
+            (["--workers", 2, "--collective", "bruck"], ["'bruck'", "for allreduce choose"]),
+            (["--workers", 2, "--operation", "all_gather", "--workers-per-node", 2], ["--workers-per-node"]),
             ([], ["--workers", "mpiexec"]),
         ):
             with self.subTest(arguments=arguments):

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "core/philox.hpp"
 #include "core/sha256.hpp"
 
@@ -27,8 +27,8 @@ inline std::string hash_of(std::span<const float> values) { return core::sha256(
 inline std::vector<std::string> own_algorithms() {
   std::vector<std::string> names{"hierarchical:tree+halving_doubling", "hierarchical:halving_doubling+double_tree",
                                  "hierarchical:butterfly+sharded_parameter_server", "auto:1ns,1MBps"};
-  for (const auto& entry : allreduces()) {
-    if (!entry.library) names.push_back(entry.info.name);
+  for (const auto& entry : algorithms()) {
+    if (entry.allreduce && !entry.library) names.push_back(entry.info.name);
   }
   return names;
 }

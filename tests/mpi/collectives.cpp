@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "comm/allreduce.hpp"
-#include "comm/broadcast.hpp"
 #include "comm/contributions.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/mpi/mpi_session.hpp"
+#include "comm/operation_programs.hpp"
 #include "comm/real_worker.hpp"
 #include "comm/thread_communicator.hpp"
 #include "core/format.hpp"
@@ -58,11 +58,27 @@ void native_sums_up_to_rounding(Communicator& comm) {
   }
 }
 
-void a_broadcast_leaves_the_array_of_rank_0(Communicator& comm) {
-  for (const std::size_t length : {0, 1, 5, 300000}) {
-    auto data = contribution(comm.rank(), length);
-    comm::broadcast(comm, data);
-    require(data == contribution(0, length), core::format("a broadcast of {} floats", length));
+void operations_give_what_plain_loops_give(Communicator& comm) {
+  for (const Served& served : all_served())
+    for (const std::size_t length : {0, 1, 5, 1001, 300000})
+      for (const bool equal : {true, false}) {
+        const Task task{comm.size(), length, equal, whole_number};
+        require(outcome_of(comm, served, task) == expected_of(comm.rank(), served.operation, task),
+                core::format("{} of {} floats over {} ranks", served.name(), length, comm.size()));
+      }
+}
+
+void operations_have_the_bits_of_threads(Communicator& comm) {
+  for (const Served& served : all_served()) {
+    const auto of_one = contribution(0, 1000);
+    const Task task{comm.size(), 1000, false, [&](int rank, std::size_t i) { return of_one[(31 * rank + i) % 1000]; }};
+    std::vector<float> over_threads;
+    run_threads(comm.size(), [&](Communicator& threads) {
+      const auto outcome = outcome_of(threads, served, task);
+      if (threads.rank() == comm.rank()) over_threads = outcome;
+    });
+    require(hash_of(outcome_of(comm, served, task)) == hash_of(over_threads),
+            core::format("{} over {} ranks is bit-identical to threads", served.name(), comm.size()));
   }
 }
 
@@ -156,7 +172,8 @@ int main() {
     comm.set_workers_per_node(2);  // as among the threads
     allreduces_have_the_bits_of_threads(comm);
     native_sums_up_to_rounding(comm);
-    a_broadcast_leaves_the_array_of_rank_0(comm);
+    operations_give_what_plain_loops_give(comm);
+    operations_have_the_bits_of_threads(comm);
     small_agreements_hold(comm);
     any_source_receives_from_everyone(comm);
     broken_contracts_are_reported(comm, *device);

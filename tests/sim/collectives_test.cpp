@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/contributions.hpp"
+#include "comm/operation_programs.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -49,6 +50,24 @@ TEST_CASE("no collective relies on buffering: all messages eager, or none, gives
   const auto buffered = hashes(algorithm, workers, length, std::numeric_limits<std::int64_t>::max());
   CHECK(hashes(algorithm, workers, length, 0) == buffered);
   CHECK(buffered == std::vector<std::string>(static_cast<std::size_t>(workers), buffered[0]));
+}
+
+TEST_CASE("no other operation relies on buffering, and all give in the simulator what plain loops give", "[sim]") {
+  const int workers = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 9);
+  const std::size_t length = GENERATE(0u, 1u, 5u, 1001u, 150'000u);
+  const bool equal = GENERATE(true, false);
+  const std::int64_t eager = GENERATE(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
+  if (length > 1001 && workers > 4) return;
+  const comm::testing::Task task{workers, length, equal, comm::testing::whole_number};
+  for (const comm::testing::Served& served : comm::testing::all_served()) {
+    CAPTURE(served.name(), workers, length, equal, eager);
+    std::vector<char> right(static_cast<std::size_t>(workers));
+    run(platform_of((workers + 1) / 2, 2, {1e-6, 6e9}, {2e-6, 3e9}, eager), workers, {}, [&](comm::Worker& worker) {
+      right[static_cast<std::size_t>(worker.rank())] = comm::testing::outcome_of(worker.comm(), served, task) ==
+                                                       comm::testing::expected_of(worker.rank(), served.operation, task);
+    });
+    CHECK(std::ranges::count(right, 1) == workers);
+  }
 }
 
 TEST_CASE("agreements do not rely on buffering", "[sim]") {

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
+#include "comm/operation_programs.hpp"
 #include "comm/wrappers/counting_communicator.hpp"
 #include "core/errors.hpp"
 #include "support.hpp"
@@ -26,21 +27,25 @@ struct Measured {
   std::uint64_t busiest_additions = 0;
 };
 
-Measured measure(const std::string& algorithm, const Platform& platform, int workers, std::size_t floats) {
+Measured measure(const comm::testing::Served& served, const Platform& platform, int workers, std::size_t floats) {
   Measured result;
-  const auto allreduce = comm::make_allreduce(algorithm);
+  const auto run_once = comm::testing::in_equal_parts(served);
   SimulationOptions options;
   options.device = "meta";
   const Report report = run(platform, workers, options, [&](comm::Worker& worker) {
     comm::CountingCommunicator comm(worker.comm());
     core::Arena data = worker.device().allocate(floats);
-    (*allreduce)(comm, data.span());
+    run_once(comm, data.span());
     result.messages += comm.messages();
     result.busiest_bytes = std::max(result.busiest_bytes, comm.bytes());
     result.busiest_additions = std::max(result.busiest_additions, comm.added_bytes());
   });
   result.time_s = report.makespan_s;
   return result;
+}
+
+Measured measure(const std::string& algorithm, const Platform& platform, int workers, std::size_t floats) {
+  return measure({comm::Operation::allreduce, algorithm}, platform, workers, floats);
 }
 
 comm::Surroundings alike(Link link) {
@@ -73,7 +78,8 @@ TEST_CASE("closed forms: steps, messages and bytes are those that the simulator 
   for (const std::string& algorithm : flat) {
     CAPTURE(algorithm, workers);
     const std::size_t floats = divisible(workers, 1000);
-    const comm::Cost cost = comm::cost_of(algorithm, workers, floats * sizeof(float), alike(latency_only));
+    const comm::Cost cost =
+        comm::cost_of(comm::Operation::allreduce, algorithm, workers, floats * sizeof(float), alike(latency_only));
     const Measured measured = measure(algorithm, uncontended(workers, latency_only), workers, floats);
     CHECK(std::llround(measured.time_s / latency_only.latency_s) == cost.steps);
     CHECK(measured.messages == cost.messages);
@@ -91,7 +97,8 @@ TEST_CASE("closed forms: times are exact to a picosecond per step while no messa
     if (!clean(algorithm, workers) || turns) continue;
     CAPTURE(algorithm, workers);
     const std::size_t floats = divisible(workers, 12'000);
-    const comm::Cost cost = comm::cost_of(algorithm, workers, floats * sizeof(float), alike(link));
+    const comm::Cost cost =
+        comm::cost_of(comm::Operation::allreduce, algorithm, workers, floats * sizeof(float), alike(link));
     const double time_s = measure(algorithm, uncontended(workers, link), workers, floats).time_s;
     const double messages = static_cast<double>(cost.messages) / workers;
     CHECK(std::abs(time_s - cost.time_s) <= 1e-12 * (cost.steps + messages));
@@ -105,7 +112,8 @@ TEST_CASE("closed forms: times hold for long arrays and odd numbers of workers t
   for (const std::string& algorithm : flat) {
     if (algorithm == "parameter_server" && workers * floats > 20'000'000) continue;  // many messages
     CAPTURE(algorithm, workers, floats);
-    const double predicted = comm::cost_of(algorithm, workers, floats * sizeof(float), alike(link)).time_s;
+    const double predicted =
+        comm::cost_of(comm::Operation::allreduce, algorithm, workers, floats * sizeof(float), alike(link)).time_s;
     const double time_s = measure(algorithm, uncontended(workers, link), workers, floats).time_s;
     CHECK(time_s == Approx(predicted).epsilon(algorithm == "double_tree" || algorithm == "butterfly" ? 0.25 : 0.1));
   }
@@ -122,7 +130,8 @@ TEST_CASE("closed forms: where workers share their node's link, each step takes 
                                       "hierarchical:ring+halving_doubling", "hierarchical:tree+butterfly",
                                       "hierarchical:butterfly+ring", "sharded_parameter_server", "double_tree"}) {
     CAPTURE(algorithm, devices, floats);
-    const double predicted = comm::cost_of(algorithm, workers, floats * sizeof(float), where).time_s;
+    const double predicted =
+        comm::cost_of(comm::Operation::allreduce, algorithm, workers, floats * sizeof(float), where).time_s;
     const double time_s = measure(algorithm, platform_of(8, devices, inside, between), workers, floats).time_s;
     CHECK(time_s == Approx(predicted).epsilon(0.4));
   }
@@ -136,14 +145,87 @@ TEST_CASE("closed forms: groups that lie on one node, as the last node is half e
   for (const std::string outer : {"butterfly", "halving_doubling", "sharded_parameter_server", "double_tree"}) {
     CAPTURE(outer, workers);
     const std::string algorithm = "hierarchical:ring+" + outer;  // groups of two
-    const double predicted = comm::cost_of(algorithm, workers, floats * sizeof(float), where).time_s;
+    const double predicted =
+        comm::cost_of(comm::Operation::allreduce, algorithm, workers, floats * sizeof(float), where).time_s;
     const double time_s = measure(algorithm, platform_of((workers + 3) / 4, 4, inside, between), workers, floats).time_s;
     CHECK(time_s == Approx(predicted).epsilon(0.4));
   }
 }
 
+TEST_CASE("closed forms of the other operations: steps, messages and bytes are those that the simulator counts", "[sim]") {
+  const int workers = GENERATE(from_range(numbers_of_workers()));
+  const Link latency_only{1e-6, 1e18};
+  for (const comm::testing::Served& served : comm::testing::all_served()) {
+    CAPTURE(served.name(), workers);
+    const std::size_t floats = divisible(workers, 1000);
+    const comm::Cost cost =
+        comm::cost_of(served.operation, served.algorithm, workers, floats * sizeof(float), alike(latency_only));
+    const Measured measured = measure(served, uncontended(workers, latency_only), workers, floats);
+    CHECK(std::llround(measured.time_s / latency_only.latency_s) == cost.steps);
+    CHECK(measured.messages == cost.messages);
+    CHECK(measured.busiest_bytes == cost.busiest_bytes);
+    CHECK(measured.busiest_additions == cost.busiest_additions);
+  }
+}
+
+TEST_CASE("closed forms of the other operations: times are exact where all workers do the same, and close elsewhere",
+          "[sim]") {
+  const int workers = GENERATE(from_range(numbers_of_workers()));
+  const Link link{9.3e-6, 4.2e9};
+  const bool power = std::has_single_bit(static_cast<unsigned>(workers));
+  for (const comm::testing::Served& served : comm::testing::all_served()) {
+    CAPTURE(served.name(), workers);
+    const std::size_t floats = divisible(workers, 12'000);
+    const comm::Cost cost = comm::cost_of(served.operation, served.algorithm, workers, floats * sizeof(float), alike(link));
+    const double time_s = measure(served, uncontended(workers, link), workers, floats).time_s;
+    const double message_s = link.latency_s + static_cast<double>(floats * sizeof(float)) / link.bytes_per_s;
+    const bool exact = served.operation != comm::Operation::broadcast || power;
+    CHECK(std::abs(time_s - cost.time_s) <=
+          (exact ? 1e-12 * (cost.steps + static_cast<double>(cost.messages) / workers) : 2 * message_s));
+  }
+}
+
+TEST_CASE("closed forms of the other operations: times hold for long arrays too, within bounds", "[sim]") {
+  const int workers = GENERATE(2, 3, 8, 13, 64);
+  const std::size_t floats = GENERATE(100'000u, 1'000'000u, 10'000'000u);
+  const Link link{9.3e-6, 4.2e9};
+  for (const comm::testing::Served& served : comm::testing::all_served()) {
+    CAPTURE(served.name(), workers, floats);
+    const double predicted =
+        comm::cost_of(served.operation, served.algorithm, workers, floats * sizeof(float), alike(link)).time_s;
+    // Eager, so that the root of a tree sends in its order and not in that in which its children get ready.
+    const double time_s = measure(served, uncontended(workers, link, 1 << 30), workers, floats).time_s;
+    CHECK(time_s == Approx(predicted).epsilon(0.15));
+  }
+}
+
+TEST_CASE("closed forms of the other operations: workers that share their node's link wait for it", "[sim]") {
+  const int devices = GENERATE(2, 4, 8);
+  const std::size_t floats = GENERATE(1000u, 1'000'000u);
+  const Link inside{1e-6, 20e9}, between{9e-6, 4e9};
+  const comm::Surroundings where{
+      {inside.latency_s, 0, inside.bytes_per_s}, {between.latency_s, 0, between.bytes_per_s}, devices};
+  for (const comm::testing::Served& served : comm::testing::all_served()) {
+    CAPTURE(served.name(), devices, floats);
+    const double predicted =
+        comm::cost_of(served.operation, served.algorithm, 8 * devices, floats * sizeof(float), where).time_s;
+    const double time_s = measure(served, platform_of(8, devices, inside, between), 8 * devices, floats).time_s;
+    CHECK(time_s == Approx(predicted).epsilon(0.4));
+  }
+}
+
+TEST_CASE("every algorithm of the other operations has a closed form, and none for what it does not serve", "[sim]") {
+  const auto where = alike({1e-6, 1e9});
+  for (const comm::testing::Served& served : comm::testing::all_served()) {
+    CHECK(comm::cost_of(served.operation, served.algorithm, 1, 1000, where).time_s == 0);
+    CHECK(comm::cost_of(served.operation, served.algorithm, 4, 0, where).messages == 0);
+  }
+  CHECK_THROWS_AS(comm::cost_of(comm::Operation::broadcast, "ring", 4, 1000, where), core::ConfigError);
+  CHECK_THROWS_AS(comm::cost_of(comm::Operation::all_to_all, "native", 4, 1000, where), core::ConfigError);
+}
+
 TEST_CASE("nothing is claimed of an allreduce without a closed form", "[sim]") {
-  REQUIRE_THROWS_AS(comm::cost_of("native", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
-  REQUIRE_THROWS_AS(comm::cost_of("rung", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
-  CHECK(comm::cost_of("ring", 1, 1000, alike({1e-6, 1e9})).time_s == 0);
+  REQUIRE_THROWS_AS(comm::cost_of(comm::Operation::allreduce, "native", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
+  REQUIRE_THROWS_AS(comm::cost_of(comm::Operation::allreduce, "rung", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
+  CHECK(comm::cost_of(comm::Operation::allreduce, "ring", 1, 1000, alike({1e-6, 1e9})).time_s == 0);
 }

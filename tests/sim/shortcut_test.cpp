@@ -4,8 +4,8 @@
 #include "backend/kernels/fill.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
-#include "comm/broadcast.hpp"
 #include "comm/contributions.hpp"
+#include "comm/operation_programs.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "sim/engine/engine.hpp"
@@ -18,7 +18,7 @@ using namespace paragrad::sim::testing;
 
 namespace {
 
-/// A training in small: some rounds of computing for random times and an allreduce.
+/// A training in small: some rounds of computing for random times and an allreduce, or another operation.
 struct Case {
   Platform platform;
   std::string algorithm;
@@ -26,6 +26,7 @@ struct Case {
   std::size_t length = 1;
   std::size_t spread_floats = 0;  // computing takes 4 ns for each of up to so many floats
   int rounds = 2;
+  comm::Operation operation = comm::Operation::allreduce;
 };
 
 Course run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, std::uint64_t* left_out = nullptr) {
@@ -35,7 +36,7 @@ Course run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, s
   SimulationOptions options;
   options.device = "meta";
   options.shortcuts = shortcuts;
-  const auto allreduce = comm::make_allreduce(c.algorithm);
+  const auto collective = comm::testing::in_equal_parts({c.operation, c.algorithm});
   const Report report = run(c.platform, c.workers, options, [&](comm::Worker& worker) {
     const core::RandomStream random(11, core::Purpose::generator, static_cast<std::uint32_t>(worker.rank()));
     core::Arena data = worker.device().allocate(c.length);
@@ -44,7 +45,7 @@ Course run_case(const Case& c, bool shortcuts, std::uint64_t* taken = nullptr, s
           c.spread_floats == 0 ? 25'000 : random.below(c.spread_floats, static_cast<std::uint64_t>(round));
       core::Arena load = worker.device().allocate(floats + 1);
       worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{0, load.span()}); });
-      (*allreduce)(worker.comm(), data.span());
+      collective(worker.comm(), data.span());
     }
     outcome.ends[static_cast<std::size_t>(worker.rank())] = simulated_time(worker);
     outcome.traffic[static_cast<std::size_t>(worker.rank())] = worker.comm().traffic();
@@ -94,6 +95,34 @@ TEST_CASE("an allreduce that is worked out at once takes the times of the simula
     const Case c{some_platform(kind, workers), algorithm, workers, length, spread};
     REQUIRE(run_case(c, true) == run_case(c, false));
   }
+}
+
+TEST_CASE("so does every other operation", "[sim]") {
+  const int kind = GENERATE(0, 1, 2, 3);
+  const int workers = GENERATE(2, 3, 8, 12, 33);
+  const std::size_t length = GENERATE(1u, 1000u, 700'001u);
+  const std::size_t spread = GENERATE(0u, 3000u, 200'000u);
+  if (sanitizers::remembers_fibers && (workers > 8 || length > 1000)) return;
+  for (const comm::testing::Served& served : comm::testing::all_served()) {
+    CAPTURE(kind, workers, length, spread, served.name());
+    const Case c{some_platform(kind, workers), served.algorithm, workers, length, spread, 2, served.operation};
+    std::uint64_t taken = 0;
+    REQUIRE(run_case(c, true, &taken) == run_case(c, false));
+    // Where nobody is in anybody's way: in `direct` several messages reach a worker at once, and in a broadcast a worker may
+    // be done before others have begun.
+    const bool together = served.operation != comm::Operation::broadcast && served.algorithm != "direct";
+    if (kind == 0 && spread == 0 && together && length > 1000) CHECK(taken == 2);
+  }
+}
+
+TEST_CASE("a computation within a collective is worked out at once unless there is noise", "[sim]") {
+  const bool noise = GENERATE(false, true);
+  Platform platform = some_platform(0, 8);
+  if (noise) platform.noise = {1, 0.1, 0.1};
+  const Case c{platform, "bruck", 8, 8'000'000, 0, 2, comm::Operation::all_to_all};  // copies of more than 4 ms
+  std::uint64_t taken = 0;
+  CHECK(run_case(c, true, &taken) == run_case(c, false));
+  CHECK(taken == (noise ? 0 : 2));
 }
 
 TEST_CASE("what the large runs are made of is worked out at once: one device per node, or one node", "[sim]") {
@@ -233,7 +262,7 @@ std::vector<Time> run_mixed(int workers, std::uint32_t seed, bool shortcuts, std
             worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{0, load.span().first(rank)}); });
             allreduce->all_gather(worker.comm(), data.span().first(length));
           } else if (kind == 3) {
-            comm::broadcast(worker.comm(), data.span().first(length));
+            comm::Broadcast("scatter_all_gather")(worker.comm(), data.span().first(length));
           }
           (*allreduce)(worker.comm(), data.span().first(length));
         }

@@ -2,8 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/cost.hpp"
+#include "comm/collectives/hierarchy.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -78,7 +79,7 @@ class AutoAllreduce : public Allreduce {
     const Surroundings where{wire_, wire_, comm.workers_per_node()};
     Choice choice;
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      const Cost cost = cost_of(names_[i], comm.size(), length * sizeof(float), where);
+      const Cost cost = cost_of(Operation::allreduce, names_[i], comm.size(), length * sizeof(float), where);
       const double time_s =
           cost.time_s + static_cast<double>(cost.busiest_additions) / (additions_to_bandwidth * wire_.bytes_per_s);
       if (i == 0 || time_s < choice.best_s) {
@@ -100,8 +101,6 @@ class AutoAllreduce : public Allreduce {
   std::vector<std::unique_ptr<Allreduce>> algorithms_;
 };
 
-}  // namespace
-
 std::unique_ptr<Allreduce> make_auto(std::string_view parameters) {
   if (parameters.empty()) return std::make_unique<AutoAllreduce>(default_alpha_s, default_bytes_per_s);
   const auto comma = parameters.find(',');
@@ -116,6 +115,17 @@ std::unique_ptr<Allreduce> make_auto(std::string_view parameters) {
         core::format("'auto:{}': give a message's start-up time and a link's bandwidth, like auto:10us,6GBps ({})",
                      parameters, error.what()));
   }
+}
+
+}  // namespace
+
+Entry auto_entry() {
+  return {.info = {.name = "auto",
+                   .parameter = ":ALPHA,BANDWIDTH",
+                   .summary = "the algorithm with the lowest predicted time (closed form) for array length, workers and "
+                              "workers per node",
+                   .options = core::options_of<NodeOptions>()},
+          .allreduce = make_auto};
 }
 
 }  // namespace paragrad::comm::collectives

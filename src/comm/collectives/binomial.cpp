@@ -1,12 +1,20 @@
 #include <memory>
 #include <ranges>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/rooted.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
+
+void binomial_broadcast(Communicator& comm, std::span<float> array) {
+  if (array.empty()) return;
+  const Tree tree = binomial_tree(comm.rank(), comm.size());
+  if (tree.parent != no_worker) comm.receive(tree.parent, collective_tag, array);
+  for (const int child : tree.children | std::views::reverse)  // largest subtree first
+    comm.send(child, collective_tag, std::span<const float>(array));
+}
 
 /// The textbook binomial tree to worker 0 and back, with the whole array in each step and no overlap: `tree` without
 /// segments, as in much early software for model averaging.
@@ -23,23 +31,25 @@ class BinomialAllreduce : public Allreduce {
     const Tree tree = binomial_tree(comm.rank(), comm.size());
     const auto incoming = comm.scratch(tree.children.empty() ? 0 : data.size());
     for (const int child : tree.children) {
-      comm.receive(child, allreduce_tag, incoming);
+      comm.receive(child, collective_tag, incoming);
       comm.add(incoming, data);
     }
-    if (tree.parent != no_worker) comm.send(tree.parent, allreduce_tag, std::span<const float>(data));
+    if (tree.parent != no_worker) comm.send(tree.parent, collective_tag, std::span<const float>(data));
   }
 
-  void all_gather(Communicator& comm, std::span<float> data) const override {
-    if (data.empty()) return;
-    const Tree tree = binomial_tree(comm.rank(), comm.size());
-    if (tree.parent != no_worker) comm.receive(tree.parent, allreduce_tag, data);
-    for (const int child : tree.children | std::views::reverse)  // largest subtree first
-      comm.send(child, allreduce_tag, std::span<const float>(data));
-  }
+  void all_gather(Communicator& comm, std::span<float> data) const override { binomial_broadcast(comm, data); }
 };
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_binomial() { return std::make_unique<BinomialAllreduce>(); }
+Entry binomial_entry() {
+  return {
+      .info = {.name = "binomial",
+               .summary = "binomial tree without segments: the whole array in every step, as in MPICH's reduce and bcast",
+               .formula = "allreduce: 2*(floor2*(L + n/B) + F*n/B)\n"
+                          "broadcast: floor2*(L + n/B) + F*n/B"},
+      .allreduce = make_plain<BinomialAllreduce>,
+      .broadcast = binomial_broadcast};
+}
 
 }  // namespace paragrad::comm::collectives

@@ -1,7 +1,6 @@
 #include <bit>
-#include <memory>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/fold.hpp"
 #include "comm/collectives/segments.hpp"
@@ -43,6 +42,12 @@ class ButterflyAllreduce : public Allreduce {
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_butterfly() { return std::make_unique<ButterflyAllreduce>(); }
+Entry butterfly_entry() {
+  return {.info = {.name = "butterfly",
+                   .summary = "recursive doubling; fewest steps, sums complete on all workers at once",
+                   .source = "Thakur et al., IJHPCA 2005",
+                   .formula = "allreduce: (log2(P) + 2*F)*(L + n/B)"},
+          .allreduce = make_plain<ButterflyAllreduce>};
+}
 
 }  // namespace paragrad::comm::collectives

@@ -1,51 +1,145 @@
-#include <memory>
-#include <stdexcept>
+#include "comm/collectives/catalogue.hpp"
 
-#include "comm/allreduce.hpp"
+#include <algorithm>
+#include <array>
+
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::comm {
-
-namespace collectives {
-#define ALLREDUCE(name, summary, source) std::unique_ptr<Allreduce> make_##name();
-#define ALLREDUCE_WITH(name, syntax, summary, source) std::unique_ptr<Allreduce> make_##name(std::string_view parameters);
-#define LIBRARY_ALLREDUCE(name, library, summary)
-#include "comm/collectives/catalogue.def"
-#undef ALLREDUCE
-#undef ALLREDUCE_WITH
-#undef LIBRARY_ALLREDUCE
-std::unique_ptr<Allreduce> make_library(Library library);
-}  // namespace collectives
-
 namespace {
 
-std::vector<core::OptionInfo> uses_nodes() {
-  core::OptionList list;
-  list.uses("workers-per-node");
-  return list.infos();
+using collectives::Entry;
+
+constexpr std::array<Operation, 5> operations{Operation::allreduce, Operation::reduce_scatter, Operation::all_gather,
+                                              Operation::broadcast, Operation::all_to_all};
+
+constexpr const char* legend =
+    "time for n bytes and N workers over links of latency L and bandwidth B; P: the largest power of two in N,\n"
+    "F = 1 if N > P, floor2 and ceil2: log2 N rounded down and up, ones: the 1 bits of all numbers below N\n";
+
+Entry complete(Entry entry) {
+  for (const Operation operation : operations)
+    if (entry.serves(operation)) entry.info.serves.emplace_back(name_of(operation));
+  if (!entry.info.formula.empty()) entry.info.formula = legend + entry.info.formula;
+  return entry;
+}
+
+std::vector<std::string> names_of_algorithms(Operation operation) { return collective_catalogue(operation).names(); }
+
+/// The algorithm of that name, whose parameters are not checked.
+const Entry& find_algorithm(Operation operation, std::string_view name) {
+  const auto& all = algorithms();
+  const auto found =
+      std::ranges::find(all, core::without_parameter(name), [](const Entry& entry) { return entry.info.name; });
+  if (found == all.end())
+    throw core::unknown_name(core::format("{} algorithm", name_of(operation)), name, names_of_algorithms(operation));
+  if (!found->serves(operation))
+    throw core::ConfigError(core::format("collective '{}' is an algorithm for {}; for {} choose one of {}", name,
+                                         fmt::join(found->info.serves, ", "), name_of(operation),
+                                         fmt::join(names_of_algorithms(operation), ", ")));
+  return *found;
+}
+
+/// The text after the colon. Throws ConfigError if there is none, or if the algorithm takes no parameters.
+std::string_view parameters_of(Operation operation, const Entry& entry, std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos) return {};
+  const auto mistake = [&](const std::string& what) {
+    return core::ConfigError(core::format("{} algorithm '{}': {}", name_of(operation), text, what));
+  };
+  if (colon + 1 == text.size()) throw mistake("give parameters after the colon, or leave it out");
+  if (entry.info.parameter.empty()) throw mistake(core::format("{} takes no parameters", entry.info.name));
+  return text.substr(colon + 1);
+}
+
+/// For operations whose algorithms have no parameters.
+const Entry& find_plain(Operation operation, std::string_view text) {
+  const Entry& entry = find_algorithm(operation, text);
+  parameters_of(operation, entry, text);
+  return entry;
 }
 
 }  // namespace
 
-const std::vector<AllreduceEntry>& allreduces() {
-  static const std::vector<AllreduceEntry> entries{
-#define ALLREDUCE(name, summary, source) {{#name, "", "", summary, source}},
-#define ALLREDUCE_WITH(name, syntax, summary, source) {{#name, syntax, "", summary, source, "", uses_nodes()}},
-#define LIBRARY_ALLREDUCE(name, library, summary) {{#name, "", "", summary}, Library::library},
+bool collectives::Entry::serves(Operation operation) const {
+  switch (operation) {
+    case Operation::allreduce:
+      return static_cast<bool>(allreduce);
+    case Operation::reduce_scatter:
+      return reduce_scatter != nullptr;
+    case Operation::all_gather:
+      return all_gather != nullptr;
+    case Operation::broadcast:
+      return broadcast != nullptr;
+    case Operation::all_to_all:
+      return all_to_all != nullptr;
+  }
+  return false;
+}
+
+const std::vector<Entry>& algorithms() {
+  static const std::vector<Entry> entries{
+#define COLLECTIVE(name) complete(collectives::name##_entry()),
 #include "comm/collectives/catalogue.def"
-#undef ALLREDUCE
-#undef ALLREDUCE_WITH
-#undef LIBRARY_ALLREDUCE
+#undef COLLECTIVE
   };
   return entries;
 }
 
-core::CatalogueInfo allreduce_catalogue() { return core::info_of("collective", "collectives", allreduces()); }
+std::string_view name_of(Operation operation) {
+  switch (operation) {
+    case Operation::allreduce:
+      return "allreduce";
+    case Operation::reduce_scatter:
+      return "reduce_scatter";
+    case Operation::all_gather:
+      return "all_gather";
+    case Operation::broadcast:
+      return "broadcast";
+    case Operation::all_to_all:
+      return "all_to_all";
+  }
+  return "";
+}
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const Operation operation : operations) names.emplace_back(name_of(operation));
+  return names;
+}
+
+Operation parse_operation(std::string_view name) {
+  const auto found = std::ranges::find(operations, name, name_of);
+  if (found == operations.end()) throw core::unknown_name("operation", name, operation_names());
+  return *found;
+}
+
+core::CatalogueInfo collective_catalogue(std::optional<Operation> operation) {
+  core::CatalogueInfo info{"collective", "collectives", {}};
+  for (const Entry& entry : algorithms())
+    if (!operation || entry.serves(*operation)) info.entries.push_back(entry.info);
+  return info;
+}
+
+std::string default_algorithm(Operation operation) { return names_of_algorithms(operation).front(); }
+
+void check_algorithm(Operation operation, std::string_view algorithm) {
+  if (operation == Operation::allreduce)
+    make_allreduce(algorithm);
+  else
+    find_plain(operation, algorithm);
+}
+
+std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
+  const Entry& entry = find_algorithm(Operation::allreduce, text);
+  return entry.allreduce(parameters_of(Operation::allreduce, entry, text));
+}
 
 void CollectiveOptions::describe(core::OptionList& list) {
   list.group("Distribution");
-  list.entry("collective", collective, allreduce_catalogue, "allreduce algorithm");
+  list.entry(
+      "collective", collective, [] { return collective_catalogue(Operation::allreduce); }, "allreduce algorithm");
 }
 
 std::string explain_collective(std::string_view name, const Allreduce& allreduce, const Communicator& comm,
@@ -54,30 +148,10 @@ std::string explain_collective(std::string_view name, const Allreduce& allreduce
   return text.empty() ? "" : core::format("collective {}: {}", name, text);
 }
 
-std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
-  const auto colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  const bool given = colon != std::string_view::npos;
-  const std::string_view parameters = given ? text.substr(colon + 1) : std::string_view{};
-  if (given && parameters.empty())
-    throw core::ConfigError(
-        core::format("allreduce algorithm '{}': give parameters after the colon, or leave it out", text));
-  const auto plain = [&](auto make) {
-    if (given) throw core::ConfigError(core::format("allreduce algorithm '{}': {} takes no parameters", text, name));
-    return make();
-  };
-#define ALLREDUCE(known, summary, source) \
-  if (name == #known) return plain(&collectives::make_##known);
-#define LIBRARY_ALLREDUCE(known, library, summary) \
-  if (name == #known) return plain([] { return collectives::make_library(Library::library); });
-#define ALLREDUCE_WITH(known, syntax, summary, source) \
-  if (name == #known) return collectives::make_##known(parameters);
-#include "comm/collectives/catalogue.def"
-#undef ALLREDUCE
-#undef ALLREDUCE_WITH
-#undef LIBRARY_ALLREDUCE
-  core::find_entry("allreduce algorithm", name, allreduces());  // throws
-  throw std::logic_error("an allreduce algorithm without a maker");
-}
+ReduceScatter::ReduceScatter(std::string_view algorithm)
+    : run_(find_plain(Operation::reduce_scatter, algorithm).reduce_scatter) {}
+AllGather::AllGather(std::string_view algorithm) : run_(find_plain(Operation::all_gather, algorithm).all_gather) {}
+Broadcast::Broadcast(std::string_view algorithm) : run_(find_plain(Operation::broadcast, algorithm).broadcast) {}
+AllToAll::AllToAll(std::string_view algorithm) : run_(find_plain(Operation::all_to_all, algorithm).all_to_all) {}
 
 }  // namespace paragrad::comm

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "comm/collectives/binary_tree.hpp"
 #include "comm/collectives/hierarchy.hpp"
@@ -23,16 +24,22 @@ class Model {
  public:
   Model(int workers, double bytes, const Surroundings& where) : workers_(workers), bytes_(bytes), where_(where) {}
 
+  Cost ring() const { return ring(2, 1); }
+
   // Each stripe goes through all hops, one after the other; and the slowest link carries all stripes, one after the other.
-  Cost ring() const {
+  // sums: the halves with additions.
+  Cost ring(int halves, int sums) const {
     const double stripe = bytes_ / workers_;
-    const int steps = 2 * (workers_ - 1), here = std::min(where_.workers_per_node, workers_);
+    const int steps = halves * (workers_ - 1), here = std::min(where_.workers_per_node, workers_);
     const Wire& slow = wire(farthest());
     const double hop_s = workers_ == here ? message(slow, stripe)
                                           : (message(slow, stripe) + (here - 1) * message(where_.inside, stripe)) / here;
     return {steps, count(workers_) * steps, whole(steps * stripe), steps * std::max(hop_s, each(slow, stripe)),
-            whole(steps * stripe / 2)};
+            whole(sums * (workers_ - 1) * stripe)};
   }
+
+  /// The way back alone: as many messages as on the way in, without additions; the worker that sends most sends then.
+  static Cost half(const Cost& both) { return {both.steps / 2, both.messages / 2, both.busiest_bytes, both.time_s / 2, 0}; }
 
   // Worker 0 has ceil(log2 n) children; the longest path has floor(log2 n) steps.
   Cost tree() const {
@@ -85,6 +92,54 @@ class Model {
     const double shared_s = where_.between.bytes_per_s > 0 ? between_nodes_s(stripe) : 0;
     return {workers_ > 1 ? 2 : 0, 2 * count(workers_) * others, whole(2 * others * stripe), 2 * std::max(alone_s, shared_s),
             whole(others * stripe)};
+  }
+
+  // All workers that hold something send at the same time in the scatter, as all do in the exchanges.
+  Cost scatter_all_gather() const {
+    const int rounds = log2_floor(workers_);
+    const Cost last = half(folded(bytes_));
+    Cost cost{2 * rounds + last.steps, count(active() - 1) + count(active()) * rounds + last.messages, 0, last.time_s};
+    double part = bytes_;
+    for (int k = 0; k < rounds; ++k) {
+      part /= 2;
+      cost.time_s += 2 * exchange(1 << k, part);
+    }
+    cost.busiest_bytes = whole(2 * (bytes_ - part)) + last.busiest_bytes;
+    return cost;
+  }
+
+  Cost direct(int sums = 0) const {
+    const double part = bytes_ / workers_;
+    const int others = workers_ - 1;
+    constexpr double all_in_flight = std::numeric_limits<double>::infinity();  // all receives are posted beforehand
+    const double alone_s = burst(wire(farthest()), others, part, all_in_flight, 1);
+    const double shared_s = workers_ > where_.workers_per_node ? where_.between.latency_s + between_nodes_s(part) : 0;
+    return {1, count(workers_) * others, whole(others * part), std::max(alone_s, shared_s), whole(sums * others * part)};
+  }
+
+  // Parts that wrap around the end of the array are two messages: of c parts those of c - 1 workers.
+  Cost bruck(int sums) const {
+    const double part = bytes_ / workers_;
+    Cost cost{log2_ceil(workers_), 0, whole((workers_ - 1) * part), 0, whole(sums * (workers_ - 1) * part)};
+    for (int distance = 1; distance < workers_; distance *= 2) {
+      const int parts = std::min(distance, workers_ - distance);
+      cost.messages += count(workers_) + count(parts - 1);
+      cost.time_s += exchange(distance, parts * part);
+    }
+    return cost;
+  }
+
+  Cost bruck_all_to_all() const {
+    Cost cost{log2_ceil(workers_), count(workers_) * log2_ceil(workers_)};
+    double sent = 0;
+    for (int bit = 1; bit < workers_; bit *= 2) {
+      int blocks = 0;
+      for (int distance = bit; distance < workers_; ++distance) blocks += (distance & bit) != 0 ? 1 : 0;
+      cost.time_s += exchange(bit, blocks * bytes_ / workers_);
+      sent += blocks * bytes_ / workers_;
+    }
+    cost.busiest_bytes = whole(sent);
+    return cost;
   }
 
   Cost double_tree() const {
@@ -165,6 +220,10 @@ class Model {
 
 Cost hierarchical(std::string_view parameters, int workers, double bytes, const Surroundings& where);
 
+core::ConfigError unknown(Operation operation, std::string_view algorithm) {
+  return core::ConfigError(core::format("no closed form is known for {} '{}'", name_of(operation), algorithm));
+}
+
 Cost cost_in(std::string_view algorithm, int workers, double bytes, const Surroundings& where) {
   if (workers == 1 || bytes == 0) return {};
   const Model model(workers, bytes, where);
@@ -179,7 +238,7 @@ Cost cost_in(std::string_view algorithm, int workers, double bytes, const Surrou
   const auto colon = std::min(algorithm.find(':'), algorithm.size());
   if (algorithm.substr(0, colon) == "hierarchical")
     return hierarchical(algorithm.substr(std::min(colon + 1, algorithm.size())), workers, bytes, where);
-  throw core::ConfigError(core::format("no closed form is known for allreduce '{}'", algorithm));
+  throw unknown(Operation::allreduce, algorithm);
 }
 
 /// The inner algorithm in every group; then the outer one, which `sharing` workers of a group run concurrently, each on its
@@ -205,10 +264,28 @@ Cost hierarchical(std::string_view parameters, int workers, double bytes, const 
           inside.busiest_additions + between.busiest_additions};
 }
 
+Cost cost_of_other(Operation operation, std::string_view algorithm, const Model& model) {
+  const int sums = operation == Operation::reduce_scatter ? 1 : 0;
+  const bool in_parts = sums == 1 || operation == Operation::all_gather, exchanges = operation == Operation::all_to_all;
+  if (in_parts && algorithm == "ring") return model.ring(1, sums);
+  if (in_parts && algorithm == "bruck") return model.bruck(sums);
+  if (exchanges && algorithm == "bruck") return model.bruck_all_to_all();
+  if ((in_parts || exchanges) && algorithm == "direct") return model.direct(sums);
+  if (operation == Operation::broadcast) {
+    if (algorithm == "tree") return Model::half(model.tree());
+    if (algorithm == "binomial") return Model::half(model.binomial());
+    if (algorithm == "scatter_all_gather") return model.scatter_all_gather();
+  }
+  throw unknown(operation, algorithm);
+}
+
 }  // namespace
 
-Cost cost_of(std::string_view algorithm, int workers, std::size_t bytes, const Surroundings& where) {
-  return cost_in(algorithm, workers, static_cast<double>(bytes), where);
+Cost cost_of(Operation operation, std::string_view algorithm, int workers, std::size_t bytes, const Surroundings& where) {
+  const auto length = static_cast<double>(bytes);
+  if (operation == Operation::allreduce) return cost_in(algorithm, workers, length, where);
+  if (workers == 1 || bytes == 0) return {};
+  return cost_of_other(operation, algorithm, Model(workers, length, where));
 }
 
 }  // namespace paragrad::comm

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "comm/operations.hpp"
+
 namespace paragrad::comm {
 
 /// One kind of connection between two workers. A message of b bytes takes latency + overhead + b / bandwidth. The overhead
@@ -23,7 +25,7 @@ struct Surroundings {
   int workers_per_node = 1;
 };
 
-/// What an allreduce costs.
+/// What an operation costs.
 struct Cost {
   int steps = 0;                        ///< consecutive messages on the longest path
   std::uint64_t messages = 0;           ///< total of all workers, if none is longer than a segment
@@ -33,13 +35,14 @@ struct Cost {
 };
 
 /// The closed forms of all algorithms in one place; src/comm/collectives/README.md shows them. Steps and messages are exact;
-/// bytes are exact if `bytes` divides into equal stripes of float32. The time is exact up to rounding if no message is
+/// bytes are exact if `bytes` divides into equal parts of float32. The time is exact up to rounding if no message is
 /// longer than a segment (256 kB) and no link is shared (workers_per_node = 1). Longer arrays are cut into pipelined
 /// segments, so the ring, for instance, saves up to half its latencies. If workers share the node's link, each step takes as
 /// long as the link needs for all of them.
 ///
 /// algorithm  a name of the catalogue, hierarchical with its parameters. Throws ConfigError for native, whose algorithm is
-///            unknown, and for auto, which picks one of the others.
-Cost cost_of(std::string_view algorithm, int workers, std::size_t bytes, const Surroundings& where);
+///            unknown, for auto, which picks one of the others, and if it does not serve the operation.
+/// bytes      of a worker's array; of all_to_all the array that it sends, its own block included, in equal blocks.
+Cost cost_of(Operation operation, std::string_view algorithm, int workers, std::size_t bytes, const Surroundings& where);
 
 }  // namespace paragrad::comm

@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <bit>
-#include <memory>
 
-#include "comm/allreduce.hpp"
 #include "comm/collectives/binary_tree.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/rooted.hpp"
 
 namespace paragrad::comm::collectives {
@@ -69,12 +68,18 @@ class DoubleTreeAllreduce : public Allreduce {
   static std::array<Strand, 2> strands(const Communicator& comm, std::span<float> data) {
     auto trees = complementary_trees(comm.rank(), comm.size());
     return {Strand{std::move(trees[0]), core::part_of(data.size(), 2, 0).of(data)},
-            Strand{std::move(trees[1]), core::part_of(data.size(), 2, 1).of(data), second_allreduce_tag}};
+            Strand{std::move(trees[1]), core::part_of(data.size(), 2, 1).of(data), second_collective_tag}};
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_double_tree() { return std::make_unique<DoubleTreeAllreduce>(); }
+Entry double_tree_entry() {
+  return {.info = {.name = "double_tree",
+                   .summary = "two complementary binary trees, each for half of the array",
+                   .source = "Sanders et al., ParCo 2009",
+                   .formula = "allreduce: 2*(ceil2*L + (2*ceil2 - 1)*n/2/B)"},
+          .allreduce = make_plain<DoubleTreeAllreduce>};
+}
 
 }  // namespace paragrad::comm::collectives

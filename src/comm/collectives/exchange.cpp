@@ -53,8 +53,8 @@ void add_from(Communicator& comm, int from, std::span<float> data) {
 
 void exchange_in_place(Communicator& comm, const Exchange& e) {
   Request receive;
-  if (!e.incoming.empty()) receive = comm.start_receive(e.from, allreduce_tag, e.incoming);
-  if (!e.outgoing.empty()) comm.send(e.to, allreduce_tag, e.outgoing);
+  if (!e.incoming.empty()) receive = comm.start_receive(e.from, collective_tag, e.incoming);
+  if (!e.outgoing.empty()) comm.send(e.to, collective_tag, e.outgoing);
   if (!e.incoming.empty()) comm.wait(receive);
 }
 

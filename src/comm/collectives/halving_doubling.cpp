@@ -1,7 +1,7 @@
 #include <memory>
 #include <vector>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/fold.hpp"
 #include "comm/collectives/halvings.hpp"
@@ -50,6 +50,12 @@ class HalvingDoublingAllreduce : public Allreduce {
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_halving_doubling() { return std::make_unique<HalvingDoublingAllreduce>(); }
+Entry halving_doubling_entry() {
+  return {.info = {.name = "halving_doubling",
+                   .summary = "recursive halving and doubling; few steps and fewest bytes",
+                   .source = "Rabenseifner, ICCS 2004",
+                   .formula = "allreduce: 2*log2(P)*L + 2*(P-1)*n/P/B + 2*F*(L + n/B)"},
+          .allreduce = make_plain<HalvingDoublingAllreduce>};
+}
 
 }  // namespace paragrad::comm::collectives

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/hierarchy.hpp"
 #include "comm/wrappers/group_communicator.hpp"
 #include "core/errors.hpp"
@@ -94,9 +94,15 @@ class HierarchicalAllreduce : public Allreduce {
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_hierarchical(std::string_view parameters) {
-  const Hierarchy parts = parse_hierarchy(parameters);
-  return std::make_unique<HierarchicalAllreduce>(make_allreduce(parts.inner), make_allreduce(parts.outer));
+Entry hierarchical_entry() {
+  return {.info = {.name = "hierarchical",
+                   .parameter = ":INNER+OUTER",
+                   .summary = "one algorithm within nodes and one between them (default: ring+ring)",
+                   .options = core::options_of<NodeOptions>()},
+          .allreduce = [](std::string_view parameters) -> std::unique_ptr<Allreduce> {
+            const Hierarchy parts = parse_hierarchy(parameters);
+            return std::make_unique<HierarchicalAllreduce>(make_allreduce(parts.inner), make_allreduce(parts.outer));
+          }};
 }
 
 }  // namespace paragrad::comm::collectives

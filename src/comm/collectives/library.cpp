@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
@@ -21,6 +21,17 @@ class LibraryAllreduce : public Allreduce {
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_library(Library library) { return std::make_unique<LibraryAllreduce>(library); }
+Entry native_entry() {
+  return {.info = {.name = "native",
+                   .summary = "the transport's own routine, such as MPI_Allreduce, with its own order of additions"},
+          .allreduce = [](std::string_view) { return std::make_unique<LibraryAllreduce>(Library::transport); },
+          .library = Library::transport};
+}
+
+Entry nccl_entry() {
+  return {.info = {.name = "nccl", .summary = "NCCL, between ranks with one GPU each, with its own order of additions"},
+          .allreduce = [](std::string_view) { return std::make_unique<LibraryAllreduce>(Library::device); },
+          .library = Library::device};
+}
 
 }  // namespace paragrad::comm::collectives

@@ -1,6 +1,4 @@
-#include <memory>
-
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/rooted.hpp"
 
 namespace paragrad::comm::collectives {
@@ -27,6 +25,12 @@ class ParameterServerAllreduce : public Allreduce {
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_parameter_server() { return std::make_unique<ParameterServerAllreduce>(); }
+Entry parameter_server_entry() {
+  return {.info = {.name = "parameter_server",
+                   .summary = "worker 0 adds in rank order and sends the sum back",
+                   .source = "Li et al., OSDI 2014, one server",
+                   .formula = "allreduce: 2*(L + (N-1)*n/B)"},
+          .allreduce = make_plain<ParameterServerAllreduce>};
+}
 
 }  // namespace paragrad::comm::collectives

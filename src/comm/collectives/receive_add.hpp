@@ -18,7 +18,7 @@ class ReceiveAdd {
   struct Message {
     int from = 0;
     std::span<float> into;  ///< at most one segment; empty: no message
-    int tag = allreduce_tag;
+    int tag = collective_tag;
   };
 
   /// largest: an upper bound on the messages' length, in elements.
@@ -62,7 +62,7 @@ class Sends {
  public:
   explicit Sends(Communicator& comm) : comm_(comm) {}
 
-  void start(int to, std::span<const float> data, int tag = allreduce_tag);  ///< empty data: sends nothing
+  void start(int to, std::span<const float> data, int tag = collective_tag);  ///< empty data: sends nothing
   void finish_all_but(std::size_t count);
   void finish() { finish_all_but(0); }
 

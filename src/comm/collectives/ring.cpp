@@ -1,69 +1,81 @@
-#include <algorithm>
-#include <memory>
-
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
 
-/// Ring (Patarasuk & Yuan, JPDC 69(2), 2009): the array is cut into n stripes; each goes once around the ring to accumulate
-/// its sum, and once more to distribute it. No worker sends more than the minimum for an allreduce.
+/// Ring (Patarasuk & Yuan, JPDC 69(2), 2009): each part goes once around the ring of workers to accumulate its sum, and once
+/// more to distribute it. No worker sends more than the minimum for an allreduce.
 ///
-/// Steps     2 (n-1), each with one stripe. A segment is forwarded as soon as it has been added, while the next arrives.
-/// Bytes     every worker sends and receives 2 (n-1)/n * data.size_bytes().
-/// Order     stripe c, owned by worker c: ((x[c+1] + x[c+2]) + …) + x[c], ranks modulo n.
+/// Steps     n-1 in each half, each with one part. A segment is forwarded as soon as it has been added, while the next
+///           arrives.
+/// Bytes     every worker sends and receives (n-1)/n * array.size_bytes() in each half, if the parts are equal.
+/// Order     part c, owned by worker c: ((x[c+1] + x[c+2]) + …) + x[c], ranks modulo n.
+struct Ring {
+  Ring(const Communicator& comm, const Parts& parts_, std::span<float> all)
+      : data(all),
+        parts(parts_),
+        size(comm.size()),
+        rank(comm.rank()),
+        left((comm.rank() + comm.size() - 1) % comm.size()),
+        right((comm.rank() + 1) % comm.size()) {}
+
+  /// The part of the worker `back` (0 … n) ranks before this one.
+  std::span<float> part(std::size_t back) const { return parts.of(static_cast<int>((rank + size - back) % size)).of(data); }
+
+  std::span<float> data;
+  const Parts& parts;
+  std::size_t size;
+  std::size_t rank;
+  int left;
+  int right;
+};
+
+void ring_reduce_scatter(Communicator& comm, const Parts& parts, std::span<float> array) {
+  const Ring ring(comm, parts, array);
+  const std::size_t segments = segment_count(parts.largest());
+  const std::size_t count = (ring.size - 1) * segments;
+  // What is sent in a step was added one step before: `segments` exchanges ago.
+  exchange_and_add(comm, count, parts.largest(), segments, [&](std::size_t k) {
+    const std::size_t step = k / segments;
+    return Exchange{ring.right, segment_of(ring.part(1 + step), k % segments), ring.left,
+                    segment_of(ring.part(2 + step), k % segments)};
+  });
+}
+
+void ring_all_gather(Communicator& comm, const Parts& parts, std::span<float> array) {
+  const Ring ring(comm, parts, array);
+  for (std::size_t step = 0; step + 1 < ring.size; ++step) {
+    exchange_in_place(comm, {ring.right, ring.part(step), ring.left, ring.part(1 + step)});
+  }
+}
+
 class RingAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override {
-    return core::part_of(length, comm.size(), comm.rank());
+    return Parts::even(length, comm.size()).of(comm.rank());
   }
-
   void reduce_scatter(Communicator& comm, std::span<float> data) const override {
-    const Ring ring(comm, data);
-    const std::size_t largest = (data.size() + ring.size - 1) / ring.size;
-    const std::size_t segments = segment_count(largest);
-    const std::size_t count = (ring.size - 1) * segments;
-    // What is sent in a step was added one step before: `segments` exchanges ago.
-    exchange_and_add(comm, count, largest, segments, [&](std::size_t k) {
-      const std::size_t step = k / segments;
-      return Exchange{ring.right, segment_of(ring.stripe(1 + step), k % segments), ring.left,
-                      segment_of(ring.stripe(2 + step), k % segments)};
-    });
+    ring_reduce_scatter(comm, Parts::even(data.size(), comm.size()), data);
   }
-
   void all_gather(Communicator& comm, std::span<float> data) const override {
-    const Ring ring(comm, data);
-    for (std::size_t step = 0; step + 1 < ring.size; ++step) {
-      exchange_in_place(comm, {ring.right, ring.stripe(step), ring.left, ring.stripe(1 + step)});
-    }
+    ring_all_gather(comm, Parts::even(data.size(), comm.size()), data);
   }
-
- private:
-  struct Ring {
-    Ring(const Communicator& comm, std::span<float> all)
-        : data(all),
-          size(comm.size()),
-          rank(comm.rank()),
-          left((comm.rank() + comm.size() - 1) % comm.size()),
-          right((comm.rank() + 1) % comm.size()) {}
-
-    /// The stripe of the worker `back` (0 … n) ranks before this one.
-    std::span<float> stripe(std::size_t back) const {
-      return core::part_of(data.size(), size, (rank + size - back) % size).of(data);
-    }
-
-    std::span<float> data;
-    std::size_t size;
-    std::size_t rank;
-    int left;
-    int right;
-  };
 };
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_ring() { return std::make_unique<RingAllreduce>(); }
+Entry ring_entry() {
+  return {.info = {.name = "ring",
+                   .summary = "stripes passed around a ring; fewest bytes",
+                   .source = "Patarasuk and Yuan, JPDC 2009",
+                   .formula = "allreduce: 2*(N-1)*(L + n/N/B)\n"
+                              "reduce_scatter: (N-1)*(L + n/N/B)\n"
+                              "all_gather: (N-1)*(L + n/N/B)"},
+          .allreduce = make_plain<RingAllreduce>,
+          .reduce_scatter = ring_reduce_scatter,
+          .all_gather = ring_all_gather};
+}
 
 }  // namespace paragrad::comm::collectives

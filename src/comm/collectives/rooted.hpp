@@ -29,7 +29,7 @@ Tree star(int rank, int size);
 struct Strand {
   Tree tree;
   std::span<float> data;
-  int tag = allreduce_tag;
+  int tag = collective_tag;
 };
 
 /// Reduces towards the roots: adds the children's data in the order of the children, then sends the sum to the parent. Cut

@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/receive_add.hpp"
 #include "comm/collectives/segments.hpp"
 #include "comm/tags.hpp"
@@ -54,7 +54,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
     for (std::size_t arrived = 0, started = 0; arrived < count; ++arrived) {
       for (; started < std::min(count, arrived + window); ++started) {
         const int server = shards.ahead(started);
-        if (!shards.of(server).empty()) receives[started] = comm.start_receive(server, allreduce_tag, shards.of(server));
+        if (!shards.of(server).empty()) receives[started] = comm.start_receive(server, collective_tag, shards.of(server));
         sends.finish();
         sends.start(shards.behind(started), shards.mine());
       }
@@ -80,6 +80,12 @@ class ShardedParameterServerAllreduce : public Allreduce {
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_sharded_parameter_server() { return std::make_unique<ShardedParameterServerAllreduce>(); }
+Entry sharded_parameter_server_entry() {
+  return {.info = {.name = "sharded_parameter_server",
+                   .summary = "every worker serves one stripe to all others",
+                   .source = "Li et al., OSDI 2014",
+                   .formula = "allreduce: 2*(L + (N-1)*n/N/B)"},
+          .allreduce = make_plain<ShardedParameterServerAllreduce>};
+}
 
 }  // namespace paragrad::comm::collectives

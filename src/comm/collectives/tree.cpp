@@ -1,10 +1,12 @@
-#include <memory>
-
-#include "comm/allreduce.hpp"
+#include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/rooted.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
+
+void tree_broadcast(Communicator& comm, std::span<float> array) {
+  spread_down(comm, binomial_tree(comm.rank(), comm.size()), array);
+}
 
 /// Binomial tree: reduces to worker 0 and broadcasts (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005, section 4).
 ///
@@ -19,13 +21,19 @@ class TreeAllreduce : public Allreduce {
     add_up(comm, binomial_tree(comm.rank(), comm.size()), data);
   }
 
-  void all_gather(Communicator& comm, std::span<float> data) const override {
-    spread_down(comm, binomial_tree(comm.rank(), comm.size()), data);
-  }
+  void all_gather(Communicator& comm, std::span<float> data) const override { tree_broadcast(comm, data); }
 };
 
 }  // namespace
 
-std::unique_ptr<Allreduce> make_tree() { return std::make_unique<TreeAllreduce>(); }
+Entry tree_entry() {
+  return {.info = {.name = "tree",
+                   .summary = "segmented binomial tree with worker 0 as its root",
+                   .source = "Thakur et al., IJHPCA 2005",
+                   .formula = "allreduce: 2*(floor2*(L + n/B) + F*n/B)\n"
+                              "broadcast: floor2*(L + n/B) + F*n/B"},
+          .allreduce = make_plain<TreeAllreduce>,
+          .broadcast = tree_broadcast};
+}
 
 }  // namespace paragrad::comm::collectives

@@ -94,12 +94,12 @@ void Striped::add_up_mine(Communicator& comm, const Plan& plan, std::span<float>
   for (std::size_t step = 1; step < workers; ++step) {
     const std::size_t from = (rank + workers - step) % workers;
     if (!mine.range.empty())
-      receives[from] = comm.start_receive(static_cast<int>(from), allreduce_tag, received(plan, rank, from));
+      receives[from] = comm.start_receive(static_cast<int>(from), collective_tag, received(plan, rank, from));
   }
   for (std::size_t step = 1; step < workers; ++step) {
     const std::size_t to = (rank + step) % workers;
     if (!plan.stripes[to].range.empty())
-      sends.push_back(comm.start_send(static_cast<int>(to), allreduce_tag, std::span<const std::byte>(encoded(plan, to))));
+      sends.push_back(comm.start_send(static_cast<int>(to), collective_tag, std::span<const std::byte>(encoded(plan, to))));
   }
   for (std::size_t from = 0; from < workers && !mine.range.empty(); ++from) {
     if (from != rank) comm.wait(receives[from]);
@@ -127,13 +127,13 @@ void Striped::spread(Communicator& comm, const Plan& plan) {
   for (std::size_t step = 1; step < workers; ++step) {
     const std::size_t from = (rank + workers - step) % workers;
     if (!plan.stripes[from].range.empty())
-      requests.push_back(comm.start_receive(static_cast<int>(from), allreduce_tag, encoded(plan, from)));
+      requests.push_back(comm.start_receive(static_cast<int>(from), collective_tag, encoded(plan, from)));
   }
   for (std::size_t step = 1; step < workers; ++step) {
     const std::size_t to = (rank + step) % workers;
     if (!plan.stripes[rank].range.empty())
       requests.push_back(
-          comm.start_send(static_cast<int>(to), allreduce_tag, std::span<const std::byte>(encoded(plan, rank))));
+          comm.start_send(static_cast<int>(to), collective_tag, std::span<const std::byte>(encoded(plan, rank))));
   }
   for (const Request request : requests) comm.wait(request);
 }

@@ -1,12 +1,15 @@
 #include "train/learners/tensor_parallel_learner.hpp"
 
 #include "backend/kernels/copy.hpp"
-#include "comm/parts.hpp"
+#include "comm/operations.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::train {
 namespace {
+
+/// Workers that share a replica are few and close together.
+constexpr const char* between_parts = "direct";
 
 class WorkerPeers : public nn::ReplicaPeers {
  public:
@@ -14,14 +17,16 @@ class WorkerPeers : public nn::ReplicaPeers {
 
   void run(const nn::Kernels& kernels) override { worker_.run_kernels(kernels); }
   void gather(std::span<const core::Range> parts, std::span<float> array) override {
-    comm::gather_parts(worker_.comm(), parts, array);
+    all_gather_(worker_.comm(), comm::Parts(parts), array);
   }
   void sum(std::span<const core::Range> parts, std::span<float> array) override {
-    comm::sum_parts(worker_.comm(), parts, array);
+    reduce_scatter_(worker_.comm(), comm::Parts(parts), array);
   }
 
  private:
   comm::Worker& worker_;
+  comm::AllGather all_gather_{between_parts};
+  comm::ReduceScatter reduce_scatter_{between_parts};
 };
 
 }  // namespace
@@ -58,16 +63,15 @@ void TensorParallelLearner::restore(std::span<const float> model) {
 }
 
 std::vector<float> TensorParallelLearner::snapshot() {
-  std::vector<core::Range> parts;
-  for (std::size_t k = 0, begin = 0; k < network_->workers(); begin = parts[k++].end)
-    parts.push_back({begin, begin + network_->model_size(k)});
+  const auto parts = comm::neighbouring_ranges(static_cast<int>(network_->workers()),
+                                               [&](std::size_t k) { return network_->model_size(k); });
   core::Arena all = device().allocate(model_size());
   const std::span<float> own = parts[network_->index()].of(all.span());
   worker_.run_kernels([&](backend::KernelQueue& queue) {
     queue.run(backend::Copy{parameters(), own.first(parameters().size())});
     if (!buffers().empty()) queue.run(backend::Copy{buffers(), own.subspan(parameters().size())});
   });
-  comm::gather_parts(worker_.comm(), parts, all.span());
+  comm::AllGather{between_parts}(worker_.comm(), comm::Parts(parts), all.span());
   if (!computes()) return {};
   std::vector<float> in_parts(model_size()), model(model_size());
   device().transfer(std::span<const float>(all.span()), std::span(in_parts));

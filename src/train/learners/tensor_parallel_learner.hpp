@@ -12,7 +12,7 @@ namespace paragrad::train {
 /// same samples.
 ///
 /// Results differ from those of one worker only by the order of additions where gradients of inputs are summed
-/// (comm::sum_parts), so a network without hidden layers ends in the same bits.
+/// (comm::ReduceScatter, direct), so a network without hidden layers ends in the same bits.
 class TensorParallelLearner : public NetworkLearner {
  public:
   /// peers: the workers that hold the replica; this learner holds the part of its rank.

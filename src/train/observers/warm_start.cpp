@@ -1,5 +1,4 @@
 #include "comm/allreduce.hpp"
-#include "comm/broadcast.hpp"
 #include "train/observers/loop_observer.hpp"
 #include "train/training_run.hpp"
 
@@ -16,7 +15,7 @@ class WarmStart : public LoopObserver {
     if (!run_.parallel() || run_.strategy_started) return;
     core::StateView state;
     run_.learner().optimiser().describe_state(state);
-    for (const auto& array : state.arrays) comm::broadcast(run_.worker.comm(), array.values);
+    for (const auto& array : state.arrays) run_.broadcast(run_.worker.comm(), array.values);
     for (const auto& number : state.numbers) {
       double value = run_.leads() ? number.get() : 0;
       comm::sum_in_rank_order(run_.worker.comm(), {&value, 1});

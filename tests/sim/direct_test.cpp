@@ -1,7 +1,6 @@
 // How long exchanges of parts take where messages stand in each other's way.
-#include "comm/parts.hpp"
-
 #include "catch.hpp"
+#include "comm/operations.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
@@ -29,7 +28,10 @@ TEST_CASE("exchanges of long parts take what a worker's own messages take, thoug
       worker.comm().receive(worker.rank(), 0, std::span(&ball, 1));
     }
     for (int i = 0; i < exchanges; ++i)
-      sums ? comm::sum_parts(worker.comm(), parts, array) : comm::gather_parts(worker.comm(), parts, array);
+      if (sums)
+        comm::ReduceScatter("direct")(worker.comm(), comm::Parts(parts), array);
+      else
+        comm::AllGather("direct")(worker.comm(), comm::Parts(parts), array);
     end_s = std::max(end_s, worker.comm().now_s());
   });
   const double own_s = exchanges * (workers - 1) * static_cast<double>(floats * sizeof(float)) / bandwidth;
