@@ -5,12 +5,10 @@
 #include "app/environment.hpp"
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
-#include "app/rank.hpp"
 #include "app/shared_options.hpp"
+#include "app/world.hpp"
 #include "backend/device.hpp"
 #include "comm/mpi/mpi_session.hpp"
-#include "comm/real_worker.hpp"
-#include "comm/solo_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
 #include "core/format.hpp"
@@ -112,41 +110,33 @@ calibration::CalibrationOptions options_of(const CalibrateArguments& arguments) 
   return options;
 }
 
-/// file: only on worker 0.
-void calibrate(comm::Worker& worker, const CalibrateArguments& arguments, const calibration::CalibrationOptions& options,
-               std::optional<PlatformFile>& file) {
-  const auto say = [&](const std::string& text) {
-    if (!arguments.quiet) fmt::print(stderr, "{}\n", text);
-  };
-  const calibration::Calibration measured = calibration::calibrate(worker, options, say);
-  if (!file) return;
-  file->write(calibration::platform_text(measured.platform, remarks(worker, arguments.device)));
-  print_comparison(measured, calibration::simulate_measurement(measured, sim::read_platform(arguments.out), options),
-                   options.collective);
-  fmt::print("\nplatform file {}\n", core::printable(arguments.out));
-}
+/// Measures on all workers; worker 0 writes the file and prints the comparison.
+class CalibrationJob : public Job {
+ public:
+  explicit CalibrationJob(const CalibrateArguments& arguments) : arguments_(arguments) {}
 
-int calibrate_alone(const CalibrateArguments& arguments) {
-  const auto options = options_of(arguments);
-  const auto device = backend::make_device(arguments.device);
-  comm::SoloCommunicator communicator(*device);
-  comm::RealWorker worker(communicator);
-  std::optional<PlatformFile> file(std::in_place, arguments);
-  calibrate(worker, arguments, options, file);
-  return success;
-}
+  void prepare(const Process& process) override {
+    options_ = options_of(arguments_);
+    if (process.leads()) file_.emplace(arguments_);
+  }
 
-int calibrate_as_rank(const CalibrateArguments& arguments) {
-  return run_as_rank(arguments.device, [&](comm::Worker& worker) {
-    std::optional<calibration::CalibrationOptions> options;
-    std::optional<PlatformFile> file;
-    prepare_all(worker.comm(), [&] {
-      options = options_of(arguments);
-      if (worker.rank() == 0) file.emplace(arguments);
-    });
-    calibrate(worker, arguments, *options, file);
-  });
-}
+  void work(comm::Worker& worker, const data::SampleStreamDecorator&) override {
+    const auto say = [&](const std::string& text) {
+      if (!arguments_.quiet) fmt::print(stderr, "{}\n", text);
+    };
+    const calibration::Calibration measured = calibration::calibrate(worker, options_, say);
+    if (!file_) return;
+    file_->write(calibration::platform_text(measured.platform, remarks(worker, arguments_.device)));
+    print_comparison(measured, calibration::simulate_measurement(measured, sim::read_platform(arguments_.out), options_),
+                     options_.collective);
+    fmt::print("\nplatform file {}\n", core::printable(arguments_.out));
+  }
+
+ private:
+  const CalibrateArguments& arguments_;
+  calibration::CalibrationOptions options_;
+  std::optional<PlatformFile> file_;
+};
 
 constexpr const char* description =
     "Measure this machine and write a platform file.\n"
@@ -172,7 +162,8 @@ int run(const CalibrateArguments& arguments, const CLI::App& parser) {
   OptionUse use(parser);
   use.require(!alone, {"largest-message"}, "is for messages between ranks: start several with mpiexec");
   use.check();
-  return !alone ? calibrate_as_rank(arguments) : calibrate_alone(arguments);
+  CalibrationJob job(arguments);
+  return make_real_world(arguments.device)->run(job);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "app/environment.hpp"
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
-#include "app/rank.hpp"
 #include "app/shared_options.hpp"
+#include "app/world.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
 #include "comm/mpi/mpi_session.hpp"
@@ -142,7 +142,8 @@ std::optional<double> closed_form_s(const CollectiveArguments& arguments, const 
 /// In the simulator: from the last worker's start to the last worker's end.
 Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& platform, int workers, std::size_t floats) {
   if (const auto device = backend::make_device(arguments.device); device->computes() && device->is_host())
-    core::require_memory(static_cast<double>(floats) * sizeof(float) * workers,
+    core::require_memory(static_cast<double>(floats) * sizeof(float) * workers *
+                             (arguments.parsed_operation() == comm::Operation::all_to_all ? 2 : 1),
                          core::format("an array of {} bytes at each of {} workers", floats * sizeof(float), workers));
   std::vector<Share> shares(static_cast<std::size_t>(workers));
   const sim::SimulationOptions options{.device = arguments.device,
@@ -267,25 +268,33 @@ int run_emulated(CollectiveArguments& arguments, const std::string& config) {
   return success;
 }
 
-int run_real(CollectiveArguments& arguments, const std::string& config) {
-  return run_as_rank(arguments.device, [&](comm::Worker& worker) {
-    comm::Communicator& comm = worker.comm();
-    if (arguments.workers_per_node > 0) comm.set_workers_per_node(arguments.workers_per_node);
-    std::vector<std::size_t> floats;
-    std::optional<Output> output;
-    prepare_all(comm, [&] {
-      if (!arguments.platform.empty() || !arguments.workers.empty())
-        throw core::ConfigError("under mpiexec the ranks are the workers: leave out --workers and --platform");
-      floats = arguments.floats();
-      if (comm.rank() == 0) output.emplace(arguments, config, "mpi");
-    });
-    for (const std::size_t count : floats) {
-      const Measurement measurement = measure(comm, arguments, count);
-      if (output) output->add(measurement);
+/// Measures among ranks.
+class CollectiveJob : public Job {
+ public:
+  CollectiveJob(const CollectiveArguments& arguments, const std::string& config) : arguments_(arguments), config_(config) {}
+
+  void prepare(const Process& process) override {
+    if (!arguments_.platform.empty() || !arguments_.workers.empty())
+      throw core::ConfigError("under mpiexec the ranks are the workers: leave out --workers and --platform");
+    floats_ = arguments_.floats();
+    if (process.leads()) output_.emplace(arguments_, config_, "mpi");
+  }
+
+  void work(comm::Worker& worker, const data::SampleStreamDecorator&) override {
+    for (const std::size_t count : floats_) {
+      const Measurement measurement = measure(worker.comm(), arguments_, count);
+      if (output_) output_->add(measurement);
     }
-    if (output) output->finish();
-  });
-}
+  }
+
+  void finish(const core::Json&) override { output_->finish(); }
+
+ private:
+  const CollectiveArguments& arguments_;
+  std::string config_;
+  std::vector<std::size_t> floats_;
+  std::optional<Output> output_;
+};
 
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
@@ -337,7 +346,9 @@ int run(CollectiveArguments& arguments, CLI::App& parser) {
   use.require(!arguments.out.empty(), {"overwrite"}, "replaces the run in the --out folder: give --out too");
   use.check();
   const std::string config = use.config();
-  return real ? run_real(arguments, config) : run_emulated(arguments, config);
+  if (!real) return run_emulated(arguments, config);
+  CollectiveJob job(arguments, config);
+  return make_real_world(arguments.device, arguments.workers_per_node)->run(job);
 }
 
 }  // namespace

@@ -1,0 +1,164 @@
+#include "app/sim_world.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "app/number_options.hpp"
+#include "app/shared_options.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/sha256.hpp"
+
+namespace paragrad::app {
+namespace {
+
+constexpr const char* group = "Simulation";
+
+/// Faults refer to nodes and links of the file, so nodes can be added but not removed.
+void extend(sim::Platform& platform, int nodes) {
+  if (nodes < platform.nodes)
+    throw core::ConfigError(core::format("--nodes {}: '{}' already has {} nodes, and the number can only grow", nodes,
+                                         platform.file, platform.nodes));
+  if (nodes > 1 && platform.leaf.bytes_per_s == 0)
+    throw core::ConfigError(
+        core::format("--nodes {}: '{}' needs a section [leaf] for more than one node", nodes, platform.file));
+  platform.nodes = nodes;
+}
+
+/// Faults refer to devices, and devices are divided among sockets and NICs.
+void leave_devices_out(sim::Platform& platform, int devices_per_node) {
+  const int least = std::max(platform.sockets_per_node, platform.leaf.nics_per_node);
+  if (devices_per_node > platform.devices_per_node || devices_per_node < least)
+    throw core::ConfigError(
+        core::format("--devices-per-node {}: the nodes of '{}' have {} devices, of which at least {} must be used",
+                     devices_per_node, platform.file, platform.devices_per_node, least));
+  if (!platform.faults.empty())
+    throw core::ConfigError(
+        core::format("--devices-per-node {}: '{}' has faults, which refer to a cluster that uses all its devices; leave the "
+                     "option out",
+                     devices_per_node, platform.file));
+  platform.devices_per_node = devices_per_node;
+}
+
+/// Number of threads that compute. More than the machine has cores for would only cost memory.
+int host_threads(int wanted) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int most = std::max(256, 4 * cores);
+  if (wanted > most)
+    print_error(
+        core::format("--host-threads {} is more than the {} cores of this machine can use: using {}", wanted, cores, most));
+  return wanted == 0 ? cores : std::min(wanted, most);
+}
+
+/// The platform of the file, as the options change it.
+sim::Platform platform_of(const SimWorldArguments& arguments) {
+  sim::Platform platform = sim::read_platform(arguments.platform);
+  if (arguments.devices_per_node > 0) leave_devices_out(platform, arguments.devices_per_node);
+  if (arguments.nodes > 0) extend(platform, arguments.nodes);
+  return platform;
+}
+
+}  // namespace
+
+void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments) {
+  parser
+      .add_option(
+          "--io", arguments.io,
+          "how workers read splits from the platform's file system: none (no reading time), blocking (on demand), or "
+          "prefetch (while the previous split is processed)")
+      ->check(known_names({"none", "blocking", "prefetch"}))
+      ->group(group);
+  add_number(parser, "--sample-bytes", arguments.sample_bytes, {.least = 0, .most = 1'000'000'000'000},
+             "bytes read per sample (0: as stored, or 4 per input without a data file)")
+      ->group(group);
+  add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "number of emulated workers")
+      ->group(group);
+  parser
+      .add_option("--platform", arguments.platform,
+                  "platform file of the simulated cluster, such as sim/platforms/k40m-fdr.toml")
+      ->group(group);
+  add_number(parser, "--nodes", arguments.nodes, {.least = 0, .most = 10000000},
+             "number of nodes, at least as many as in the platform file (0: as in the file)")
+      ->group(group);
+  add_number(parser, "--devices-per-node", arguments.devices_per_node, {.least = 0, .most = 1000000},
+             "devices to use on each node; other workers go to further nodes (0: all)")
+      ->group(group);
+  add_network_option(parser, arguments.network)->group(group);
+  parser
+      .add_flag("--oversubscribe", arguments.oversubscribe,
+                "allow more workers than the platform has devices, and share the devices")
+      ->group(group);
+  parser
+      .add_option(
+          "--fast-collectives", arguments.fast_collectives,
+          "auto: with --device meta, time an allreduce as a whole where that gives the same times; off: always simulate "
+          "it message by message")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->group(group);
+  add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 2000000000},
+             "threads of this machine to use; affects nothing but speed (0: one per core)")
+      ->group(group);
+}
+
+std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device, int workers_per_node) {
+  if (arguments.platform.empty()) return make_real_world(device, workers_per_node);
+  if (comm::under_mpiexec())
+    throw core::ConfigError("under mpiexec the ranks are the workers: leave out --workers and --platform");
+  return std::make_unique<SimWorld>(arguments, device, workers_per_node);
+}
+
+void require_world(OptionUse& use, const SimWorldArguments& arguments) {
+  use.require(!arguments.platform.empty(),
+              {"workers", "nodes", "devices-per-node", "network", "oversubscribe", "io", "fast-collectives", "host-threads"},
+              "is for emulated workers: give --platform, too");
+  use.require(!arguments.platform.empty() && arguments.io != "none", {"sample-bytes"},
+              "needs --io blocking or --io prefetch", "io");
+}
+
+SimWorld::SimWorld(const SimWorldArguments& arguments, const std::string& device, int workers_per_node)
+    : arguments_(arguments),
+      platform_(platform_of(arguments)),
+      device_(device),
+      workers_per_node_(workers_per_node),
+      ranks_(arguments.workers) {}
+
+void SimWorld::describe(core::Json& manifest) const {
+  manifest["platform"] = {
+      {"name", platform_.name}, {"file_sha256", core::sha256_of_file(arguments_.platform)}, {"nodes", platform_.nodes}};
+}
+
+int SimWorld::run(Job& job) {
+  if (!job.is_needed()) return success;
+  if (arguments_.io != "none" && !platform_.storage)
+    throw core::ConfigError(core::format("--io {} needs a file system: add a section [storage] to the platform file '{}'",
+                                         arguments_.io, arguments_.platform));
+  job.prepare({.rank = 0, .workers = ranks_, .size = ranks_});
+  job.adopt(job.finding());
+  const int threads = host_threads(arguments_.host_threads);
+  Instruments* const instruments = job.instruments();
+  const auto on_transfer = instruments != nullptr ? instruments->on_transfer() : nullptr;
+  const sim::SimulationOptions options{.host_threads = threads,
+                                       .device = device_,
+                                       .network = arguments_.network,
+                                       .io = arguments_.io,
+                                       .row_bytes = arguments_.sample_bytes > 0 ? arguments_.sample_bytes : job.row_bytes(),
+                                       .oversubscribe = arguments_.oversubscribe,
+                                       .compute_scale = compute_scale_,
+                                       .workers_per_node = workers_per_node_,
+                                       .on_transfer = on_transfer,
+                                       .shortcuts = arguments_.fast_collectives == "auto" && !on_transfer};
+  const sim::Report report = sim::run(platform_, ranks_, options, [&](sim::EmulatedWorker& worker) {
+    job.work(worker, [&](auto samples) { return worker.read_from_storage(std::move(samples)); });
+  });
+  job.finish({{"makespan_s", report.makespan_s},
+              {"messages", report.messages},
+              {"bytes", report.bytes},
+              {"fast_collectives", report.shortcuts}});
+  if (static_cast<int>(report.host_threads) < threads)
+    print_error(core::format("only {} of {} host threads could be started; the run was slower, but its results are the same",
+                             report.host_threads, threads));
+  return success;
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/option_use.hpp"
+#include "app/world.hpp"
+#include "sim/simulation.hpp"
+
+namespace paragrad::app {
+
+/// Options of a simulated world.
+struct SimWorldArguments {
+  int workers = 1;
+  std::string platform;
+  std::string network = "fifo";
+  std::string io = "none";
+  std::size_t sample_bytes = 0;
+  bool oversubscribe = false;
+  int host_threads = 0;
+  int nodes = 0;
+  int devices_per_node = 0;
+  std::string fast_collectives = "auto";
+};
+
+void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments);
+
+/// Emulated workers if a platform is given, or else the real world. Throws ConfigError under mpiexec with a platform.
+std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device, int workers_per_node = 0);
+
+/// Marks the simulation's options as unused without a platform.
+void require_world(OptionUse& use, const SimWorldArguments& arguments);
+
+/// Emulated workers in this process, on a platform.
+class SimWorld : public World {
+ public:
+  /// ranks: workers and servers. Throws ConfigError.
+  SimWorld(const SimWorldArguments& arguments, const std::string& device, int workers_per_node = 0);
+
+  const sim::Platform& platform() const { return platform_; }
+  void set_ranks(int ranks) { ranks_ = ranks; }
+  void set_compute_scale(double scale) { compute_scale_ = scale; }
+
+  const char* name() const override { return "simulation"; }
+  const char* clock() const override { return "simulated"; }
+  void describe(core::Json& manifest) const override;
+  int run(Job& job) override;
+
+ private:
+  SimWorldArguments arguments_;
+  sim::Platform platform_;
+  std::string device_;
+  int workers_per_node_;
+  int ranks_;
+  double compute_scale_ = 1;
+};
+
+}  // namespace paragrad::app

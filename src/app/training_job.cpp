@@ -1,0 +1,74 @@
+#include "app/training_job.hpp"
+
+#include <utility>
+
+#include "app/training_report.hpp"
+#include "train/memory_need.hpp"
+
+namespace paragrad::app {
+
+bool TrainingJob::is_needed() {
+  if (!is_complete(arguments_, config_)) return true;
+  say_complete(arguments_);
+  return false;
+}
+
+void TrainingJob::prepare(const Process& process) {
+  const train::TrainingOptions& options = arguments_.options;
+  workers_ = workers_of(options, process.size);
+  source_ = open(options, workers_);
+  const int here = process.workers == process.size ? workers_ : process.workers;
+  train::require_memory(*backend::make_device(arguments_.device), options, *source_, here);
+  options_ = with_servers(arguments_, *source_, workers_);
+  identity_ = identity_of(arguments_, config_, *source_);
+  if (process.leads()) open_folder();
+  instruments_.emplace(arguments_.instruments, process.size, process.workers,
+                       [this](const std::string& line) { say(line); });
+}
+
+void TrainingJob::open_folder() {
+  manifest_ = manifest(arguments_, *source_, world_.name(), workers_);
+  world_.describe(manifest_);
+  describe(manifest_);
+  using Clock = metrics::EventFile::Clock;
+  opened_ =
+      open_run(arguments_, config_, identity_, std::string_view(world_.clock()) == "wall" ? Clock::wall : Clock::simulated);
+  if (opened_.folder) opened_.folder->write("manifest.json", core::text_of(manifest_, 2) + "\n");
+  progress_.emplace(samples_to_train(arguments_.options, *source_), arguments_.quiet);
+  explain();
+}
+
+void TrainingJob::adopt(int finding) {
+  if (finding > 0) opened_.resume_phase = finding - 1;
+  options_ = options_to_train(options_, opened_, progress_ ? &*progress_ : nullptr);
+}
+
+void TrainingJob::work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) {
+  const train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
+  instruments_->watch(worker, [&](comm::Worker& watched) {
+    auto lost = run_role(watched, workers_, options_, output, [&](comm::Worker& member) {
+      train::Result mine = train::train(member, options_, {*source_, decorate}, output);
+      if (member.rank() == 0) result_ = std::move(mine);
+    });
+    if (watched.rank() == 0) lost_ = std::move(lost);
+  });
+}
+
+void TrainingJob::finish(const core::Json& world) {
+  progress_.reset();
+  const bool simulated = !world.is_null();
+  if (auto& folder = opened_.folder) {
+    folder->record(end_record(result_));
+    instruments_->write(*folder, world_.clock());
+    if (simulated) manifest_["simulation"] = world;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+    finish_manifest(manifest_, result_, passed.count());
+    folder->write("manifest.json", core::text_of(manifest_, 2) + "\n");
+    remove_state(arguments_);
+  }
+  print_result(arguments_, result_, simulated ? "simulated" : "wall-clock");
+  print_more(options_, *source_);
+  print_lost(lost_);
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/run_output.hpp"
+#include "app/server_arguments.hpp"
+#include "app/world.hpp"
+
+namespace paragrad::app {
+
+/// A training in any world: its data, its run folder, its manifest, what it prints.
+class TrainingJob : public Job {
+ public:
+  /// arguments, world: must outlive the job. config: of config.toml.
+  TrainingJob(const TrainingArguments& arguments, const std::string& config, const World& world)
+      : arguments_(arguments), config_(config), world_(world) {}
+
+  bool is_needed() override;
+  void prepare(const Process& process) override;
+  int finding() const override { return opened_.resume_phase ? *opened_.resume_phase + 1 : 0; }
+  void adopt(int finding) override;
+  std::size_t row_bytes() const override { return source_->info.bytes_per_row(); }
+  Instruments* instruments() override { return &*instruments_; }
+  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override;
+  void finish(const core::Json& world) override;
+
+ protected:
+  const TrainingArguments& arguments() const { return arguments_; }
+
+  /// What train and simulate differ in.
+  virtual train::TrainingData open(const train::TrainingOptions& options, int workers) const {
+    return train::open_training_data(options, workers);
+  }
+  void say(const std::string& line) {
+    if (progress_) progress_->say(line);
+  }
+
+ private:
+  // What a simulated training adds.
+  virtual void describe(core::Json& /*manifest*/) const {}
+  virtual void explain() {}
+  virtual void print_more(const train::TrainingOptions&, const train::TrainingData&) const {}
+
+  void open_folder();
+
+  const TrainingArguments& arguments_;
+  std::string config_;
+  const World& world_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  int workers_ = 0;  // that train
+  std::optional<train::TrainingData> source_;
+  train::TrainingOptions options_;
+  train::RunIdentity identity_;
+  OpenedRun opened_;
+  std::optional<metrics::Progress> progress_;
+  std::optional<Instruments> instruments_;
+  core::Json manifest_;
+  train::Result result_;
+  std::vector<LostWorker> lost_;
+};
+
+}  // namespace paragrad::app
