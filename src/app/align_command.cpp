@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "core/errors.hpp"
@@ -13,33 +15,64 @@ struct AlignArguments {
   std::string out;
 };
 
-int align(const AlignArguments& arguments, const CLI::App& parser) {
-  const Scorer scorer(arguments.scoring);
-  OptionUse use(parser);
-  require_recurrent(use, scorer.model());
+/// The workers compute posteriors together; worker 0 aligns.
+class Alignment : public Job {
+ public:
+  Alignment(const AlignArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
+
+  void prepare(const Process&) override;
+  std::size_t row_bytes() const override { return scorer_->row_bytes(); }
+  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override;
+  void finish(const core::Json& world) override;
+
+ private:
+  void add(const Scorer::Utterance& utterance, std::vector<std::int32_t>& labels);
+
+  const AlignArguments& arguments_;
+  const CLI::App& parser_;
+  std::optional<Scorer> scorer_;
+  data::Labels labels_;
+  std::size_t changed_ = 0, frames_ = 0;
+};
+
+void Alignment::prepare(const Process&) {
+  scorer_.emplace(arguments_.scoring);
+  OptionUse use(parser_);
+  require_used(use, arguments_.scoring, scorer_->model());
   use.check();
-  if (scorer.words().has_variants())
+  if (scorer_->words().has_variants())
     throw core::ConfigError(
         core::format("'{}' has several classes for the same state, between which an alignment cannot choose",
-                     scorer.dataset().info().path));
-  data::Labels labels;
-  std::size_t changed = 0, frames = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    for (const auto& utterance : scorer.score(static_cast<data::Subset>(i))) {
-      const auto states = scorer.words().states_of(scorer.words().words_in(utterance.labels));
-      if (states.size() > utterance.labels.size())
-        throw core::ConfigError(core::format("the utterance '{}' has {} frames, too few for the {} states of its words",
-                                             utterance.name, utterance.labels.size(), states.size()));
-      const auto path = speech::align(utterance.scores, states);
-      for (std::size_t t = 0; t < path.size(); ++t) changed += path[t] != utterance.labels[t];
-      frames += path.size();
-      labels[i].insert(labels[i].end(), path.begin(), path.end());
-    }
-  const auto info = data::relabel(scorer.dataset(), labels, arguments.out, "realigned");
-  fmt::print("{}: {:.2f} % of {} frames have a different label\n", core::printable(arguments.out),
-             100 * static_cast<double>(changed) / static_cast<double>(frames), frames);
+                     scorer_->dataset().info().path));
+}
+
+void Alignment::work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) {
+  for (std::size_t i = 0; i < labels_.size(); ++i)
+    for (const auto& utterance : scorer_->score(worker, decorate, static_cast<data::Subset>(i))) add(utterance, labels_[i]);
+}
+
+void Alignment::add(const Scorer::Utterance& utterance, std::vector<std::int32_t>& labels) {
+  const auto states = scorer_->words().states_of(scorer_->words().words_in(utterance.labels));
+  if (states.size() > utterance.labels.size())
+    throw core::ConfigError(core::format("the utterance '{}' has {} frames, too few for the {} states of its words",
+                                         utterance.name, utterance.labels.size(), states.size()));
+  const auto path = speech::align(utterance.scores, states);
+  for (std::size_t t = 0; t < path.size(); ++t) changed_ += path[t] != utterance.labels[t];
+  frames_ += path.size();
+  labels.insert(labels.end(), path.begin(), path.end());
+}
+
+void Alignment::finish(const core::Json& world) {
+  const auto info = data::relabel(scorer_->dataset(), labels_, arguments_.out, "realigned");
+  fmt::print("{}: {:.2f} % of {} frames have a different label\n", core::printable(arguments_.out),
+             100 * static_cast<double>(changed_) / static_cast<double>(frames_), frames_);
+  print_simulated_time(world);
   fmt::print("content sha256 {}\n", info.content_sha256);
-  return success;
+}
+
+int align(const AlignArguments& arguments, const CLI::App& parser) {
+  Alignment job(arguments, parser);
+  return make_world(arguments.scoring.world, arguments.scoring.device)->run(job);
 }
 
 }  // namespace

@@ -63,25 +63,6 @@ struct Found {
   double frame_error() const { return static_cast<double>(frame_errors) / static_cast<double>(frames); }
 };
 
-Found find_words(const Scorer& scorer, const DecodeArguments& arguments) {
-  const speech::Grammar grammar{is_loop(arguments.grammar), arguments.insertion_score};
-  const speech::WordModels& models = scorer.words();
-  const auto silence = arguments.silence.empty() ? std::nullopt : std::optional(models.find(arguments.silence));
-  Found sum;
-  for (const auto& utterance : scorer.score(parse_subset(arguments.subset))) {
-    const auto said = spoken(models.words_in(utterance.labels), silence);
-    const auto found = spoken(speech::decode(utterance.scores, models, grammar), silence);
-    const auto errors = speech::word_errors(said, found);
-    sum.words += errors;
-    sum.frame_errors += utterance.frame_errors;
-    sum.frames += utterance.labels.size();
-    if (arguments.show_errors && errors.errors() > 0)
-      fmt::print("{}: {}, found {}\n", core::printable(utterance.name), core::printable(names_of(models, said)),
-                 core::printable(names_of(models, found)));
-  }
-  return sum;
-}
-
 core::Json record_of(const Found& found, const std::string& subset) {
   const speech::WordErrors& words = found.words;
   return {{"subset", subset},
@@ -93,31 +74,77 @@ core::Json record_of(const Found& found, const std::string& subset) {
           {"frame_error", found.frame_error()}};
 }
 
-int decode(const DecodeArguments& arguments, const CLI::App& parser) {
-  const std::string& subset = arguments.subset;
+/// The workers compute posteriors together; worker 0 searches.
+class Decoding : public Job {
+ public:
+  Decoding(const DecodeArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
+
+  void prepare(const Process&) override;
+  std::size_t row_bytes() const override { return scorer_->row_bytes(); }
+  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override;
+  void finish(const core::Json& world) override;
+
+ private:
+  void add(const Scorer::Utterance& utterance);
+
+  const DecodeArguments& arguments_;
+  const CLI::App& parser_;
+  std::optional<Scorer> scorer_;
+  std::optional<std::size_t> silence_;
+  Found found_;
+};
+
+void Decoding::prepare(const Process&) {
   // Checked before anything is read.
-  parse_subset(subset);
-  is_loop(arguments.grammar);
-  const Scorer scorer(arguments.scoring);
-  OptionUse use(parser);
-  require_recurrent(use, scorer.model());
-  use.require(is_loop(arguments.grammar), {"insertion-score"}, "applies to a loop of words only: give --grammar loop too");
+  parse_subset(arguments_.subset);
+  is_loop(arguments_.grammar);
+  scorer_.emplace(arguments_.scoring);
+  OptionUse use(parser_);
+  require_used(use, arguments_.scoring, scorer_->model());
+  use.require(is_loop(arguments_.grammar), {"insertion-score"}, "applies to a loop of words only: give --grammar loop too");
   use.check();
-  const Found found = find_words(scorer, arguments);
-  const speech::WordErrors& words = found.words;
-  const auto& info = scorer.dataset().info();
-  if (found.frames == 0)
+  if (!arguments_.silence.empty()) silence_ = scorer_->words().find(arguments_.silence);
+}
+
+void Decoding::work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) {
+  for (const auto& utterance : scorer_->score(worker, decorate, parse_subset(arguments_.subset))) add(utterance);
+}
+
+void Decoding::add(const Scorer::Utterance& utterance) {
+  const speech::WordModels& models = scorer_->words();
+  const speech::Grammar grammar{is_loop(arguments_.grammar), arguments_.insertion_score};
+  const auto said = spoken(models.words_in(utterance.labels), silence_);
+  const auto found = spoken(speech::decode(utterance.scores, models, grammar), silence_);
+  const auto errors = speech::word_errors(said, found);
+  found_.words += errors;
+  found_.frame_errors += utterance.frame_errors;
+  found_.frames += utterance.labels.size();
+  if (arguments_.show_errors && errors.errors() > 0)
+    fmt::print("{}: {}, found {}\n", core::printable(utterance.name), core::printable(names_of(models, said)),
+               core::printable(names_of(models, found)));
+}
+
+void Decoding::finish(const core::Json& world) {
+  const std::string& subset = arguments_.subset;
+  const speech::WordErrors& words = found_.words;
+  const auto& info = scorer_->dataset().info();
+  if (found_.frames == 0)
     throw core::ConfigError(core::format("'{}' has no utterances in the subset '{}'", info.path, subset));
   if (words.words == 0) throw core::ConfigError(core::format("'{}' has only silence in the subset '{}'", info.path, subset));
   fmt::print(
       "{} of {} after epoch {}: word error {:.2f} % ({} of {}: {} substituted, {} deleted, {} inserted), frame error {:.2f} "
       "%\n",
-      subset, core::printable(info.name), scorer.epoch(), 100 * words.rate(), words.errors(), words.words,
-      words.substitutions, words.deletions, words.insertions, 100 * found.frame_error());
-  if (!arguments.result.empty())
-    core::replace_file(arguments.result,
-                       [&](std::ostream& out) { out << core::text_of(record_of(found, subset), 1) << "\n"; });
-  return success;
+      subset, core::printable(info.name), scorer_->epoch(), 100 * words.rate(), words.errors(), words.words,
+      words.substitutions, words.deletions, words.insertions, 100 * found_.frame_error());
+  print_simulated_time(world);
+  if (!arguments_.result.empty())
+    core::replace_file(arguments_.result,
+                       [&](std::ostream& out) { out << core::text_of(record_of(found_, subset), 1) << "\n"; });
+}
+
+int decode(const DecodeArguments& arguments, const CLI::App& parser) {
+  Decoding job(arguments, parser);
+  return make_world(arguments.scoring.world, arguments.scoring.device)->run(job);
 }
 
 }  // namespace

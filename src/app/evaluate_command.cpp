@@ -4,7 +4,6 @@
 #include "app/option_use.hpp"
 #include "app/scoring.hpp"
 #include "app/shared_options.hpp"
-#include "app/sim_world.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
@@ -15,24 +14,14 @@
 namespace paragrad::app {
 namespace {
 
-struct EvaluateArguments {
-  std::string checkpoint, subset = "test", device = "cpu";
-  train::TrainingOptions options;
-  SimWorldArguments world;
+struct EvaluateArguments : CheckpointArguments {
+  std::string subset = "test";
 };
 
 void add_options(CLI::App& parser, EvaluateArguments& arguments) {
-  train::TrainingOptions& options = arguments.options;
-  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
-  parser.add_option("--data", options.data, "data file")->required();
+  add_checkpoint_options(parser, arguments, "data file");
   add_subset_option(parser, arguments.subset);
-  add_loss_option(parser, options.loss);
-  parser.add_option("--context", options.context,
-                    "frames of context left and right that the network expects, such as 5+5 (default: as in the data file)");
-  parser.add_option("--chunks", options.chunks,
-                    "recurrent models: process whole sequences, or chunks such as 21-64+21 or, with overlap, 21-64+21/32");
-  add_device_option(parser, arguments.device);
-  add_sim_world_options(parser, arguments.world);
+  add_loss_option(parser, arguments.options.loss);
 }
 
 /// Scores a checkpoint, the samples divided among the workers.
@@ -43,8 +32,7 @@ class Evaluation : public Job {
   void prepare(const Process&) override {
     checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
     OptionUse use(parser_);
-    require_recurrent(use, checkpoint_.model);
-    require_world(use, arguments_.world);
+    require_used(use, arguments_, checkpoint_.model);
     use.check();
     arguments_.options.model = checkpoint_.model;
     source_ = train::open_evaluation_data(arguments_.options);
@@ -61,8 +49,7 @@ class Evaluation : public Job {
   void finish(const core::Json& world) override {
     fmt::print("{} of {} after epoch {}: error {:.2f} %, loss {:.4f}\n", arguments_.subset,
                core::printable(source_->dataset->info().name), checkpoint_.epoch, 100 * score_.error, score_.loss);
-    if (!world.is_null())
-      fmt::print("simulated time {}\n", core::format_quantity(world.at("makespan_s").get<double>(), core::Unit::time));
+    print_simulated_time(world);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "app/number_options.hpp"
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
+#include "core/format.hpp"
 #include "train/posteriors.hpp"
 
 namespace paragrad::app {
@@ -24,16 +25,29 @@ std::size_t most(std::span<const float> values) {
 
 }  // namespace
 
-void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
+void add_checkpoint_options(CLI::App& parser, CheckpointArguments& arguments, const std::string& data_help) {
   parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
-  parser.add_option("--data", arguments.options.data, "data file whose classes are HMM states of words")->required();
+  parser.add_option("--data", arguments.options.data, data_help)->required();
   parser.add_option("--context", arguments.options.context,
                     "frames of context left and right that the network expects, such as 5+5 (default: as in the data file)");
   parser.add_option("--chunks", arguments.options.chunks,
                     "recurrent models: process whole sequences, or chunks such as 21-64+21 or, with overlap, 21-64+21/32");
+  add_device_option(parser, arguments.device);
+  add_sim_world_options(parser, arguments.world);
+}
+
+void require_used(OptionUse& use, const CheckpointArguments& arguments, const std::string& model) {
+  if (!backend::make_device(arguments.device)->computes())
+    throw core::ConfigError(
+        core::format("the device '{}' counts work but computes nothing: choose cpu or reference", arguments.device));
+  require_recurrent(use, model);
+  require_world(use, arguments.world);
+}
+
+void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
+  add_checkpoint_options(parser, arguments, "data file whose classes are HMM states of words");
   add_number(parser, "--prior-scale", arguments.prior_scale, core::any_number,
              "factor of the training set's log class priors, which are subtracted from the log posteriors");
-  add_device_option(parser, arguments.device);
 }
 
 void add_subset_option(CLI::App& parser, std::string& subset) {
@@ -51,16 +65,17 @@ Scorer::Scorer(const ScoringArguments& arguments)
     : arguments_(arguments),
       checkpoint_(train::read_checkpoint(arguments.checkpoint)),
       source_(open(arguments, checkpoint_)),
-      words_(source_.info.class_names),
-      device_(backend::make_device(arguments.device)) {
+      words_(source_.info.class_names) {
   for (std::size_t i = 0; i < 3; ++i)
     if (source_.info.samples[i] > 0 && source_.info.sequences[i] == 0)
       throw core::ConfigError("the data file '" + source_.info.path +
                               "' has no utterance boundaries, which this command needs");
 }
 
-std::vector<Scorer::Utterance> Scorer::score(data::Subset subset) const {
-  const auto posteriors = train::log_posteriors(*device_, source_, checkpoint_.parameters, subset);
+std::vector<Scorer::Utterance> Scorer::score(comm::Worker& worker, const data::SampleStreamDecorator& decorate,
+                                             data::Subset subset) const {
+  const auto posteriors = train::log_posteriors(worker, {source_, decorate}, checkpoint_.parameters, subset);
+  if (worker.rank() != 0) return {};
   const auto priors = words_.sum_variants(train::log_priors(dataset()));
   const auto offsets = dataset().offsets(subset);
   const auto names = dataset().utterances(subset);

@@ -1,20 +1,32 @@
 #pragma once
 
-#include <memory>
 #include <string>
+#include <vector>
 
-#include "app/command.hpp"
+#include "app/option_use.hpp"
+#include "app/sim_world.hpp"
 #include "speech/viterbi.hpp"
 #include "train/input/training_data.hpp"
 #include "train/state/checkpoint.hpp"
 
 namespace paragrad::app {
 
-/// Options shared by `align` and `decode`.
-struct ScoringArguments {
+/// Options of the commands that apply a checkpoint's network to a data file, on one or more workers.
+struct CheckpointArguments {
   std::string checkpoint;
-  train::TrainingOptions options;  // data, chunks
+  train::TrainingOptions options;  // data, context, chunks
   std::string device = "cpu";
+  SimWorldArguments world;
+};
+
+void add_checkpoint_options(CLI::App& parser, CheckpointArguments& arguments, const std::string& data_help);
+
+/// Complains about options that the checkpoint's model or the world does not use. Throws ConfigError for a device that does
+/// not compute.
+void require_used(OptionUse& use, const CheckpointArguments& arguments, const std::string& model);
+
+/// Of `align` and `decode`.
+struct ScoringArguments : CheckpointArguments {
   double prior_scale = 1;
 };
 
@@ -29,6 +41,7 @@ class Scorer {
   /// Throws ConfigError for a model that does not fit the data, or data that are not utterances of words.
   explicit Scorer(const ScoringArguments& arguments);
 
+  std::size_t row_bytes() const { return source_.info.bytes_per_row(); }
   const data::Dataset& dataset() const { return *source_.dataset; }
   const speech::WordModels& words() const { return words_; }
   const std::string& model() const { return checkpoint_.model; }
@@ -41,14 +54,15 @@ class Scorer {
     speech::Scores scores;
     std::size_t frame_errors = 0;  ///< frames whose most probable class is not the label
   };
-  std::vector<Utterance> score(data::Subset subset) const;
+
+  /// Collective: the workers compute the posteriors together. Returns the utterances on worker 0, and none on the others.
+  std::vector<Utterance> score(comm::Worker& worker, const data::SampleStreamDecorator& decorate, data::Subset subset) const;
 
  private:
   const ScoringArguments& arguments_;
   train::Checkpoint checkpoint_;
   train::TrainingData source_;
   speech::WordModels words_;
-  std::unique_ptr<backend::Device> device_;
 };
 
 data::Subset parse_subset(const std::string& name);  ///< throws ConfigError

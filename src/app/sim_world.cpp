@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/sha256.hpp"
+#include "core/units.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -101,19 +102,25 @@ void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments) {
       ->group(group);
 }
 
-std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device, int workers_per_node) {
-  if (arguments.platform.empty()) return make_real_world(device, workers_per_node);
-  if (comm::under_mpiexec())
-    throw core::ConfigError("under mpiexec the ranks are the workers: leave out --workers and --platform");
-  return std::make_unique<SimWorld>(arguments, device, workers_per_node);
+std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device) {
+  if (arguments.platform.empty() || comm::under_mpiexec()) return make_real_world(device);
+  return std::make_unique<SimWorld>(arguments, device);
 }
 
 void require_world(OptionUse& use, const SimWorldArguments& arguments) {
+  if (comm::under_mpiexec())
+    use.require(false, {"platform", "workers"},
+                "is for emulated workers, and under mpiexec the ranks are the workers: leave it out");
   use.require(!arguments.platform.empty(),
               {"workers", "nodes", "devices-per-node", "network", "oversubscribe", "io", "fast-collectives", "host-threads"},
               "is for emulated workers: give --platform, too");
   use.require(!arguments.platform.empty() && arguments.io != "none", {"sample-bytes"},
               "needs --io blocking or --io prefetch", "io");
+}
+
+void print_simulated_time(const core::Json& world) {
+  if (!world.is_null())
+    fmt::print("simulated time {}\n", core::format_quantity(world.at("makespan_s").get<double>(), core::Unit::time));
 }
 
 SimWorld::SimWorld(const SimWorldArguments& arguments, const std::string& device, int workers_per_node)

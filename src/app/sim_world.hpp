@@ -25,11 +25,14 @@ struct SimWorldArguments {
 
 void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments);
 
-/// Emulated workers if a platform is given, or else the real world. Throws ConfigError under mpiexec with a platform.
-std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device, int workers_per_node = 0);
+/// Emulated workers if a platform is given, or else the real world. The job must call require_world() when it prepares.
+std::unique_ptr<World> make_world(const SimWorldArguments& arguments, const std::string& device);
 
-/// Marks the simulation's options as unused without a platform.
+/// Marks the simulation's options as unused without a platform, and a platform under mpiexec.
 void require_world(OptionUse& use, const SimWorldArguments& arguments);
+
+/// Prints how long the work of a simulated world took; nothing of another world. world: as in Job::finish.
+void print_simulated_time(const core::Json& world);
 
 /// Emulated workers in this process, on a platform.
 class SimWorld : public World {

@@ -1,12 +1,14 @@
 #include "train/posteriors.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "train/input/worker_input.hpp"
+#include "nn/model.hpp"
 
 namespace paragrad::train {
 namespace {
@@ -19,35 +21,101 @@ void log_softmax(std::span<const float> logits, std::span<float> out) {
   for (std::size_t k = 0; k < logits.size(); ++k) out[k] = static_cast<float>(static_cast<double>(logits[k]) - log_sum);
 }
 
-}  // namespace
+/// Rows of a batch with their log-posteriors.
+class ScoredRows {
+ public:
+  ScoredRows(std::size_t classes, std::size_t most_rows) : classes_(classes), message_(most_rows * (1 + classes)) {}
 
-std::vector<float> log_posteriors(backend::Device& device, const TrainingData& source, std::span<const float> parameters,
-                                  data::Subset subset) {
-  if (!device.computes()) throw std::logic_error("posteriors need a device that computes");
-  const std::size_t together = source.has_sequences() ? 16 : 256, classes = source.info.classes;
-  nn::Model model(device, source.network, together * source.most_rows_per_sample());
-  if (parameters.size() != source.network->model_size())
-    throw core::ConfigError(core::format("the checkpoint has {} parameters, but its model has {}", parameters.size(),
-                                         source.network->model_size()));
-  core::Arena own = device.allocate(model.parameter_count());
-  device.transfer(parameters.first(own.size()), own.span());
-  device.transfer(parameters.subspan(own.size()), model.buffers());
-  std::vector<float> result(source.info.samples[static_cast<std::size_t>(subset)] * classes);
-  std::vector<std::uint32_t> all(source.samples(subset));
-  std::iota(all.begin(), all.end(), 0u);
-  const auto samples = WorkerInput(source).open(device, subset, together);
-  samples->prefetch({source.samples(subset), std::move(all)});
-  samples->advance();
-  for (auto batch = samples->next(together); batch.size() > 0; batch = samples->next(together)) {
-    std::vector<float> outputs(batch.size() * classes);
-    device.transfer(model.forward(device, own.span(), batch, false), std::span(outputs));
+  void clear() { rows_ = 0; }
+  void add(std::uint32_t row, std::span<const float> logits) {
+    const auto entry = entry_of(rows_++);
+    entry[0] = std::bit_cast<float>(row);
+    log_softmax(logits, entry.subspan(1));
+  }
+  void place(std::span<float> all) {
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const auto entry = entry_of(i);
+      const std::size_t row = std::bit_cast<std::uint32_t>(entry[0]);
+      std::ranges::copy(entry.subspan(1), all.subspan(row * classes_, classes_).begin());
+    }
+  }
+
+  void send(comm::Communicator& comm) { comm.send(0, tag, std::span<const float>(message_).first(rows_ * (1 + classes_))); }
+  void receive(comm::Communicator& comm, int from) {
+    rows_ = comm.receive(from, tag, std::span(message_)).bytes / sizeof(float) / (1 + classes_);
+  }
+
+ private:
+  static constexpr int tag = 0;
+
+  std::span<float> entry_of(std::size_t i) { return std::span(message_).subspan(i * (1 + classes_), 1 + classes_); }
+
+  std::size_t classes_;
+  std::size_t rows_ = 0;
+  std::vector<float> message_;  // [rows][the row's number in the subset, as bits; classes]
+};
+
+/// The network with its parameters on a device.
+class Scoring {
+ public:
+  Scoring(backend::Device& device, const TrainingData& source, std::span<const float> parameters, std::size_t together)
+      : device_(device),
+        classes_(source.info.classes),
+        model_(device, source.network, together * source.most_rows_per_sample()),
+        parameters_(device.allocate(model_.parameter_count())) {
+    if (!device.computes()) throw std::logic_error("posteriors need a device that computes");
+    if (parameters.size() != source.network->model_size())
+      throw core::ConfigError(core::format("the checkpoint has {} parameters, but its model has {}", parameters.size(),
+                                           source.network->model_size()));
+    device.transfer(parameters.first(parameters_.size()), parameters_.span());
+    device.transfer(parameters.subspan(parameters_.size()), model_.buffers());
+  }
+
+  /// The rows of the batch that have a label.
+  void run(const data::Batch& batch, ScoredRows& into) {
+    std::vector<float> outputs(batch.size() * classes_);
     std::vector<std::int32_t> labels(batch.size());
     std::vector<std::uint32_t> rows(batch.size());
-    device.transfer(batch.labels, std::span(labels));
-    device.transfer(batch.rows, std::span(rows));
+    device_.transfer(model_.forward(device_, parameters_.span(), batch, false), std::span(outputs));
+    device_.transfer(batch.labels, std::span(labels));
+    device_.transfer(batch.rows, std::span(rows));
+    into.clear();
     for (std::size_t i = 0; i < batch.size(); ++i)
-      if (labels[i] != data::no_label)
-        log_softmax(std::span(outputs).subspan(i * classes, classes), std::span(result).subspan(rows[i] * classes, classes));
+      if (labels[i] != data::no_label) into.add(rows[i], std::span(outputs).subspan(i * classes_, classes_));
+  }
+
+ private:
+  backend::Device& device_;
+  std::size_t classes_;
+  nn::Model model_;
+  core::Arena parameters_;
+};
+
+}  // namespace
+
+std::vector<float> log_posteriors(comm::Worker& worker, const WorkerInput& input, std::span<const float> parameters,
+                                  data::Subset subset) {
+  const TrainingData& source = input.source;
+  const std::size_t together = source.has_sequences() ? 16 : 256, classes = source.info.classes;
+  Scoring scoring(worker.device(), source, parameters, together);
+  const std::size_t samples = source.samples(subset), batches = (samples + together - 1) / together;
+  const auto me = static_cast<std::size_t>(worker.rank()), workers = static_cast<std::size_t>(worker.size());
+  std::vector<std::uint32_t> mine;
+  for (std::size_t i = me; i < batches; i += workers)
+    for (std::size_t k = i * together; k < std::min(samples, (i + 1) * together); ++k)
+      mine.push_back(static_cast<std::uint32_t>(k));
+  const auto stream = input.open(worker.device(), subset, together);
+  const std::size_t count = mine.size();
+  stream->prefetch({count, std::move(mine)});
+  stream->advance();
+  ScoredRows scored(classes, together * source.most_rows_per_sample());
+  std::vector<float> result(me == 0 ? source.info.samples[static_cast<std::size_t>(subset)] * classes : 0);
+  for (std::size_t i = 0; i < batches; ++i) {
+    const std::size_t owner = i % workers;
+    if (owner == me) worker.compute({}, [&] { scoring.run(stream->next(together), scored); });
+    if (owner == me && me != 0) scored.send(worker.comm());
+    if (owner != me && me == 0) scored.receive(worker.comm(), static_cast<int>(owner));
+    if (me == 0) scored.place(result);
   }
   return result;
 }

@@ -3,16 +3,19 @@
 #include <span>
 #include <vector>
 
-#include "backend/device.hpp"
-#include "train/input/training_data.hpp"
+#include "comm/worker.hpp"
+#include "train/input/worker_input.hpp"
 
 namespace paragrad::train {
 
-/// Log-posteriors of a network for each class, [rows][classes], for the rows of a subset in file order: log-softmax of its
-/// outputs, computed in double. A recurrent network processes the chunks that its sequences are cut into, and a row's values
-/// come from the chunk in which it is scored. Memory: all rows at once. Throws ConfigError for parameters of another
-/// network; std::logic_error on a device that does not compute.
-std::vector<float> log_posteriors(backend::Device& device, const TrainingData& source, std::span<const float> parameters,
+/// Log-posteriors of a network for each class, for the rows of a subset in file order: log-softmax of its outputs, computed
+/// in double. A recurrent network processes the chunks that its sequences are cut into, and a row's values come from the
+/// chunk in which it is scored.
+///
+/// Collective: the workers take the batches in turn and send their rows to worker 0, which returns [rows][classes], the same
+/// bits for any number of workers; the others return nothing. Memory: all rows at once on worker 0, a batch on the others.
+/// Throws ConfigError for parameters of another network; std::logic_error on a device that does not compute.
+std::vector<float> log_posteriors(comm::Worker& worker, const WorkerInput& input, std::span<const float> parameters,
                                   data::Subset subset);
 
 /// Logarithms of the class frequencies among the labels of the training set, [classes]; a class without labels counts as if

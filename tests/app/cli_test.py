@@ -11,7 +11,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from paragrad_cli import PLATFORM, PROGRAM, CliTest, run, weights
+from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
 
 
 class Runs(CliTest):
@@ -78,6 +78,16 @@ class Runs(CliTest):
         printed = run("train", *self.task, "--out", out).stdout
         again = run("evaluate", out / "checkpoint.h5", "--data", self.data).stdout
         self.assertIn(printed.split("test error ")[1].split(",")[0], again)
+
+    def test_evaluate_says_where_it_cannot_run(self):
+        out = self.folder / "where"
+        run("train", *self.task, "--out", out)
+        command = ["evaluate", out / "checkpoint.h5", "--data", self.data]
+        self.assert_refused(run(*command, "--workers", 2), "--workers", "--platform")
+        self.assert_refused(run(*command, "--device", "meta"), "'meta' counts work but computes nothing")
+        self.assert_refused(run(*command, "--workers", 2, "--platform", PLATFORM, "--device", "meta"), "'meta'")
+        if MPIEXEC:
+            self.assert_refused(run(*command, "--platform", PLATFORM, ranks=2), "--platform", "under mpiexec")
 
     def test_progress_is_plain_lines_where_there_is_no_terminal(self):
         result = run("train", *[a for a in self.task if a != "--quiet"])

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from digit_sounds import record_digits
-from paragrad_cli import PROGRAM, ROOT, FolderTest, run
+from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, ROOT, FolderTest, run
 
 
 class Digits(FolderTest):
@@ -41,6 +41,21 @@ class Digits(FolderTest):
         chunked = run("decode", self.folder / "recurrent/checkpoint.h5", "--data", self.data, "--chunks", "10-10+10")
         self.assertLessEqual(self.word_error(chunked), 10, chunked.stdout)
         self.loops(self.folder / "dense/checkpoint.h5")
+        for name in ("dense", "recurrent"):
+            self.the_same_in_every_world(self.folder / name / "checkpoint.h5")
+
+    def the_same_in_every_world(self, checkpoint):
+        """One process, ranks and emulated workers find the same; only simulated time is printed on top."""
+        for command, *options in (("decode", "--show-errors"), ("align", "--out", self.folder / "aligned.h5"), ("evaluate",)):
+            command = [command, checkpoint, "--data", self.data, *options]
+            alone = run(*command)
+            self.assertEqual(alone.returncode, 0, alone.stderr)
+            emulated = run(*command, "--workers", 3, "--platform", PLATFORM).stdout.splitlines(keepends=True)
+            simulated = [line for line in emulated if line.startswith("simulated time")]
+            self.assertEqual(len(simulated), 1, emulated)
+            self.assertEqual("".join(line for line in emulated if line not in simulated), alone.stdout)
+            if MPIEXEC:
+                self.assertEqual(run(*command, ranks=3).stdout, alone.stdout)
 
     def test_a_network_learns_by_ctc_which_digits_are_said_and_not_when(self):
         out = self.folder / "spoken"

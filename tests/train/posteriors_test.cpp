@@ -47,14 +47,14 @@ TEST_CASE("posteriors in the order of the file give the evaluator's loss and err
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
   for (const auto subset : {data::Subset::train, data::Subset::test}) {
-    const auto posteriors = train::log_posteriors(*device, source, parameters, subset);
+    const auto posteriors = train::log_posteriors(worker, source, parameters, subset);
     const auto expected = train::evaluate(worker, task.options, parameters, source, subset);
     const auto found = score(source, posteriors, subset);
     CHECK(found.loss == Approx(expected.loss).epsilon(1e-5));
     CHECK(found.error == Approx(expected.error));
   }
   parameters.pop_back();
-  CHECK_THROWS_AS(train::log_posteriors(*device, source, parameters, data::Subset::test), core::ConfigError);
+  CHECK_THROWS_AS(train::log_posteriors(worker, source, parameters, data::Subset::test), core::ConfigError);
 }
 
 TEST_CASE("priors are the logarithms of the classes' shares among the training labels", "[train]") {
@@ -87,7 +87,9 @@ std::vector<float> posteriors_by(test::SmallTask& task, const std::string& chunk
   std::vector<float> parameters(source.network->parameter_count());
   source.network->initialise(7, parameters);
   const auto device = backend::make_device(device_name);
-  return train::log_posteriors(*device, source, parameters, data::Subset::test);
+  comm::SoloCommunicator communicator(*device);
+  comm::RealWorker worker(communicator);
+  return train::log_posteriors(worker, source, parameters, data::Subset::test);
 }
 
 }  // namespace
@@ -114,4 +116,28 @@ TEST_CASE("chunks that overlap come nearer to whole sequences than the same chun
   };
   CHECK(distance("8/6") < distance("8/4"));
   CHECK(distance("8/4") < distance("8"));
+}
+
+TEST_CASE("posteriors are the same bits for any number of workers", "[train]") {
+  test::SmallTask task;
+  task.options.model = GENERATE("8-12-6:sigmoid", "8-blstm5-6");
+  task.options.chunks = GENERATE("whole", "4-6+3");
+  const train::TrainingData source = train::open_evaluation_data(task.options);
+  std::vector<float> parameters(source.network->parameter_count());
+  source.network->initialise(7, parameters);
+  const auto by = [&](int workers) {
+    std::vector<float> found;
+    sim::run(workers, [&](comm::Worker& worker) {
+      auto mine = train::log_posteriors(worker, source, parameters, data::Subset::train);
+      if (worker.rank() == 0) {
+        found = std::move(mine);
+      } else {
+        CHECK(mine.empty());
+      }
+    });
+    return found;
+  };
+  const auto alone = by(1);
+  CHECK(alone.size() == 613 * 6);
+  for (const int workers : {2, 3, 50}) CHECK(by(workers) == alone);  // 50: more than there are batches
 }
