@@ -126,17 +126,18 @@ void count(Measurement& measurement, std::uint64_t messages, std::uint64_t bytes
   measurement.busiest_additions = std::max(measurement.busiest_additions, added_bytes);
 }
 
-/// Time of the closed form in comm/collectives/cost.hpp on this platform; nothing if it does not cover the two.
+/// Time of the algorithm's closed form on this platform; nothing if it has none, or none for where the workers are.
 std::optional<double> closed_form_s(const CollectiveArguments& arguments, const sim::Platform& platform, int workers,
                                     std::size_t bytes) {
-  if (arguments.collective.starts_with("auto")) return std::nullopt;
-  const int workers_per_node = arguments.workers_per_node;
+  const int workers_per_node =
+      arguments.workers_per_node > 0 ? arguments.workers_per_node : platform.workers_per_node(workers);
+  if (workers_per_node == 0 || !comm::has_closed_form(arguments.collective)) return std::nullopt;
   const double overhead_s = platform.message.send_overhead_s + platform.message.receive_overhead_s;
   const auto wire = [&](const sim::Link& link) { return comm::Wire{link.latency_s, overhead_s, link.bytes_per_s}; };
   const sim::Link& inside = platform.sockets_per_node > 1 ? platform.node : platform.peer;
-  const comm::Surroundings where{wire(inside), wire(platform.leaf),
-                                 workers_per_node > 0 ? workers_per_node : platform.workers_per_node(workers)};
-  return comm::cost_of(arguments.parsed_operation(), arguments.collective, workers, bytes, where).time_s;
+  const comm::Surroundings where{wire(inside), wire(platform.leaf), workers_per_node};
+  return comm::cost_of(arguments.parsed_operation(), arguments.collective, workers, static_cast<double>(bytes), where)
+      .time_s;
 }
 
 /// In the simulator: from the last worker's start to the last worker's end.

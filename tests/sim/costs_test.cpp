@@ -16,9 +16,12 @@ using namespace paragrad::sim::testing;
 
 namespace {
 
-const std::vector<std::string> flat{
-    "ring",       "tree", "binomial", "butterfly", "halving_doubling", "parameter_server", "sharded_parameter_server",
-    "double_tree"};
+/// All algorithms of an allreduce with a closed form, but those that are made of others.
+const std::vector<std::string> flat = [] {
+  auto names = comm::collective_catalogue(comm::Operation::allreduce).names();
+  std::erase_if(names, [](const std::string& name) { return name == "hierarchical" || !comm::has_closed_form(name); });
+  return names;
+}();
 
 struct Measured {
   double time_s = 0;
@@ -228,4 +231,17 @@ TEST_CASE("nothing is claimed of an allreduce without a closed form", "[sim]") {
   REQUIRE_THROWS_AS(comm::cost_of(comm::Operation::allreduce, "native", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
   REQUIRE_THROWS_AS(comm::cost_of(comm::Operation::allreduce, "rung", 4, 1000, alike({1e-6, 1e9})), core::ConfigError);
   CHECK(comm::cost_of(comm::Operation::allreduce, "ring", 1, 1000, alike({1e-6, 1e9})).time_s == 0);
+}
+
+TEST_CASE("an algorithm's closed form is in its help, too, unless it is made of others'", "[sim]") {
+  for (const auto& entry : comm::collective_catalogue().entries)
+    if (entry.name != "hierarchical") CHECK(comm::has_closed_form(entry.name) == !entry.formula.empty());
+  CHECK(comm::has_closed_form("hierarchical:tree+ring"));
+  CHECK_FALSE(comm::has_closed_form("rung"));
+}
+
+TEST_CASE("there is no closed form for workers that do not fill the nodes in rank order", "[sim]") {
+  comm::Surroundings where = alike({1e-6, 1e9});
+  where.workers_per_node = 0;
+  CHECK_THROWS_WITH(comm::cost_of(comm::Operation::all_gather, "bruck", 4, 1000, where), contains_text("in rank order"));
 }

@@ -79,7 +79,8 @@ class AutoAllreduce : public Allreduce {
     const Surroundings where{wire_, wire_, comm.workers_per_node()};
     Choice choice;
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      const Cost cost = cost_of(Operation::allreduce, names_[i], comm.size(), length * sizeof(float), where);
+      const Cost cost =
+          cost_of(Operation::allreduce, names_[i], comm.size(), static_cast<double>(length * sizeof(float)), where);
       const double time_s =
           cost.time_s + static_cast<double>(cost.busiest_additions) / (additions_to_bandwidth * wire_.bytes_per_s);
       if (i == 0 || time_s < choice.best_s) {

@@ -40,6 +40,11 @@ class BinomialAllreduce : public Allreduce {
   void all_gather(Communicator& comm, std::span<float> data) const override { binomial_broadcast(comm, data); }
 };
 
+Cost whole_array_tree_cost(Operation operation, const CostModel& model) {
+  const Cost cost = binomial_cost(model, model.bytes);
+  return operation == Operation::broadcast ? way_back(cost) : cost;
+}
+
 }  // namespace
 
 Entry binomial_entry() {
@@ -49,7 +54,8 @@ Entry binomial_entry() {
                .formula = "allreduce: 2*(floor2*(L + n/B) + F*n/B)\n"
                           "broadcast: floor2*(L + n/B) + F*n/B"},
       .allreduce = make_plain<BinomialAllreduce>,
-      .broadcast = binomial_broadcast};
+      .broadcast = binomial_broadcast,
+      .cost = whole_array_tree_cost};
 }
 
 }  // namespace paragrad::comm::collectives

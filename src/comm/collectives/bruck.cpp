@@ -24,9 +24,8 @@ namespace {
 ///                 Order: part k at worker r is s[r], where s[r] += s[r-d] in each of the steps in which r and r - d both
 ///                 still hold it.
 /// all_to_all      A block travels the distance i to its destination by the bits of i: with others it moves by d in each
-/// step
-///                 whose bit is set. About log2(n)/2 times the bytes of `direct`, and each block is copied before it is
-///                 sent.
+///                 step whose bit is set. About log2(n)/2 times the bytes of `direct`, and each block is copied before it
+///                 is sent. Scratch memory: log2(n) times the array.
 
 /// Parts of an array that are neighbours modulo n: up to two spans.
 class PartsInARow {
@@ -83,7 +82,7 @@ void bruck_reduce_scatter(Communicator& comm, const Parts& parts, std::span<floa
 /// The blocks that a worker holds in the course of an all_to_all, by the distance that each has to travel.
 class TravellingBlocks {
  public:
-  TravellingBlocks(Communicator& comm, const AllToAll::Lengths& lengths)
+  TravellingBlocks(const Communicator& comm, const AllToAll::Lengths& lengths)
       : lengths_(lengths), rank_(comm.rank()), size_(comm.size()), blocks_(static_cast<std::size_t>(comm.size())) {}
 
   /// Where the block that is to travel `distance` comes from, once it has travelled the bits `moved` of it.
@@ -179,6 +178,33 @@ void bruck_all_to_all(Communicator& comm, const AllToAll::Lengths& lengths, std:
   copies.make(comm);
 }
 
+Cost bruck_all_to_all_cost(const CostModel& model) {
+  Cost cost{log2_ceil(model.workers), count(model.workers) * count(log2_ceil(model.workers))};
+  double sent = 0;
+  for (int bit = 1; bit < model.workers; bit *= 2) {
+    int blocks = 0;
+    for (int distance = bit; distance < model.workers; ++distance) blocks += (distance & bit) != 0 ? 1 : 0;
+    cost.time_s += model.exchange_s(bit, blocks * model.bytes / model.workers);
+    sent += blocks * model.bytes / model.workers;
+  }
+  cost.busiest_bytes = whole(sent);
+  return cost;
+}
+
+/// Parts that wrap around the end of the array are two messages: of c parts those of c - 1 workers.
+Cost bruck_cost(Operation operation, const CostModel& model) {
+  if (operation == Operation::all_to_all) return bruck_all_to_all_cost(model);
+  const double part = model.bytes / model.workers;
+  const int others = model.workers - 1, sums = operation == Operation::reduce_scatter ? 1 : 0;
+  Cost cost{log2_ceil(model.workers), 0, whole(others * part), 0, whole(sums * others * part)};
+  for (int distance = 1; distance < model.workers; distance *= 2) {
+    const int parts = std::min(distance, model.workers - distance);
+    cost.messages += count(model.workers) + count(parts - 1);
+    cost.time_s += model.exchange_s(distance, parts * part);
+  }
+  return cost;
+}
+
 }  // namespace
 
 Entry bruck_entry() {
@@ -190,7 +216,8 @@ Entry bruck_entry() {
                               "all_to_all: ceil2*L + ones*n/N/B"},
           .reduce_scatter = bruck_reduce_scatter,
           .all_gather = bruck_all_gather,
-          .all_to_all = bruck_all_to_all};
+          .all_to_all = bruck_all_to_all,
+          .cost = bruck_cost};
 }
 
 }  // namespace paragrad::comm::collectives

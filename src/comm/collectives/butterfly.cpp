@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "comm/collectives/catalogue.hpp"
@@ -40,6 +41,21 @@ class ButterflyAllreduce : public Allreduce {
   }
 };
 
+Cost butterfly_cost(Operation, const CostModel& model) {
+  const int rounds = model.rounds(), outside = model.workers - model.active();
+  Cost cost = model.folded();
+  for (int k = 0; k < rounds; ++k) cost.time_s += model.exchange_s(1 << k, model.bytes);
+  // Workers far from the folded ones are a step ahead and need no answer: fewer latencies, but as many messages.
+  const int all_steps = cost.steps + rounds;
+  cost.steps = outside == 0 ? rounds : 1 + std::max(rounds, 1 + log2_ceil(outside));
+  cost.time_s -= (all_steps - cost.steps) * model.wire(model.active()).latency_s;
+  cost.messages += count(model.active()) * count(rounds);
+  cost.busiest_bytes += whole(rounds * model.bytes);
+  cost.busiest_additions += whole(rounds * model.bytes);
+  cost.owners = model.workers;
+  return cost;
+}
+
 }  // namespace
 
 Entry butterfly_entry() {
@@ -47,7 +63,8 @@ Entry butterfly_entry() {
                    .summary = "recursive doubling; fewest steps, sums complete on all workers at once",
                    .source = "Thakur et al., IJHPCA 2005",
                    .formula = "allreduce: (log2(P) + 2*F)*(L + n/B)"},
-          .allreduce = make_plain<ButterflyAllreduce>};
+          .allreduce = make_plain<ButterflyAllreduce>,
+          .cost = butterfly_cost};
 }
 
 }  // namespace paragrad::comm::collectives

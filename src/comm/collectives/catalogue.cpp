@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "comm/collectives/hierarchy.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -134,6 +135,21 @@ void check_algorithm(Operation operation, std::string_view algorithm) {
 std::unique_ptr<Allreduce> make_allreduce(std::string_view text) {
   const Entry& entry = find_algorithm(Operation::allreduce, text);
   return entry.allreduce(parameters_of(Operation::allreduce, entry, text));
+}
+
+Cost cost_of(Operation operation, std::string_view algorithm, int workers, double bytes, const Surroundings& where) {
+  const Entry& entry = find_algorithm(operation, algorithm);
+  const std::string_view parameters = parameters_of(operation, entry, algorithm);
+  if (entry.cost == nullptr)
+    throw core::ConfigError(core::format("no closed form is known for {} '{}'", name_of(operation), algorithm));
+  collectives::expect_full_nodes(where.workers_per_node);
+  if (workers == 1 || bytes == 0) return {};
+  return entry.cost(operation, {workers, bytes, where, parameters});
+}
+
+bool has_closed_form(std::string_view algorithm) {
+  const auto name = core::without_parameter(algorithm);
+  return std::ranges::any_of(algorithms(), [&](const Entry& e) { return e.info.name == name && e.cost != nullptr; });
 }
 
 void CollectiveOptions::describe(core::OptionList& list) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/allreduce.hpp"
+#include "comm/collectives/cost_model.hpp"
 #include "comm/operations.hpp"
 #include "core/options.hpp"
 
@@ -23,6 +24,9 @@ struct Entry {
   AllGather::Function* all_gather = nullptr;
   Broadcast::Function* broadcast = nullptr;
   AllToAll::Function* all_to_all = nullptr;
+
+  /// The closed form of each operation that it serves; null if there is none.
+  Cost (*cost)(Operation, const CostModel&) = nullptr;
 
   std::optional<Library> library{};  ///< the library whose routine this is; nothing for our own algorithms
 

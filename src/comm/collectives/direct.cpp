@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "backend/kernels/copy.hpp"
@@ -81,6 +83,17 @@ void direct_all_to_all(Communicator& comm, const AllToAll::Lengths& lengths, std
                            [&](int from) { return incoming[static_cast<std::size_t>(from)].of(receive); }, [](int) {});
 }
 
+Cost direct_cost(Operation operation, const CostModel& model) {
+  const double part = model.bytes / model.workers;
+  const int others = model.workers - 1, sums = operation == Operation::reduce_scatter ? 1 : 0;
+  constexpr double all_in_flight = std::numeric_limits<double>::infinity();  // all receives are posted beforehand
+  const double alone_s = burst_s(model.slowest_wire(), others, part, all_in_flight);
+  const bool one_node = model.workers == model.workers_here();
+  const double shared_s = one_node ? 0 : model.where.between.latency_s + model.between_nodes_s(part);
+  return {1, count(model.workers) * count(others), whole(others * part), std::max(alone_s, shared_s),
+          whole(sums * others * part)};
+}
+
 }  // namespace
 
 Entry direct_entry() {
@@ -92,7 +105,8 @@ Entry direct_entry() {
                               "all_to_all: L + (N-1)*n/N/B"},
           .reduce_scatter = direct_reduce_scatter,
           .all_gather = direct_all_gather,
-          .all_to_all = direct_all_to_all};
+          .all_to_all = direct_all_to_all,
+          .cost = direct_cost};
 }
 
 }  // namespace paragrad::comm::collectives

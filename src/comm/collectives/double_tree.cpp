@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "comm/collectives/binary_tree.hpp"
 #include "comm/collectives/catalogue.hpp"
@@ -72,6 +73,31 @@ class DoubleTreeAllreduce : public Allreduce {
   }
 };
 
+Cost double_tree_cost(Operation, const CostModel& model) {
+  const int depth = log2_ceil(model.workers), per_node = model.where.workers_per_node;
+  const double half = model.bytes / 2;
+  const auto floats = static_cast<std::size_t>(std::ceil(half / sizeof(float)));
+  const double segment = std::min(half, static_cast<double>(sizeof(float) * double_tree_segment(floats, model.workers)));
+  const double others = half / segment - 1;
+  // An inner worker receives two segments, one of each child, in the time of two; only the root has a single child.
+  double fill_s = 0, turn_s = 0;
+  for (int level = 0; level < depth; ++level) {
+    const Wire& link = model.wire(1 << level);
+    // Two inner workers of a node may communicate with other nodes, one of them with both its children.
+    const int shared = per_node > 1 && 1 << level >= per_node ? 3 : 2;
+    fill_s += link.latency_s + (level + 1 < depth ? shared : 1) * each_s(link, segment);
+    turn_s = std::max(turn_s, (depth > 1 ? shared : 1) * each_s(link, segment));
+  }
+  const double halves = std::min(model.workers, 4);  // up in both trees, down to two children in one
+  return {2 * depth,
+          4 * count(model.workers - 1),
+          whole(halves * half),
+          2 * (fill_s + others * turn_s),
+          whole(std::min(model.workers - 1, 2) * half),
+          2,
+          2};
+}
+
 }  // namespace
 
 Entry double_tree_entry() {
@@ -79,7 +105,8 @@ Entry double_tree_entry() {
                    .summary = "two complementary binary trees, each for half of the array",
                    .source = "Sanders et al., ParCo 2009",
                    .formula = "allreduce: 2*(ceil2*L + (2*ceil2 - 1)*n/2/B)"},
-          .allreduce = make_plain<DoubleTreeAllreduce>};
+          .allreduce = make_plain<DoubleTreeAllreduce>,
+          .cost = double_tree_cost};
 }
 
 }  // namespace paragrad::comm::collectives

@@ -48,6 +48,18 @@ class HalvingDoublingAllreduce : public Allreduce {
   }
 };
 
+Cost halving_doubling_cost(Operation, const CostModel& model) {
+  Cost cost = model.folded();
+  double half = model.bytes;
+  for (int k = 0; k < model.rounds(); ++k) cost.time_s += 2 * model.exchange_s(1 << k, half /= 2);
+  cost.steps += 2 * model.rounds();
+  cost.messages += 2 * count(model.active()) * count(model.rounds());
+  cost.busiest_bytes += whole(2 * (model.bytes - half));
+  cost.busiest_additions += whole(model.bytes - half);
+  cost.parts = cost.owners = model.active();
+  return cost;
+}
+
 }  // namespace
 
 Entry halving_doubling_entry() {
@@ -55,7 +67,8 @@ Entry halving_doubling_entry() {
                    .summary = "recursive halving and doubling; few steps and fewest bytes",
                    .source = "Rabenseifner, ICCS 2004",
                    .formula = "allreduce: 2*log2(P)*L + 2*(P-1)*n/P/B + 2*F*(L + n/B)"},
-          .allreduce = make_plain<HalvingDoublingAllreduce>};
+          .allreduce = make_plain<HalvingDoublingAllreduce>,
+          .cost = halving_doubling_cost};
 }
 
 }  // namespace paragrad::comm::collectives

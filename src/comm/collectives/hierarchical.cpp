@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -10,13 +11,25 @@
 
 namespace paragrad::comm::collectives {
 
-int workers_of_group(int workers, int workers_per_node) {
+void expect_full_nodes(int workers_per_node) {
   if (workers_per_node < 1)
     throw core::ConfigError(
         "the workers do not fill the nodes in rank order, equally many on each: start them so, or set the group size "
         "with `workers-per-node`");
+}
+
+int workers_of_group(int workers, int workers_per_node) {
+  expect_full_nodes(workers_per_node);
   return workers_per_node >= workers ? workers : std::gcd(workers, workers_per_node);
 }
+
+namespace {
+
+/// "tree+ring": the algorithm inside a node and the one between nodes; "" means ring+ring. Throws ConfigError.
+struct Hierarchy {
+  std::string inner;
+  std::string outer;
+};
 
 Hierarchy parse_hierarchy(std::string_view parameters) {
   if (parameters.empty()) return {"ring", "ring"};
@@ -32,8 +45,6 @@ Hierarchy parse_hierarchy(std::string_view parameters) {
             parameters));
   return parts;
 }
-
-namespace {
 
 /// Two allreduces, one inside the nodes and one between them. After the inner reduce_scatter each worker of a node holds the
 /// node's sum of some range; the workers with the same index in all nodes sum that range; then the inner all_gather
@@ -92,6 +103,22 @@ class HierarchicalAllreduce : public Allreduce {
   std::unique_ptr<Allreduce> outer_;
 };
 
+/// The inner algorithm in every group; then the outer one, which each owner of a part of the group's sum runs with those in
+/// the other groups at the same time as the others, over the node's single link.
+Cost hierarchical_cost(Operation operation, const CostModel& model) {
+  const Hierarchy chosen = parse_hierarchy(model.parameters);
+  const Surroundings& where = model.where;
+  const int group = workers_of_group(model.workers, where.workers_per_node), groups = model.workers / group;
+  const int groups_of_node = std::max(1, model.workers_here() / group);
+  const Cost inside = cost_of(operation, chosen.inner, group, model.bytes, {where.inside, where.inside, 1});
+  Surroundings across{where.inside, where.between, 1};
+  across.between.bytes_per_s /= inside.owners * groups_of_node;
+  const Cost between = cost_of(operation, chosen.outer, groups, model.bytes / inside.parts, across);
+  return {inside.steps + between.steps, count(groups) * inside.messages + count(inside.owners) * between.messages,
+          inside.busiest_bytes + between.busiest_bytes, inside.time_s + between.time_s,
+          inside.busiest_additions + between.busiest_additions};
+}
+
 }  // namespace
 
 Entry hierarchical_entry() {
@@ -102,7 +129,8 @@ Entry hierarchical_entry() {
           .allreduce = [](std::string_view parameters) -> std::unique_ptr<Allreduce> {
             const Hierarchy parts = parse_hierarchy(parameters);
             return std::make_unique<HierarchicalAllreduce>(make_allreduce(parts.inner), make_allreduce(parts.outer));
-          }};
+          },
+          .cost = hierarchical_cost};
 }
 
 }  // namespace paragrad::comm::collectives

@@ -23,6 +23,13 @@ class ParameterServerAllreduce : public Allreduce {
   }
 };
 
+Cost parameter_server_cost(Operation, const CostModel& model) {
+  const int others = model.workers - 1;
+  const std::uint64_t most = whole(others * model.bytes);
+  const double way_s = windowed_burst_s(model.slowest_wire(), others, model.bytes);
+  return {2, 2 * count(others), most, 2 * way_s, most};
+}
+
 }  // namespace
 
 Entry parameter_server_entry() {
@@ -30,7 +37,8 @@ Entry parameter_server_entry() {
                    .summary = "worker 0 adds in rank order and sends the sum back",
                    .source = "Li et al., OSDI 2014, one server",
                    .formula = "allreduce: 2*(L + (N-1)*n/B)"},
-          .allreduce = make_plain<ParameterServerAllreduce>};
+          .allreduce = make_plain<ParameterServerAllreduce>,
+          .cost = parameter_server_cost};
 }
 
 }  // namespace paragrad::comm::collectives

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/segments.hpp"
@@ -64,6 +66,23 @@ class RingAllreduce : public Allreduce {
   }
 };
 
+/// Each part passes all hops, one after the other; and the slowest link carries all parts, one after the other.
+Cost ring_cost(Operation operation, const CostModel& model) {
+  const int halves = operation == Operation::allreduce ? 2 : 1, sums = operation == Operation::all_gather ? 0 : 1;
+  const int workers = model.workers, steps = halves * (workers - 1), here = model.workers_here();
+  const double part = model.bytes / workers;
+  const Wire& slow = model.slowest_wire();
+  const double hop_s = workers == here ? message_s(slow, part)
+                                       : (message_s(slow, part) + (here - 1) * message_s(model.where.inside, part)) / here;
+  return {steps,
+          count(workers) * count(steps),
+          whole(steps * part),
+          steps * std::max(hop_s, each_s(slow, part)),
+          whole(sums * (workers - 1) * part),
+          workers,
+          workers};
+}
+
 }  // namespace
 
 Entry ring_entry() {
@@ -75,7 +94,8 @@ Entry ring_entry() {
                               "all_gather: (N-1)*(L + n/N/B)"},
           .allreduce = make_plain<RingAllreduce>,
           .reduce_scatter = ring_reduce_scatter,
-          .all_gather = ring_all_gather};
+          .all_gather = ring_all_gather,
+          .cost = ring_cost};
 }
 
 }  // namespace paragrad::comm::collectives

@@ -35,6 +35,18 @@ void scatter_and_gather(Communicator& comm, std::span<float> data) {
   fold.out(comm, data);
 }
 
+/// All workers that hold something send at the same time in the scatter, as all do in the exchanges.
+Cost scatter_and_gather_cost(Operation, const CostModel& model) {
+  const int rounds = model.rounds();
+  const Cost last = way_back(model.folded());
+  Cost cost{2 * rounds + last.steps, count(model.active() - 1) + count(model.active()) * count(rounds) + last.messages, 0,
+            last.time_s};
+  double part = model.bytes;
+  for (int k = 0; k < rounds; ++k) cost.time_s += 2 * model.exchange_s(1 << k, part /= 2);
+  cost.busiest_bytes = whole(2 * (model.bytes - part)) + last.busiest_bytes;
+  return cost;
+}
+
 }  // namespace
 
 Entry scatter_all_gather_entry() {
@@ -42,7 +54,8 @@ Entry scatter_all_gather_entry() {
                    .summary = "scatters the array by halves and gathers it by recursive doubling; for long arrays",
                    .source = "Barnett et al., SC 1994",
                    .formula = "broadcast: 2*(log2(P)*L + (P-1)*n/P/B) + F*(L + n/B)"},
-          .broadcast = scatter_and_gather};
+          .broadcast = scatter_and_gather,
+          .cost = scatter_and_gather_cost};
 }
 
 }  // namespace paragrad::comm::collectives

@@ -78,6 +78,19 @@ class ShardedParameterServerAllreduce : public Allreduce {
   };
 };
 
+Cost sharded_parameter_server_cost(Operation, const CostModel& model) {
+  const double stripe = model.bytes / model.workers;
+  const int others = model.workers - 1;
+  const double alone_s = windowed_burst_s(model.slowest_wire(), others, stripe);
+  return {2,
+          2 * count(model.workers) * count(others),
+          whole(2 * others * stripe),
+          2 * std::max(alone_s, model.between_nodes_s(stripe)),
+          whole(others * stripe),
+          model.workers,
+          model.workers};
+}
+
 }  // namespace
 
 Entry sharded_parameter_server_entry() {
@@ -85,7 +98,8 @@ Entry sharded_parameter_server_entry() {
                    .summary = "every worker serves one stripe to all others",
                    .source = "Li et al., OSDI 2014",
                    .formula = "allreduce: 2*(L + (N-1)*n/N/B)"},
-          .allreduce = make_plain<ShardedParameterServerAllreduce>};
+          .allreduce = make_plain<ShardedParameterServerAllreduce>,
+          .cost = sharded_parameter_server_cost};
 }
 
 }  // namespace paragrad::comm::collectives

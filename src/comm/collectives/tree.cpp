@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/rooted.hpp"
+#include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {
@@ -24,6 +27,18 @@ class TreeAllreduce : public Allreduce {
   void all_gather(Communicator& comm, std::span<float> data) const override { tree_broadcast(comm, data); }
 };
 
+Cost tree_cost(Operation operation, const CostModel& model) {
+  const double segment = std::min(model.bytes, static_cast<double>(segment_floats * sizeof(float)));
+  double turn_s = 0;  // the root's link carries a segment of every child before the next one
+  for (int level = 0; level < log2_ceil(model.workers); ++level) {
+    const Wire& link = model.wire(1 << level);
+    turn_s += std::max(each_s(link, segment), message_s(link, segment) / messages_in_flight);
+  }
+  Cost cost = binomial_cost(model, segment);
+  cost.time_s += 2 * (model.bytes / segment - 1) * turn_s;
+  return operation == Operation::broadcast ? way_back(cost) : cost;
+}
+
 }  // namespace
 
 Entry tree_entry() {
@@ -33,7 +48,8 @@ Entry tree_entry() {
                    .formula = "allreduce: 2*(floor2*(L + n/B) + F*n/B)\n"
                               "broadcast: floor2*(L + n/B) + F*n/B"},
           .allreduce = make_plain<TreeAllreduce>,
-          .broadcast = tree_broadcast};
+          .broadcast = tree_broadcast,
+          .cost = tree_cost};
 }
 
 }  // namespace paragrad::comm::collectives
