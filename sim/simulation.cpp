@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/memory.hpp"
 #include "core/philox.hpp"
 #include "core/units.hpp"
 #include "sim/workers/sim_worker.hpp"
@@ -26,6 +27,10 @@ void check(const Platform& platform, int workers, const SimulationOptions& optio
         "raise cluster.nodes in {}",
         platform.name, platform.workers(), platform.nodes, platform.devices_per_node, workers,
         platform.file.empty() ? "the platform" : core::format("'{}'", platform.file)));
+  constexpr int worth_asking = 100'000;
+  constexpr double least_bytes_of_worker = 5000;  // most of it its stack
+  if (workers >= worth_asking)
+    core::require_memory(workers * least_bytes_of_worker, core::format("a simulation of {} workers", workers));
 }
 
 // What died on the platform, and may be the cause of a deadlock.

@@ -91,15 +91,7 @@ void print_comparison(const calibration::Calibration& measured, const calibratio
 }
 
 std::size_t largest_message(const std::string& text) {
-  double bytes = 0;
-  try {
-    bytes = core::parse_quantity(text, Unit::bytes);
-  } catch (const core::ConfigError& error) {
-    throw core::ConfigError(core::format("--largest-message: {}", error.what()));
-  }
-  if (bytes < 1e3 || bytes > 4e9)
-    throw core::ConfigError(core::format("--largest-message: '{}' is outside 1kB … 4GB", text));
-  return static_cast<std::size_t>(bytes);
+  return static_cast<std::size_t>(parse_size("--largest-message", text, 1e3, 4e9));
 }
 
 calibration::CalibrationOptions options_of(const CalibrateArguments& arguments) {

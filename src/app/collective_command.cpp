@@ -85,9 +85,9 @@ struct Measurement {
 };
 
 std::size_t floats_of(const std::string& text) {
-  const double bytes = core::parse_quantity(text, core::Unit::bytes);
-  const auto floats = static_cast<std::size_t>(std::max(bytes, 0.) / sizeof(float));
-  if (bytes > 1e15 || static_cast<double>(floats) * sizeof(float) != bytes)
+  const double bytes = parse_size("--bytes", text, 0, 1e15);
+  const auto floats = static_cast<std::size_t>(bytes / sizeof(float));
+  if (static_cast<double>(floats) * sizeof(float) != bytes)
     throw core::ConfigError(core::format("--bytes: '{}' is not a whole number of float32 values (4 bytes each)", text));
   return floats;
 }
@@ -224,17 +224,20 @@ class Output {
       folder_->write("config.toml", config);
       folder_->write("manifest.json", core::text_of(manifest_, 2) + "\n");
     }
-    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {}\n", arguments.operation, "workers", "bytes",
-               "time", "median", "closed form", "bus", "messages", "busiest worker sends");
   }
 
   void add(const Measurement& m) {
     using core::Unit;
     const auto say = [](double value, Unit unit) { return core::format_quantity(value, unit); };
-    fmt::print("{:<20} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {} in {} messages\n", collective_, m.workers,
+    const std::size_t width = std::max<std::size_t>(collective_.size(), 20);
+    if (records_.empty())
+      fmt::print("{:<{}} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {}\n", comm::name_of(m.operation), width,
+                 "workers", "bytes", "time", "median", "closed form", "bus", "messages", "busiest worker sends");
+    fmt::print("{:<{}} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {} in {} {}\n", collective_, width, m.workers,
                say(static_cast<double>(m.bytes), Unit::bytes), say(m.least_s(), Unit::time), say(m.median_s(), Unit::time),
                m.closed_form_s ? say(*m.closed_form_s, Unit::time) : "-", say(m.bus_bytes_per_s(), Unit::bandwidth),
-               m.messages, say(static_cast<double>(m.busiest_bytes), Unit::bytes), m.busiest_messages);
+               m.messages, say(static_cast<double>(m.busiest_bytes), Unit::bytes), m.busiest_messages,
+               m.busiest_messages == 1 ? "message" : "messages");
     if (!m.explanation.empty()) fmt::print("  {}\n", m.explanation);
     std::fflush(stdout);
     records_.push_back(record_of(m));
@@ -297,14 +300,24 @@ class CollectiveJob : public Job {
   std::optional<Output> output_;
 };
 
+/// Defaults of the operations that the allreduce's does not serve.
+std::string other_defaults() {
+  std::vector<std::string> texts;
+  for (const std::string& name : comm::operation_names()) {
+    const std::string algorithm = comm::default_algorithm(comm::parse_operation(name));
+    if (algorithm != CollectiveArguments{}.collective) texts.push_back(core::format("{}: {}", name, algorithm));
+  }
+  return core::format(" (default of {})", fmt::join(texts, ", "));
+}
+
 void add_options(CLI::App& parser, CollectiveArguments& arguments) {
   accept_config_file(parser);
   parser.add_option("--operation", arguments.operation, "what the workers do together")
       ->check(known_names(comm::operation_names()));
   add_choice(parser, comm::collective_catalogue(), arguments.collective,
-             "algorithm; not every one serves every operation (default where ring does not: the first that does)");
+             "algorithm; paragrad help NAME shows the operations it serves" + other_defaults());
   add_words(parser, "--bytes", arguments.bytes,
-            "sizes of each worker's array, separated by commas, such as 1kB,1MB,100MB; of all_to_all, the array to send");
+            "sizes of each worker's whole array (all_to_all: the one it sends), separated by commas, such as 1kB,1MB,100MB");
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
              "collectives hierarchical and auto: workers per node (0: as detected)");
   add_number(parser, "--repeat", arguments.repeat, {.least = 0, .most = 1000000},

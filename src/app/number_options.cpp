@@ -3,6 +3,8 @@
 #include <stdexcept>
 
 #include "app/option_values.hpp"
+#include "core/errors.hpp"
+#include "core/units.hpp"
 
 namespace paragrad::app {
 namespace numbers {
@@ -26,6 +28,21 @@ CLI::Option* add_words(CLI::App& parser, const std::string& name, std::vector<st
                        const std::string& description) {
   const auto take = [name, &values](const std::string& text) { values = core::list_of(name, text); };
   return numbers::add(parser, name, "TEXT,...", core::format("{}", fmt::join(values, ",")), take, description);
+}
+
+double parse_size(const std::string& name, const std::string& text, double least, double most) {
+  using core::Unit;
+  double bytes = 0;
+  try {
+    bytes = core::parse_quantity(text, Unit::bytes);
+  } catch (const core::ConfigError& error) {
+    throw core::ConfigError(core::format("{}: {}", name, error.what()));
+  }
+  if (bytes < least || bytes > most)
+    throw core::ConfigError(core::format("{}: '{}' is outside {} … {}", name, text,
+                                         core::format_quantity(least, Unit::bytes),
+                                         core::format_quantity(most, Unit::bytes)));
+  return bytes;
 }
 
 void check_that_numbers_have_limits(const CLI::App& parser) {

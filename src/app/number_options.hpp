@@ -63,6 +63,9 @@ CLI::Option* add_numbers(CLI::App& parser, const std::string& name, std::vector<
 CLI::Option* add_words(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                        const std::string& description);
 
+/// The bytes in "100kB". Throws ConfigError with the option's name, "--bytes", if it is no size or outside the limits.
+double parse_size(const std::string& name, const std::string& text, double least, double most);
+
 /// Throws std::logic_error for a numeric option that was added in another way.
 void check_that_numbers_have_limits(const CLI::App& parser);
 

@@ -78,10 +78,20 @@ class Collective(FolderTest):
             result = self.result(out)
             self.assertAlmostEqual(result["bus_bytes_per_s"] * result["time_s"] / 4000, share)
 
+    def test_there_is_no_closed_form_for_nodes_that_are_not_full(self):
+        for workers, known in ((128, True), (100, False)):  # on 64 devices, four of a node
+            out = self.folder / str(workers)
+            printed = self.emulate("--workers", workers, "--oversubscribe", "--bytes", "4MB", "--collective", "butterfly", "--out", out)
+            self.assertEqual(printed.returncode, 0, printed.stderr)
+            self.assertEqual(self.result(out)["closed_form_s"] is not None, known)
+
     def test_mistakes_are_refused_in_one_sentence(self):
         for arguments, parts in (
-            (["--workers", 2, "--bytes", "3B"], ["'3B'", "float32"]),
-            (["--workers", 2, "--bytes", "100"], ["'100'", "kB"]),
+            (["--workers", 2, "--bytes", "3B"], ["--bytes", "'3B'", "float32"]),
+            (["--workers", 2, "--bytes", "100"], ["--bytes", "'100'", "kB"]),
+            (["--workers", 2, "--bytes=-4B"], ["--bytes", "'-4B'", "0B … 1000TB"]),
+            (["--workers", 2, "--bytes", "1e30B"], ["--bytes", "'1e30B'", "0B … 1000TB"]),
+            (["--workers", 4, "--operation", "all_to_all", "--bytes", "900TB", "--device", "cpu"], ["900000000000000 bytes", "memory"]),
             (["--workers", 0], ["--workers"]),
             (["--workers", 65], ["64 devices", "65 workers"]),
             (["--workers", 2, "--collective", "rign"], ["'rign'", "ring"]),

@@ -260,6 +260,8 @@ TEST_CASE("more workers than devices are refused by name, or share the devices o
   platform.name = "small";
   platform.file = "somewhere/small.toml";
   CHECK_THROWS_AS(run(platform, 3, {}, ring), core::ConfigError);
+  CHECK_THROWS_WITH(run(platform, 2'000'000'000, SimulationOptions{.oversubscribe = true}, ring),
+                    contains_text("2000000000 workers needs 10TB of memory"));
   CHECK_THROWS_WITH(run(platform, 3, {}, ring), contains_text("small") && contains_text("`oversubscribe`") &&
                                                     contains_text("cluster.nodes") && contains_text("somewhere/small.toml"));
   const auto at =
