@@ -140,6 +140,20 @@ TEST_CASE("closed forms: where workers share their node's link, each step takes 
   }
 }
 
+TEST_CASE("closed forms: what an inner algorithm leaves at each of its owners goes between the nodes", "[sim]") {
+  const Link inside{0, 1e18}, between{0, 1e9};
+  const comm::Surroundings where{{0, 0, inside.bytes_per_s}, {0, 0, between.bytes_per_s}, 6};
+  const std::size_t floats = divisible(6, 12'000);
+  for (const std::string& inner : flat) {
+    const std::string algorithm = "hierarchical:" + inner + "+ring";
+    CAPTURE(algorithm);
+    const comm::Cost cost = comm::cost_of(comm::Operation::allreduce, algorithm, 24, floats * sizeof(float), where);
+    const Measured measured = measure(algorithm, platform_of(4, 6, inside, between), 24, floats);
+    CHECK(measured.messages == cost.messages);
+    CHECK(measured.time_s == Approx(cost.time_s).epsilon(0.01));
+  }
+}
+
 TEST_CASE("closed forms: groups that lie on one node, as the last node is half empty, share its link", "[sim]") {
   const int workers = GENERATE(14, 30);
   const Link inside{1e-7, 1e12}, between{1e-6, 1e9};
