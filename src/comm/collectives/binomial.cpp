@@ -51,6 +51,7 @@ Entry binomial_entry() {
   return {
       .info = {.name = "binomial",
                .summary = "binomial tree without segments: the whole array in every step, as in MPICH's reduce and bcast",
+               .source = "Thakur et al., IJHPCA 2005",
                .formula = "allreduce: 2*(floor2*(L + n/B) + F*n/B)\n"
                           "broadcast: floor2*(L + n/B) + F*n/B"},
       .allreduce = make_plain<BinomialAllreduce>,

@@ -16,8 +16,8 @@ constexpr std::array<Operation, 5> operations{Operation::allreduce, Operation::r
                                               Operation::broadcast, Operation::all_to_all};
 
 constexpr const char* legend =
-    "time for n bytes and N workers over links of latency L and bandwidth B; P: the largest power of two in N,\n"
-    "F = 1 if N > P, floor2 and ceil2: log2 N rounded down and up, ones: the 1 bits of all numbers below N\n";
+    "time of the messages for n bytes and N workers over links of latency L and bandwidth B; P: the largest power of two\n"
+    "in N, F = 1 if N > P, floor2 and ceil2: log2 N rounded down and up, ones: the 1 bits of all numbers below N\n";
 
 Entry complete(Entry entry) {
   for (const Operation operation : operations)

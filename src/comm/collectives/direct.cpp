@@ -16,12 +16,13 @@ namespace {
 ///
 /// Time      for n equal parts of b bytes and a link of bandwidth B per worker: about (n-1)·b/B from when the last worker
 ///           begins.
+/// Memory    reduce_scatter: scratch for the n-1 addends of a part.
 /// Order     of reduce_scatter: part k is ((x[k] + x[k-1]) + x[k-2]) + …, ranks modulo n.
 class DirectExchange {
  public:
   explicit DirectExchange(Communicator& comm) : comm_(comm), rank_(comm.rank()), size_(comm.size()) {}
 
-  /// outgoing(k), incoming(k): the message to and from worker k. Then received(k) in the order of arrival's steps.
+  /// outgoing(k), incoming(k): the message to and from worker k. Calls received(k), step by step, once that from k is there.
   template <class Outgoing, class Incoming, class Done>
   void run(Outgoing outgoing, Incoming incoming, Done received) {
     std::vector<Request> receives(static_cast<std::size_t>(size_));
