@@ -11,8 +11,8 @@
 #include "core/memory.hpp"
 #include "core/philox.hpp"
 #include "core/units.hpp"
+#include "sim/cluster.hpp"
 #include "sim/workers/sim_worker.hpp"
-#include "sim/world.hpp"
 
 namespace paragrad::sim {
 
@@ -66,41 +66,41 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
   check(platform, workers, options);
   std::vector<std::unique_ptr<backend::Device>> devices;  // outlives the engine, whose end unwinds the workers' stacks
   for (int rank = 0; rank < workers; ++rank) devices.push_back(backend::make_device(options.device));
-  World world(platform, workers, options);
-  for (const auto& device : devices) device->charge_by(world.call_times);
+  Cluster cluster(platform, workers, options);
+  for (const auto& device : devices) device->charge_by(cluster.call_times);
   std::set<int> unfinished;
   for (int rank = 0; rank < workers; ++rank) unfinished.insert(unfinished.end(), rank);
   for (const int rank : start_order(workers, options.start_order))
-    world.engine.spawn(static_cast<std::uint32_t>(rank), [&world, &body, &devices, &unfinished, rank] {
-      SimCommunicator communicator(world, rank, *devices[static_cast<std::size_t>(rank)]);
+    cluster.engine.spawn(static_cast<std::uint32_t>(rank), [&cluster, &body, &devices, &unfinished, rank] {
+      SimCommunicator communicator(cluster, rank, *devices[static_cast<std::size_t>(rank)]);
       SimWorker worker(communicator);
       body(worker);
       worker.finish();
       unfinished.erase(rank);
     });
   try {
-    world.engine.run();
+    cluster.engine.run();
   } catch (const comm::Failure&) {
-    if (world.untold) std::rethrow_exception(world.untold);  // the cause of a wait that failed
+    if (cluster.untold) std::rethrow_exception(cluster.untold);  // the cause of a wait that failed
     throw;
   } catch (const Deadlock& deadlock) {
-    if (world.untold) std::rethrow_exception(world.untold);  // the cause of the deadlock
-    const double now_s = to_seconds(world.engine.now());
+    if (cluster.untold) std::rethrow_exception(cluster.untold);  // the cause of the deadlock
+    const double now_s = to_seconds(cluster.engine.now());
     const auto dead = casualties(platform, now_s);
     if (dead.empty()) throw;
     // The others, and in particular worker 0, may have finished without those that died.
     if (unfinished.contains(0) || !std::ranges::all_of(unfinished, [&](int rank) { return died(platform, rank, now_s); }))
       throw comm::Failure(core::format("{}: {}", fmt::join(dead, ", "), deadlock.what()));
   }
-  comm::Traffic traffic = world.service_traffic->reading();
-  for (const auto& meter : world.traffic) traffic += meter->reading();
-  return {to_seconds(world.engine.now()),
+  comm::Traffic traffic = cluster.service_traffic->reading();
+  for (const auto& meter : cluster.traffic) traffic += meter->reading();
+  return {to_seconds(cluster.engine.now()),
           traffic.messages,
           traffic.sent_bytes,
-          world.engine.events(),
-          world.rendezvous.shortcuts(),
-          world.rendezvous.left_out(),
-          world.engine.host_threads()};
+          cluster.engine.events(),
+          cluster.rendezvous.shortcuts(),
+          cluster.rendezvous.left_out(),
+          cluster.engine.host_threads()};
 }
 
 double compute_time_s(const Platform& platform, const backend::WorkMeter& work) {

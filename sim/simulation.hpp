@@ -52,7 +52,7 @@ struct Report {
   std::size_t host_threads = 1;  ///< actually started: fewer than requested if the host allows no more
 };
 
-/// A worker of the simulated world.
+/// A worker of the simulated cluster.
 class EmulatedWorker : public comm::Worker {
  public:
   using Worker::Worker;

@@ -14,7 +14,7 @@
 
 namespace paragrad::sim {
 
-struct World;
+struct Cluster;
 
 /// One-sided windows of emulated workers, over the same network as the messages. The target's program is not involved. With
 /// n bytes, latency α between the two workers (that of a short message), overheads o_s and o_r of a message at its sender
@@ -36,7 +36,7 @@ struct World;
 /// their latency. Opening is a barrier. A dead worker does not respond.
 class Windows : private Delivery, private EventHandler {
  public:
-  Windows(World& world, const Platform::Message& costs);
+  Windows(Cluster& cluster, const Platform::Message& costs);
   ~Windows() override;
 
   /// Opens the window of worker `rank` on a channel (see SimCommunicator): the workers' n-th windows on one channel belong
@@ -68,7 +68,7 @@ class Windows : private Delivery, private EventHandler {
   Time add(const Operation& operation);
   void give_up(std::uint64_t wait);
 
-  World& world_;
+  Cluster& cluster_;
   Time send_overhead_;
   Time receive_overhead_;
   Timeouts timeouts_;

@@ -9,7 +9,7 @@
 
 namespace paragrad::sim {
 
-struct World;
+struct Cluster;
 
 /// Workers that reach a collective in timing mode wait here for the others. If all arrive before anything else happens on
 /// the network, its times are computed for all workers at once (shortcut/time_recurrence.hpp) instead of message by message.
@@ -20,7 +20,7 @@ struct World;
 class CollectiveRendezvous {
  public:
   /// enabled: whether the platform and the options allow shortcuts.
-  CollectiveRendezvous(World& world, int host_threads, bool enabled);
+  CollectiveRendezvous(Cluster& cluster, int host_threads, bool enabled);
 
   /// Called by a worker for each of its collectives, in order. True: done, and the worker's own time is that of its end.
   bool join(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data);
@@ -56,7 +56,7 @@ class CollectiveRendezvous {
   void dissolve(const Fiber* running);
   void dissolve_and_wait();
 
-  World& world_;
+  Cluster& cluster_;
   std::size_t host_threads_;
   bool enabled_;
   std::vector<Member*> members_;

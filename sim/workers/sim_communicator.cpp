@@ -21,23 +21,23 @@ Time scaled(Time time, double scale) { return scale == 1 ? time : std::llround(s
 comm::Request SimCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
   stop_if_dead();
   traffic_meter()->sent(data.size());
-  return world_.transport.start_send(rank(), to, first_tag_ + tag, data);
+  return cluster_.transport.start_send(rank(), to, first_tag_ + tag, data);
 }
 
 comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
   stop_if_dead();
-  return world_.transport.start_receive(rank(), from, first_tag_ + tag, data);
+  return cluster_.transport.start_receive(rank(), from, first_tag_ + tag, data);
 }
 
 comm::Received SimCommunicator::wait(comm::Request request) {
-  const comm::Received received = world_.transport.wait(request);
+  const comm::Received received = cluster_.transport.wait(request);
   stop_if_dead();
   count(received);
   return received;
 }
 
 std::optional<comm::Received> SimCommunicator::wait_for(comm::Request request, double limit_s) {
-  const auto received = world_.transport.wait_for(request, limit_s);
+  const auto received = cluster_.transport.wait_for(request, limit_s);
   stop_if_dead();
   if (received) count(*received);
   return received;
@@ -48,17 +48,17 @@ void SimCommunicator::count(const comm::Received& received) {
 }
 
 bool SimCommunicator::is_gone(int peer) {
-  return !world_.platform.faults.empty() && Pace(world_.platform, peer, 0).death() <= world_.engine.own_time();
+  return !cluster_.platform.faults.empty() && Pace(cluster_.platform, peer, 0).death() <= cluster_.engine.own_time();
 }
 
 // A program that polls the clock until some time has passed must terminate: so repeated readings cost simulated time.
 double SimCommunicator::now_s() {
   constexpr int free_readings = 1000;
   constexpr Time reading = 1'000'000;
-  const Time now = world_.engine.own_time();
+  const Time now = cluster_.engine.own_time();
   readings_ = now == last_reading_ ? readings_ + 1 : 0;
-  if (readings_ > free_readings) world_.engine.pass(reading);
-  last_reading_ = world_.engine.own_time();
+  if (readings_ > free_readings) cluster_.engine.pass(reading);
+  last_reading_ = cluster_.engine.own_time();
   return to_seconds(last_reading_);
 }
 
@@ -66,13 +66,14 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   const backend::WorkMeter before = device().meter();
   device().run(backend::Add{from, to});
   device().finish();
-  if (world_.platform.host.reduces) {
+  if (cluster_.platform.host.reduces) {
     constexpr int passes = 3;  // reads both, writes one
-    world_.engine.settle();
-    world_.engine.pass_until(world_.network->pass_host_memory(rank(), passes * static_cast<std::int64_t>(to.size_bytes())));
+    cluster_.engine.settle();
+    cluster_.engine.pass_until(
+        cluster_.network->pass_host_memory(rank(), passes * static_cast<std::int64_t>(to.size_bytes())));
   } else {
-    const DeviceQueues::Hold hold(world_.device_queues, rank());
-    spend(pace_.of_reduction(world_.engine.own_time(), time_since(before)));
+    const DeviceQueues::Hold hold(cluster_.device_queues, rank());
+    spend(pace_.of_reduction(cluster_.engine.own_time(), time_since(before)));
   }
   stop_if_dead();
 }
@@ -86,14 +87,14 @@ void SimCommunicator::library_allreduce(comm::Library library, std::span<float>)
 std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, std::size_t counters) {
   if (device().computes()) comm::expect_reachable_windows(device());
   stop_if_dead();
-  world_.rendezvous.disable();
-  auto window = world_.windows.open(rank(), first_tag_ / tags_per_channel, device(), floats, counters);
+  cluster_.rendezvous.disable();
+  auto window = cluster_.windows.open(rank(), first_tag_ / tags_per_channel, device(), floats, counters);
   comm::barrier(*this);
   return window;
 }
 
 bool SimCommunicator::shortcut(const comm::Collective& collective, std::span<float> data) {
-  return first_tag_ == 0 && world_.rendezvous.join(*this, collective, data);
+  return first_tag_ == 0 && cluster_.rendezvous.join(*this, collective, data);
 }
 
 void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {
@@ -104,12 +105,12 @@ void SimCommunicator::compute(const backend::WorkMeter& expected, const std::fun
   };
   stop_if_dead();
   {
-    const DeviceQueues::Hold hold(world_.device_queues, rank());
+    const DeviceQueues::Hold hold(cluster_.device_queues, rank());
     const backend::WorkMeter before = device().meter();
-    const Time start = world_.engine.own_time();
+    const Time start = cluster_.engine.own_time();
     const std::uint64_t number = computations_++;
-    world_.engine.compute(pace_.of_computation(start, scaled(world_.roofline.duration(expected), scale), number), whole_task,
-                          [&] { return pace_.of_computation(start, time_since(before, scale), number); });
+    cluster_.engine.compute(pace_.of_computation(start, scaled(cluster_.roofline.duration(expected), scale), number),
+                            whole_task, [&] { return pace_.of_computation(start, time_since(before, scale), number); });
   }
   stop_if_dead();
 }
@@ -129,34 +130,34 @@ void SimCommunicator::run_kernels(const std::function<void(backend::KernelQueue&
 void SimCommunicator::run_here(const std::function<void()>& task, double scale,
                                const std::optional<backend::WorkMeter>& work) {
   {
-    const DeviceQueues::Hold hold(world_.device_queues, rank());
+    const DeviceQueues::Hold hold(cluster_.device_queues, rank());
     const backend::WorkMeter before = device().meter();
     task();
     device().finish();
-    const Time time = work ? scaled(world_.roofline.duration(*work), scale) : time_since(before, scale);
-    spend(pace_.of_computation(world_.engine.own_time(), time, computations_++));
+    const Time time = work ? scaled(cluster_.roofline.duration(*work), scale) : time_since(before, scale);
+    spend(pace_.of_computation(cluster_.engine.own_time(), time, computations_++));
   }
   stop_if_dead();
 }
 
 void SimCommunicator::stop_if_dead() {
-  if (world_.engine.own_time() < pace_.death()) return;
-  world_.engine.settle();
-  while (true) world_.engine.block({});
+  if (cluster_.engine.own_time() < pace_.death()) return;
+  cluster_.engine.settle();
+  while (true) cluster_.engine.block({});
 }
 
 /// A shared device must be released at the right time; otherwise no other worker is affected.
 void SimCommunicator::spend(Time time) {
-  if (world_.device_queues.needed())
-    world_.engine.sleep(time);
+  if (cluster_.device_queues.needed())
+    cluster_.engine.sleep(time);
   else
-    world_.engine.pass(time);
+    cluster_.engine.pass(time);
 }
 
 Time SimCommunicator::time_since(const backend::WorkMeter& before, double scale) {
   backend::WorkMeter work = device().meter();
   work -= before;
-  return scaled(world_.roofline.duration(work), scale);
+  return scaled(cluster_.roofline.duration(work), scale);
 }
 
 }  // namespace paragrad::sim

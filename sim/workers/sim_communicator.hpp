@@ -3,27 +3,28 @@
 #include <functional>
 
 #include "comm/communicator.hpp"
+#include "sim/cluster.hpp"
 #include "sim/compute/pace.hpp"
-#include "sim/world.hpp"
 
 namespace paragrad::sim {
 
-/// An emulated worker's communicator. Messages go through the world's transport; arithmetic advances the worker's clock.
+/// An emulated worker's communicator. Messages go through the cluster's transport; arithmetic advances the worker's clock.
 ///
 /// A worker that dies on the platform stops forever where it is; messages that it has started still arrive.
 ///
 /// channel  0 or 1: messages of different channels never match, but share the links.
 class SimCommunicator : public comm::Communicator, private comm::Membership, private comm::SimulatedTime {
  public:
-  SimCommunicator(World& world, int rank, backend::Device& device)
-      : SimCommunicator(world, rank, device, 0, world.traffic[static_cast<std::size_t>(rank)]) {}
+  SimCommunicator(Cluster& cluster, int rank, backend::Device& device)
+      : SimCommunicator(cluster, rank, device, 0, cluster.traffic[static_cast<std::size_t>(rank)]) {}
 
-  SimCommunicator(World& world, int rank, backend::Device& device, int channel, std::shared_ptr<comm::TrafficMeter> traffic)
-      : Communicator(device, rank, world.workers, std::move(traffic)),
-        world_(world),
+  SimCommunicator(Cluster& cluster, int rank, backend::Device& device, int channel,
+                  std::shared_ptr<comm::TrafficMeter> traffic)
+      : Communicator(device, rank, cluster.workers, std::move(traffic)),
+        cluster_(cluster),
         first_tag_(channel * tags_per_channel),
-        pace_(world.platform, rank, channel) {
-    set_workers_per_node(world.workers_per_node);
+        pace_(cluster.platform, rank, channel) {
+    set_workers_per_node(cluster.workers_per_node);
     set_membership(*this);
     set_simulated_time(*this);
   }
@@ -37,7 +38,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   void library_allreduce(comm::Library, std::span<float>) override;
   std::unique_ptr<comm::Window> open_window(std::size_t floats, std::size_t counters) override;
 
-  World& world() { return world_; }
+  Cluster& cluster() { return cluster_; }
 
   /// Runs a task whose work is at least `expected`, on the host pool; directly if the device does not compute.
   /// scale: factor on the time that the platform's device takes.
@@ -48,10 +49,10 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
 
  private:
   bool is_gone(int peer) override;
-  double observed_s() override { return to_seconds(world_.engine.own_time()); }
+  double observed_s() override { return to_seconds(cluster_.engine.own_time()); }
   bool shortcut(const comm::Collective& collective, std::span<float> data) override;
-  void post(const comm::TrafficReport& report) override { world_.posted[static_cast<std::size_t>(rank())] = report; }
-  comm::TrafficReport posted(int rank) const override { return world_.posted[static_cast<std::size_t>(rank)]; }
+  void post(const comm::TrafficReport& report) override { cluster_.posted[static_cast<std::size_t>(rank())] = report; }
+  comm::TrafficReport posted(int rank) const override { return cluster_.posted[static_cast<std::size_t>(rank)]; }
 
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 
@@ -62,7 +63,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   void count(const comm::Received& received);
   Time time_since(const backend::WorkMeter& before, double scale = 1);
 
-  World& world_;
+  Cluster& cluster_;
   int first_tag_;
   Pace pace_;
   std::uint64_t computations_ = 0;

@@ -16,11 +16,11 @@ class SimWorker : public EmulatedWorker {
   explicit SimWorker(SimCommunicator& communicator)
       : EmulatedWorker(communicator, true),
         communicator_(communicator),
-        tasks_(communicator.world(), communicator.rank(), communicator.device().name(), "the communication tasks of",
-               communicator.world().traffic[static_cast<std::size_t>(communicator.rank())]),
-        service_(communicator.world(), communicator.rank(), communicator.device().name(), "the service of",
-                 communicator.world().service_traffic),
-        reader_(communicator.world(), communicator.rank(), communicator.device().name(), "the data of", nullptr) {}
+        tasks_(communicator.cluster(), communicator.rank(), communicator.device().name(), "the communication tasks of",
+               communicator.cluster().traffic[static_cast<std::size_t>(communicator.rank())]),
+        service_(communicator.cluster(), communicator.rank(), communicator.device().name(), "the service of",
+                 communicator.cluster().service_traffic),
+        reader_(communicator.cluster(), communicator.rank(), communicator.device().name(), "the data of", nullptr) {}
 
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     if (computing_) return task();
@@ -28,7 +28,7 @@ class SimWorker : public EmulatedWorker {
       const Inside inside(computing_);
       task();
     };
-    communicator_.compute(expected, alone, communicator_.world().compute_scale);
+    communicator_.compute(expected, alone, communicator_.cluster().compute_scale);
   }
 
   void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override {
@@ -38,14 +38,14 @@ class SimWorker : public EmulatedWorker {
 
   void launch(Task task) override {
     if (computing_) throw std::logic_error("a task was launched from within a computation");
-    communicator_.world().rendezvous.disable();
+    communicator_.cluster().rendezvous.disable();
     tasks_.launch(std::move(task));
   }
   void join() override { tasks_.join(); }
   void serve(Task task) override {
     if (computing_) throw std::logic_error("a service was begun from within a computation");
     if (service_.occupied()) throw std::logic_error("a worker has one service at a time");
-    communicator_.world().rendezvous.disable();
+    communicator_.cluster().rendezvous.disable();
     service_.launch(std::move(task));
   }
   void join_service() override { service_.join(); }
@@ -56,8 +56,8 @@ class SimWorker : public EmulatedWorker {
   }
 
   std::unique_ptr<data::SampleStream> read_from_storage(std::unique_ptr<data::SampleStream> samples) override {
-    if (communicator_.world().io == Io::none) return samples;
-    return std::make_unique<StorageStream>(std::move(samples), communicator_.world(), rank(), reader_);
+    if (communicator_.cluster().io == Io::none) return samples;
+    return std::make_unique<StorageStream>(std::move(samples), communicator_.cluster(), rank(), reader_);
   }
 
   void finish() {  ///< the last call

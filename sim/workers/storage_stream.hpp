@@ -13,17 +13,17 @@ namespace paragrad::sim {
 class StorageStream : public data::SampleStream {
  public:
   /// rank: of the worker that reads, on the fiber `reader`.
-  StorageStream(std::unique_ptr<data::SampleStream> samples, World& world, int rank, TaskFiber& reader)
-      : samples_(std::move(samples)), world_(world), rank_(rank), reader_(reader) {}
+  StorageStream(std::unique_ptr<data::SampleStream> samples, Cluster& cluster, int rank, TaskFiber& reader)
+      : samples_(std::move(samples)), cluster_(cluster), rank_(rank), reader_(reader) {}
 
   std::size_t prefetch(data::SampleList list) override {
     const std::size_t rows = samples_->prefetch(std::move(list));
-    bytes_ = rows * world_.row_bytes;
-    if (world_.io == Io::prefetch) start_read();
+    bytes_ = rows * cluster_.row_bytes;
+    if (cluster_.io == Io::prefetch) start_read();
     return rows;
   }
   void advance() override {
-    if (world_.io == Io::blocking) start_read();
+    if (cluster_.io == Io::blocking) start_read();
     reader_.join();
     samples_->advance();
   }
@@ -32,13 +32,13 @@ class StorageStream : public data::SampleStream {
 
  private:
   void start_read() {
-    reader_.launch([&world = world_, rank = rank_, bytes = bytes_](comm::Communicator&) {
-      world.storage.read(rank, static_cast<std::int64_t>(bytes));
+    reader_.launch([&cluster = cluster_, rank = rank_, bytes = bytes_](comm::Communicator&) {
+      cluster.storage.read(rank, static_cast<std::int64_t>(bytes));
     });
   }
 
   std::unique_ptr<data::SampleStream> samples_;
-  World& world_;
+  Cluster& cluster_;
   int rank_;
   TaskFiber& reader_;
   std::uint64_t bytes_ = 0;  // prefetched, but not the current list's

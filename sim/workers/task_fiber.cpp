@@ -9,16 +9,16 @@
 namespace paragrad::sim {
 
 struct TaskFiber::State {
-  State(World& world_, int rank_, std::string_view device_name, std::shared_ptr<comm::TrafficMeter> traffic)
-      : world(world_),
-        engine(world.engine),
+  State(Cluster& cluster_, int rank_, std::string_view device_name, std::shared_ptr<comm::TrafficMeter> traffic)
+      : cluster(cluster_),
+        engine(cluster.engine),
         rank(rank_),
         device(backend::make_device(device_name)),
-        communicator(world, rank_, *device, 1, std::move(traffic)) {
-    device->charge_by(world.call_times);
+        communicator(cluster, rank_, *device, 1, std::move(traffic)) {
+    device->charge_by(cluster.call_times);
   }
 
-  World& world;
+  Cluster& cluster;
   Engine& engine;
   int rank;
   std::unique_ptr<backend::Device> device;
@@ -53,7 +53,7 @@ struct TaskFiber::State {
       task(communicator);
     } catch (const std::exception&) {  // and not what unwinds an abandoned fiber
       if (!error) error = std::current_exception();
-      if (!world.untold) world.untold = error;
+      if (!cluster.untold) cluster.untold = error;
       tasks.clear();
     }
     engine.settle();
@@ -62,25 +62,25 @@ struct TaskFiber::State {
 };
 
 void TaskFiber::launch(comm::Worker::Task task) {
-  world_.engine.settle();
+  cluster_.engine.settle();
   const bool first = state_ == nullptr;
-  if (first) state_ = std::make_shared<State>(world_, rank_, device_name_, traffic_);
+  if (first) state_ = std::make_shared<State>(cluster_, rank_, device_name_, traffic_);
   state_->tasks.push_back(std::move(task));
   if (first)
-    world_.engine.spawn(static_cast<std::uint32_t>(rank_), [state = state_] { state->work(); });
+    cluster_.engine.spawn(static_cast<std::uint32_t>(rank_), [state = state_] { state->work(); });
   else
     state_->wake(state_->idle);
 }
 
 void TaskFiber::join() {
   if (state_ == nullptr) return;
-  world_.engine.settle();
+  cluster_.engine.settle();
   while (state_->busy || !state_->tasks.empty()) {
-    state_->joining = &world_.engine.current();
-    world_.engine.block({purpose_, rank_});
+    state_->joining = &cluster_.engine.current();
+    cluster_.engine.block({purpose_, rank_});
   }
   if (const std::exception_ptr error = std::exchange(state_->error, nullptr)) {
-    if (world_.untold == error) world_.untold = nullptr;
+    if (cluster_.untold == error) cluster_.untold = nullptr;
     std::rethrow_exception(error);
   }
 }
@@ -91,7 +91,7 @@ bool TaskFiber::occupied() const {
 
 void TaskFiber::abandon() noexcept {
   if (state_ == nullptr) return;
-  world_.engine.settle_unwinding();  // until then tasks continue, and their memory must exist
+  cluster_.engine.settle_unwinding();  // until then tasks continue, and their memory must exist
   state_->tasks.clear();
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "comm/worker.hpp"
-#include "sim/world.hpp"
+#include "sim/cluster.hpp"
 
 namespace paragrad::sim {
 
@@ -17,9 +17,9 @@ namespace paragrad::sim {
 class TaskFiber {
  public:
   /// purpose: a string literal for the deadlock report. traffic: counts its messages.
-  TaskFiber(World& world, int rank, std::string_view device_name, const char* purpose,
+  TaskFiber(Cluster& cluster, int rank, std::string_view device_name, const char* purpose,
             std::shared_ptr<comm::TrafficMeter> traffic)
-      : world_(world), rank_(rank), device_name_(device_name), purpose_(purpose), traffic_(std::move(traffic)) {}
+      : cluster_(cluster), rank_(rank), device_name_(device_name), purpose_(purpose), traffic_(std::move(traffic)) {}
 
   void launch(comm::Worker::Task task);
   void join();
@@ -30,7 +30,7 @@ class TaskFiber {
  private:
   struct State;  // belongs to the fiber too, which may outlive the worker when the simulation is abandoned
 
-  World& world_;
+  Cluster& cluster_;
   int rank_;
   std::string device_name_;
   const char* purpose_;

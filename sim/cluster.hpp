@@ -29,7 +29,7 @@ inline std::unique_ptr<Network> make_watched_network(const SimulationOptions& op
 }
 
 /// State shared by all workers of one simulation.
-struct World {
+struct Cluster {
   static constexpr std::size_t fibers_per_worker = 4;  // the worker, its tasks, its service, its data reader
 
   const Platform& platform;
@@ -55,7 +55,7 @@ struct World {
   std::vector<comm::TrafficReport> posted;                                                       // by each worker
   std::exception_ptr untold;  // the first error of a task or service that was never joined
 
-  World(const Platform& platform_, int workers_, const SimulationOptions& options)
+  Cluster(const Platform& platform_, int workers_, const SimulationOptions& options)
       : platform(platform_),
         engine(fibers_per_worker * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
         network(make_watched_network(options, engine, platform, workers_)),
