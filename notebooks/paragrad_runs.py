@@ -22,6 +22,7 @@ import sys
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -82,10 +83,13 @@ class Run:
 
     @cached_property
     def curve(self) -> Rows:
-        """The validations of the network's training; `epochs`: passes over the training set so far."""
+        """The validations of the network's training; `epochs`: passes over the training set so far; `total_sent_bytes`: per
+        worker so far (NaN if unknown)."""
         whole = self.manifest.get("data", {}).get("samples", {}).get("train")
-        return [record | {"epochs": record["samples"] / whole if whole else record["epoch"]}
-                for record in results.validations(self.folder)]
+        records = results.validations(self.folder)
+        sent = accumulate(math.nan if (count := record.get("sent_bytes")) is None else count for record in records)
+        return [record | {"epochs": record["samples"] / whole if whole else record["epoch"], "total_sent_bytes": total}
+                for record, total in zip(records, sent)]
 
     @cached_property
     def staleness(self) -> Rows:

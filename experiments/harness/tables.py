@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 from typing import Any, Iterator
@@ -109,7 +110,7 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
     decoded = all("word_error" in result for seeds in of_data.values() for result in seeds.values())
     errors = ["valid_error", "test_error", *(["word_error"] if decoded else [])]
     lines = [["run", "NxM", option, "valid %", "test %", *(["words %"] if decoded else []),
-              "simulated s", "aggregate", "speed-up", "per worker"]]
+              "simulated s", "aggregate", "sent MB", "speed-up", "per worker"]]
     for run in runs:
         first = of_data[run.name][experiment.seeds[0]]
         used = plan.job(data, run, experiment.seeds[0]).options.get(option, "")
@@ -117,17 +118,20 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
         def numbers(metric: str) -> list[float]:
             return values(of_data, experiment.baselines, run.name, metric)
 
+        # Runs of earlier versions did not count bytes.
+        sent_bytes = statistics.fmean(result.get("sent_bytes", math.nan) for result in of_data[run.name].values())
         training_s, aggregate_s, speed_up, efficiency = (
             statistics.fmean(numbers(metric)) for metric in ("training_s", "aggregate_s", "speed_up", "efficiency"))
         lines.append([run.name, f"{first['splits']:>4}x{first['blocks']:<3}", str(used),
                       *(spread(numbers(metric)) for metric in errors),
-                      f"{training_s:.4g}", f"{100 * aggregate_s / training_s:.1f} %", f"{speed_up:.2f}", f"{efficiency:.2f}"])
+                      f"{training_s:.4g}", f"{100 * aggregate_s / training_s:.1f} %",
+                      "-" if math.isnan(sent_bytes) else f"{sent_bytes / 1e6:.4g}", f"{speed_up:.2f}", f"{efficiency:.2f}"])
     seeds = ", ".join(str(seed) for seed in experiment.seeds)
     return Table(f"{experiment.name}, {experiment.size}, {data.name}, seeds {seeds}", lines, of_training=True)
 
 
 def training_line(line: list[str]) -> str:
     """Formats a line; all these tables have the same columns at the same positions."""
-    run, partition, option, valid, test, *words, training_s, aggregate, speed_up, per_worker = line
+    run, partition, option, valid, test, *words, training_s, aggregate, sent, speed_up, per_worker = line
     return (f"{run:<10} {partition.rjust(7):<8}{option:>14}  {valid:>14} {test:>14}  {''.join(f'{word:>14}  ' for word in words)}"
-            f"{training_s:>11} {aggregate:>9} {speed_up:>8} {per_worker:>10}")
+            f"{training_s:>11} {aggregate:>9} {sent:>8} {speed_up:>8} {per_worker:>10}")

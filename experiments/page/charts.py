@@ -38,7 +38,7 @@ plt.rcParams.update({
 @dataclass(frozen=True)
 class Line:
     label: str                # in the legend; a label looks the same in all panels
-    points: list[tuple[float, float]]
+    points: list[tuple[float, float]]  # none: the line is not drawn, but the others look as if it were
     panel: str = ""           # its title; "*": shown in all panels, as the reference
     published: bool = False   # hollow markers, not joined
 
@@ -136,10 +136,11 @@ def fit(figure: plt.Figure, height: float, below: float) -> None:
 
 
 def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str) -> str:
+    looks, lines = looks_of(lines), [line for line in lines if line.points]
+    looks = {label: how for label, how in looks.items() if any(line.label == label for line in lines)}
     panels = list(dict.fromkeys(line.panel for line in lines if line.panel != "*"))
     columns = min(len(panels), 2)
     rows = math.ceil(len(panels) / columns)
-    looks = looks_of(lines)
     values = tuple(zip(*(point for line in lines for point in line.points)))
     figure, grid = plt.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     fit(figure, 2.7 if len(panels) == 1 else 0.25 + 1.55 * rows, legend_below(figure, handles_of(looks, lines, scale)))

@@ -1,6 +1,6 @@
 """Which figures an experiment has depends on the contents of its runs and on the [[table]] entries of its config.toml.
 
-* learning curves over epochs and over simulated time, if runs were validated more than once
+* learning curves over epochs, over simulated time and over bytes sent, if runs were validated more than once
 * time to the runs' target error, or otherwise to an error that most of them reach
 * speed-up over workers, if there is a run of one worker to compare with, and published speed-ups
 * staleness, if gradients were stale
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Iterator
 
 import charts
@@ -24,7 +24,8 @@ MOST_IN_A_PANEL = 7
 SECONDS = {"s": 1, "min": 60, "h": 3600}
 LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "exchange time that is not hidden",
           "samples_per_s": "samples per second", "speed_up": "speed-up", "efficiency": "speed-up per worker",
-          "sooner": "speed-up in time to the target", "bytes": "size of the array"}
+          "sooner": "speed-up in time to the target", "bytes": "size of the array", "sent_bytes": "sent per worker",
+          "exposed": "share of exposed communication"}
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
 Points = list[tuple[float, float]]
@@ -83,20 +84,29 @@ def learning_curves(study: Study) -> Iterator[Figure]:
     for data in study.results:
         for title, runs in groups(study):
             families = {run.name: run.family for run in runs}
-            seconds = {run.name: mean_curve(study, run, data, "time_s") for run in runs}
-            if all(len(points) < 2 for points in seconds.values()):
-                continue
-            epochs = {run.name: mean_curve(study, run, data, "epochs") for run in runs}
-            ends = [points[-1][0] for points in seconds.values() if points]
-            unit, long_and_short = unit_for(max(ends)), max(ends) > 8 * min(ends)
-            times = {name: [(x / SECONDS[unit], y) for x, y in points] for name, points in seconds.items()}
-            errors = [y for points in epochs.values() for _, y in points]
-            spread = min(errors) > 0 and max(errors) > 4 * min(errors)  # diverged runs would flatten the others
-            for curves, x, x_log in ((epochs, "epochs", False), (times, f"simulated time ({unit})", long_and_short)):
-                scale = Axes(x, "validation error (%)", x_log=x_log, y_log=spread)
-                lines = placed(study, {name: points for name, points in curves.items() if points}, families)
+            for x in ("epochs", "time_s", "total_sent_bytes"):
+                # A single worker sends nothing. What a library sends is unknown, and so are the bytes of runs of earlier versions.
+                curves = {run.name: [point for point in mean_curve(study, run, data, x) if point[0] > 0] for run in runs}
+                if all(len(points) < 2 for points in curves.values()):
+                    continue
+                scale, curves = curve_axes(x, curves)
                 yield figure(study, f"curves-{scale.x}-{data}-{title}", f"Learning curves over {scale.x}{of(study, data)}", title,
-                             lines, scale, list(curves))
+                             placed(study, curves, families), scale, [name for name, points in curves.items() if points])
+
+
+def curve_axes(x: str, curves: dict[str, Points]) -> tuple[Axes, dict[str, Points]]:
+    """The axes of learning curves over `x`, and the curves in the unit of the axis."""
+    ends, errors = [points[-1][0] for points in curves.values() if points], [y for points in curves.values() for _, y in points]
+    scale = Axes("epochs", "validation error (%)",
+                 y_log=min(errors) > 0 and max(errors) > 4 * min(errors))  # diverged runs would flatten the others
+    if x == "epochs":
+        return scale, curves
+    scale = replace(scale, x_log=max(ends) > 8 * min(ends))
+    if x == "total_sent_bytes":
+        return replace(scale, x="bytes sent per worker", x_unit="B"), curves
+    unit = unit_for(max(ends))
+    return (replace(scale, x=f"simulated time ({unit})"),
+            {name: [(seconds / SECONDS[unit], y) for seconds, y in points] for name, points in curves.items()})
 
 
 def unit_for(seconds: float) -> str:
@@ -229,7 +239,7 @@ def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> 
     ys = [y for points in lines.values() for _, y in points]
     scale = Axes(LABELS.get(along, along), LABELS.get(value, value) + (" per worker" if per_worker else ""), x_log=True,
                  y_log=min(ys) > 0 and max(ys) > 20 * min(ys), x_unit="B" if along == "bytes" else "",
-                 y_unit="s" if value.endswith("_s") and value != "samples_per_s" else "")
+                 y_unit="B" if value.endswith("_bytes") else "s" if value.endswith("_s") and value != "samples_per_s" else "")
     yield figure(study, name, sentence(table["title"]), "drawn per worker" if per_worker else "",
                  [Line(label, sorted(points)) for label, points in lines.items()], scale, [run.name for run in runs])
 
@@ -255,7 +265,7 @@ def number(value: Any) -> float | None:
 
 
 def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str]) -> Figure:
-    drawn = list(dict.fromkeys(f"{line.panel} {line.label}".strip("* ") for line in lines))
+    drawn = list(dict.fromkeys(f"{line.panel} {line.label}".strip("* ") for line in lines if line.points))
     alt = f"Line chart of {scale.y} over {scale.x}: {', '.join(drawn)}"
     return Figure(title, caption, charts.draw_lines(identity(study, name), lines, scale, alt), runs)
 

@@ -169,6 +169,13 @@ class TensorBoard(CliTest):
         events = self.assert_tells_the_metrics(self.simulated("run", "--validations", "2"))
         self.assertEqual(len(events.scalars), 2 * 2 + 1)
         self.assertIn("epoch/valid_error", events.scalars[0][2])
+        told = metrics(self.folder / "run")
+        for name in ("sent_bytes", "messages", "exposed"):
+            in_epochs = [scalars[f"epoch/{name}"] for _, _, scalars in events.scalars[:-1]]
+            self.assertEqual(in_epochs, [single(record[name]) for record in told[:-1]])
+            self.assertEqual(events.scalars[-1][2][f"result/{name}"], single(told[-1][name]))
+            self.assertGreater(min(in_epochs), 0)
+        self.assertAlmostEqual(sum(record["sent_bytes"] for record in told[:-1]), told[-1]["sent_bytes"], places=6)
         self.assertIn("result/test_error", events.scalars[-1][2])
         self.assertEqual(events.began, 0)
 

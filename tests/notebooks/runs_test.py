@@ -33,6 +33,13 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(run.metrics), 4)
         self.assertEqual(run.pretraining, [])
 
+    def test_a_curve_adds_up_the_bytes_that_a_worker_sent(self):
+        for name in ("sgd", "ma-2", "async-2"):
+            run = self.study.run(name)
+            self.assertEqual(run.curve[0]["total_sent_bytes"], run.metrics[0]["sent_bytes"])
+            self.assertAlmostEqual(run.curve[-1]["total_sent_bytes"], run.result["sent_bytes"], places=6)
+        self.assertEqual(self.study.run("sgd").result["sent_bytes"], 0)
+
     def test_a_histogram_of_staleness_has_all_gradients(self):
         histogram = self.study.run("async-2").staleness
         self.assertEqual([row["updates"] for row in histogram], [str(i) for i in range(len(histogram))])

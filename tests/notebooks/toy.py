@@ -88,6 +88,9 @@ rows = ["ma-*"]
 within = 10
 
 [[table]]
+title = "results"
+
+[[table]]
 title = "speed-up by strategy"
 runs = ["ma-*"]
 rows = "workers"

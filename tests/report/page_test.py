@@ -89,14 +89,34 @@ class Page(unittest.TestCase):
     def test_what_the_runs_hold_is_drawn_with_the_manifests_behind_it(self):
         figures = re.findall(r"<figure>.*?</figure>", self.page, re.DOTALL)
         titles = [re.search(r"<figcaption><strong>(.*?)</strong>", figure)[1] for figure in figures]
-        self.assertEqual(titles, ["Learning curves over epochs", "Learning curves over simulated time (s)", "Time to accuracy",
-                                  "Speed-up over workers", "Staleness of gradients", "Speed-up by strategy", "The best strategy"])
+        self.assertEqual(titles, ["Learning curves over epochs", "Learning curves over simulated time (s)",
+                                  "Learning curves over bytes sent per worker", "Time to accuracy", "Speed-up over workers",
+                                  "Staleness of gradients", "Speed-up by strategy", "The best strategy"])
         for figure in figures:
             self.assertRegex(figure, r'<svg role="img" aria-label="[^"]{20,}"')
             for fact in ("commit", "core", "platform", "k40m-fdr", "sha256", "manifest.json", "make run-toy SIZE=smoke"):
                 self.assertIn(fact, figure)
-        self.assertIn(">published</text>", figures[3])
-        self.assertIn(">ideal</text>", figures[3])
+        self.assertIn(">published</text>", figures[4])
+        self.assertIn(">ideal</text>", figures[4])
+
+    def test_runs_of_earlier_versions_have_no_bytes(self):
+        root = self.folder / "earlier"
+        shutil.copytree(self.root, root)
+        for path in (root / "experiments/toy/runs").rglob("ma-*/manifest.json"):
+            manifest = json.loads(path.read_text())
+            records = [json.loads(line) for line in (path.parent / "metrics.jsonl").read_text().splitlines()]
+            for record in [manifest["result"], *records]:
+                del record["sent_bytes"]
+            path.write_text(json.dumps(manifest))
+            (path.parent / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        page = write_page(root, self.folder / "earlier.html")
+        for text, bytes_sent in ((self.page, r"0\.0[\d.]+"), (page, "-")):
+            self.assertIn("<button type=\"button\">sent MB</button>", text)
+            self.assertRegex(text, rf"<td>ma-2</td><td>2x4</td>(<td>[^<]*</td>)+<td>[\d.]+ %</td><td>{bytes_sent}</td><td>[\d.]+</td>")
+            self.assertRegex(text, r"<td>sgd</td><td>1x4</td>(<td>[^<]*</td>)+<td>0\.0 %</td><td>0</td><td>1\.00</td>")
+        chart = r'aria-label="Line chart of validation error \(%\) over bytes sent per worker: ([^"]*)"'
+        self.assertEqual(re.findall(chart, self.page), ["ma-2, ma-4, async-2"])
+        self.assertEqual(re.findall(chart, page), ["async-2"])
 
     def test_without_runs_it_says_so_and_shows_what_is_recorded(self):
         self.assertIn("there are no runs here", self.without_runs)
