@@ -104,6 +104,11 @@ def spread(numbers: list[float]) -> str:
     return f"{100 * statistics.fmean(numbers):.2f}{deviation}"
 
 
+def megabytes(counts: list[float]) -> str:
+    mean = statistics.fmean(counts) / 1e6
+    return "-" if math.isnan(mean) else f"{mean:.4g}" if mean < 1e4 else f"{mean:.0f}"
+
+
 def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Table:
     experiment, of_data = plan.experiment, results[data.name]
     option = experiment.tune.get("option", "")
@@ -118,14 +123,13 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
         def numbers(metric: str) -> list[float]:
             return values(of_data, experiment.baselines, run.name, metric)
 
-        # Runs of earlier versions did not count bytes.
-        sent_bytes = statistics.fmean(result.get("sent_bytes", math.nan) for result in of_data[run.name].values())
+        sent = [result.get("sent_bytes", math.nan) for result in of_data[run.name].values()]  # earlier versions did not count
         training_s, aggregate_s, speed_up, efficiency = (
             statistics.fmean(numbers(metric)) for metric in ("training_s", "aggregate_s", "speed_up", "efficiency"))
         lines.append([run.name, f"{first['splits']:>4}x{first['blocks']:<3}", str(used),
                       *(spread(numbers(metric)) for metric in errors),
                       f"{training_s:.4g}", f"{100 * aggregate_s / training_s:.1f} %",
-                      "-" if math.isnan(sent_bytes) else f"{sent_bytes / 1e6:.4g}", f"{speed_up:.2f}", f"{efficiency:.2f}"])
+                      megabytes(sent), f"{speed_up:.2f}", f"{efficiency:.2f}"])
     seeds = ", ".join(str(seed) for seed in experiment.seeds)
     return Table(f"{experiment.name}, {experiment.size}, {data.name}, seeds {seeds}", lines, of_training=True)
 
