@@ -11,7 +11,7 @@
 
 namespace paragrad::train {
 
-/// Traffic of the strategy, summarised over the workers.
+/// Traffic of a training, summarised over the workers.
 struct TrafficSummary {
   double messages = 0;         ///< sent by a worker on average
   double sent_bytes = 0;       ///< likewise
@@ -23,9 +23,9 @@ struct TrafficSummary {
   void add_to(core::Json& record) const;
 };
 
-/// Counts what this worker's strategy sends and receives: between the first and the last minibatch of each epoch, and what
-/// it takes to complete the model that is scored. Scores, checkpoints, the broadcast of the initial model and trials of
-/// other minibatch sizes do not count.
+/// Counts what this worker sends and receives to train: between the first and the last minibatch of each epoch, and to
+/// complete the model that is scored. Scores, checkpoints, broadcasts of the model and trials of other minibatch sizes do
+/// not count.
 class TrafficAccount {
  public:
   explicit TrafficAccount(comm::Worker& worker) : worker_(worker) {}

@@ -73,6 +73,10 @@ void TrainingRun::show_model() {
 }
 
 TrafficAccount::Summary TrainingRun::traffic_of_all() {
+  if (learner().talks() && everybody.comm().simulated_time() != nullptr) {
+    double nothing = 0;  // scores are summed among the workers with the same part of the network; the others report, too
+    comm::sum_in_rank_order(everybody.comm(), {&nothing, 1});
+  }
   return traffic.summarise([this](std::span<double> values) {
     if (served() != nullptr) return add_up(values);
     comm::sum_in_rank_order(everybody.comm(), values);
@@ -88,7 +92,8 @@ bool TrainingRun::add_up(std::span<double> values) {
 
 void TrainingRun::write_model(int epochs) {
   if (!shows_model) return;
-  std::vector<float> model = learner().snapshot();
+  std::vector<float> model;
+  traffic.without([&] { model = learner().snapshot(); });
   if (report.has_folder() && learner().computes()) report.write_checkpoint(options, source, epochs, std::move(model));
 }
 

@@ -101,6 +101,14 @@ class Traffic(CliTest):
             self.assert_sent(record, (3 * (2 * steps + 1), steps * (3 * request + PARAMETERS * FLOAT) + 3 * request))
             self.assertEqual(record["received_bytes"], (steps + 1) * (3 * reply + PARAMETERS * FLOAT))
 
+    def test_parts_of_a_replica_exchange_as_much_in_each_epoch(self):
+        for workers, strategy in ((2, "sgd"), (4, "data_parallel"), (4, "model_averaging")):
+            first, second, end = self.train(f"parts{workers}-{strategy}", workers, "--strategy", strategy, "--tensor-parallel", "2",
+                                            "--keep-best", "true")
+            self.assertGreater(first["messages"], 0)
+            for key in ("messages", "sent_bytes", "received_bytes"):
+                self.assertEqual((second[key], end[key]), (first[key], 2 * first[key]))
+
     def test_traffic_is_the_same_with_and_without_shortcuts(self):
         workers, task = 8, ["--device", "meta", "--model", "8-12-6", "--train-samples", "600", "--minibatch", "16", "--epochs", "1"]
         for strategy in ("model_averaging", "data_parallel"):

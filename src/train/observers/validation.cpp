@@ -56,9 +56,6 @@ class Validation : public LoopObserver {
     do {
       sums = {run_.sums.loss, run_.sums.errors, run_.sums.samples};
     } while (!run_.add_up(sums));
-    const TrafficAccount::Summary traffic = run_.traffic_of_all();
-    recent_traffic_ = traffic.recent;
-    result.traffic = traffic.total;
     result.train = learner.score({sums[0], sums[1], sums[2]});
     result.samples = run_.samples_before + static_cast<std::uint64_t>(sums[2]);
     result.valid = run_.evaluator.score(data::Subset::valid);
@@ -66,6 +63,9 @@ class Validation : public LoopObserver {
       result.train.free_energy =
           run_.evaluator.score(data::Subset::train, run_.source.samples(data::Subset::valid)).free_energy;
     result.training_s = run_.elapsed_s();
+    const TrafficAccount::Summary traffic = run_.traffic_of_all();
+    recent_traffic_ = traffic.recent;
+    result.traffic = traffic.total;
   }
 
   void validate() {
@@ -84,7 +84,7 @@ class Validation : public LoopObserver {
 
   void keep(BestModel& best) {
     best.score = run_.result.valid;
-    if (run_.leads()) best.parameters = run_.learner().snapshot();
+    if (run_.leads()) run_.traffic.without([&] { best.parameters = run_.learner().snapshot(); });
   }
 
   void tell(std::size_t blocks) {
