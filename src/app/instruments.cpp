@@ -50,17 +50,13 @@ void align(std::vector<Event>& events, const comm::ClockAlignment& clocks) {
 }  // namespace
 
 void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments) {
-  constexpr const char* group = "Profiling";
-  parser
-      .add_flag("--timeline", arguments.timeline,
-                "write timeline.json, a trace of every worker's activity for ui.perfetto.dev, into the run folder")
-      ->group(group);
+  const Heading heading(parser, "Profiling");
+  parser.add_flag("--timeline", arguments.timeline,
+                  "write timeline.json, a trace of every worker's activity for ui.perfetto.dev, into the run folder");
   add_number(parser, "--timeline-events", arguments.timeline_events, {.least = 2, .most = most_spans},
-             "maximum events kept for each worker, for its communication tasks and for its messages (first and last)")
-      ->group(group);
+             "maximum events kept for each worker, for its communication tasks and for its messages (first and last)");
   add_number(parser, "--sync-stats", arguments.sync_stats, core::any_count,
-             "synchronisations between two lines on how the workers spent their time (0: no lines)")
-      ->group(group);
+             "synchronisations between two lines on how the workers spent their time (0: no lines)");
 }
 
 struct Instruments::Logs {

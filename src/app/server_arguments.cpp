@@ -10,8 +10,6 @@
 namespace paragrad::app {
 namespace {
 
-constexpr const char* group = "Parameter server";
-
 using train::has_servers;
 
 strategies::PushOptions server_options(const train::TrainingOptions& options) {
@@ -44,13 +42,12 @@ std::string record_path(const TrainingArguments& arguments) {
 }  // namespace
 
 void add_server_options(CLI::App& parser, TrainingArguments& arguments) {
-  parser
-      .add_option("--record", arguments.record,
-                  "file to record the order of the servers' work in, for --replay (none: no file; default: order.txt in the "
-                  "run folder)")
-      ->group(group);
-  parser.add_option("--replay", arguments.replay, "simulate only: replay the order of the servers' work from this file")
-      ->group(group);
+  const Heading heading(parser, "Parameter server");
+  parser.add_option(
+      "--record", arguments.record,
+      "file to record the order of the servers' work in, for --replay (none: no file; default: order.txt in the "
+      "run folder)");
+  parser.add_option("--replay", arguments.replay, "simulate only: replay the order of the servers' work from this file");
 }
 
 void check_server_arguments(const TrainingArguments& arguments) {

@@ -20,16 +20,14 @@ struct SimulationArguments {
 };
 
 void add_timing_options(CLI::App& parser, SimulationArguments& arguments) {
-  constexpr const char* group = "Timing runs (--device meta)";
+  const Heading heading(parser, "Timing runs (--device meta)");
   const std::array<std::string, 3> names{"--train-samples", "--valid-samples", "--test-samples"};
   const std::array<std::string, 3> sets{"training", "validation", "test"};
   for (std::size_t i = 0; i < names.size(); ++i)
     add_number(parser, names[i], arguments.imaginary_samples[i], core::any_count,
-               core::format("number of {} samples, for timing without --data", sets[i]))
-        ->group(group);
+               core::format("number of {} samples, for timing without --data", sets[i]));
   add_number(parser, "--max-steps", arguments.training.options.max_steps, core::any_count,
-             "number of minibatches to time in each block (0: all)")
-      ->group(group);
+             "number of minibatches to time in each block (0: all)");
 }
 
 void add_simulation_options(CLI::App& parser, SimulationArguments& arguments) {

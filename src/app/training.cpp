@@ -16,68 +16,53 @@ namespace paragrad::app {
 namespace {
 
 void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
-  parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)")->group("Task");
+  const Heading heading(parser, "Task");
+  parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)");
   parser
       .add_option("--model", options.model,
                   core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
                                "440-5x1024-1000:relu, or zoo:NAME (most need --device meta): {}",
                                fmt::join(nn::zoo_catalogue().names(), ", ")))
-      ->required()
-      ->group("Task");
-  add_loss_option(parser, options.loss)->group("Task");
-  parser
-      .add_option("--context", options.context,
-                  "frames of context left and right of each frame, such as 5+5 (default: as in the data file)")
-      ->group("Task");
-  parser
-      .add_option("--chunks", options.chunks,
-                  "recurrent models: train on whole sequences (whole), or on chunks with frames of context before and after "
-                  "(21-64+21), which may overlap (21-64+21/32)")
-      ->group("Task");
+      ->required();
+  add_loss_option(parser, options.loss);
+  parser.add_option("--context", options.context,
+                    "frames of context left and right of each frame, such as 5+5 (default: as in the data file)");
+  parser.add_option(
+      "--chunks", options.chunks,
+      "recurrent models: train on whole sequences (whole), or on chunks with frames of context before and after "
+      "(21-64+21), which may overlap (21-64+21/32)");
   add_number(parser, "--target-error", options.target_error, {.least = -1, .most = 1},
-             "stop after the first epoch with a validation error, from 0 to 1, of at most this (below 0: train all epochs)")
-      ->group("Task");
+             "stop after the first epoch with a validation error, from 0 to 1, of at most this (below 0: train all epochs)");
   add_number(parser, "--validations", options.validations, {.least = 1, .most = 1000000},
-             "validation runs per epoch of all workers, spread over its blocks; in-flight gradients are applied first")
-      ->group("Task");
-  parser.add_option("--keep-best", options.keep_best, "end with the model that has the lowest validation error")
-      ->group("Task");
+             "validation runs per epoch of all workers, spread over its blocks; in-flight gradients are applied first");
+  parser.add_option("--keep-best", options.keep_best, "end with the model that has the lowest validation error");
   add_number(parser, "--epochs", options.epochs, {.least = 0, .most = 1000000},
-             "passes over the training set (0: pretrain only, see --pretrain-epochs)")
-      ->group("Task");
-  add_number(parser, "--seed", options.seed, core::any_seed, "random seed of initial weights, partition and block order")
-      ->group("Task");
-  parser.add_option("--init", options.init, "checkpoint to start from")->group("Task");
+             "passes over the training set (0: pretrain only, see --pretrain-epochs)");
+  add_number(parser, "--seed", options.seed, core::any_seed, "random seed of initial weights, partition and block order");
+  parser.add_option("--init", options.init, "checkpoint to start from");
 }
 
 void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
+  const Heading heading(parser, "Distribution");
   train::TrainingOptions& options = arguments.options;
   const core::CatalogueInfo strategies = strategies::strategy_catalogue();
-  add_choice(parser, strategies, options.strategy, "distributed training algorithm")->group("Distribution");
+  add_choice(parser, strategies, options.strategy, "distributed training algorithm");
   add_number(parser, "--workers-per-node", arguments.workers_per_node, {.least = 0, .most = 1000000},
-             "collectives hierarchical and auto: workers per node (0: as detected); the order of additions depends on it")
-      ->group("Distribution");
-  add_number(parser, "--blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per epoch")
-      ->group("Distribution");
+             "collectives hierarchical and auto: workers per node (0: as detected); the order of additions depends on it");
+  add_number(parser, "--blocks", options.blocks, {.least = 1, .most = 100000000}, "M: blocks per epoch");
   add_number(parser, "--sync-period", options.sync_period, {.least = 0, .most = 1'000'000'000'000},
              "samples per worker between two synchronisations, which sets the number of blocks (0: use --blocks; CNTK's "
-             "defaults are 40000 for model_averaging, 120000 for bmuf)")
-      ->group("Distribution");
+             "defaults are 40000 for model_averaging, 120000 for bmuf)");
   add_number(parser, "--max-blocks", options.max_blocks, core::any_count,
-             "number of blocks to train in each epoch; the rest are skipped (0: all)")
-      ->group("Distribution");
-  add_number(parser, "--splits", options.splits, {.least = 0, .most = 100000000}, "N: splits per block (0: one per worker)")
-      ->group("Distribution");
-  add_number(parser, "--tensor-parallel", options.tensor_parallel, {.least = 1, .most = 1000000},
-             "tensor parallelism: workers per replica, each holding some outputs of every layer (1: one replica per worker)")
-      ->group("Distribution");
-  parser
-      .add_option("--balance", options.balance,
-                  "give faster workers more samples, according to their speed measured block by block")
-      ->group("Distribution");
+             "number of blocks to train in each epoch; the rest are skipped (0: all)");
+  add_number(parser, "--splits", options.splits, {.least = 0, .most = 100000000}, "N: splits per block (0: one per worker)");
+  add_number(
+      parser, "--tensor-parallel", options.tensor_parallel, {.least = 1, .most = 1000000},
+      "tensor parallelism: workers per replica, each holding some outputs of every layer (1: one replica per worker)");
+  parser.add_option("--balance", options.balance,
+                    "give faster workers more samples, according to their speed measured block by block");
   add_number(parser, "--parallel-start-epoch", options.parallel_start_epoch, {.least = 1, .most = 1000000},
-             "first epoch trained by all workers; earlier ones are trained as by a single worker (warm start)")
-      ->group("Distribution");
+             "first epoch trained by all workers; earlier ones are trained as by a single worker (warm start)");
   add_entry_options(parser, strategies, options.strategy_settings);
   add_number(parser, "--gradient-bits", arguments.gradient_bits, {.least = 1, .most = 32},
              "bits per exchanged gradient element: 1, 2, 4, 8, 16, or 32 (uncompressed); the same as --compression bits:K")
@@ -85,80 +70,62 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
 }
 
 void add_minibatch_options(CLI::App& parser, train::TrainingOptions& options) {
+  const Heading heading(parser, "Minibatch");
   train::MinibatchSearchOptions& search = options.minibatch_search;
-  constexpr const char* group = "Minibatch";
   add_number(parser, "--minibatch", options.minibatch, core::any_count,
-             "minibatch size in samples, per worker; with sgd and data_parallel over all workers (0: a whole block)")
-      ->group(group);
+             "minibatch size in samples, per worker; with sgd and data_parallel over all workers (0: a whole block)");
   add_number(parser, "--micro-batch", options.micro_batch, core::any_count,
              "process each worker's part of a minibatch in micro-batches of at most this many samples, whose gradients are "
-             "added up: the same step with less memory for activations (0: all at once)")
-      ->group(group);
-  parser
-      .add_option("--auto-minibatch", search.enabled,
-                  "periodically try larger minibatches, and keep the largest within --minibatch-error-margin")
-      ->group(group);
+             "added up: the same step with less memory for activations (0: all at once)");
+  parser.add_option("--auto-minibatch", search.enabled,
+                    "periodically try larger minibatches, and keep the largest within --minibatch-error-margin");
   add_number(parser, "--minibatch-tuning-frequency", search.frequency, {.least = 1, .most = 1000000},
-             "epochs between two searches for a larger minibatch")
-      ->group(group);
-  add_number(parser, "--minibatch-max", search.largest, core::a_minibatch, "largest minibatch to try, in samples")
-      ->group(group);
+             "epochs between two searches for a larger minibatch");
+  add_number(parser, "--minibatch-max", search.largest, core::a_minibatch, "largest minibatch to try, in samples");
   add_number(parser, "--minibatch-error-margin", search.margin_percent, core::zero_or_more,
-             "percent by which a larger minibatch may increase the loss over that of the smallest size tried")
-      ->group(group);
+             "percent by which a larger minibatch may increase the loss over that of the smallest size tried");
   add_number(parser, "--minibatch-search-samples", search.samples, core::any_count,
-             "samples to train on for each minibatch size tried (0: 500 minibatches)")
-      ->group(group);
+             "samples to train on for each minibatch size tried (0: 500 minibatches)");
 }
 
 void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
-  constexpr const char* group = "Learning rate";
+  const Heading heading(parser, "Learning rate");
   train::TrainingOptions& options = arguments.options;
-  add_number(parser, "--learning-rate", options.schedule.initial_rate, core::zero_or_more, "initial learning rate")
-      ->group(group);
+  add_number(parser, "--learning-rate", options.schedule.initial_rate, core::zero_or_more, "initial learning rate");
   parser
       .add_option("--learning-rate-per", options.rate_per,
                   "unit of the learning rate: per minibatch of the configured size, or per sample")
-      ->check(CLI::IsMember({"minibatch", "sample"}))
-      ->group(group);
+      ->check(CLI::IsMember({"minibatch", "sample"}));
   add_number(parser, "--lr-per-sample", arguments.lr_per_sample, core::above_zero,
-             "initial learning rate per sample, instead of --learning-rate")
-      ->group(group);
+             "initial learning rate per sample, instead of --learning-rate");
   const core::CatalogueInfo schedules = optim::schedule_catalogue();
-  add_choice(parser, schedules, options.schedule.name, "learning rate schedule over the epochs")->group(group);
+  add_choice(parser, schedules, options.schedule.name, "learning rate schedule over the epochs");
   add_entry_options(parser, schedules, options.schedule.settings);
 }
 
 void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
-  constexpr const char* group = "Local optimiser";
+  const Heading heading(parser, "Local optimiser");
   train::TrainingOptions& options = arguments.options;
   const core::CatalogueInfo optimisers = optim::optimiser_catalogue();
   add_choice(parser, optimisers, options.optimiser.name,
-             "update rule of the parameters, at each worker or at the parameter servers")
-      ->group(group);
+             "update rule of the parameters, at each worker or at the parameter servers");
   add_entry_options(parser, optimisers, options.optimiser.settings);
-  add_number(parser, "--momentum", options.momentum, core::below_one, "momentum coefficient per minibatch")->group(group);
+  add_number(parser, "--momentum", options.momentum, core::below_one, "momentum coefficient per minibatch");
   add_number(
       parser, "--momentum-time-constant", options.momentum_time_constant, core::zero_or_more,
-      "time constant T of momentum in samples, which replaces --momentum: an update of n samples uses exp(-n/T) (0: off)")
-      ->group(group);
-  parser
-      .add_option("--unit-gain-momentum", options.unit_gain, "use the momentum update v = mu v + (1 - mu) g, as CNTK does")
-      ->group(group);
+      "time constant T of momentum in samples, which replaces --momentum: an update of n samples uses exp(-n/T) (0: off)");
+  parser.add_option("--unit-gain-momentum", options.unit_gain,
+                    "use the momentum update v = mu v + (1 - mu) g, as CNTK does");
   add_number(parser, "--l2", options.l2, core::zero_or_more,
-             "strength of the L2 penalty l2/2 |w|^2 per sample; adamw, lion: strength of the decoupled weight decay")
-      ->group(group);
+             "strength of the L2 penalty l2/2 |w|^2 per sample; adamw, lion: strength of the decoupled weight decay");
   add_number(parser, "--clip-gradient", options.optimiser.clip_per_sample, core::zero_or_more,
-             "gradient clipping threshold per sample: the summed gradient of n samples is limited to n times this (0: off)")
-      ->group(group);
+             "gradient clipping threshold per sample: the summed gradient of n samples is limited to n times this (0: off)");
   parser
       .add_option("--clip", options.optimiser.clip,
                   "gradient clipping method: truncate each element, or limit the norm of each matrix")
-      ->check(CLI::IsMember({"truncate", "norm"}))
-      ->group(group);
+      ->check(CLI::IsMember({"truncate", "norm"}));
   add_number(parser, "--max-norm", options.optimiser.max_norm, core::zero_or_more,
-             "maximum L2 norm of each unit's incoming weights, enforced after every update (0: no maximum)")
-      ->group(group);
+             "maximum L2 norm of each unit's incoming weights, enforced after every update (0: no maximum)");
 }
 
 }  // namespace
@@ -172,24 +139,19 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   add_learning_rate_options(parser, arguments);
   add_minibatch_options(parser, arguments.options);
   add_pretraining_options(parser, arguments.options.pretraining);
-  add_device_option(parser, arguments.device)->group("Run");
-  parser.add_option("--out", arguments.out, "run folder for configuration, manifest, metrics and checkpoint")->group("Run");
-  parser.add_flag("--overwrite", arguments.overwrite, "replace an existing run in the --out folder")
-      ->configurable(false)
-      ->group("Run");
+  const Heading heading(parser, "Run");
+  add_device_option(parser, arguments.device);
+  parser.add_option("--out", arguments.out, "run folder for configuration, manifest, metrics and checkpoint");
+  parser.add_flag("--overwrite", arguments.overwrite, "replace an existing run in the --out folder")->configurable(false);
   add_number(parser, "--checkpoint-every", arguments.checkpoint_every, core::any_count,
-             "blocks between two checkpoints for --resume in the run folder; each epoch also ends with one (0: none)")
-      ->group("Run");
+             "blocks between two checkpoints for --resume in the run folder; each epoch also ends with one (0: none)");
   parser
       .add_flag("--resume", arguments.resume,
                 "resume the interrupted run in --out, with bit-identical results; start it if there is none")
-      ->configurable(false)
-      ->group("Run");
-  parser
-      .add_flag("--tensorboard", arguments.tensorboard,
-                "write a TensorBoard event file into the run folder, with the contents of metrics.jsonl and the options")
-      ->group("Run");
-  parser.add_flag("--quiet", arguments.quiet, "print only the result")->group("Run");
+      ->configurable(false);
+  parser.add_flag("--tensorboard", arguments.tensorboard,
+                  "write a TensorBoard event file into the run folder, with the contents of metrics.jsonl and the options");
+  parser.add_flag("--quiet", arguments.quiet, "print only the result");
   add_instrument_options(parser, arguments.instruments);
 }
 
