@@ -36,6 +36,11 @@ KernelKind kernel_kind(KernelId kernel);
 /// bytes, 1, 1.
 using CallSize = std::array<std::uint64_t, 3>;
 
+struct KernelCost {
+  CallSize size{};
+  WorkMeter work;
+};
+
 /// Measured times of single kernel calls on some device. A Device with CallTimes adds them up in its meter, call by call.
 class CallTimes {
  public:

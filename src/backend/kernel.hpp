@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 
-#include "backend/call_times.hpp"
-#include "backend/work_meter.hpp"
+#include "backend/example_memory.hpp"
 #include "core/host_device.hpp"
 
 /// The parts of a kernel. A kernel is a value: the arguments of one call. Its file, backend/kernels/NAME.hpp, contains
-/// everything about it; a line in backend/kernels.def registers it:
+/// everything about it and includes this header for all the parts; a line in backend/kernels.def registers it:
 ///
 ///   struct ScaleOf {                                   // x *= factor; a template over Real
 ///     static constexpr KernelId id = KernelId::scale;
@@ -39,13 +39,6 @@ namespace paragrad::backend {
 /// Makes the calls that calibration times: each returns a kernel on the memory that training would use next.
 template <class Kernel>
 using Example = std::function<Kernel()>;
-
-class ExampleMemory;
-
-struct KernelCost {
-  CallSize size{};  ///< see CallTimes
-  WorkMeter work;
-};
 
 template <class Kernel>
 concept Elementwise = requires(const Kernel& kernel, std::size_t i) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "backend/kernel.hpp"
+#include "backend/call_times.hpp"
 
 namespace paragrad::backend {
 

@@ -1,12 +1,8 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <span>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

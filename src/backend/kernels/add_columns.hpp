@@ -1,13 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/kernels/copy_columns.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <stdexcept>
 
 #include "backend/activation.hpp"
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/kernels/activation_backward.hpp"
 #include "backend/kernels/descend.hpp"

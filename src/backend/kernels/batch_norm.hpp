@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <span>
 
 #include "backend/activation.hpp"
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
-#include "core/host_device.hpp"
 
 /// Batch normalisation (Ioffe and Szegedy, ICML 2015): the values of a channel, over all rows and positions, are brought to
 /// mean 0 and variance 1, then scaled and shifted. Arrays of two numbers per channel are [2][channels].

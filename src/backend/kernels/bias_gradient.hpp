@@ -1,10 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 
 namespace paragrad::backend {

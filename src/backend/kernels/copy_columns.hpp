@@ -1,14 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
 #include <stdexcept>
 #include <string>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

@@ -2,21 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "backend/device_array.hpp"
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/kernels/losses.hpp"
 #include "backend/loss_sum.hpp"
 #include "backend/steps.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

@@ -1,13 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/kernels/sampling.hpp"
-#include "core/host_device.hpp"
 #include "core/philox.hpp"
 
 namespace paragrad::backend {

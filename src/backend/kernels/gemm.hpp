@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "backend/kernel.hpp"
 
 namespace paragrad::backend {

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <span>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/loss_sum.hpp"
 

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "backend/activation.hpp"
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/steps.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

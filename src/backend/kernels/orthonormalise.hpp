@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <span>
 #include <vector>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
 #include <stdexcept>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/quantiser.hpp"
 

@@ -1,14 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 #include "backend/random_numbers.hpp"
-#include "core/host_device.hpp"
 #include "core/philox.hpp"
 
 namespace paragrad::backend {

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 
-#include "backend/device.hpp"
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
 
 namespace paragrad::backend {

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 

@@ -1,12 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "backend/activation.hpp"
-#include "backend/example_memory.hpp"
 #include "backend/kernel.hpp"
-#include "core/host_device.hpp"
 
 namespace paragrad::backend {
 
