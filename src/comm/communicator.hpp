@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "backend/kernels/add.hpp"
 #include "comm/failure.hpp"
 #include "comm/membership.hpp"
 #include "comm/traffic.hpp"
@@ -93,12 +94,17 @@ class Communicator {
 
   /// to += from, the arithmetic of a reduction. Costs time on this worker's device, which has finished on return; so does
   /// run_kernels.
-  virtual void add(std::span<const float> from, std::span<float> to) = 0;
+  virtual void add(std::span<const float> from, std::span<float> to) { run(backend::Add{from, to}); }
 
   /// Runs a few kernels of a collective; they cost this worker time. See Worker::run_kernels.
   virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) {
     kernels(device_);
     device_.finish();
+  }
+
+  template <class... Kernels>
+  void run(const Kernels&... kernels) {
+    run_kernels([&](backend::KernelQueue& queue) { (queue.run(kernels), ...); });
   }
 
   /// Sums over all workers with a library routine, for speed or comparison; the library decides the order of additions.

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "backend/kernels/add.hpp"
 #include "comm/communicator.hpp"
 
 namespace paragrad::comm {
@@ -18,10 +17,6 @@ class SoloCommunicator : public Communicator {
   Received wait(Request) override { nobody(); }
   std::optional<Received> wait_for(Request, double) override { nobody(); }
   double now_s() override { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  void add(std::span<const float> from, std::span<float> to) override {
-    device().run(backend::Add{from, to});
-    device().finish();
-  }
   void library_allreduce(Library, std::span<float>) override {}
 
  private:

@@ -37,6 +37,12 @@ class Worker {
   /// must do nothing else with the device. The device has finished on return.
   virtual void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) = 0;
 
+  /// The same for kernels that are known beforehand, in this order.
+  template <class... Kernels>
+  void run(const Kernels&... kernels) {
+    run_kernels([&](backend::KernelQueue& queue) { (queue.run(kernels), ...); });
+  }
+
   /// Runs `task` concurrently with this worker's computation and communication: on a thread under MPI, on a second fiber in
   /// the simulator. The tasks of one worker run one after the other in launch order; all workers launch the same tasks in
   /// the same order.

@@ -30,7 +30,7 @@ void AsyncSgd::step(comm::Worker& worker, Replica& replica) {
   const bool fetch = ++since_fetch_ >= options().fetch_every;
   if (fetch) since_fetch_ = 0;
   if (std::exchange(comes_, false)) {
-    worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{coming_.span(), replica.parameters}); });
+    worker.run(backend::Copy{coming_.span(), replica.parameters});
     take_in(worker, replica);
   }
   if (!fetch) descend(worker, replica, replica.optimiser.gradients(), replica.step);
@@ -45,9 +45,7 @@ void AsyncSgd::add_up(comm::Worker& worker, Replica& replica, const Versions& us
     first_ = used;
     return;
   }
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Add{replica.optimiser.gradients(), sum_.span()});
-  });
+  worker.run(backend::Add{replica.optimiser.gradients(), sum_.span()});
   const optim::Step before = step_;
   step_ = replica.step;
   step_.samples += before.samples;
@@ -55,9 +53,7 @@ void AsyncSgd::add_up(comm::Worker& worker, Replica& replica, const Versions& us
 }
 
 void AsyncSgd::descend(comm::Worker& worker, Replica& replica, std::span<float> gradient, const optim::Step& step) {
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Descend{step.rate, 0, gradient, replica.parameters});
-  });
+  worker.run(backend::Descend{step.rate, 0, gradient, replica.parameters});
 }
 
 // Takes in fetched parameters, reapplying what has not been pushed.

@@ -78,9 +78,7 @@ void Bmuf::start(comm::Worker& worker, Replica& replica) {
   owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
   model_ = worker.device().allocate(owned_.size());
   delta_ = worker.device().allocate(owned_.size());
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Copy{owned_.of(replica.parameters), model_.span()});
-  });
+  worker.run(backend::Copy{owned_.of(replica.parameters), model_.span()});
 }
 
 void Bmuf::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
@@ -135,18 +133,14 @@ Remarks Bmuf::report(comm::Worker& worker) {
 
 void Bmuf::show_model(comm::Worker& worker, Replica& replica) {
   if (!filters_ || options_.kind != Kind::nbm) return;
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Copy{model_.span(), owned_.of(replica.parameters)});
-  });
+  worker.run(backend::Copy{model_.span(), owned_.of(replica.parameters)});
   allreduce_->all_gather(worker.comm(), replica.parameters);
 }
 
 void Bmuf::resume_work(comm::Worker& worker, Replica& replica) {
   if (!filters_ || options_.kind != Kind::nbm) return;
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(
-        backend::LookAhead{static_cast<float>(look_ahead_), model_.span(), delta_.span(), owned_.of(replica.parameters)});
-  });
+  worker.run(
+      backend::LookAhead{static_cast<float>(look_ahead_), model_.span(), delta_.span(), owned_.of(replica.parameters)});
   allreduce_->all_gather(worker.comm(), replica.parameters);
 }
 

@@ -55,10 +55,8 @@ void BmufAdam::start(comm::Worker& worker, Replica& replica) {
   if (!filters()) return;
   first_ = worker.device().allocate(owned().size());
   second_ = worker.device().allocate(owned().size());
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Copy{owned().of(moments.first), first_.span()});
-    queue.run(backend::Copy{owned().of(moments.second), second_.span()});
-  });
+  worker.run(backend::Copy{owned().of(moments.first), first_.span()},
+             backend::Copy{owned().of(moments.second), second_.span()});
 }
 
 void BmufAdam::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {
@@ -76,9 +74,7 @@ void BmufAdam::synchronise(comm::Worker& worker, Replica& replica, std::size_t s
   const double moved = (1 + ahead(block)) * filtered_steps_ - ahead_before;
   const auto filter = [&](std::span<float> moment, std::span<float> base, double past, double beta, bool of_squares) {
     reduce_to_mean(worker, allreduce(), moment, samples, total);
-    worker.run_kernels([&](backend::KernelQueue& queue) {
-      queue.run(backend::MomentFilter{past, std::pow(beta, moved), of_squares, owned().of(moment), base});
-    });
+    worker.run(backend::MomentFilter{past, std::pow(beta, moved), of_squares, owned().of(moment), base});
     allreduce().all_gather(worker.comm(), moment);
   };
   filter(moments.first, first_.span(), sums[2] / total, moments.beta1, false);

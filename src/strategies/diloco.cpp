@@ -42,14 +42,11 @@ class DiLoCo : public OuterOptimiser {
 };
 
 void DiLoCo::outer_step(comm::Worker& worker, const Part& part, double /*local_rate*/) {
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    const std::span<float> gradient = part.average;  // in its place
-    queue.run(backend::Scale{-1, gradient});
-    queue.run(backend::Add{part.model, gradient});
-    queue.run(backend::MomentumUpdate{static_cast<float>(settings().learning_rate), static_cast<float>(settings().momentum),
-                                      true, 0, gradient, part.momentum, part.model});
-    queue.run(backend::Copy{part.model, part.average});
-  });
+  const std::span<float> gradient = part.average;  // in its place
+  worker.run(backend::Scale{-1, gradient}, backend::Add{part.model, gradient},
+             backend::MomentumUpdate{static_cast<float>(settings().learning_rate), static_cast<float>(settings().momentum),
+                                     true, 0, gradient, part.momentum, part.model},
+             backend::Copy{part.model, part.average});
 }
 
 }  // namespace

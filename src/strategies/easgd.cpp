@@ -71,21 +71,19 @@ void Easgd::pull(comm::Worker& worker, Replica& replica) {
   const double rate = options_.rate > 0 ? options_.rate : 0.9 / worker.size();
   const auto alpha = static_cast<float>(rate);
   talk(worker, [&](comm::Communicator& comm) { link().fetch(comm, versions(), centre_.span()); });
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Copy{replica.parameters, difference_.span()});
-    queue.run(backend::Descend{1, 0, centre_.span(), difference_.span()});
-    queue.run(backend::Descend{alpha, 0, difference_.span(), replica.parameters});
-  });
+  worker.run(backend::Copy{replica.parameters, difference_.span()},
+             backend::Descend{1, 0, centre_.span(), difference_.span()},
+             backend::Descend{alpha, 0, difference_.span(), replica.parameters});
   talk(worker, [&](comm::Communicator& comm) { link().push(comm, versions(), {.rate = -alpha}, difference_.span()); });
 }
 
 void Easgd::show_model(comm::Worker& worker, Replica& replica) {
-  worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{replica.parameters, difference_.span()}); });
+  worker.run(backend::Copy{replica.parameters, difference_.span()});
   meet(worker, replica.parameters);
 }
 
 void Easgd::resume_work(comm::Worker& worker, Replica& replica) {
-  worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{difference_.span(), replica.parameters}); });
+  worker.run(backend::Copy{difference_.span(), replica.parameters});
 }
 
 void Easgd::describe_state(core::StateView& state) {

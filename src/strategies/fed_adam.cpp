@@ -43,7 +43,7 @@ class FedAdam : public OuterOptimiser {
     OuterOptimiser::start(worker, replica);
     squares_ = worker.device().allocate(owned().size());
     const auto first = static_cast<float>(adaptivity_ * adaptivity_);
-    worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Fill{first, squares_.span()}); });
+    worker.run(backend::Fill{first, squares_.span()});
   }
 
   void describe_state(core::StateView& state) override {
@@ -55,13 +55,10 @@ class FedAdam : public OuterOptimiser {
   void outer_step(comm::Worker& worker, const Part& part, double /*local_rate*/) override {
     const backend::AdamStep step{
         .rate = settings().learning_rate, .beta1 = settings().momentum, .beta2 = 0.99, .epsilon = adaptivity_};
-    worker.run_kernels([&](backend::KernelQueue& queue) {
-      const std::span<float> gradient = part.average;  // -D, in its place
-      queue.run(backend::Scale{-1, gradient});
-      queue.run(backend::Add{part.model, gradient});
-      queue.run(backend::AdamUpdate{step, gradient, part.momentum, squares_.span(), part.model});
-      queue.run(backend::Copy{part.model, part.average});
-    });
+    const std::span<float> gradient = part.average;  // -D, in its place
+    worker.run(backend::Scale{-1, gradient}, backend::Add{part.model, gradient},
+               backend::AdamUpdate{step, gradient, part.momentum, squares_.span(), part.model},
+               backend::Copy{part.model, part.average});
   }
 
   double adaptivity_;

@@ -15,12 +15,10 @@ void reduce_to_mean(comm::Worker& worker, const comm::Allreduce& allreduce, std:
   // Weights are proportional to samples; usually all are equal, and then only the owned part of the sum is touched.
   const double workers = worker.size();
   const auto weight = static_cast<float>(static_cast<double>(samples) * workers / total);
-  if (weight != 1) worker.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Scale{weight, values}); });
+  if (weight != 1) worker.run(backend::Scale{weight, values});
   allreduce.reduce_scatter(worker.comm(), values);
   const core::Range owned = allreduce.owned(worker.comm(), values.size());
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Scale{static_cast<float>(1 / workers), owned.of(values)});
-  });
+  worker.run(backend::Scale{static_cast<float>(1 / workers), owned.of(values)});
 }
 
 void reset_local_momentum(comm::Worker& worker, Replica& replica) {

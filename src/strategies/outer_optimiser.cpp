@@ -11,9 +11,7 @@ void OuterOptimiser::start(comm::Worker& worker, Replica& replica) {
   owned_ = allreduce_->owned(worker.comm(), replica.parameters.size());
   model_ = worker.device().allocate(owned_.size());
   momentum_ = worker.device().allocate(owned_.size());
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::Copy{owned_.of(replica.parameters), model_.span()});
-  });
+  worker.run(backend::Copy{owned_.of(replica.parameters), model_.span()});
 }
 
 void OuterOptimiser::synchronise(comm::Worker& worker, Replica& replica, std::size_t samples) {

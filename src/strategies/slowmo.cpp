@@ -52,10 +52,8 @@ void SlowMo::start(comm::Worker& worker, Replica& replica) {
 void SlowMo::outer_step(comm::Worker& worker, const Part& part, double local_rate) {
   const double carried = rate_ > 0 ? settings().momentum * local_rate / rate_ : settings().momentum;
   rate_ = local_rate;
-  worker.run_kernels([&](backend::KernelQueue& queue) {
-    queue.run(backend::BlockFilter{static_cast<float>(carried), static_cast<float>(settings().learning_rate), 0, 0,
-                                   part.average, part.model, part.momentum});
-  });
+  worker.run(backend::BlockFilter{static_cast<float>(carried), static_cast<float>(settings().learning_rate), 0, 0,
+                                  part.average, part.model, part.momentum});
 }
 
 void SlowMo::describe_state(core::StateView& state) {

@@ -76,10 +76,7 @@ void direct_all_to_all(Communicator& comm, const AllToAll::Lengths& lengths, std
   const auto outgoing = neighbouring_ranges(size, [&](int to) { return lengths(rank, to); });
   const auto incoming = neighbouring_ranges(size, [&](int from) { return lengths(from, rank); });
   const auto own = static_cast<std::size_t>(rank);
-  if (!outgoing[own].empty())
-    comm.run_kernels([&](backend::KernelQueue& queue) {
-      queue.run(backend::Copy{outgoing[own].of(send), incoming[own].of(receive)});
-    });
+  if (!outgoing[own].empty()) comm.run(backend::Copy{outgoing[own].of(send), incoming[own].of(receive)});
   DirectExchange(comm).run([&](int to) { return outgoing[static_cast<std::size_t>(to)].of(send); },
                            [&](int from) { return incoming[static_cast<std::size_t>(from)].of(receive); }, [](int) {});
 }

@@ -33,12 +33,8 @@ class Partial : public GradientSum {
     const auto step = static_cast<std::size_t>(sums_) / buckets_;
     const core::Range part = core::part_of(bucket.size(), parts_, step % parts_);
     sums_ += 1;
-    comm.run_kernels([&](backend::KernelQueue& queue) {
-      queue.run(backend::Add{sum, kept});
-      queue.run(backend::Fill{0, sum});
-      queue.run(backend::Copy{part.of(kept), part.of(sum)});
-      queue.run(backend::Fill{0, part.of(kept)});
-    });
+    comm.run(backend::Add{sum, kept}, backend::Fill{0, sum}, backend::Copy{part.of(kept), part.of(sum)},
+             backend::Fill{0, part.of(kept)});
     (*allreduce_)(comm, part.of(sum));
   }
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/kernels/add.hpp"
 #include "comm/mpi/backoff.hpp"
 #include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/device_sum.hpp"
@@ -356,11 +355,6 @@ bool MpiCommunicator::allows_threads() const {
 }
 
 void MpiCommunicator::abandon(const std::string& reason) { state_->cancellation->request(reason); }
-
-void MpiCommunicator::add(std::span<const float> from, std::span<float> to) {
-  device().run(backend::Add{from, to});
-  device().finish();
-}
 
 void MpiCommunicator::library_allreduce(Library library, std::span<float> data) {
   traffic_meter()->called_library();

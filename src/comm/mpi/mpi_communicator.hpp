@@ -49,7 +49,6 @@ class MpiCommunicator : public Communicator {
   void end_left_out();
 
   double now_s() override;  ///< since construction
-  void add(std::span<const float> from, std::span<float> to) override;
   void library_allreduce(Library library, std::span<float> data) override;
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override;
 

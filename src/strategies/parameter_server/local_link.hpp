@@ -42,7 +42,7 @@ class LocalLink : public Link {
 
  private:
   static void copy(comm::Communicator& comm, std::span<const float> from, std::span<float> to) {
-    comm.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{from, to}); });
+    comm.run(backend::Copy{from, to});
   }
   static void copy_state(comm::Communicator& comm, Shard& from, Shard& to) {
     core::StateView source, target;

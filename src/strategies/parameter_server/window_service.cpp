@@ -46,7 +46,7 @@ bool WindowService::receive_gradient(comm::Communicator& comm, int worker) {
   const std::span<float> gradient = server().shard().gradient();
   if (gradient.empty()) return true;
   const std::span<const float> from = window_.memory().subspan(layout_.gradient_at(worker), gradient.size());
-  comm.run_kernels([&](backend::KernelQueue& queue) { queue.run(backend::Copy{from, gradient}); });
+  comm.run(backend::Copy{from, gradient});
   return true;
 }
 
