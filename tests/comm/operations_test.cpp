@@ -1,7 +1,7 @@
 #include "comm/operations.hpp"
 
 #include "catch.hpp"
-#include "comm/wrappers/group_communicator.hpp"
+#include "comm/wrappers/group_worker.hpp"
 #include "contributions.hpp"
 #include "core/errors.hpp"
 #include "operation_programs.hpp"
@@ -110,7 +110,7 @@ TEST_CASE("operations run among a group of workers", "[comm][operations]") {
     CAPTURE(served.name());
     Arrays arrays(6);
     run_threads(6, [&](Communicator& comm) {
-      comm::GroupCommunicator group(comm, comm.rank() % 2, 2, 3);
+      comm::GroupCommunicator group(comm, {comm.rank() % 2, 2, 3});
       arrays[static_cast<std::size_t>(comm.rank())] = outcome_of(group, served, task);
     });
     for (int rank = 0; rank < 6; ++rank) CHECK(arrays[rank] == expected_of(rank / 2, served.operation, task));

@@ -5,7 +5,7 @@
 
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/hierarchy.hpp"
-#include "comm/wrappers/group_communicator.hpp"
+#include "comm/wrappers/group_worker.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -91,8 +91,8 @@ class HierarchicalAllreduce : public Allreduce {
   struct Groups {
     explicit Groups(Communicator& comm)
         : size(workers_of_group(comm.size(), comm.workers_per_node())),
-          node(comm, comm.rank() / size * size, 1, size),
-          across(comm, comm.rank() % size, size, comm.size() / size) {}
+          node(comm, {comm.rank() / size * size, 1, size}),
+          across(comm, {comm.rank() % size, size, comm.size() / size}) {}
 
     int size;
     GroupCommunicator node;

@@ -1,37 +1,24 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "comm/wrappers/forwarding_communicator.hpp"
 #include "comm/wrappers/partial_worker.hpp"
 
 namespace paragrad::comm {
 
 /// Wraps a communicator without some of its workers; higher ranks are renumbered.
-class ShrinkingCommunicator : public ForwardingCommunicator, private ForwardingMembership {
+class ShrinkingCommunicator : public PartialCommunicator {
  public:
   explicit ShrinkingCommunicator(Communicator& all, std::vector<int> gone = {})
-      : ForwardingCommunicator(all), ForwardingMembership(all.membership()), gone_(std::move(gone)) {
-    set_membership(*this);
+      : PartialCommunicator(all), gone_(std::move(gone)) {
     if (!gone_.empty()) renumber();
   }
 
-  const std::vector<int>& gone() const { return gone_; }
+  const std::vector<int>& selection() const { return gone_; }
 
-  Request start_send(int to, int tag, std::span<const std::byte> data) override {
-    return inner().start_send(to_inner(to), tag, data);
-  }
-  Request start_receive(int from, int tag, std::span<std::byte> data) override {
-    return inner().start_receive(from == any_source ? any_source : to_inner(from), tag, data);
-  }
-  Received wait(Request request) override { return here(inner().wait(request)); }
-  std::optional<Received> wait_for(Request request, double limit_s) override {
-    const auto received = inner().wait_for(request, limit_s);
-    if (!received) return std::nullopt;
-    return here(*received);
-  }
   void library_allreduce(Library library, std::span<float> data) override {
     if (!gone_.empty()) throw Failure("a library allreduce cannot run without the workers that are gone");
     inner().library_allreduce(library, data);
@@ -49,43 +36,27 @@ class ShrinkingCommunicator : public ForwardingCommunicator, private ForwardingM
     tell_loss();
   }
   void renumber() {
-    set_position(to_here(inner().rank()), inner().size() - static_cast<int>(gone_.size()));
+    set_position(from_inner(inner().rank()), inner().size() - static_cast<int>(gone_.size()));
     set_workers_per_node(0);
   }
-  TrafficReport posted(int rank) const override { return inner().simulated_time()->posted(to_inner(rank)); }
   int to_inner(int rank) const override {
     for (const int gone : gone_) rank += gone <= rank ? 1 : 0;
     return rank;
   }
-  int to_here(int rank) const { return rank - static_cast<int>(std::ranges::lower_bound(gone_, rank) - gone_.begin()); }
-  Received here(const Received& received) const {
-    return {received.source == any_source ? any_source : to_here(received.source), received.bytes};
+  int from_inner(int rank) const override {
+    return rank - static_cast<int>(std::ranges::lower_bound(gone_, rank) - gone_.begin());
   }
 
   std::vector<int> gone_;  // ascending
 };
 
-/// Base-from-member: constructed before the worker base that needs it.
-struct HoldsShrinkingCommunicator {
-  ShrinkingCommunicator shrinking;
-};
-
 /// A worker that can continue without some of its peers.
-class ShrinkingWorker : private HoldsShrinkingCommunicator, public PartialWorker {
+class ShrinkingWorker : public PartialWorker<ShrinkingCommunicator> {
  public:
-  explicit ShrinkingWorker(Worker& all)
-      : HoldsShrinkingCommunicator{ShrinkingCommunicator(all.comm())}, PartialWorker(shrinking, all) {}
+  explicit ShrinkingWorker(Worker& all) : PartialWorker(std::make_unique<ShrinkingCommunicator>(all.comm()), all) {}
 
   /// All workers dropped so far, in ascending order.
-  const std::vector<int>& left_out() const { return shrinking.gone(); }
-
- private:
-  Task among_peers(Task task) const override {
-    return [gone = shrinking.gone(), task = std::move(task)](Communicator& comm) {
-      ShrinkingCommunicator left(comm, gone);
-      task(left);
-    };
-  }
+  const std::vector<int>& left_out() const { return peers().selection(); }
 };
 
 }  // namespace paragrad::comm
