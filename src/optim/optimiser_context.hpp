@@ -66,7 +66,8 @@ OptimiserEntry momentum_entry_of(core::EntryInfo info, Make make) {
   return entry;
 }
 
-// <name>_entry(), each in <name>.cpp, of elementwise rules in elementwise_rules.cpp
+// <name>_entry(), each in <name>.cpp or, where several share a rule, in that of the rule: momentum.cpp, adam.cpp,
+// elementwise_rules.cpp
 #define OPTIMISER(name) OptimiserEntry name##_entry();
 #include "optim/catalogue.def"
 #undef OPTIMISER
