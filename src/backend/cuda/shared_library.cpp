@@ -14,10 +14,10 @@ SharedLibrary::SharedLibrary(const char* name, std::initializer_list<std::string
     throw core::ConfigError(core::format("device 'cuda': {} cannot be opened ({}): {}", *files.begin(), dlerror(), advice));
 }
 
-void* SharedLibrary::address_of(const char* function) const {
+SharedLibrary::Symbol SharedLibrary::find(const char* function) const {
   void* const address = dlsym(library_, function);
   if (address == nullptr) throw core::ConfigError(core::format("device 'cuda': this {} has no {}", name_, function));
-  return address;
+  return {address};
 }
 
 }  // namespace paragrad::backend::cuda

@@ -12,15 +12,20 @@ class SharedLibrary {
   /// files: tried in order. Throws ConfigError with advice if none can be opened.
   SharedLibrary(const char* name, std::initializer_list<std::string> files, const char* advice);
 
+  /// An address, as a pointer to a function of any type.
+  struct Symbol {
+    void* address;
+
+    template <class Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+
   /// Throws ConfigError if the library has no such function.
-  template <class Function>
-  void find(const char* function, Function& pointer) const {
-    pointer = reinterpret_cast<Function>(address_of(function));
-  }
+  Symbol find(const char* function) const;
 
  private:
-  void* address_of(const char* function) const;
-
   const char* name_;
   void* library_ = nullptr;
 };

@@ -301,12 +301,13 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation_handle, c
 namespace paragrad::backend::cuda {
 
 const Cublas& cublas() {
-  static constexpr Cublas fake{&create, &destroy, &set_stream, &set_workspace, &gemm, &status_string};
+  static constexpr Cublas fake{nullptr, &create, &destroy, &set_stream, &set_workspace, &gemm, &status_string};
   return fake;
 }
 
 const CublasLt& cublas_lt() {
-  static constexpr CublasLt fake{&lt_create,
+  static constexpr CublasLt fake{nullptr,
+                                 &lt_create,
                                  &destroy_object<int, cublasLtHandle_t>,
                                  &make_operation,
                                  &destroy_object<LtOperation, cublasLtMatmulDesc_t>,
