@@ -1,7 +1,6 @@
 #include "comm/collectives/catalogue.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "comm/collectives/hierarchy.hpp"
 #include "core/errors.hpp"
@@ -12,16 +11,19 @@ namespace {
 
 using collectives::Entry;
 
-constexpr std::array<Operation, 5> operations{Operation::allreduce, Operation::reduce_scatter, Operation::all_gather,
-                                              Operation::broadcast, Operation::all_to_all};
+/// The names of the operations, in the order of the enumeration.
+const std::vector<std::string>& operations() {
+  static const std::vector<std::string> entries{"allreduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"};
+  return entries;
+}
 
 constexpr const char* legend =
     "time of the messages for n bytes and N workers over links of latency L and bandwidth B; P: the largest power of two\n"
     "in N, F = 1 if N > P, floor2 and ceil2: log2 N rounded down and up, ones: the 1 bits of all numbers below N\n";
 
 Entry complete(Entry entry) {
-  for (const Operation operation : operations)
-    if (entry.serves(operation)) entry.info.serves.emplace_back(name_of(operation));
+  for (const std::string& name : operations())
+    if (entry.serves(parse_operation(name))) entry.info.serves.push_back(name);
   if (!entry.info.formula.empty()) entry.info.formula = legend + entry.info.formula;
   return entry;
 }
@@ -64,19 +66,9 @@ const Entry& find_plain(Operation operation, std::string_view text) {
 }  // namespace
 
 bool collectives::Entry::serves(Operation operation) const {
-  switch (operation) {
-    case Operation::allreduce:
-      return static_cast<bool>(allreduce);
-    case Operation::reduce_scatter:
-      return reduce_scatter != nullptr;
-    case Operation::all_gather:
-      return all_gather != nullptr;
-    case Operation::broadcast:
-      return broadcast != nullptr;
-    case Operation::all_to_all:
-      return all_to_all != nullptr;
-  }
-  return false;
+  const bool served[]{allreduce != nullptr, reduce_scatter != nullptr, all_gather != nullptr, broadcast != nullptr,
+                      all_to_all != nullptr};
+  return served[static_cast<std::size_t>(operation)];
 }
 
 const std::vector<Entry>& algorithms() {
@@ -88,32 +80,14 @@ const std::vector<Entry>& algorithms() {
   return entries;
 }
 
-std::string_view name_of(Operation operation) {
-  switch (operation) {
-    case Operation::allreduce:
-      return "allreduce";
-    case Operation::reduce_scatter:
-      return "reduce_scatter";
-    case Operation::all_gather:
-      return "all_gather";
-    case Operation::broadcast:
-      return "broadcast";
-    case Operation::all_to_all:
-      return "all_to_all";
-  }
-  return "";
-}
+std::string_view name_of(Operation operation) { return operations()[static_cast<std::size_t>(operation)]; }
 
-std::vector<std::string> operation_names() {
-  std::vector<std::string> names;
-  for (const Operation operation : operations) names.emplace_back(name_of(operation));
-  return names;
-}
+std::vector<std::string> operation_names() { return operations(); }
 
 Operation parse_operation(std::string_view name) {
-  const auto found = std::ranges::find(operations, name, name_of);
-  if (found == operations.end()) throw core::unknown_name("operation", name, operation_names());
-  return *found;
+  const auto found = std::ranges::find(operations(), name);
+  if (found == operations().end()) throw core::unknown_name("operation", name, operation_names());
+  return static_cast<Operation>(found - operations().begin());
 }
 
 core::CatalogueInfo collective_catalogue(std::optional<Operation> operation) {

@@ -4,7 +4,6 @@
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
 #include "comm/collectives/fold.hpp"
-#include "comm/collectives/halvings.hpp"
 #include "comm/collectives/segments.hpp"
 
 namespace paragrad::comm::collectives {

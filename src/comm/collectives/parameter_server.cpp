@@ -10,18 +10,7 @@ namespace {
 /// Steps     2 (n-1) at the server, one after the other; 2 at the others.
 /// Bytes     the server receives and sends (n-1) * data.size_bytes(), every other worker data.size_bytes().
 /// Order     rank order: ((x0 + x1) + x2) + …
-class ParameterServerAllreduce : public Allreduce {
- public:
-  core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
-
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
-    add_up(comm, star(comm.rank(), comm.size()), data);
-  }
-
-  void all_gather(Communicator& comm, std::span<float> data) const override {
-    spread_down(comm, star(comm.rank(), comm.size()), data);
-  }
-};
+using ParameterServerAllreduce = RootedAllreduce<star>;
 
 Cost parameter_server_cost(Operation, const CostModel& model) {
   const int others = model.workers - 1;

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "comm/allreduce.hpp"
 #include "comm/collectives/segments.hpp"
-#include "comm/communicator.hpp"
 #include "comm/tags.hpp"
 
 namespace paragrad::comm::collectives {
@@ -40,5 +40,18 @@ void add_up(Communicator& comm, const Tree& tree, std::span<float> data);
 /// Broadcasts from the roots: from parent to children, likewise.
 void spread_down(Communicator& comm, std::span<const Strand> strands, std::size_t floats_of_segment = segment_floats);
 void spread_down(Communicator& comm, const Tree& tree, std::span<float> data);
+
+/// Reduces to worker 0, the root of the tree, and broadcasts.
+template <Tree (*tree_of)(int rank, int size)>
+class RootedAllreduce : public Allreduce {
+ public:
+  core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
+  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+    add_up(comm, tree_of(comm.rank(), comm.size()), data);
+  }
+  void all_gather(Communicator& comm, std::span<float> data) const override {
+    spread_down(comm, tree_of(comm.rank(), comm.size()), data);
+  }
+};
 
 }  // namespace paragrad::comm::collectives

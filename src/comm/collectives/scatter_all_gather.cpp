@@ -3,7 +3,7 @@
 
 #include "comm/collectives/catalogue.hpp"
 #include "comm/collectives/exchange.hpp"
-#include "comm/collectives/halvings.hpp"
+#include "comm/collectives/fold.hpp"
 
 namespace paragrad::comm::collectives {
 namespace {

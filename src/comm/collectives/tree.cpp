@@ -16,16 +16,7 @@ void tree_broadcast(Communicator& comm, std::span<float> array) {
 /// Steps     2 floor(log2 n), each with the whole array, whose segments are pipelined through the levels.
 /// Bytes     a worker with c children sends and receives (c + 1) * data.size_bytes(); worker 0 has ceil(log2 n) children.
 /// Order     at every worker: its own value, then the sums of its subtrees r+1, r+2, r+4, … in this order.
-class TreeAllreduce : public Allreduce {
- public:
-  core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
-
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
-    add_up(comm, binomial_tree(comm.rank(), comm.size()), data);
-  }
-
-  void all_gather(Communicator& comm, std::span<float> data) const override { tree_broadcast(comm, data); }
-};
+using TreeAllreduce = RootedAllreduce<binomial_tree>;
 
 Cost tree_cost(Operation operation, const CostModel& model) {
   const double segment = std::min(model.bytes, static_cast<double>(segment_floats * sizeof(float)));
