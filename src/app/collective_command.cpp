@@ -14,7 +14,7 @@
 #include "comm/collectives/cost.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/operations.hpp"
-#include "comm/wrappers/counting_communicator.hpp"
+#include "comm/wrappers/addition_counter.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
@@ -47,8 +47,7 @@ struct CollectiveArguments {
 /// One worker's part of a measurement; only in the simulator do the workers share a clock.
 struct Share {
   std::vector<double> begin_s, end_s;  // of each repetition
-  std::uint64_t messages = 0;          // sent in one repetition
-  std::uint64_t bytes = 0;
+  comm::Traffic traffic;               // of one repetition
   std::uint64_t added_bytes = 0;
   std::string explanation;
 };
@@ -99,20 +98,21 @@ std::vector<std::size_t> CollectiveArguments::floats() const {
 }
 
 Share take_part(comm::Communicator& plain, const CollectiveArguments& arguments, std::size_t floats, int warm_ups) {
-  comm::CountingCommunicator comm(plain);
+  comm::AdditionCounter comm(plain);
   CollectiveTrial trial(arguments.parsed_operation(), arguments.collective, comm, floats);
   Share share;
   if (comm.rank() == 0) share.explanation = trial.explanation();
   for (int i = -warm_ups; i < arguments.repeat; ++i) {
     if (warm_ups + arguments.repeat > 1) comm::barrier(plain);
-    const std::uint64_t messages = comm.messages(), bytes = comm.bytes(), added_bytes = comm.added_bytes();
+    const comm::Traffic before = comm.traffic();
+    const std::uint64_t added_bytes = comm.added_bytes();
     const double begin_s = comm.now_s();
     trial.run(comm);
     if (i < 0) continue;  // first use allocates pages and connections
     share.begin_s.push_back(begin_s);
     share.end_s.push_back(comm.now_s());
-    share.messages = comm.messages() - messages;
-    share.bytes = comm.bytes() - bytes;
+    share.traffic = comm.traffic();
+    share.traffic -= before;
     share.added_bytes = comm.added_bytes() - added_bytes;
   }
   if (comm.device().computes()) trial.check(comm);
@@ -165,7 +165,7 @@ Measurement emulate(const CollectiveArguments& arguments, const sim::Platform& p
     }
     result.times_s.push_back(end_s - begin_s);
   }
-  for (const Share& share : shares) count(result, share.messages, share.bytes, share.added_bytes);
+  for (const Share& share : shares) count(result, share.traffic.messages, share.traffic.sent_bytes, share.added_bytes);
   return result;
 }
 
@@ -176,8 +176,8 @@ Measurement measure(comm::Communicator& comm, const CollectiveArguments& argumen
   std::vector<double> all(static_cast<std::size_t>(comm.size()) * width);  // [workers][times, messages, bytes, additions]
   double* row = &all[static_cast<std::size_t>(comm.rank()) * width];
   for (std::size_t i = 0; i < repeat; ++i) row[i] = mine.end_s[i] - mine.begin_s[i];
-  row[repeat] = static_cast<double>(mine.messages);
-  row[repeat + 1] = static_cast<double>(mine.bytes);
+  row[repeat] = static_cast<double>(mine.traffic.messages);
+  row[repeat + 1] = static_cast<double>(mine.traffic.sent_bytes);
   row[repeat + 2] = static_cast<double>(mine.added_bytes);
   comm::sum_in_rank_order(comm, all);
   Measurement result{arguments.parsed_operation(), comm.size(), floats * sizeof(float)};

@@ -9,7 +9,6 @@
 #include "comm/allreduce.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/compression/striped.hpp"
-#include "comm/wrappers/counting_communicator.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "thread_communicator.hpp"
@@ -57,8 +56,7 @@ Outcome sum_up(int workers, int steps, const std::function<std::unique_ptr<Gradi
     for (int worker = 0; worker < workers; ++worker)
       for (std::size_t i = 0; i < length; ++i) outcome.wanted[i] += gradient_of(step, worker, i);
   std::mutex mutex;
-  comm::testing::run_threads(workers, [&](Communicator& threads) {
-    comm::CountingCommunicator comm(threads);
+  comm::testing::run_threads(workers, [&](Communicator& comm) {
     const auto sum = make();
     sum->start(comm, layout, buckets);
     std::vector<float> gradient(length);
@@ -72,7 +70,7 @@ Outcome sum_up(int workers, int steps, const std::function<std::unique_ptr<Gradi
     sum->describe_state(state);
     const std::lock_guard lock(mutex);
     outcome.sums[static_cast<std::size_t>(comm.rank())] = gradient;
-    outcome.bytes[static_cast<std::size_t>(comm.rank())] = comm.bytes();
+    outcome.bytes[static_cast<std::size_t>(comm.rank())] = comm.traffic().sent_bytes;
     for (const auto& array : state.arrays)
       if (array.name.ends_with("residual"))
         for (const float value : array.values) outcome.kept += value;
@@ -149,14 +147,13 @@ TEST_CASE("with one bit a thirtieth of the bytes is sent of columns of 512, with
   const std::vector<core::Matrix> layout{{0, {rows, 64}}, {rows * 64, {rows, 1}}};
   const std::size_t length = rows * 65;
   std::vector<std::uint64_t> bytes(workers);
-  comm::testing::run_threads(workers, [&](Communicator& threads) {
-    comm::CountingCommunicator comm(threads);
+  comm::testing::run_threads(workers, [&](Communicator& comm) {
     const auto sum = comm::make_gradient_sum("bits:1");
     const std::vector<core::Range> all{{0, length}};
     sum->start(comm, layout, all);
     std::vector<float> gradient(length, 1);
     (*sum)(comm, all.front(), gradient);
-    bytes[static_cast<std::size_t>(comm.rank())] = comm.bytes();
+    bytes[static_cast<std::size_t>(comm.rank())] = comm.traffic().sent_bytes;
   });
   const double as_floats = 2. * (workers - 1) / workers * static_cast<double>(length * sizeof(float));
   for (const std::uint64_t sent : bytes) CHECK(static_cast<double>(sent) <= as_floats / 30 * 1.05);
@@ -192,14 +189,13 @@ TEST_CASE("with all elements or a full rank nothing is left out", "[comm][compre
 
 TEST_CASE("of every stripe the share to be sent is rounded up, so that none falls silent", "[comm][compression]") {
   const std::vector<core::Range> all{{0, length}};  // 626 elements, stripes of 156 and 157
-  comm::testing::run_threads(4, [&](Communicator& threads) {
-    comm::CountingCommunicator comm(threads);
+  comm::testing::run_threads(4, [&](Communicator& comm) {
     const auto sum = comm::make_gradient_sum("top_k:0.001");
     sum->start(comm, layout, all);
     std::vector<float> gradient(length, 1);
     (*sum)(comm, all.front(), gradient);
     // One pair of 8 bytes of each of the others' stripes, and one of the own stripe's sum to each of the others.
-    if (comm.bytes() != 3 * 8 + 3 * 8) throw std::logic_error("not one pair to a stripe");
+    if (comm.traffic().sent_bytes != 3 * 8 + 3 * 8) throw std::logic_error("not one pair to a stripe");
   });
 }
 

@@ -8,7 +8,6 @@
 #include "comm/contributions.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/mpi/mpi_worker.hpp"
-#include "comm/nonblocking.hpp"
 #include "core/format.hpp"
 
 using namespace paragrad;
@@ -48,8 +47,8 @@ void every_allreduce_has_a_nonblocking_form(comm::Worker& worker) {
   for (const auto& algorithm : own_algorithms()) {
     const auto allreduce = comm::make_allreduce(algorithm);
     auto first = contribution(worker.rank(), length), second = contribution(worker.rank(), 7);
-    comm::start(worker, *allreduce, first);
-    comm::start(worker, *allreduce, second);
+    for (auto* data : {&first, &second})
+      worker.launch([&allreduce, data](Communicator& comm) { (*allreduce)(comm, *data); });
     worker.join();
     require(hash_of(first) == hash_of_sum(worker.comm(), algorithm, length), algorithm + " started has its bits");
     require(hash_of(second) == hash_of_sum(worker.comm(), algorithm, 7), algorithm + " started second has its bits");

@@ -6,7 +6,7 @@
 #include "comm/allreduce.hpp"
 #include "comm/collectives/cost.hpp"
 #include "comm/operation_programs.hpp"
-#include "comm/wrappers/counting_communicator.hpp"
+#include "comm/wrappers/addition_counter.hpp"
 #include "core/errors.hpp"
 #include "support.hpp"
 
@@ -36,11 +36,11 @@ Measured measure(const comm::testing::Served& served, const Platform& platform, 
   SimulationOptions options;
   options.device = "meta";
   const Report report = run(platform, workers, options, [&](comm::Worker& worker) {
-    comm::CountingCommunicator comm(worker.comm());
+    comm::AdditionCounter comm(worker.comm());
     core::Arena data = worker.device().allocate(floats);
     run_once(comm, data.span());
-    result.messages += comm.messages();
-    result.busiest_bytes = std::max(result.busiest_bytes, comm.bytes());
+    result.messages += comm.traffic().messages;
+    result.busiest_bytes = std::max(result.busiest_bytes, comm.traffic().sent_bytes);
     result.busiest_additions = std::max(result.busiest_additions, comm.added_bytes());
   });
   result.time_s = report.makespan_s;

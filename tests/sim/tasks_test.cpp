@@ -3,7 +3,6 @@
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "comm/contributions.hpp"
-#include "comm/nonblocking.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
 #include "sim/engine/engine.hpp"
@@ -61,7 +60,7 @@ TEST_CASE("every allreduce has a non-blocking form, with its bits, beside the wo
       if (blocking)
         (*allreduce)(worker.comm(), data);
       else
-        comm::start(worker, *allreduce, data);
+        worker.launch([&](Communicator& comm) { (*allreduce)(comm, data); });
       pass_time(worker, 1000 * floats_per_us);
       worker.join();
       if (worker.rank() == 0) hashes.push_back(comm::testing::hash_of(data));
