@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/number_options.hpp"
+#include "comm/lists.hpp"
 #include "comm/wrappers/recording_worker.hpp"
 #include "core/errors.hpp"
 #include "core/file_replacement.hpp"
@@ -22,21 +23,6 @@ std::size_t spans_per_row(const InstrumentArguments& arguments, int workers) {
   constexpr std::size_t rows = 3;  // per worker: its own activity, its tasks, its messages
   return std::min(arguments.timeline_events,
                   std::max<std::size_t>(2, most_spans / rows / static_cast<std::size_t>(workers)));
-}
-
-template <class T>
-void send(comm::Communicator& comm, const std::vector<T>& values) {
-  const std::uint64_t count = values.size();
-  comm.send(0, timeline_tag, std::as_bytes(std::span(&count, 1)));
-  if (count > 0) comm.send(0, timeline_tag, std::as_bytes(std::span(values)));
-}
-
-template <class T>
-void receive(comm::Communicator& comm, int from, std::vector<T>& values) {
-  std::uint64_t count = 0;
-  comm.receive(from, timeline_tag, std::as_writable_bytes(std::span(&count, 1)));
-  values.resize(count);
-  if (count > 0) comm.receive(from, timeline_tag, std::as_writable_bytes(std::span(values)));
 }
 
 template <class Event>
@@ -119,19 +105,17 @@ void Instruments::gather(comm::Communicator& comm, const comm::ClockAlignment& c
     align(mine.own, clocks);
     align(mine.of_tasks, clocks);
     const std::vector<std::uint64_t> numbers{static_cast<std::uint64_t>(mine.node), mine.dropped};
-    send(comm, numbers);
-    send(comm, std::vector<double>{clocks.error_s()});
-    send(comm, mine.own);
-    return send(comm, mine.of_tasks);
+    comm::send_list(comm, 0, timeline_tag, numbers);
+    comm::send_list(comm, 0, timeline_tag, std::vector{clocks.error_s()});
+    comm::send_list(comm, 0, timeline_tag, mine.own);
+    return comm::send_list(comm, 0, timeline_tag, mine.of_tasks);
   }
   for (int rank = 1; rank < comm.size(); ++rank) {
     metrics::WorkerTimeline& theirs = timeline_.workers[static_cast<std::size_t>(rank)];
-    std::vector<std::uint64_t> numbers;
-    std::vector<double> error_s;
-    receive(comm, rank, numbers);
-    receive(comm, rank, error_s);
-    receive(comm, rank, theirs.own);
-    receive(comm, rank, theirs.of_tasks);
+    const auto numbers = comm::receive_list<std::uint64_t>(comm, rank, timeline_tag);
+    const auto error_s = comm::receive_list<double>(comm, rank, timeline_tag);
+    theirs.own = comm::receive_list<metrics::Span>(comm, rank, timeline_tag);
+    theirs.of_tasks = comm::receive_list<metrics::Span>(comm, rank, timeline_tag);
     theirs.node = static_cast<int>(numbers[0]);
     theirs.dropped = numbers[1];
     timeline_.clock_error_s = std::max(timeline_.clock_error_s, error_s[0]);

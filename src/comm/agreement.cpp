@@ -1,9 +1,9 @@
-#include <cstdint>
 #include <filesystem>
 #include <vector>
 
 #include "comm/allreduce.hpp"
 #include "comm/collectives/rooted.hpp"
+#include "comm/lists.hpp"
 #include "comm/tags.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
@@ -22,19 +22,7 @@ void spread(Communicator& comm, const Tree& tree, std::span<std::byte> data) {
   for (const int child : tree.children) comm.send(child, control_tag, std::span<const std::byte>(data));
 }
 
-void send_text(Communicator& comm, int to, const std::string& text) {
-  const std::uint64_t bytes = text.size();
-  comm.send(to, control_tag, std::as_bytes(std::span(&bytes, 1)));
-  if (bytes > 0) comm.send(to, control_tag, std::as_bytes(std::span(text)));
-}
-
-std::string receive_text(Communicator& comm, int from) {
-  std::uint64_t bytes = 0;
-  comm.receive(from, control_tag, std::as_writable_bytes(std::span(&bytes, 1)));
-  std::string text(bytes, '\0');
-  if (bytes > 0) comm.receive(from, control_tag, std::as_writable_bytes(std::span(text)));
-  return text;
-}
+std::string receive_text(Communicator& comm, int from) { return receive_list<char, std::string>(comm, from, control_tag); }
 
 }  // namespace
 
@@ -67,10 +55,10 @@ std::string first_text(Communicator& comm, const std::string& mine) {
     if (first.empty()) first = theirs;
   }
   if (tree.parent != no_worker) {
-    send_text(comm, tree.parent, first);
+    send_list(comm, tree.parent, control_tag, first);
     first = receive_text(comm, tree.parent);
   }
-  for (const int child : tree.children) send_text(comm, child, first);
+  for (const int child : tree.children) send_list(comm, child, control_tag, first);
   return first;
 }
 

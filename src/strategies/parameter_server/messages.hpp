@@ -2,9 +2,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "comm/communicator.hpp"
+#include "comm/lists.hpp"
 #include "optim/local_optimiser.hpp"
 
 namespace paragrad::strategies {
@@ -54,23 +53,6 @@ std::span<const std::byte> bytes_of(const T& value) {
 template <class T>
 std::span<std::byte> writable_bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
-}
-
-/// Lists in host memory: first their length, then their elements.
-template <class T>
-void send_list(comm::Communicator& comm, int to, int tag, const std::vector<T>& values) {
-  const std::uint64_t count = values.size();
-  comm.send(to, tag, bytes_of(count));
-  if (count > 0) comm.send(to, tag, std::as_bytes(std::span(values)));
-}
-
-template <class T>
-std::vector<T> receive_list(comm::Communicator& comm, int from, int tag) {
-  std::uint64_t count = 0;
-  comm.receive(from, tag, writable_bytes_of(count));
-  std::vector<T> values(count);
-  if (count > 0) comm.receive(from, tag, std::as_writable_bytes(std::span(values)));
-  return values;
 }
 
 }  // namespace paragrad::strategies
