@@ -1,6 +1,5 @@
 #include "app/run_output.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -11,6 +10,7 @@
 #include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/limits.hpp"
 #include "core/printable.hpp"
 
 namespace paragrad::app {
@@ -35,10 +35,7 @@ std::map<std::string, std::string> options_in(std::istream& config) {
 /// A value of config.toml: a number, or a string without quotes. A switch that is on may be written as true or as 1.
 std::variant<double, std::string> meaning(const std::string& value) {
   if (value == "true" || value == "false") return value == "true" ? 1. : 0.;
-  double number = 0;
-  const char* const end = value.data() + value.size();
-  const auto [rest, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc{} && rest == end && std::isfinite(number)) return number;
+  if (const auto number = core::number_of<double>(value); number && std::isfinite(*number)) return *number;
   const bool quoted = value.size() >= 2 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
   return quoted ? value.substr(1, value.size() - 2) : value;
 }

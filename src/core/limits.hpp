@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "core/errors.hpp"
@@ -68,16 +70,21 @@ const char* kind_of() {
 /// The reason why `text` is refused: "'-1' is not a whole number from 0 to 1000". limits: their description.
 std::string not_a_number(const std::string& text, bool whole, const std::string& limits);
 
+/// The whole text as a number in decimal notation; nothing if it is none or beyond T. A float may be infinite or NaN.
+template <class T>
+std::optional<T> number_of(std::string_view text) {
+  T value{};
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && rest == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 /// The whole text as a number within the limits. Throws OptionError.
 template <class T>
 T parse_number(const std::string& option, const std::string& text, const Limits<T>& limits) {
-  T value{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  const bool is_number = error == std::errc{} && rest == end && std::isfinite(static_cast<double>(value));
-  if (!is_number || !limits.hold(value))
+  const auto value = number_of<T>(text);
+  if (!value || !std::isfinite(static_cast<double>(*value)) || !limits.hold(*value))
     throw OptionError(option, not_a_number(text, std::is_integral_v<T>, describe(limits)));
-  return value;
+  return *value;
 }
 
 }  // namespace paragrad::core

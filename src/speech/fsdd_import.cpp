@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/limits.hpp"
 #include "core/sha256.hpp"
 #include "data/writer.hpp"
 #include "speech/deltas.hpp"
@@ -43,9 +43,9 @@ std::optional<Recording> parse_name(const std::filesystem::path& path) {
   const auto first = name.find('_'), last = name.rfind('_');
   if (path.extension() != ".wav" || first != 1 || last <= first + 1 || name[0] < '0' || name[0] > '9') return {};
   Recording recording{name.substr(2, last - 2), static_cast<std::size_t>(name[0] - '0')};
-  const auto* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + last + 1, end, recording.index);
-  if (error != std::errc() || stop != end) return {};
+  const auto index = core::number_of<std::size_t>(std::string_view(name).substr(last + 1));
+  if (!index) return {};
+  recording.index = *index;
   recording.path = path.string();
   return recording;
 }

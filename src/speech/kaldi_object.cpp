@@ -1,12 +1,11 @@
 #include "speech/kaldi_object.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <type_traits>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/limits.hpp"
 #include "speech/number_at.hpp"
 
 namespace paragrad::speech {
@@ -133,11 +132,9 @@ std::vector<T> KaldiObject::numbers() const {
   std::vector<T> numbers;
   auto rest = data_;
   for (auto word = next_word(rest); !word.empty(); word = next_word(rest)) {
-    T value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size())
-      fail(core::format("'{}' is not {}", word.substr(0, 40), std::is_integral_v<T> ? "an int32" : "a number"));
-    numbers.push_back(value);
+    const auto value = core::number_of<T>(word);
+    if (!value) fail(core::format("'{}' is not {}", word.substr(0, 40), std::is_integral_v<T> ? "an int32" : "a number"));
+    numbers.push_back(*value);
   }
   return numbers;
 }

@@ -1,12 +1,11 @@
 #include "speech/kaldi_table.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/limits.hpp"
 
 namespace paragrad::speech {
 namespace {
@@ -114,9 +113,9 @@ void KaldiTable::add_line(std::string_view line, std::size_t number, const std::
   std::uint64_t offset = 0;
   if (const auto colon = file.rfind(':'); colon != std::string_view::npos) {
     const auto digits = file.substr(colon + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset);
-    if (error != std::errc() || end != digits.data() + digits.size())
-      throw core::ConfigError(core::format("line {} of '{}': '{}' is not an offset", number, path, digits));
+    const auto value = core::number_of<std::uint64_t>(digits);
+    if (!value) throw core::ConfigError(core::format("line {} of '{}': '{}' is not an offset", number, path, digits));
+    offset = *value;
     file = file.substr(0, colon);
   }
   const auto [known, is_new] = file_numbers_.emplace(std::string(file), files_.size());

@@ -1,9 +1,8 @@
 #include "speech/tokens.hpp"
 
-#include <charconv>
-
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/limits.hpp"
 
 namespace paragrad::speech {
 
@@ -11,9 +10,8 @@ ClassName::ClassName(std::string_view name) : token(name) {
   const std::size_t stroke = name.rfind('/');
   if (stroke == std::string_view::npos || stroke == 0) return;
   const std::string_view number = name.substr(stroke + 1, name.find(' ', stroke) - stroke - 1);
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc{} || end != number.data() + number.size() || number != std::to_string(value)) return;
+  const auto value = core::number_of<std::size_t>(number);
+  if (!value || number != std::to_string(*value)) return;
   token = name.substr(0, stroke);
   state = value;
 }

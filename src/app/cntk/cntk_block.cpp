@@ -1,10 +1,10 @@
 #include "app/cntk/cntk_block.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/format.hpp"
+#include "core/limits.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -30,10 +30,8 @@ std::span<const CntkKey> cntk_keys() { return keys; }
 
 std::optional<double> to_number(std::string_view text) {
   if (same_key(text, "infinity") || same_key(text, "inf") || same_key(text, "1#inf")) return INFINITY;
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size() || std::isnan(value)) return std::nullopt;
-  return value;
+  const auto value = core::number_of<double>(text);
+  return value && std::isnan(*value) ? std::nullopt : value;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
