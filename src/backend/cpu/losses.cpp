@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "backend/cpu/bodies.hpp"
@@ -20,15 +19,8 @@ bool is_first_largest(const float* row, std::size_t label, float largest) {
 
 void run(Workspace&, const SoftmaxCrossEntropy& kernel) {
   const std::size_t classes = kernel.classes;
-  const std::span<const std::int32_t> labels = kernel.labels;
   LossSum total;
-  for (std::size_t s = 0; s < kernel.batch; ++s) {
-    float* row = kernel.logits.data() + s * classes;
-    if (labels[s] == no_label) {
-      std::fill_n(row, classes, 0.f);
-      continue;
-    }
-    const std::size_t label = class_of(labels[s], classes);
+  for_labelled_rows(classes, kernel.labels, kernel.logits, [&](std::size_t label, float* row) {
     const float largest = largest_of(classes, row);
     const bool right = is_first_largest(row, label, largest);
     const float of_label = row[label] - largest;
@@ -39,7 +31,7 @@ void run(Workspace&, const SoftmaxCrossEntropy& kernel) {
     transform(
         classes, row, [&](Vector e) { return e * inverse; }, row);
     row[label] -= 1.f;
-  }
+  });
   *kernel.into += total;
 }
 

@@ -26,6 +26,19 @@ bool is_error(std::size_t classes, std::size_t label, const Real* row) {
   return broken || static_cast<std::size_t>(std::max_element(row, row + classes) - row) != label;
 }
 
+/// Calls body(label, row) for the rows of outputs[batch][classes] that have a label, and clears the others.
+template <class Real, class Body>
+void for_labelled_rows(std::size_t classes, std::span<const std::int32_t> labels, std::span<Real> outputs,
+                       const Body& body) {
+  for (std::size_t s = 0; s < labels.size(); ++s) {
+    Real* const row = outputs.data() + s * classes;
+    if (labels[s] == no_label)
+      std::fill_n(row, classes, Real(0));
+    else
+      body(class_of(labels[s], classes), row);
+  }
+}
+
 /// *into += softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] with its gradient p - onehot(label).
 /// A row with label -1 has no loss, no error and a zero gradient, here and below.
 template <class Real>
@@ -44,15 +57,8 @@ struct SoftmaxCrossEntropyOf {
   KernelCost cost() const { return streaming_cost(batch * classes, 4, 2); }
   void reference() const {
     LossSum total;
-    for (std::size_t s = 0; s < batch; ++s) {
-      Real* const row = logits.data() + s * classes;
-      if (labels[s] == no_label) {
-        std::fill_n(row, classes, Real(0));
-        continue;
-      }
-      const std::size_t label = class_of(labels[s], classes);
+    for_labelled_rows(classes, labels, logits, [&](std::size_t label, Real* row) {
       const bool wrong = is_error(classes, label, row);
-
       const Real largest = *std::max_element(row, row + classes);
       const Real of_label = row[label] - largest;
       Real sum = 0;
@@ -61,7 +67,7 @@ struct SoftmaxCrossEntropyOf {
       total.loss += std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
       for (std::size_t j = 0; j < classes; ++j) row[j] /= sum;
       row[label] -= Real(1);
-    }
+    });
     *into += total;
   }
   static Example<SoftmaxCrossEntropyOf> example(ExampleMemory& memory, std::size_t count) {
@@ -92,18 +98,12 @@ struct SquaredErrorOf {
   KernelCost cost() const { return streaming_cost(batch * classes, 3, 2); }
   void reference() const {
     LossSum total;
-    for (std::size_t s = 0; s < batch; ++s) {
-      Real* const row = y.data() + s * classes;
-      if (labels[s] == no_label) {
-        std::fill_n(row, classes, Real(0));
-        continue;
-      }
-      const std::size_t label = class_of(labels[s], classes);
+    for_labelled_rows(classes, labels, y, [&](std::size_t label, Real* row) {
       total.errors += is_error(classes, label, row);
       row[label] -= Real(1);
       for (std::size_t j = 0; j < classes; ++j)
         total.loss += 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
-    }
+    });
     *into += total;
   }
   static Example<SquaredErrorOf> example(ExampleMemory& memory, std::size_t count) {
