@@ -148,22 +148,13 @@ std::uint64_t MessageLink::take(comm::Communicator& comm, std::uint64_t done) {
 }
 
 void MessageLink::get_state(comm::Communicator& comm, std::size_t index, Shard& copy) {
-  core::StateView state;
-  copy.describe_state(state);
   post(comm, index, request(Request::Kind::get_state));
-  for (const auto& array : state.arrays) comm.receive(server(index), parameter_tag, array.values);
-  const auto numbers = receive_list<double>(comm, server(index), reply_tag);
-  for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers.at(i).set(numbers[i]);
+  receive_state(comm, server(index), state_to_worker, copy);
 }
 
 void MessageLink::set_state(comm::Communicator& comm, std::size_t index, Shard& copy) {
-  core::StateView state;
-  copy.describe_state(state);
   post(comm, index, request(Request::Kind::set_state));
-  for (const auto& array : state.arrays) comm.send(server(index), content_tag, array.values);
-  std::vector<double> numbers;
-  for (const auto& number : state.numbers) numbers.push_back(number.get());
-  send_list(comm, server(index), content_tag, numbers);
+  send_state(comm, server(index), state_to_server, copy);
   receive_reply(comm, index);
 }
 

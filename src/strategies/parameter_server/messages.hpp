@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "comm/lists.hpp"
 #include "optim/local_optimiser.hpp"
+#include "strategies/parameter_server/shard.hpp"
 
 namespace paragrad::strategies {
 
@@ -53,6 +55,30 @@ std::span<const std::byte> bytes_of(const T& value) {
 template <class T>
 std::span<std::byte> writable_bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
+}
+
+/// Tags of the messages that carry the state of a shard: its arrays, then the list of its numbers.
+struct StateTags {
+  int arrays, numbers;
+};
+inline constexpr StateTags state_to_worker{parameter_tag, reply_tag};
+inline constexpr StateTags state_to_server{content_tag, content_tag};
+
+inline void send_state(comm::Communicator& comm, int to, StateTags tags, Shard& shard) {
+  core::StateView state;
+  shard.describe_state(state);
+  for (const auto& array : state.arrays) comm.send(to, tags.arrays, array.values);
+  std::vector<double> numbers;
+  for (const auto& number : state.numbers) numbers.push_back(number.get());
+  send_list(comm, to, tags.numbers, numbers);
+}
+
+inline void receive_state(comm::Communicator& comm, int from, StateTags tags, Shard& shard) {
+  core::StateView state;
+  shard.describe_state(state);
+  for (const auto& array : state.arrays) comm.receive(from, tags.arrays, array.values);
+  const auto numbers = receive_list<double>(comm, from, tags.numbers);
+  for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers.at(i).set(numbers[i]);
 }
 
 }  // namespace paragrad::strategies

@@ -149,9 +149,10 @@ void Service::do_serve(comm::Communicator& comm, const Request& request) {
     case Request::Kind::sum:
       return sum(comm, request);
     case Request::Kind::get_state:
-      return get_state(comm, request.worker);
+      return send_state(comm, request.worker, state_to_worker, server_.shard());
     case Request::Kind::set_state:
-      return set_state(comm, request.worker);
+      receive_state(comm, request.worker, state_to_server, server_.shard());
+      return reply(comm, request.worker, 0);
     case Request::Kind::hand_in:
       server_.add(receive_list<UnseenFetch>(comm, request.worker, content_tag));
       return reply(comm, request.worker, 0);
@@ -245,24 +246,6 @@ void Service::answer_sums(comm::Communicator& comm) {
     send(comm, worker, reply_tag, std::as_bytes(std::span(sums)));
     if (!lost.empty()) send_lost(comm, worker, lost);
   }
-}
-
-void Service::get_state(comm::Communicator& comm, int worker) {
-  core::StateView state;
-  server_.shard().describe_state(state);
-  for (const auto& array : state.arrays) comm.send(worker, parameter_tag, array.values);
-  std::vector<double> numbers;
-  for (const auto& number : state.numbers) numbers.push_back(number.get());
-  send_list(comm, worker, reply_tag, numbers);
-}
-
-void Service::set_state(comm::Communicator& comm, int worker) {
-  core::StateView state;
-  server_.shard().describe_state(state);
-  for (const auto& array : state.arrays) comm.receive(worker, content_tag, array.values);
-  const auto numbers = receive_list<double>(comm, worker, content_tag);
-  for (std::size_t i = 0; i < numbers.size(); ++i) state.numbers.at(i).set(numbers[i]);
-  reply(comm, worker, 0);
 }
 
 void Service::report(comm::Communicator& comm, int worker) {

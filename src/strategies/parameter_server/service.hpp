@@ -56,8 +56,6 @@ class Service {
   void answer_meeting(comm::Communicator& comm);
   void sum(comm::Communicator& comm, const Request& request);
   void answer_sums(comm::Communicator& comm);
-  void get_state(comm::Communicator& comm, int worker);
-  void set_state(comm::Communicator& comm, int worker);
   void ping(comm::Communicator& comm, int worker);
   void report(comm::Communicator& comm, int worker);
   void send(comm::Communicator& comm, int worker, int tag, std::span<const std::byte> data);
