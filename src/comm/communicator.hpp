@@ -11,7 +11,6 @@
 
 #include "backend/device.hpp"
 #include "backend/kernels/add.hpp"
-#include "comm/failure.hpp"
 #include "comm/membership.hpp"
 #include "comm/traffic.hpp"
 #include "comm/window.hpp"

@@ -1,10 +1,25 @@
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
-#include "comm/failure.hpp"
-
 namespace paragrad::comm {
+
+/// A peer is gone or the transport failed. Not the user's fault, and not worth a retry.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A peer's process ended prematurely.
+class PeerGone : public Failure {
+ public:
+  PeerGone(int peer, const std::string& text) : Failure(text), peer_(peer) {}
+  int peer() const { return peer_; }
+
+ private:
+  int peer_;
+};
 
 /// Which workers are still there, and whether the run can continue without those that are not. This base is that of
 /// workers who cannot lose each other: nobody is gone, and nobody can be left out. Ranks are the communicator's.

@@ -1,7 +1,5 @@
 // OpenBLAS is opened, not linked: it picks its kernels while it loads, and releases older than the processor fall back to
 // kernels of 2004 (0.3.21 on Emerald Rapids: 40 instead of 200 GF/s). OPENBLAS_CORETYPE corrects that, if set before.
-#include "backend/cpu/blas.hpp"
-
 #include <dlfcn.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv
 

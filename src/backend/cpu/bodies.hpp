@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "backend/all_kernels.hpp"
 #include "backend/cpu/product.hpp"
 #include "core/arena.hpp"
@@ -13,6 +15,9 @@ struct Workspace {
   PackBuffer packed;
   core::Arena lstm;
 };
+
+/// The library that computes Gemm: "OpenBLAS 0.3.21 …, core SkylakeX"
+std::string openblas_description();
 
 #define CPU_BODY_own(Type) void run(Workspace& workspace, const Type& kernel);
 #define CPU_BODY_generic(Type)

@@ -1,5 +1,4 @@
 #include "backend/backend_info.hpp"
-#include "backend/cpu/blas.hpp"
 #include "backend/cpu/bodies.hpp"
 #include "backend/cpu/flush_denormals.hpp"
 #include "backend/device.hpp"
