@@ -13,12 +13,7 @@ CLI::Option* add_loss_option(CLI::App& parser, std::string& loss) {
 }
 
 CLI::Option* add_device_option(CLI::App& parser, std::string& device) {
-  const auto catalogue = backend::device_catalogue();
-  return parser
-      .add_option(
-          "--device", device,
-          "compute device, with optional precision " + with_parameters(catalogue, &backend::DeviceEntry::parameters, ":"))
-      ->check(known_names(names_of(catalogue)));
+  return add_choice(parser, backend::device_catalogue(), device, "compute device, and the precision of its matrix products");
 }
 
 CLI::Option* add_network_option(CLI::App& parser, std::string& network) {

@@ -1,18 +1,15 @@
 #pragma once
 
 #include <string>
-#include <vector>
+
+namespace paragrad::core {
+struct CatalogueInfo;  // of core/options.hpp, which nvcc cannot compile
+}
 
 namespace paragrad::backend {
 
-/// One line of backend/catalogue.def.
-struct DeviceEntry {
-  std::string name;
-  std::string parameters;  ///< what may follow a colon
-  std::string description;
-};
-
-std::vector<DeviceEntry> device_catalogue();
+/// The devices of backend/catalogue.def.
+core::CatalogueInfo device_catalogue();
 
 /// Version and chosen kernels of the loaded OpenBLAS and of our own matrix product, for a run's manifest:
 /// "OpenBLAS 0.3.21 …, core SkylakeX; own kernels AVX-512". Throws ConfigError if OpenBLAS cannot be loaded.

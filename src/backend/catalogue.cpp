@@ -3,7 +3,7 @@
 #include "backend/backend_info.hpp"
 #include "backend/device.hpp"
 #include "core/errors.hpp"
-#include "core/format.hpp"
+#include "core/options.hpp"
 
 namespace paragrad::backend {
 
@@ -11,19 +11,13 @@ namespace paragrad::backend {
 #include "backend/catalogue.def"
 #undef DEVICE
 
-std::vector<DeviceEntry> device_catalogue() {
-  return {
-#define DEVICE(name, parameters, description) {#name, parameters, description},
+core::CatalogueInfo device_catalogue() {
+  core::CatalogueInfo devices{"device", "devices", {}};
+#define DEVICE(device, with, description) \
+  devices.entries.push_back({.name = #device, .parameter = with, .summary = description});
 #include "backend/catalogue.def"
 #undef DEVICE
-  };
-}
-
-std::vector<std::string> device_names() {
-  std::vector<std::string> names;
-  for (const DeviceEntry& entry : device_catalogue())
-    names.push_back(entry.parameters.empty() ? entry.name : core::format("{}[:{}]", entry.name, entry.parameters));
-  return names;
+  return devices;
 }
 
 std::unique_ptr<Device> make_device(std::string_view name) {
@@ -37,7 +31,10 @@ std::unique_ptr<Device> make_device(std::string_view name) {
   }
 #include "backend/catalogue.def"
 #undef DEVICE
-  throw core::unknown_name("device", name, device_names());
+  std::vector<std::string> known;
+  for (const core::EntryInfo& entry : device_catalogue().entries)
+    known.push_back(entry.parameter.empty() ? entry.name : core::format("{}[{}]", entry.name, entry.parameter));
+  throw core::unknown_name("device", name, known);
 }
 
 }  // namespace paragrad::backend

@@ -102,9 +102,6 @@ class Device : public KernelQueue {
   core::Arena number_;  // the result of squared_norm()
 };
 
-/// Names of the devices this program knows, from backend/catalogue.def.
-std::vector<std::string> device_names();
-
 /// Throws ConfigError for an unknown name and for a device that this build or machine does not support.
 std::unique_ptr<Device> make_device(std::string_view name);
 

@@ -33,6 +33,7 @@
 #include "backend/kernels/select.hpp"
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/options.hpp"
 #include "tests/backend/sums.hpp"
 #include "tests/backend/support.hpp"
 
@@ -251,8 +252,9 @@ TEST_CASE("an unknown device is refused with the known ones named", "[backend]")
 }
 
 TEST_CASE("every name of the catalogue makes the device of that name or says that it is not built", "[backend]") {
-  for (const auto& [name, parameters, description] : device_catalogue()) {
-    CHECK_FALSE(description.empty());
+  for (const core::EntryInfo& entry : device_catalogue().entries) {
+    const std::string& name = entry.name;
+    CHECK_FALSE(entry.summary.empty());
     try {
       const auto device = make_device(name);
       CHECK(device->name() == name);
