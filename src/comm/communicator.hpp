@@ -188,7 +188,6 @@ class Communicator {
 
   /// Transports count what they send: one meter for all channels of a worker.
   const std::shared_ptr<TrafficMeter>& traffic_meter() const { return traffic_; }
-  void set_traffic_meter(std::shared_ptr<TrafficMeter> meter) { traffic_ = std::move(meter); }
 
  private:
   backend::Device& device_;
