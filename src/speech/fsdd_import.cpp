@@ -14,6 +14,7 @@
 #include "core/sha256.hpp"
 #include "data/writer.hpp"
 #include "speech/deltas.hpp"
+#include "speech/fbank.hpp"
 #include "speech/normalise.hpp"
 #include "speech/viterbi.hpp"
 #include "speech/wav.hpp"

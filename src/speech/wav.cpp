@@ -8,7 +8,6 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "speech/normalise.hpp"
 #include "speech/number_at.hpp"
 
 namespace paragrad::speech {
@@ -80,19 +79,6 @@ class WavReader {
 Wave read_wav(const std::string& path) {
   const auto content = content_of(path);
   return WavReader(path, content).read();
-}
-
-Features normalised_fbank(const Wave& wave, FbankOptions options) {
-  options.frame.sample_rate = wave.sample_rate;
-  Features features = Fbank(options)(wave.samples);
-  if (features.rows == 0)
-    throw core::ConfigError(
-        core::format("a recording of {} samples is shorter than a frame of {} s at {} samples per second",
-                     wave.samples.size(), options.frame.length_s, wave.sample_rate));
-  FeatureStatistics statistics(features.columns);
-  statistics.add(features);
-  statistics.normalise(features);
-  return features;
 }
 
 }  // namespace paragrad::speech

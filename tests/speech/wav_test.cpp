@@ -95,13 +95,3 @@ TEST_CASE("no truncation and no flipped bit of a WAV file does more than give a 
     CHECK(attempt(flipped));
   }
 }
-
-TEST_CASE("a sound becomes normalised features at its own rate", "[speech]") {
-  const auto features = normalised_fbank({8000, noise(8000)});
-  CHECK(features.rows == 98);
-  CHECK(features.columns == 40);
-  double sum = 0;
-  for (const float x : features.values) sum += x;
-  CHECK(sum == Approx(0).margin(0.1));
-  CHECK_THROWS_WITH(normalised_fbank({8000, noise(100)}), contains_text("shorter than a frame"));
-}

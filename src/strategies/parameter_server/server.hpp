@@ -42,7 +42,6 @@ class Server {
   /// Drops the worker. Returns whether all others have met.
   bool lose(comm::Communicator& comm, int worker);
   bool lost(int worker) const { return progress(worker).lost; }
-  bool met(int worker) const { return progress(worker).met; }
   std::vector<std::int32_t> all_lost() const;
   int workers() const { return static_cast<int>(progress_.size()); }
 
