@@ -20,7 +20,7 @@ void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
   parser
       .add_option("--model", options.model,
                   core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
-                               "440-5x1024-1000:relu, or zoo:NAME (most need --device meta): {}",
+                               "440-5x1024-1000:relu, or zoo:NAME: {}",
                                fmt::join(nn::zoo_catalogue().names(), ", ")))
       ->required();
   add_loss_option(parser, options.loss);

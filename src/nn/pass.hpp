@@ -48,6 +48,7 @@ class Pass {
 
   // ---- values ----
 
+  std::size_t input_count() const { return node_.inputs.size(); }
   const ValueType& input_type(std::size_t i) const { return value(node_.inputs[i]).type; }
   const ValueType& output_type(std::size_t i) const { return value(node_.outputs[i]).type; }
   std::span<const float> x(std::size_t i = 0) const;

@@ -7,7 +7,7 @@
 
 namespace paragrad::nn {
 
-/// The extents of one row of a value, slowest first: {features}, or {channels, height, width}. A row is a sample or a frame.
+/// The extents of one row of a value, slowest first: {features}, or {height, width, channels}. A row is a sample or a frame.
 struct Shape {
   Shape(std::initializer_list<std::size_t> all) : extents(all) {}
 
@@ -17,7 +17,7 @@ struct Shape {
   std::vector<std::size_t> extents;
 };
 
-/// "3x224x224"
+/// "224x224x3"
 std::string describe(const Shape& shape);
 
 enum class DataType { float32, int32 };

@@ -23,7 +23,7 @@ std::size_t largest_minibatch(const comm::Worker& worker, const TrainingOptions&
 /// Replaces buffers by their mean over the workers.
 void average_buffers(TrainingRun& run) {
   const std::span<float> buffers = run.learner().buffers();
-  if (buffers.empty() || run.source.network->not_computable() != nullptr) return;
+  if (buffers.empty()) return;
   std::vector<float> own(buffers.size());
   run.worker.device().transfer(std::span<const float>(buffers), std::span(own));
   std::vector<double> sums;

@@ -270,6 +270,7 @@ std::vector<Case> all_cases() {
     add_matrices(cases, rows, columns);
     add_graph_kernels(cases, rows, columns);
   }
+  add_image_kernels(cases);
   return cases;
 }
 

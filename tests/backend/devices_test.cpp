@@ -16,6 +16,8 @@
 #include "backend/kernels/bias_gradient.hpp"
 #include "backend/kernels/block_filter.hpp"
 #include "backend/kernels/clamp.hpp"
+#include "backend/kernels/concatenate.hpp"
+#include "backend/kernels/convolution.hpp"
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/copy_columns.hpp"
 #include "backend/kernels/descend.hpp"
@@ -27,6 +29,7 @@
 #include "backend/kernels/moment_filter.hpp"
 #include "backend/kernels/momentum_update.hpp"
 #include "backend/kernels/orthonormalise.hpp"
+#include "backend/kernels/pool.hpp"
 #include "backend/kernels/quantise.hpp"
 #include "backend/kernels/sampling.hpp"
 #include "backend/kernels/scale.hpp"
@@ -58,7 +61,7 @@ void run_rule(Device& device, std::span<const float> g, std::span<float> w, std:
 /// Those of operations between layers, on arrays of 50.
 void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, std::span<float> c) {
   const DeviceArray<std::uint32_t> rows(device, 5);
-  const ChannelShape shape{5, 5, 2};
+  const ChannelShape shape{10, 5};
   device.run(Activate{Activation::tanh, a, b});
   device.run(ActivationGradient{Activation::tanh, a, b, 0, c});
   device.run(Sum{Activation::relu, a, b, c});
@@ -68,6 +71,19 @@ void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, s
   device.run(
       BatchNormForward{shape, true, 1e-3f, 0.1f, Activation::relu, a, c.first(10), c.subspan(10, 10), c.subspan(20, 10), b});
   device.run(BatchNormBackward{shape, a, c.first(10), c.subspan(20, 10), b, 0, c.subspan(30, 10), 0, a});
+  const SideBySide both{10, 2, {{3, 2}}};
+  device.run(Concatenate{both, {{a.first(30), b.first(20)}}, c});
+  device.run(ConcatenateBackward{both, c, {}, {}, {}, {{a.first(30), b.first(20)}}});
+  const WindowSteps steps{5, 1, 5};
+  const ConvolutionShape images{1, 2, 2, steps, steps};
+  device.run(ConvolutionForward{images, a, b.first(4), {}, Activation::identity, c});
+  device.run(ConvolutionBackwardInput{images, c, b.first(4), 0, Activation::tanh, a, a});
+  device.run(ConvolutionBackwardWeights{images, a, c, 0, b.first(6)});
+  const PoolShape pool{1, 2, steps, steps};
+  device.run(MaxPool{pool, a, b, c});
+  device.run(MaxPoolBackward{pool, b, c, 0, Activation::identity, {}, a});
+  device.run(MeanPool{pool, a, b});
+  device.run(MeanPoolBackward{pool, b, 1, Activation::identity, {}, a});
   device.finish();  // before its memory goes
 }
 

@@ -57,6 +57,12 @@ class DoubleDevice final : public Device {
   LstmMemoryOf<double> convert(const LstmMemory& memory, Arrays& arrays) const {
     return convert_fields<LstmMemoryOf<double>>(memory, arrays);
   }
+  template <class T, std::size_t n>
+  auto convert(const std::array<T, n>& each, Arrays& arrays) const {
+    std::array<decltype(convert(each[0], arrays)), n> result{};
+    for (std::size_t i = 0; i < n; ++i) result[i] = convert(each[i], arrays);
+    return result;
+  }
   template <class T>
   T convert(const T& same, Arrays&) const {
     return same;

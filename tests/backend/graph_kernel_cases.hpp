@@ -4,7 +4,10 @@
 #include "backend/kernels/activation_gradient.hpp"
 #include "backend/kernels/add_columns.hpp"
 #include "backend/kernels/batch_norm.hpp"
+#include "backend/kernels/concatenate.hpp"
+#include "backend/kernels/convolution.hpp"
 #include "backend/kernels/dropout.hpp"
+#include "backend/kernels/pool.hpp"
 #include "backend/kernels/sum.hpp"
 #include "core/format.hpp"
 #include "tests/backend/desk.hpp"
@@ -35,6 +38,17 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
     const auto from = desk.in((rows - 1) * (columns + 2) + columns);
     device.run(AddColumns{rows, columns, columns + 2, from, columns + 5, desk.in((rows - 1) * (columns + 5) + columns)});
   });
+  add("concatenate", [=](Device& device, Desk& desk) {
+    const SideBySide shape{rows, 3, {{columns, 1, 2 * columns}}};
+    const auto a = desk.in(n), b = desk.in(rows), c = desk.in(2 * n);
+    device.run(Concatenate{shape, {{a, b, c}}, desk.out(shape.rows * shape.width())});
+    device.run(ConcatenateBackward{shape,
+                                   desk.in(shape.rows * shape.width()),
+                                   {{0, 0, 1}},
+                                   {{Activation::identity, Activation::identity, Activation::tanh}},
+                                   {{{}, {}, c}},
+                                   {{desk.out(n), {}, desk.in(2 * n)}}});
+  });
   add("dropout", [=](Device& device, Desk& desk) {
     const core::RandomStream random(5, core::Purpose::dropout, 2);
     const auto chosen = desk.rows(rows);
@@ -44,7 +58,7 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
   });
   for (const bool training : {false, true})
     add(training ? "batch_norm" : "batch_norm with running statistics", [=](Device& device, Desk& desk) {
-      const ChannelShape shape{rows, columns, 3};
+      const ChannelShape shape{3 * rows, columns};
       const auto x = desk.in(shape.size()), parameters = desk.in(2 * columns), running = desk.positive(2 * columns);
       const auto used = desk.out(2 * columns);
       device.run(BatchNormForward{shape, training, 1e-3f, 0.1f, Activation::sigmoid, x, parameters, running, used,
@@ -53,6 +67,65 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 1, desk.in(2 * columns), 0, desk.out(shape.size())});
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 0, desk.out(2 * columns), 1, desk.in(shape.size())});
     });
+}
+
+/// Convolutions and poolings of small images: with margins on one side or both, strides, dilation, groups, odd sizes.
+inline void add_image_kernels(std::vector<Case>& cases) {
+  struct Side {
+    std::size_t image, window, steps, stride = 1, dilation = 1, before = 0;
+    WindowSteps window_steps() const { return {image, window, steps, stride, dilation, before}; }
+  };
+  struct Shape {
+    const char* name;
+    std::size_t rows, channels, outputs, groups;
+    Side down, across;
+  };
+  const std::vector<Shape> shapes{
+      {"1x1", 3, 5, 18, 1, {4, 1, 4}, {7, 1, 7}},
+      {"1x1 of stride 2", 2, 20, 33, 1, {7, 1, 4, 2}, {5, 1, 3, 2}},
+      {"3x3", 2, 16, 16, 1, {9, 3, 9, 1, 1, 1}, {32, 3, 32, 1, 1, 1}},
+      {"3x3 without a margin", 2, 3, 6, 1, {8, 3, 6}, {9, 3, 7}},
+      {"3x3 of stride 2", 3, 7, 40, 1, {9, 3, 5, 2, 1, 1}, {8, 3, 4, 2, 1, 1}},
+      {"3x3 of stride 2, a margin at the end", 2, 4, 5, 1, {8, 3, 4, 2}, {8, 3, 4, 2}},
+      {"7x7 of stride 2", 1, 3, 64, 1, {21, 7, 11, 2, 1, 3}, {17, 7, 9, 2, 1, 3}},
+      {"2x5, stride 3x1", 2, 6, 35, 1, {11, 2, 4, 3, 1, 0}, {10, 5, 8, 1, 1, 1}},
+      {"3x3, dilation 2", 2, 8, 9, 1, {9, 3, 9, 1, 2, 2}, {11, 3, 11, 1, 2, 2}},
+      {"3x3, dilation 3, stride 2", 2, 4, 17, 1, {13, 3, 5, 2, 3, 1}, {14, 3, 5, 2, 3, 1}},
+      {"groups", 2, 6, 9, 3, {6, 3, 6, 1, 1, 1}, {5, 3, 5, 1, 1, 1}},
+      {"depthwise", 2, 19, 19, 19, {6, 3, 3, 2, 1, 1}, {5, 3, 3, 2, 1, 1}},
+      {"whole image", 4, 10, 12, 1, {5, 5, 1}, {3, 3, 1}},
+      {"one place", 1, 1, 1, 1, {1, 1, 1}, {1, 1, 1}},
+      {"stride beyond the window", 2, 3, 4, 1, {10, 2, 3, 4}, {9, 1, 3, 4}},
+  };
+  for (const Shape& of : shapes) {
+    const ConvolutionShape shape{of.rows,  of.channels, of.outputs, of.down.window_steps(), of.across.window_steps(),
+                                 of.groups};
+    const std::size_t in = shape.rows * shape.image(), out = shape.rows * shape.positions() * shape.outputs;
+    const std::string name = of.name;
+    cases.push_back({"convolution " + name, [=](Device& device, Desk& desk) {
+                       const auto x = desk.in(in), w = desk.in(shape.filters()), bias = desk.in(shape.outputs);
+                       const auto dy = desk.in(out);
+                       device.run(ConvolutionForward{shape, x, w, {}, Activation::identity, desk.out(out)});
+                       device.run(ConvolutionForward{shape, x, w, bias, Activation::relu, desk.out(out)});
+                       device.run(ConvolutionBackwardInput{shape, dy, w, 0, Activation::identity, {}, desk.out(in)});
+                       device.run(ConvolutionBackwardInput{shape, dy, w, 1, Activation::tanh, x, desk.in(in)});
+                       device.run(ConvolutionBackwardWeights{shape, x, dy, 0, desk.out(shape.filters())});
+                       device.run(ConvolutionBackwardWeights{shape, x, dy, 0.5f, desk.in(shape.filters() + shape.outputs)});
+                     }});
+    if (of.groups > 1) continue;
+    const PoolShape pool{of.rows, of.channels, shape.down, shape.across};
+    const std::size_t pooled = pool.rows * pool.outputs();
+    cases.push_back({"pool " + name, [=](Device& device, Desk& desk) {
+                       const auto x = desk.in(in), dy = desk.in(pooled);
+                       const auto chosen = desk.out(pooled);
+                       device.run(MaxPool{pool, x, desk.out(pooled), chosen});
+                       device.run(MaxPoolBackward{pool, dy, chosen, 0, Activation::identity, {}, desk.out(in)});
+                       device.run(MaxPoolBackward{pool, dy, chosen, 1, Activation::tanh, x, desk.in(in)});
+                       device.run(MeanPool{pool, x, desk.out(pooled)});
+                       device.run(MeanPoolBackward{pool, dy, 0, Activation::sigmoid, x, desk.out(in)});
+                       device.run(MeanPoolBackward{pool, dy, 1, Activation::identity, {}, desk.in(in)});
+                     }});
+  }
 }
 
 }  // namespace paragrad::backend::testing

@@ -35,7 +35,7 @@ int main() {
     const auto device = backend::make_device("cpu");
     comm::MpiCommunicator comm(*device, 30);
     test::SmallTask task(300);  // the same on every rank
-    for (const char* network : {"residual", "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm"})
+    for (const char* network : {"residual", "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images"})
       for (const char* strategy : {"data_parallel", "bmuf"})
         for (const int parts : {1, 2}) {
           task.options.strategy = strategy;

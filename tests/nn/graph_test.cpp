@@ -9,6 +9,7 @@
 #include "nn/ops/add.hpp"
 #include "nn/ops/affine.hpp"
 #include "nn/ops/batch_norm.hpp"
+#include "nn/ops/concatenate.hpp"
 #include "nn/ops/convolution.hpp"
 #include "nn/ops/dropout.hpp"
 #include "nn/ops/split_channels.hpp"
@@ -62,7 +63,7 @@ std::vector<Needed> needed(const Graph& graph) {
 
 TEST_CASE("what is needed at the same time never shares memory", "[nn]") {
   const std::string name = GENERATE("12-7-5-4:tanh", "6-2xblstm3+peepholes-4", "zoo:googlenet", "zoo:resnet50", "residual",
-                                    "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm");
+                                    "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images");
   CAPTURE(name);
   const Graph graph = paragrad::test::network(name);
   const std::vector<Needed> all = needed(graph);
@@ -118,17 +119,23 @@ TEST_CASE("an activation function is fused into the operation before it where it
 }
 
 TEST_CASE("inputs that do not fit are refused in a sentence that names the node", "[nn]") {
-  GraphBuilder graph({{3, 8, 8}});
+  GraphBuilder graph({{8, 8, 3}});
   const ValueId wide = graph.add("wide", Affine(5), {input});
   const ValueId narrow = graph.add("narrow", Affine(4), {input});
   const ValueId image = graph.add("conv", Convolution(2, square(3, 2), true), {input});
   CHECK_THROWS_WITH(graph.add("sum", Add(), {wide, narrow}), "sum (add) takes inputs of one shape, not 5 and 4");
   CHECK_THROWS_WITH(graph.add("conv2", Convolution(2, square(3), true), {wide}),
-                    "conv2 (convolution 3x3) takes channels x height x width, not 5");
+                    "conv2 (convolution 3x3) takes height x width x channels, not 5");
   CHECK_THROWS_WITH(graph.add("conv3", Convolution(2, square(5, 1, Padding::valid), true), {image}),
-                    "conv3 (convolution 5x5) has a filter of 5 for an image of 4");
+                    "conv3 (convolution 5x5) has a window of 5 for an image of 4");
+  CHECK_THROWS_WITH(graph.add("conv4", Convolution(4, square(3), true, 2), {input}),
+                    "conv4 (convolution 3x3 in 2 groups) has 2 groups, which cannot share 3 channels and 4 outputs evenly");
+  CHECK_THROWS_WITH(graph.add("conv5", Convolution(4, square(3, 0), true), {input}),
+                    contains_text("has a window without extent, stride or dilation"));
+  CHECK_THROWS_WITH(graph.add("conv6", Convolution(4, square(1, 1, Padding::of(1)), true), {input}),
+                    contains_text("has a window of 1 and 1 zeros before the image"));
   CHECK_THROWS_WITH(graph.add("join", Concatenate(), {image, input}),
-                    "join (concatenate) takes inputs that differ in their first extent only, not 2x4x4 and 3x8x8");
+                    "join (concatenate) takes inputs that differ in their last extent only, not 4x4x2 and 8x8x3");
   CHECK_THROWS_WITH(graph.add_node("cut", std::make_shared<const SplitChannels>(std::vector<std::size_t>{2, 2}), {wide}),
                     "cut (split) cuts 5 into parts of 4 in all");
   CHECK_THROWS_WITH(graph.add("tied", Affine(6), {input}, graph.parameters_of(wide)),

@@ -8,15 +8,39 @@
 #include "nn/ops/add.hpp"
 #include "nn/ops/affine.hpp"
 #include "nn/ops/batch_norm.hpp"
+#include "nn/ops/concatenate.hpp"
+#include "nn/ops/convolution.hpp"
 #include "nn/ops/dropout.hpp"
+#include "nn/ops/pool.hpp"
 #include "nn/ops/split_channels.hpp"
 
 namespace paragrad::test {
+
+/// Every operation on images: 2 rows of `inputs`/2 pixels, with functions that have slopes everywhere, and a normalisation
+/// of little curvature.
+inline nn::Graph image_network(std::size_t inputs, std::size_t classes) {
+  using backend::Activation;
+  nn::GraphBuilder graph({{2, inputs / 2, 1}});
+  const auto convolution = [&](const char* name, nn::ValueId from, std::size_t channels, const nn::Window& window, bool bias,
+                               std::size_t groups) {
+    const nn::ValueId z = graph.add(name, nn::Convolution(channels, window, bias, groups, Activation::tanh), {from});
+    return graph.add(std::string(name) + "/tanh", nn::Activate(Activation::tanh), {z});
+  };
+  const nn::ValueId x = convolution("first", nn::GraphBuilder::input, 4, nn::square(3), true, 1);
+  const nn::ValueId a = convolution("a", x, 6, nn::square(3, 2, nn::Padding::of(1)), true, 2);
+  const nn::ValueId b = graph.add("b", nn::Pool(nn::Pool::Kind::maximum, nn::square(2, 2)), {x});
+  const nn::ValueId c = graph.add("c", nn::Pool(nn::Pool::Kind::mean, nn::square(3, 2)), {x});
+  const nn::ValueId joined = graph.add("joined", nn::Concatenate(), {a, b, c, b});
+  const nn::ValueId d = graph.add("d", nn::Convolution(5, {1, 2, 1, nn::Padding::same, 2}, false), {joined});
+  const nn::ValueId y = graph.add("norm", nn::BatchNorm(Activation::identity, 0.1f, 1), {d});
+  return std::move(graph).build(graph.add("last", nn::Affine(classes), {y}));
+}
 
 /// Small networks from 6 or, to fit test data, `inputs` features to `classes` outputs that the notation cannot describe. Any
 /// other name is read as the notation.
 inline nn::Graph network(const std::string& name, std::size_t inputs = 6, std::size_t classes = 4) {
   using backend::Activation;
+  if (name == "images") return image_network(inputs, classes);
   nn::GraphBuilder graph({{inputs}});
   const nn::ValueId x = graph.add("first", nn::Affine(8, Activation::tanh), {nn::GraphBuilder::input});
   const nn::ValueId h = graph.add("first/tanh", nn::Activate(Activation::tanh), {x});

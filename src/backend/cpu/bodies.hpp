@@ -14,6 +14,7 @@ namespace paragrad::backend::cpu {
 struct Workspace {
   PackBuffer packed;
   core::Arena lstm;
+  core::Arena images, filters, gradients;  // of convolutions
 };
 
 /// The library that computes Gemm: "OpenBLAS 0.3.21 …, core SkylakeX"

@@ -1,3 +1,4 @@
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -54,6 +55,12 @@ void translate(T*& address) {
   address = real(address);
 }
 void translate(Steps& steps) { steps = steps.kept(); }
+template <class T>
+void translate(T& argument);
+template <class T, std::size_t n>
+void translate(std::array<T, n>& arguments) {
+  for (T& argument : arguments) translate(argument);
+}
 template <class T>
 void translate(T& argument) {
   if constexpr (std::is_aggregate_v<T>) core::for_each_field(argument, [](auto& field) { translate(field); });

@@ -10,22 +10,16 @@
 /// mean 0 and variance 1, then scaled and shifted. Arrays of two numbers per channel are [2][channels].
 namespace paragrad::backend {
 
-/// Sizes of x[rows][channels][positions].
+/// Sizes of x[rows][channels]; of images every position is a row.
 struct ChannelShape {
-  std::size_t rows, channels, positions;
+  std::size_t rows, channels;
 
-  std::size_t size() const { return rows * channels * positions; }
-  PARAGRAD_HOST_DEVICE std::size_t per_channel() const { return rows * positions; }
-
-  /// The place of value i of a channel.
-  PARAGRAD_HOST_DEVICE std::size_t at(std::size_t channel, std::size_t i) const {
-    return (i / positions * channels + channel) * positions + i % positions;
-  }
+  PARAGRAD_HOST_DEVICE std::size_t size() const { return rows * channels; }
 
   /// For calibration: about `count` values in at most 64 channels.
   static ChannelShape example(std::size_t count) {
     const std::size_t channels = std::min<std::size_t>(count, 64);
-    return {count / channels, channels, 1};
+    return {count / channels, channels};
   }
 };
 
@@ -57,29 +51,39 @@ struct BatchNormForwardOf {
   KernelCost cost() const { return streaming_cost(y.size(), 5, 5); }
   std::size_t elements() const { return shape.channels; }
   PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    const std::size_t channels = shape.channels, count = shape.per_channel();
-    Real mean = running[c], variance = running[channels + c];
+    const std::size_t channels = shape.channels;
     if (training) {
+      const double first = static_cast<double>(x[c]);
       double sum = 0, squares = 0;
-      for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(x[shape.at(c, i)]);
-      const double middle = sum / static_cast<double>(count);
-      for (std::size_t i = 0; i < count; ++i) {
-        const double distance = static_cast<double>(x[shape.at(c, i)]) - middle;
+      for (std::size_t i = 0; i < shape.rows; ++i) {
+        const double distance = static_cast<double>(x[i * channels + c]) - first;
+        sum += distance;
         squares += distance * distance;
       }
-      const double freedom = count > 1 ? static_cast<double>(count - 1) : 1.0;
-      mean = static_cast<Real>(middle);
-      variance = static_cast<Real>(squares / static_cast<double>(count));
-      running[c] += momentum * (mean - running[c]);
-      running[channels + c] += momentum * (static_cast<Real>(squares / freedom) - running[channels + c]);
+      use_minibatch(c, first, sum, squares);
+    } else {
+      use(c, running[c], running[channels + c]);
     }
-    const Real inverse = 1 / std::sqrt(variance + epsilon);
+    for (std::size_t i = 0; i < shape.rows; ++i) {
+      const std::size_t at = i * channels + c;
+      y[at] = activate(f, parameters[c] * ((x[at] - used[c]) * used[channels + c]) + parameters[channels + c]);
+    }
+  }
+
+  /// Takes mean and variance from the sums of a channel's distances to its first value, which is near enough to the mean
+  /// for their difference to lose nothing.
+  PARAGRAD_HOST_DEVICE void use_minibatch(std::size_t c, double first, double sum, double squares) const {
+    const double count = static_cast<double>(shape.rows), difference = squares - sum * sum / count;
+    const double about_mean = difference < 0 ? 0 : difference;
+    const Real mean = static_cast<Real>(first + sum / count);
+    const Real unbiased = static_cast<Real>(about_mean / (count > 1 ? count - 1 : 1));
+    running[c] += momentum * (mean - running[c]);
+    running[shape.channels + c] += momentum * (unbiased - running[shape.channels + c]);
+    use(c, mean, static_cast<Real>(about_mean / count));
+  }
+  PARAGRAD_HOST_DEVICE void use(std::size_t c, Real mean, Real variance) const {
     used[c] = mean;
-    used[channels + c] = inverse;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = shape.at(c, i);
-      y[at] = activate(f, parameters[c] * ((x[at] - mean) * inverse) + parameters[channels + c]);
-    }
+    used[shape.channels + c] = 1 / std::sqrt(variance + epsilon);
   }
   static Example<BatchNormForwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, shape = ChannelShape::example(count)] {
@@ -124,23 +128,28 @@ struct BatchNormBackwardOf {
   KernelCost cost() const { return streaming_cost(dy.size(), 8, 8); }
   std::size_t elements() const { return shape.channels; }
   PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    const std::size_t channels = shape.channels, count = shape.per_channel();
+    const std::size_t channels = shape.channels;
     const Real mean = used[c], inverse = used[channels + c];
     double along = 0, sum = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = shape.at(c, i);
+    for (std::size_t i = 0; i < shape.rows; ++i) {
+      const std::size_t at = i * channels + c;
       along += static_cast<double>(dy[at]) * static_cast<double>((x[at] - mean) * inverse);
       sum += static_cast<double>(dy[at]);
     }
-    dparameters[c] = accumulate(static_cast<Real>(along), keep_parameters, dparameters[c]);
-    dparameters[channels + c] = accumulate(static_cast<Real>(sum), keep_parameters, dparameters[channels + c]);
-    const Real mean_along = static_cast<Real>(along / static_cast<double>(count));
-    const Real mean_dy = static_cast<Real>(sum / static_cast<double>(count));
-    for (std::size_t i = 0; i < count && !dx.empty(); ++i) {
-      const std::size_t at = shape.at(c, i);
+    add_to_parameters(c, along, sum);
+    if (dx.empty()) return;
+    const Real mean_along = static_cast<Real>(along / static_cast<double>(shape.rows));
+    const Real mean_dy = static_cast<Real>(sum / static_cast<double>(shape.rows));
+    for (std::size_t i = 0; i < shape.rows; ++i) {
+      const std::size_t at = i * channels + c;
       const Real normal = (x[at] - mean) * inverse;
       dx[at] = accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
     }
+  }
+  PARAGRAD_HOST_DEVICE void add_to_parameters(std::size_t c, double along, double sum) const {
+    dparameters[c] = accumulate(static_cast<Real>(along), keep_parameters, dparameters[c]);
+    Real& shift = dparameters[shape.channels + c];
+    shift = accumulate(static_cast<Real>(sum), keep_parameters, shift);
   }
   static Example<BatchNormBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, shape = ChannelShape::example(count)] {

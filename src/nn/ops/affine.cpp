@@ -1,11 +1,11 @@
 #include "nn/ops/affine.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/bias_gradient.hpp"
 #include "nn/ops/checks.hpp"
+#include "nn/ops/initial_weights.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {
@@ -13,19 +13,6 @@ namespace {
 
 // Small enough that `ready` finds a panel of the gradient in the L2 cache; each panel packs dz again.
 constexpr std::size_t panel_bytes = 1024 * 1024;
-
-void initialise_weights(backend::Activation next, std::size_t inputs, std::size_t outputs, const core::RandomStream& random,
-                        std::span<float> weights) {
-  const double fan_in = static_cast<double>(inputs), fan_out = static_cast<double>(outputs);
-  const backend::InitialWeights kind = backend::initial_weights(next);
-  if (kind == backend::InitialWeights::he) {
-    const double deviation = std::sqrt(2 / fan_in);
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(deviation * random.normal(i));
-    return;
-  }
-  const double limit = std::sqrt(6 / (fan_in + fan_out)) * (kind == backend::InitialWeights::glorot_wide ? 4 : 1);
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(limit * (2 * random.uniform(i) - 1));
-}
 
 }  // namespace
 

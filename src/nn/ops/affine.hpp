@@ -6,9 +6,7 @@
 namespace paragrad::nn {
 
 /// y = f(x·W + b), where x may have any shape. Parameters: W[in][out] and b[out].
-/// Initial weights: as backend::initial_weights says for the activation function that follows: uniform in ±sqrt(6/(in+out))
-/// (Glorot and Bengio, AISTATS 2010), four times as wide for sigmoid; normal with variance 2/in for ReLU and its like (He et
-/// al., ICCV 2015). Biases start at zero.
+/// Initial weights: initial_weights.hpp. Biases start at zero.
 class Affine final : public Op {
  public:
   /// next: the activation function that follows, for the initial weights; f: the one that is part of the operation.

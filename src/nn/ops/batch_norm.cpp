@@ -9,11 +9,11 @@
 namespace paragrad::nn {
 namespace {
 
-std::size_t channels_of(const ValueType& value) { return value.shape.extents.front(); }
+std::size_t channels_of(const ValueType& value) { return value.shape.extents.back(); }
 
 backend::ChannelShape shape_of(const Pass& pass) {
   const std::size_t channels = channels_of(pass.input_type(0));
-  return {pass.rows(), channels, pass.input_type(0).size() / channels};
+  return {pass.rows() * pass.input_type(0).size() / channels, channels};
 }
 
 }  // namespace

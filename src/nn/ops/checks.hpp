@@ -25,9 +25,9 @@ inline std::string with_function(std::string_view op, backend::Activation f) {
   return f == backend::Activation::identity ? std::string(op) : core::format("{}+{}", op, backend::activation_name(f));
 }
 
-/// The extents {channels, height, width} of an image.
+/// The extents {height, width, channels} of an image.
 struct Image {
-  std::size_t channels, height, width;
+  std::size_t height, width, channels;
 
   std::size_t positions() const { return height * width; }
   std::size_t size() const { return channels * positions(); }
@@ -36,7 +36,7 @@ struct Image {
 inline Image expect_image(const ValueType& value) {
   const std::vector<std::size_t>& extents = value.shape.extents;
   if (extents.size() != 3)
-    throw core::ConfigError(core::format("takes channels x height x width, not {}", describe(value.shape)));
+    throw core::ConfigError(core::format("takes height x width x channels, not {}", describe(value.shape)));
   return {extents[0], extents[1], extents[2]};
 }
 

@@ -11,15 +11,13 @@
 namespace paragrad::nn {
 namespace {
 
-/// Columns `to` of a sink += columns `from` of a gradient.
-void add_columns(const Pass& pass, const InputSink& sink, std::size_t sink_width, core::Range to,
-                 std::span<const float> gradient, std::size_t width, core::Range from) {
-  const std::span<const float> source = columns_of(gradient, pass.rows(), width, from);
-  const std::span<float> target = columns_of(sink.into, pass.rows(), sink_width, to);
-  if (sink.keep == 0)
-    pass.queue().run(backend::CopyColumns{pass.rows(), to.size(), width, source, sink_width, target});
-  else
-    pass.queue().run(backend::AddColumns{pass.rows(), to.size(), width, source, sink_width, target});
+/// The input as a matrix: each place of an image is a row.
+struct Matrix {
+  std::size_t rows, width;
+};
+Matrix input_of(const Pass& pass) {
+  const std::size_t width = pass.input_type(0).shape.extents.back();
+  return {pass.rows() * pass.input_type(0).size() / width, width};
 }
 
 }  // namespace
@@ -27,12 +25,12 @@ void add_columns(const Pass& pass, const InputSink& sink, std::size_t sink_width
 std::vector<ValueType> SplitChannels::infer(Types inputs) const {
   expect_inputs(inputs, 1);
   const std::size_t whole = std::accumulate(extents_.begin(), extents_.end(), std::size_t{0});
-  if (whole != inputs[0].shape.extents.front())
-    throw core::ConfigError(core::format("cuts {} into parts of {} in all", inputs[0].shape.extents.front(), whole));
+  if (whole != inputs[0].shape.extents.back())
+    throw core::ConfigError(core::format("cuts {} into parts of {} in all", inputs[0].shape.extents.back(), whole));
   std::vector<ValueType> outputs;
   for (const std::size_t extent : extents_) {
     outputs.push_back(inputs[0]);
-    outputs.back().shape.extents[0] = extent;
+    outputs.back().shape.extents.back() = extent;
   }
   return outputs;
 }
@@ -42,25 +40,27 @@ std::optional<OpPart> SplitChannels::part(Types, std::size_t, std::size_t) const
 }
 
 void SplitChannels::forward(const Pass& pass) const {
-  const std::size_t width = pass.input_type(0).size();
+  const auto [rows, width] = input_of(pass);
   core::Range from;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
-    const std::size_t own = pass.output_type(i).size();
-    from = {from.end, from.end + own};
+    from = {from.end, from.end + extents_[i]};
     pass.queue().run(
-        backend::CopyColumns{pass.rows(), own, width, columns_of(pass.x(), pass.rows(), width, from), own, pass.y(i)});
+        backend::CopyColumns{rows, extents_[i], width, columns_of(pass.x(), rows, width, from), extents_[i], pass.y(i)});
   }
 }
 
 void SplitChannels::backward_inputs(const Pass& pass) const {
   const InputSink dx = pass.dx();
   if (!dx.wanted()) return;
-  const std::size_t width = pass.input_type(0).size();
+  const auto [rows, width] = input_of(pass);
   core::Range to;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
-    const std::size_t own = pass.output_type(i).size();
-    to = {to.end, to.end + own};
-    add_columns(pass, dx, width, to, pass.dy(i), own, {0, own});
+    to = {to.end, to.end + extents_[i]};
+    const std::span<float> target = columns_of(dx.into, rows, width, to);
+    if (dx.keep == 0)
+      pass.queue().run(backend::CopyColumns{rows, extents_[i], extents_[i], pass.dy(i), width, target});
+    else
+      pass.queue().run(backend::AddColumns{rows, extents_[i], extents_[i], pass.dy(i), width, target});
   }
   apply_slope(pass.queue(), dx);
 }

@@ -4,7 +4,7 @@
 
 namespace paragrad::nn {
 
-/// Cuts a value along its first extent into outputs of the given extents.
+/// Cuts a value along its last extent into outputs of the given extents.
 class SplitChannels final : public Op {
  public:
   explicit SplitChannels(std::vector<std::size_t> extents) : extents_(std::move(extents)) {}
@@ -18,7 +18,7 @@ class SplitChannels final : public Op {
   void backward_inputs(const Pass& pass) const override;
 
  private:
-  std::vector<std::size_t> extents_;  // first ones of the outputs
+  std::vector<std::size_t> extents_;  // last ones of the outputs
 };
 
 }  // namespace paragrad::nn

@@ -7,8 +7,8 @@ namespace {
 /// One tower without local response normalisation, as built by TensorFlow's tf_cnn_benchmarks: images of 227 × 227.
 /// Krizhevsky, Sutskever and Hinton, NIPS 2012; Krizhevsky, arXiv 1404.5997.
 Graph make_alexnet() {
-  const Filter halve = square(3, 2, Padding::valid);
-  NetworkBuilder net({3, 227, 227}, NetworkBuilder::Normalise::bias);
+  const Window halve = square(3, 2, Padding::valid);
+  NetworkBuilder net({227, 227, 3}, NetworkBuilder::Normalise::bias);
   ValueId x = net.convolution("conv1", NetworkBuilder::input, 64, square(11, 4, Padding::valid));
   x = net.max_pool("pool1", x, halve);
   x = net.convolution("conv2", x, 192, square(5));
@@ -26,10 +26,10 @@ Graph make_alexnet() {
 }  // namespace
 
 ZooEntry alexnet_entry() {
-  return {{.name = "alexnet",
-           .summary = "AlexNet, one tower, as in tf_cnn_benchmarks: 61.8 M parameters",
-           .source = "Krizhevsky, Sutskever and Hinton, NIPS 2012"},
-          make_alexnet};
+  return network({.name = "alexnet",
+                  .summary = "AlexNet, one tower, as in tf_cnn_benchmarks: 61.8 M parameters",
+                  .source = "Krizhevsky, Sutskever and Hinton, NIPS 2012"},
+                 make_alexnet);
 }
 
 }  // namespace paragrad::nn::zoo

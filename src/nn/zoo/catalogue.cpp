@@ -1,3 +1,4 @@
+#include "core/errors.hpp"
 #include "nn/zoo/zoo.hpp"
 
 namespace paragrad::nn {
@@ -12,10 +13,30 @@ const std::vector<zoo::ZooEntry>& zoo_networks() {
   return entries;
 }
 
+/// "depth=20,classes=10"
+core::Settings parse(const zoo::ZooEntry& entry, std::string_view name, std::string_view text) {
+  core::EntryInfo known = entry.info;
+  known.options = entry.options;
+  core::Settings settings;
+  for (const std::string& part : core::list_of(std::string(name), std::string(text))) {
+    const std::size_t sign = part.find('=');
+    if (sign == part.npos)
+      throw core::ConfigError(core::format("zoo model '{}': '{}' is not KEY=VALUE; write {}{}", name, part, entry.info.name,
+                                           entry.info.parameter));
+    settings.insert_or_assign(part.substr(0, sign), part.substr(sign + 1));
+  }
+  core::check_settings(known, "zoo model", settings);
+  return settings;
+}
+
 }  // namespace
 
 core::CatalogueInfo zoo_catalogue() { return core::info_of("zoo model", "zoo models", zoo_networks()); }
 
-Graph make_zoo_model(std::string_view name) { return core::find_entry("zoo model", name, zoo_networks()).make(); }
+Graph make_zoo_model(std::string_view name) {
+  const zoo::ZooEntry& entry = core::find_entry("zoo model", name, zoo_networks());
+  if (name == entry.info.name) return entry.make({});
+  return entry.make(parse(entry, name, name.substr(entry.info.name.size() + 1)));
+}
 
 }  // namespace paragrad::nn

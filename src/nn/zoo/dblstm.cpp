@@ -8,7 +8,7 @@ namespace {
 /// frame. The paper does not give the features per frame; 39 matches "about 11 million parameters".
 Graph make_dblstm() {
   constexpr std::size_t features = 39, cells = 256, hidden_layers = 5, states = 9304;
-  NetworkBuilder net({features, 1, 1}, NetworkBuilder::Normalise::bias);
+  NetworkBuilder net({1, 1, features}, NetworkBuilder::Normalise::bias);
   ValueId x = NetworkBuilder::input;
   for (std::size_t layer = 1; layer <= hidden_layers; ++layer) {
     const std::string name = "lstm" + std::to_string(layer);
@@ -23,10 +23,10 @@ Graph make_dblstm() {
 }  // namespace
 
 ZooEntry dblstm_entry() {
-  return {{.name = "dblstm",
-           .summary = "speech network, 5 bidirectional LSTM layers on frames of 39 features: 11.7 M parameters",
-           .source = "Chen and Huo, ICASSP 2016"},
-          make_dblstm};
+  return network({.name = "dblstm",
+                  .summary = "speech network, 5 bidirectional LSTM layers on frames of 39 features: 11.7 M parameters",
+                  .source = "Chen and Huo, ICASSP 2016"},
+                 make_dblstm);
 }
 
 }  // namespace paragrad::nn::zoo

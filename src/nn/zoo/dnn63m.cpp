@@ -11,10 +11,10 @@ Graph make_dnn63m() { return make_graph("429-7x2048-18002:relu"); }
 }  // namespace
 
 ZooEntry dnn63m_entry() {
-  return {{.name = "dnn63m",
-           .summary = "speech network, 7 x 2048 ReLU on 11 frames of 39 features: 62.9 M parameters, trainable",
-           .source = "Chen and Huo, ICASSP 2016"},
-          make_dnn63m};
+  return network({.name = "dnn63m",
+                  .summary = "speech network, 7 x 2048 ReLU on 11 frames of 39 features: 62.9 M parameters, trainable",
+                  .source = "Chen and Huo, ICASSP 2016"},
+                 make_dnn63m);
 }
 
 }  // namespace paragrad::nn::zoo

@@ -25,8 +25,8 @@ ValueId inception(NetworkBuilder& net, const std::string& name, ValueId from, co
 
 /// Table 1 of Szegedy et al., CVPR 2015, without the two auxiliary heads and local response normalisation.
 Graph make_googlenet() {
-  const Filter halve = square(3, 2);
-  NetworkBuilder net({3, 224, 224}, NetworkBuilder::Normalise::bias);
+  const Window halve = square(3, 2);
+  NetworkBuilder net({224, 224, 3}, NetworkBuilder::Normalise::bias);
   ValueId x = net.convolution("conv1_7x7_s2", NetworkBuilder::input, 64, square(7, 2));
   x = net.max_pool("pool1", x, halve);
   x = net.convolution("conv2_reduce", x, 64, square(1));
@@ -50,10 +50,10 @@ Graph make_googlenet() {
 }  // namespace
 
 ZooEntry googlenet_entry() {
-  return {{.name = "googlenet",
-           .summary = "GoogLeNet without auxiliary heads: 7.0 M parameters",
-           .source = "Szegedy et al., CVPR 2015"},
-          make_googlenet};
+  return network({.name = "googlenet",
+                  .summary = "GoogLeNet without auxiliary heads: 7.0 M parameters",
+                  .source = "Szegedy et al., CVPR 2015"},
+                 make_googlenet);
 }
 
 }  // namespace paragrad::nn::zoo

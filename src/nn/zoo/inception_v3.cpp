@@ -4,16 +4,16 @@
 namespace paragrad::nn::zoo {
 namespace {
 
-constexpr Filter one = square(1);
-constexpr Filter three = square(3);
-constexpr Filter halve = square(3, 2, Padding::valid);
-constexpr Filter row{1, 7}, column{7, 1};
+constexpr Window one = square(1);
+constexpr Window three = square(3);
+constexpr Window halve = square(3, 2, Padding::valid);
+constexpr Window row{1, 7}, column{7, 1};
 
 /// A sequence of convolutions: names, channels and filters.
 struct Step {
   const char* name;
   std::size_t channels;
-  Filter window;
+  Window window;
 };
 
 ValueId chain(NetworkBuilder& net, const std::string& module, ValueId x, std::initializer_list<Step> steps) {
@@ -69,7 +69,7 @@ ValueId module_8(NetworkBuilder& net, const std::string& name, ValueId x) {
 
 /// Szegedy et al., CVPR 2016, as in TensorFlow's slim and tf_cnn_benchmarks, without the auxiliary head.
 Graph make_inception_v3() {
-  NetworkBuilder net({3, 299, 299}, NetworkBuilder::Normalise::batch);
+  NetworkBuilder net({299, 299, 3}, NetworkBuilder::Normalise::batch);
   ValueId x = net.convolution("1a", NetworkBuilder::input, 32, halve);
   x = net.convolution("2a", x, 32, square(3, 1, Padding::valid));
   x = net.convolution("2b", x, 64, three);
@@ -95,10 +95,10 @@ Graph make_inception_v3() {
 }  // namespace
 
 ZooEntry inception_v3_entry() {
-  return {{.name = "inception_v3",
-           .summary = "Inception-v3 without auxiliary head, 299 x 299 images: 23.8 M parameters",
-           .source = "Szegedy et al., CVPR 2016"},
-          make_inception_v3};
+  return network({.name = "inception_v3",
+                  .summary = "Inception-v3 without auxiliary head, 299 x 299 images: 23.8 M parameters",
+                  .source = "Szegedy et al., CVPR 2016"},
+                 make_inception_v3);
 }
 
 }  // namespace paragrad::nn::zoo

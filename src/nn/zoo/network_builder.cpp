@@ -3,35 +3,39 @@
 #include "nn/ops/activate.hpp"
 #include "nn/ops/add.hpp"
 #include "nn/ops/batch_norm.hpp"
+#include "nn/ops/concatenate.hpp"
+#include "nn/ops/convolution.hpp"
+#include "nn/ops/lstm_frame.hpp"
+#include "nn/ops/pool.hpp"
 
 namespace paragrad::nn::zoo {
 
 ValueId NetworkBuilder::linear_convolution(const std::string& name, ValueId from, std::size_t channels,
-                                           const Filter& filter) {
-  if (normalise_ == Normalise::bias) return graph_.add(name, Convolution(channels, filter, true), {from});
-  const ValueId x = graph_.add(name, Convolution(channels, filter, false), {from});
+                                           const Window& window) {
+  if (normalise_ == Normalise::bias) return graph_.add(name, Convolution(channels, window, true), {from});
+  const ValueId x = graph_.add(name, Convolution(channels, window, false), {from});
   return graph_.add(name + "/bn", BatchNorm(), {x});
 }
 
-ValueId NetworkBuilder::convolution(const std::string& name, ValueId from, std::size_t channels, const Filter& filter) {
-  return relu(name, linear_convolution(name, from, channels, filter));
+ValueId NetworkBuilder::convolution(const std::string& name, ValueId from, std::size_t channels, const Window& window) {
+  return relu(name, linear_convolution(name, from, channels, window));
 }
 
 ValueId NetworkBuilder::relu(const std::string& name, ValueId from) {
   return graph_.add(name + "/relu", Activate(backend::Activation::relu), {from});
 }
 
-ValueId NetworkBuilder::max_pool(const std::string& name, ValueId from, const Filter& filter) {
-  return graph_.add(name, Pool(Pool::Kind::maximum, filter), {from});
+ValueId NetworkBuilder::max_pool(const std::string& name, ValueId from, const Window& window) {
+  return graph_.add(name, Pool(Pool::Kind::maximum, window), {from});
 }
 
-ValueId NetworkBuilder::mean_pool(const std::string& name, ValueId from, const Filter& filter) {
-  return graph_.add(name, Pool(Pool::Kind::mean, filter), {from});
+ValueId NetworkBuilder::mean_pool(const std::string& name, ValueId from, const Window& window) {
+  return graph_.add(name, Pool(Pool::Kind::mean, window), {from});
 }
 
 ValueId NetworkBuilder::global_pool(ValueId from) {
   const std::vector<std::size_t> extents = graph_.type_of(from).shape.extents;
-  return mean_pool("pool", from, {extents[1], extents[2], 1, Padding::valid});
+  return mean_pool("pool", from, {extents[0], extents[1], 1, Padding::valid});
 }
 
 ValueId NetworkBuilder::concatenate(const std::string& name, const std::vector<ValueId>& parts) {
@@ -44,7 +48,9 @@ ValueId NetworkBuilder::add(const std::string& name, ValueId x, ValueId shortcut
 
 ValueId NetworkBuilder::fully_connected(const std::string& name, ValueId from, std::size_t outputs) {
   const std::vector<std::size_t> extents = graph_.type_of(from).shape.extents;
-  return graph_.add(name, Convolution(outputs, {extents[1], extents[2], 1, Padding::valid}, true), {from});
+  return graph_.add(
+      name, Convolution(outputs, {extents[0], extents[1], 1, Padding::valid}, true, 1, backend::Activation::identity),
+      {from});
 }
 
 ValueId NetworkBuilder::lstm(const std::string& name, ValueId from, std::size_t cells, bool always_input_gradient) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "nn/graph.hpp"
-#include "nn/ops/convolution.hpp"
+#include "nn/ops/image_window.hpp"
 
 namespace paragrad::nn::zoo {
 
@@ -19,12 +19,12 @@ class NetworkBuilder {
   static constexpr ValueId input = GraphBuilder::input;
 
   /// With bias or batch normalisation, and a ReLU.
-  ValueId convolution(const std::string& name, ValueId from, std::size_t channels, const Filter& filter);
+  ValueId convolution(const std::string& name, ValueId from, std::size_t channels, const Window& window);
   /// Without the ReLU.
-  ValueId linear_convolution(const std::string& name, ValueId from, std::size_t channels, const Filter& filter);
+  ValueId linear_convolution(const std::string& name, ValueId from, std::size_t channels, const Window& window);
 
-  ValueId max_pool(const std::string& name, ValueId from, const Filter& filter);
-  ValueId mean_pool(const std::string& name, ValueId from, const Filter& filter);
+  ValueId max_pool(const std::string& name, ValueId from, const Window& window);
+  ValueId mean_pool(const std::string& name, ValueId from, const Window& window);
   ValueId global_pool(ValueId from);                                                ///< the mean of each channel
   ValueId concatenate(const std::string& name, const std::vector<ValueId>& parts);  ///< along the channels
   ValueId add(const std::string& name, ValueId x, ValueId shortcut);                ///< and a ReLU

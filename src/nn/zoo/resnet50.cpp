@@ -19,7 +19,7 @@ ValueId bottleneck(NetworkBuilder& net, const std::string& name, ValueId from, s
 /// He et al., CVPR 2016, Table 1, 50 layers; version 1: the stride is in the first 1×1 of a stage.
 Graph make_resnet50() {
   constexpr std::array<std::size_t, 4> blocks{3, 4, 6, 3};
-  NetworkBuilder net({3, 224, 224}, NetworkBuilder::Normalise::batch);
+  NetworkBuilder net({224, 224, 3}, NetworkBuilder::Normalise::batch);
   ValueId x = net.convolution("conv1", NetworkBuilder::input, 64, square(7, 2));
   x = net.max_pool("pool1", x, square(3, 2));
   for (std::size_t stage = 0; stage < blocks.size(); ++stage)
@@ -34,8 +34,8 @@ Graph make_resnet50() {
 }  // namespace
 
 ZooEntry resnet50_entry() {
-  return {{.name = "resnet50", .summary = "ResNet-50 v1: 25.6 M parameters", .source = "He et al., CVPR 2016"},
-          make_resnet50};
+  return network({.name = "resnet50", .summary = "ResNet-50 v1: 25.6 M parameters", .source = "He et al., CVPR 2016"},
+                 make_resnet50);
 }
 
 }  // namespace paragrad::nn::zoo

@@ -13,7 +13,7 @@ Graph make_vgg16() {
     std::size_t channels, convolutions;
   };
   constexpr std::array<Group, 5> groups{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
-  NetworkBuilder net({3, 224, 224}, NetworkBuilder::Normalise::bias);
+  NetworkBuilder net({224, 224, 3}, NetworkBuilder::Normalise::bias);
   ValueId x = NetworkBuilder::input;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::size_t i = 0; i < groups[g].convolutions; ++i)
@@ -29,8 +29,8 @@ Graph make_vgg16() {
 }  // namespace
 
 ZooEntry vgg16_entry() {
-  return {{.name = "vgg16", .summary = "VGG-16: 138.4 M parameters", .source = "Simonyan and Zisserman, ICLR 2015"},
-          make_vgg16};
+  return network({.name = "vgg16", .summary = "VGG-16: 138.4 M parameters", .source = "Simonyan and Zisserman, ICLR 2015"},
+                 make_vgg16);
 }
 
 }  // namespace paragrad::nn::zoo

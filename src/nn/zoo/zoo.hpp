@@ -8,11 +8,10 @@
 
 namespace paragrad::nn {
 
-/// Published networks, from zoo/catalogue.def. Most use operations that have costs but no kernels yet
-/// (Op::computable): they can be timed but not trained.
+/// Published networks, from zoo/catalogue.def.
 core::CatalogueInfo zoo_catalogue();
 
-/// Throws ConfigError for an unknown name.
+/// name: that of an entry, perhaps with values, as in "resnet:depth=20,classes=100". Throws ConfigError.
 Graph make_zoo_model(std::string_view name);
 
 namespace zoo {
@@ -20,8 +19,24 @@ namespace zoo {
 /// A network of zoo/catalogue.def.
 struct ZooEntry {
   core::EntryInfo info;
-  std::function<Graph()> make;
+  std::vector<core::OptionInfo> options{};  ///< that follow its name
+  std::function<Graph(const core::Settings&)> make;
 };
+
+inline ZooEntry network(core::EntryInfo info, Graph (*make)()) {
+  return {std::move(info), {}, [make](const core::Settings&) { return make(); }};
+}
+
+/// A family of networks: Options are described like any others (core::OptionList).
+template <class Options>
+ZooEntry network(core::EntryInfo info, Graph (*make)(const Options&)) {
+  ZooEntry entry{std::move(info), core::options_of<Options>(),
+                 [make](const core::Settings& settings) { return make(core::read_options<Options>(settings)); }};
+  for (const core::OptionInfo& option : entry.options)
+    entry.info.parameter +=
+        core::format("{}{}={}", entry.info.parameter.empty() ? ":" : ",", option.name, option.by_default);
+  return entry;
+}
 
 // <name>_entry(), each in <name>.cpp
 #define ZOO(name) ZooEntry name##_entry();

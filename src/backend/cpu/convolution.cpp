@@ -1,0 +1,476 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "backend/cpu/bodies.hpp"
+#include "backend/cpu/tile.hpp"
+#include "backend/cpu/transpose.hpp"
+#include "backend/cpu/vector.hpp"
+#include "core/range.hpp"
+
+// Convolutions as matrix products whose left matrix is not made: a row of it, the part of the image under a window, is a few
+// runs of neighbouring floats in the image, and rows of neighbouring windows are a fixed distance apart. So the tile that
+// multiplies reads them where they are. Only images with a margin of zeros are copied, a band at a time.
+//
+// The gradient of the images is a convolution of dy, one for each offset of an image's place from the stride's grid; the
+// gradient of the filters is a product over the positions of the windows.
+namespace paragrad::backend::cpu {
+namespace {
+
+constexpr std::size_t band_floats = 128 * 1024;  // of images that are worked on at a time: half of an L2 cache
+
+std::size_t panel_width(std::size_t columns) { return columns <= lanes ? lanes : tile_columns; }
+std::size_t packed_columns(std::size_t columns) {
+  return columns / tile_columns * tile_columns + (columns % tile_columns == 0 ? 0 : panel_width(columns % tile_columns));
+}
+
+float* grown(core::Arena& memory, std::size_t floats) {
+  if (memory.size() < floats) memory = core::host_arena(floats);
+  return memory.span().data();
+}
+
+/// Rows of windows, of one image or of several, and what they see of the images.
+struct Band {
+  const float* base;
+  std::vector<std::size_t> rows;  ///< where the first window of each row begins
+};
+
+/// Images as windows see them.
+class Images {
+ public:
+  /// A direction: places of the image, window positions, stride, places before and after that windows see.
+  struct Side {
+    std::size_t image, steps, stride, before, after, reach;  ///< reach: from a window's first to its last place
+  };
+
+  Images(core::Arena& memory, const float* data, std::size_t images, std::size_t channels, const Side& down,
+         const Side& across)
+      : memory_(memory),
+        data_(data),
+        images_(images),
+        channels_(channels),
+        down_(down),
+        across_(across),
+        padded_(down.before + down.after + across.before + across.after > 0) {}
+
+  /// Floats between a place and the one below.
+  std::size_t line() const { return (across_.before + across_.image + across_.after) * channels_; }
+  std::size_t step() const { return across_.stride * channels_; }
+
+  /// Calls with(band, first row of windows), the rows of all images counted as one sequence.
+  template <class F>
+  void for_bands(const F& with) {
+    const std::size_t whole = (down_.before + down_.image + down_.after) * line();
+    if (whole <= band_floats) {
+      const std::size_t together = band_floats / std::max<std::size_t>(whole, 1);
+      for (std::size_t n = 0; n < images_; n += together)
+        with(of_images(n, std::min(n + together, images_)), n * down_.steps);
+      return;
+    }
+    const std::size_t lines = std::max(band_floats / line(), down_.reach + 1);
+    const std::size_t height = (lines - down_.reach - 1) / down_.stride + 1;
+    for (std::size_t n = 0; n < images_; ++n)
+      for (std::size_t row = 0; row < down_.steps; row += height)
+        with(of_rows(n, row, std::min(row + height, down_.steps)), n * down_.steps + row);
+  }
+
+ private:
+  Band of_images(std::size_t begin, std::size_t end) {
+    if (!padded_) return add_rows(Band{image(begin), {}}, 0, begin, end, 0, down_.steps);
+    const std::size_t whole = (down_.before + down_.image + down_.after) * line();
+    float* const to = grown(memory_, (end - begin) * whole);
+    for (std::size_t n = begin; n < end; ++n) copy(n, 0, down_.before + down_.image + down_.after, to + (n - begin) * whole);
+    return add_rows(Band{to, {}}, whole, begin, end, 0, down_.steps);
+  }
+  Band of_rows(std::size_t n, std::size_t begin, std::size_t end) {
+    if (!padded_) return add_rows(Band{image(n) + begin * down_.stride * line(), {}}, 0, n, n + 1, 0, end - begin);
+    const std::size_t lines = (end - begin - 1) * down_.stride + down_.reach + 1;
+    float* const to = grown(memory_, lines * line());
+    copy(n, begin * down_.stride, lines, to);
+    return add_rows(Band{to, {}}, 0, n, n + 1, 0, end - begin);
+  }
+  Band add_rows(Band band, std::size_t distance, std::size_t first_image, std::size_t last_image, std::size_t begin,
+                std::size_t end) const {
+    if (!padded_) distance = down_.image * line();
+    for (std::size_t n = first_image; n < last_image; ++n)
+      for (std::size_t row = begin; row < end; ++row)
+        band.rows.push_back((n - first_image) * distance + row * down_.stride * line());
+    return band;
+  }
+
+  const float* image(std::size_t n) const { return data_ + n * down_.image * across_.image * channels_; }
+
+  /// Lines from `first` on, counted from the margin's first.
+  void copy(std::size_t n, std::size_t first, std::size_t count, float* to) const {
+    const std::size_t width = across_.image * channels_, before = across_.before * channels_;
+    for (std::size_t i = first; i < first + count; ++i, to += line()) {
+      if (i < down_.before || i - down_.before >= down_.image) {
+        std::fill_n(to, line(), 0.f);
+        continue;
+      }
+      std::fill_n(to, before, 0.f);
+      std::copy_n(image(n) + (i - down_.before) * width, width, to + before);
+      std::fill_n(to + before + width, line() - before - width, 0.f);
+    }
+  }
+
+  core::Arena& memory_;
+  const float* data_;
+  std::size_t images_, channels_;
+  Side down_, across_;
+  bool padded_;
+};
+
+/// What a window sees: runs of `depth` floats, at these distances from its first place.
+struct Runs {
+  std::vector<std::size_t> offsets;
+  std::size_t depth;
+};
+
+/// C[rows][columns] = keep·C + A·B: row i of A are the runs that begin at a + i·step; B is packed, [runs · depth][panel].
+using WindowTile = void (*)(const Runs& runs, const float* a, std::size_t step, const float* b, float keep,
+                            std::size_t columns, std::size_t stride, float* c);
+
+/// C[rows][columns] = keep·C + AᵀB over the positions of windows: rows of `positions` windows, which begin at a + band row;
+/// A has a row of `rows` floats for each position, `step` apart, and B one of `columns`, `width` apart.
+struct Positions {
+  const std::vector<std::size_t>& begins;
+  std::size_t in_row, step, width;
+};
+using PositionTile = void (*)(const Positions& positions, const float* a, const float* b, float keep, std::size_t columns,
+                              std::size_t stride, float* c);
+
+template <std::size_t rows, std::size_t vectors>
+void put(const Vector (&sum)[rows][vectors], float keep, std::size_t columns, std::size_t stride, float* c) {
+  const std::size_t last = columns - (vectors - 1) * lanes;
+#pragma GCC unroll 14
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t v = 0; v < vectors; ++v) {
+      float* const to = c + i * stride + v * lanes;
+      if (v + 1 < vectors || last == lanes)
+        store(keep == 0 ? sum[i][v] : multiply_add(broadcast(keep), load(to), sum[i][v]), to);
+      else
+        store_part(keep == 0 ? sum[i][v] : multiply_add(broadcast(keep), load_part(to, last), sum[i][v]), to, last);
+    }
+}
+
+template <std::size_t rows, std::size_t vectors>
+void window_tile(const Runs& runs, const float* a, std::size_t step, const float* b, float keep, std::size_t columns,
+                 std::size_t stride, float* c) {
+  Vector sum[rows][vectors] = {};
+  for (const std::size_t offset : runs.offsets) {
+    const float* const run = a + offset;
+#pragma GCC unroll 4
+    for (std::size_t l = 0; l < runs.depth; ++l, b += vectors * lanes) {
+      const Vector b0 = load(b), b1 = vectors == 2 ? load(b + lanes) : b0;
+#pragma GCC unroll 14
+      for (std::size_t i = 0; i < rows; ++i) {
+        const Vector factor = broadcast(run[i * step + l]);
+        sum[i][0] = multiply_add(factor, b0, sum[i][0]);
+        if constexpr (vectors == 2) sum[i][1] = multiply_add(factor, b1, sum[i][1]);
+      }
+    }
+  }
+  put(sum, keep, columns, stride, c);
+}
+
+template <std::size_t rows, std::size_t vectors>
+void position_tile(const Positions& positions, const float* a, const float* b, float keep, std::size_t columns,
+                   std::size_t stride, float* c) {
+  Vector sum[rows][vectors] = {};
+  for (const std::size_t begin : positions.begins) {
+    const float* from = a + begin;
+#pragma GCC unroll 2
+    for (std::size_t p = 0; p < positions.in_row; ++p, from += positions.step, b += positions.width) {
+      const Vector b0 = load(b), b1 = vectors == 2 ? load(b + lanes) : b0;
+#pragma GCC unroll 14
+      for (std::size_t i = 0; i < rows; ++i) {
+        const Vector factor = broadcast(from[i]);
+        sum[i][0] = multiply_add(factor, b0, sum[i][0]);
+        if constexpr (vectors == 2) sum[i][1] = multiply_add(factor, b1, sum[i][1]);
+      }
+    }
+  }
+  put(sum, keep, columns, stride, c);
+}
+
+template <std::size_t vectors, std::size_t... r>
+constexpr std::array<WindowTile, sizeof...(r)> window_tiles_of(std::index_sequence<r...>) {
+  return {window_tile<r + 1, vectors>...};
+}
+template <std::size_t vectors, std::size_t... r>
+constexpr std::array<PositionTile, sizeof...(r)> position_tiles_of(std::index_sequence<r...>) {
+  return {position_tile<r + 1, vectors>...};
+}
+constexpr auto all_rows = std::make_index_sequence<tile_rows>();
+constexpr std::array window_tiles{window_tiles_of<1>(all_rows), window_tiles_of<2>(all_rows)};
+constexpr std::array position_tiles{position_tiles_of<1>(all_rows), position_tiles_of<2>(all_rows)};
+
+std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
+
+/// Calls with(first column, number of columns, whether they fill two registers or only one).
+template <class F>
+void for_panels(std::size_t columns, const F& with) {
+  for (std::size_t j = 0; j < columns; j += tile_columns) {
+    const std::size_t count = std::min(tile_columns, columns - j);
+    with(j, count, panel_width(count) == tile_columns);
+  }
+}
+
+/// Windows times filters, for the rows of a band. target(row) is where the columns of a row's first position go, or null if
+/// they go nowhere. `finish`, called with (tile, positions, first column, columns), completes a tile while it is in the
+/// cache.
+struct WindowProduct {
+  const Runs& runs;
+  const float* filters;  ///< packed
+  std::size_t columns;
+  std::size_t positions, step;  ///< windows of a row; floats between two of them
+  std::size_t target_step;      ///< floats between two positions of the target
+  float keep;
+
+  template <class Target, class Finish>
+  void run(const Band& band, std::size_t source_column, const Target& target, const Finish& finish) const {
+    const std::size_t tiles = parts(positions, tile_rows);
+    const float* panel = filters;
+    for_panels(columns, [&](std::size_t j, std::size_t count, bool wide) {
+      for (std::size_t row = 0; row < band.rows.size(); ++row)
+        for (std::size_t t = 0; t < tiles; ++t) {
+          float* const line = target(row);
+          if (line == nullptr) break;
+          const core::Range range = core::part_of(positions, tiles, t);
+          float* const to = line + range.begin * target_step + j;
+          window_tiles[wide][range.size() - 1](runs, band.base + band.rows[row] + range.begin * step + source_column, step,
+                                               panel, keep, count, target_step, to);
+          finish(to, range.size(), j, count);
+        }
+      panel += runs.offsets.size() * runs.depth * panel_width(count);
+    });
+  }
+};
+
+bool is_flat(const WindowSteps& side) {
+  return side.window == 1 && side.stride == 1 && side.before == 0 && side.steps == side.image;
+}
+
+/// With windows of one place, every place of an image may be in the same row.
+ConvolutionShape flattened(ConvolutionShape shape) {
+  if (!is_flat(shape.down) || !is_flat(shape.across)) return shape;
+  shape.across.image = shape.across.steps = shape.down.image * shape.across.image;
+  shape.down.image = shape.down.steps = 1;
+  return shape;
+}
+
+Images::Side side_of(const WindowSteps& side) {
+  const std::size_t reach = (side.window - 1) * side.dilation;
+  return {side.image, side.steps, side.stride, side.before, side.after(), reach};
+}
+
+Images images_of(Workspace& workspace, const ConvolutionShape& shape, const float* x) {
+  return {workspace.images, x, shape.rows, shape.channels, side_of(shape.down), side_of(shape.across)};
+}
+
+/// The runs of a filter: its lines if they are contiguous in the image, or else its places.
+Runs runs_of(const ConvolutionShape& shape, std::size_t line) {
+  Runs runs{{}, shape.group_channels()};
+  const bool whole_lines = shape.groups == 1 && shape.across.dilation == 1;
+  if (whole_lines) runs.depth *= shape.across.window;
+  for (std::size_t ky = 0; ky < shape.down.window; ++ky)
+    for (std::size_t kx = 0; kx < (whole_lines ? 1 : shape.across.window); ++kx)
+      runs.offsets.push_back(ky * shape.down.dilation * line + kx * shape.across.dilation * shape.channels);
+  return runs;
+}
+
+/// from[depth][columns], with rows `stride` apart, as panels.
+void pack(std::size_t depth, std::size_t columns, const float* from, std::size_t stride, float* to) {
+  for_panels(columns, [&](std::size_t j, std::size_t count, bool) {
+    const std::size_t width = panel_width(count);
+    for (std::size_t l = 0; l < depth; ++l, to += width) {
+      std::copy_n(from + l * stride + j, count, to);
+      std::fill_n(to + count, width - count, 0.f);
+    }
+  });
+}
+
+template <Activation f>
+void add_bias_and_activate(std::size_t positions, std::size_t step, std::size_t count, std::span<const float> bias,
+                           float* y) {
+  if (f == Activation::identity && bias.empty()) return;
+  for (std::size_t i = 0; i < positions; ++i, y += step) {
+    if (bias.empty())
+      transform(count, y, activate<f>, y);
+    else
+      transform(
+          count, y, [](Vector z, Vector b) { return activate<f>(z + b); }, y, bias.data());
+  }
+}
+
+template <Activation f>
+void multiply_by_slope(std::size_t positions, std::size_t step, std::size_t count, const float* x, float* dx) {
+  if constexpr (f != Activation::identity)
+    for (std::size_t i = 0; i < positions; ++i) transform(count, dx + i * step, times_slope<f>, dx + i * step, x + i * step);
+}
+
+/// The places of an image, in one direction, that lie at the same distance from the stride's grid: they are seen through the
+/// same places of a window, `first`, first + stride, … Place t of them is seen through tap k by window t + at(k).
+struct Phase {
+  std::size_t first, places;
+  std::vector<std::pair<std::size_t, std::ptrdiff_t>> taps;  ///< k, and the window's distance from t
+};
+
+std::vector<Phase> phases_of(const WindowSteps& side) {
+  std::vector<Phase> phases;
+  const auto stride = static_cast<std::ptrdiff_t>(side.stride);
+  for (std::size_t first = 0; first < std::min(side.stride, side.image); ++first) {
+    Phase phase{first, parts(side.image - first, side.stride), {}};
+    for (std::size_t k = 0; k < side.window; ++k) {
+      const auto distance =
+          static_cast<std::ptrdiff_t>(first + side.before) - static_cast<std::ptrdiff_t>(k * side.dilation);
+      if (distance % stride == 0) phase.taps.emplace_back(k, distance / stride);
+    }
+    phases.push_back(std::move(phase));
+  }
+  return phases;
+}
+
+/// What the phases see of dy: `steps` windows, and zeros around them.
+Images::Side side_of(const std::vector<Phase>& phases, std::size_t steps) {
+  std::ptrdiff_t least = 0, most = 0;
+  for (const Phase& phase : phases)
+    for (const auto& [k, distance] : phase.taps) {
+      least = std::min(least, distance);
+      most = std::max(most, distance);
+    }
+  const std::size_t places = phases.front().places, before = static_cast<std::size_t>(-least);
+  const std::size_t end = places + static_cast<std::size_t>(most);
+  return {steps, places, 1, before, end > steps ? end - steps : 0, before + static_cast<std::size_t>(most)};
+}
+
+/// The filters of a group seen in a phase, [taps · outputs][channels] in panels.
+const float* pack_transposed(Workspace& workspace, const ConvolutionBackwardInput& kernel, const ConvolutionShape& shape,
+                             std::size_t group, const Phase& down, const Phase& across) {
+  const std::size_t outputs = shape.group_outputs(), channels = shape.group_channels();
+  const std::size_t taps = down.taps.size() * across.taps.size();
+  float* const packed = grown(workspace.filters, taps * outputs * packed_columns(channels));
+  float* to = packed;
+  for_panels(channels, [&](std::size_t j, std::size_t count, bool) {
+    const std::size_t width = panel_width(count);
+    if (count < width) std::fill_n(to, taps * outputs * width, 0.f);
+    for (const auto& [ky, below] : down.taps)
+      for (const auto& [kx, right] : across.taps) {
+        transpose(count, outputs, &kernel.w[shape.weight(ky, kx, j, group * outputs)], shape.outputs, to, width);
+        to += outputs * width;
+      }
+  });
+  return packed;
+}
+
+/// Rows of `count` floats as rows of `width`, the rest zero.
+const float* widened(Workspace& workspace, std::size_t rows, std::size_t count, std::size_t width, const float* from,
+                     std::size_t stride) {
+  float* const packed = grown(workspace.gradients, rows * width);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::copy_n(from + i * stride, count, packed + i * width);
+    std::fill_n(packed + i * width + count, width - count, 0.f);
+  }
+  return packed;
+}
+
+}  // namespace
+
+void run(Workspace& workspace, const ConvolutionForward& kernel) {
+  const ConvolutionShape shape = flattened(kernel.shape);
+  const std::size_t depth = shape.inner(), outputs = shape.group_outputs(), group = depth * packed_columns(outputs);
+  float* const filters = grown(workspace.filters, shape.groups * group);
+  for (std::size_t g = 0; g < shape.groups; ++g)
+    pack(depth, outputs, kernel.w.data() + g * outputs, shape.outputs, filters + g * group);
+  Images images = images_of(workspace, shape, kernel.x.data());
+  const Runs runs = runs_of(shape, images.line());
+  const std::size_t line = shape.across.steps * shape.outputs;
+  with_activation(kernel.f, [&]<Activation f>() {
+    images.for_bands([&](const Band& band, std::size_t first_row) {
+      for (std::size_t g = 0; g < shape.groups; ++g) {
+        const auto target = [&](std::size_t row) { return kernel.y.data() + (first_row + row) * line + g * outputs; };
+        const auto finish = [&](float* y, std::size_t positions, std::size_t column, std::size_t count) {
+          add_bias_and_activate<f>(positions, shape.outputs, count,
+                                   kernel.bias.subspan(kernel.bias.empty() ? 0 : g * outputs + column), y);
+        };
+        WindowProduct{runs, filters + g * group, outputs, shape.across.steps, images.step(), shape.outputs, 0}.run(
+            band, g * shape.group_channels(), target, finish);
+      }
+    });
+  });
+}
+
+void run(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
+  const ConvolutionShape shape = flattened(kernel.shape);
+  const std::vector<Phase> down = phases_of(shape.down), across = phases_of(shape.across);
+  Images images(workspace.images, kernel.dy.data(), shape.rows, shape.outputs, side_of(down, shape.down.steps),
+                side_of(across, shape.across.steps));
+  const std::size_t before_down = side_of(down, shape.down.steps).before;
+  const std::size_t before_across = side_of(across, shape.across.steps).before;
+  const std::size_t most_rows = down.front().places, line = shape.across.image * shape.channels;
+  for (std::size_t g = 0; g < shape.groups; ++g)
+    for (const Phase& y : down)
+      for (const Phase& x : across) {
+        Runs runs{{}, shape.group_outputs()};
+        const float* const filters = pack_transposed(workspace, kernel, shape, g, y, x);
+        for (const auto& [ky, below] : y.taps)
+          for (const auto& [kx, right] : x.taps)
+            runs.offsets.push_back(
+                static_cast<std::size_t>(below + static_cast<std::ptrdiff_t>(before_down)) * images.line() +
+                static_cast<std::size_t>(right + static_cast<std::ptrdiff_t>(before_across)) * shape.outputs);
+        with_activation(kernel.f, [&]<Activation f>() {
+          images.for_bands([&](const Band& band, std::size_t first_row) {
+            const auto target = [&](std::size_t row) -> float* {
+              const std::size_t n = (first_row + row) / most_rows, t = (first_row + row) % most_rows;
+              if (t >= y.places) return nullptr;
+              return kernel.dx.data() + (n * shape.down.image + y.first + t * shape.down.stride) * line +
+                     x.first * shape.channels + g * shape.group_channels();
+            };
+            const auto finish = [&](float* dx, std::size_t positions, std::size_t, std::size_t count) {
+              multiply_by_slope<f>(positions, shape.across.stride * shape.channels, count,
+                                   kernel.x.data() + (dx - kernel.dx.data()), dx);
+            };
+            WindowProduct{runs,       filters,       shape.group_channels(),
+                          x.places,   shape.outputs, shape.across.stride * shape.channels,
+                          kernel.keep}
+                .run(band, g * shape.group_outputs(), target, finish);
+          });
+        });
+      }
+}
+
+void run(Workspace& workspace, const ConvolutionBackwardWeights& kernel) {
+  const ConvolutionShape shape = flattened(kernel.shape);
+  float* const dw = kernel.dw.data();
+  if (kernel.has_bias())
+    run(workspace, BiasGradient{shape.rows * shape.positions(), shape.outputs, kernel.dy, kernel.keep,
+                                kernel.dw.subspan(shape.filters())});
+  Images images = images_of(workspace, shape, kernel.x.data());
+  const Runs runs = runs_of(shape, images.line());
+  const std::size_t line = shape.across.steps * shape.outputs, tiles = parts(runs.depth, tile_rows);
+  float keep = kernel.keep;
+  images.for_bands([&](const Band& band, std::size_t first_row) {
+    for (std::size_t g = 0; g < shape.groups; ++g)
+      for_panels(shape.group_outputs(), [&](std::size_t j, std::size_t count, bool wide) {
+        const std::size_t column = g * shape.group_outputs() + j;
+        const float* dy = kernel.dy.data() + first_row * line + column;
+        Positions positions{band.rows, shape.across.steps, images.step(), shape.outputs};
+        if (count < panel_width(count)) {
+          positions.width = panel_width(count);
+          dy = widened(workspace, band.rows.size() * shape.across.steps, count, positions.width, dy, shape.outputs);
+        }
+        for (std::size_t r = 0; r < runs.offsets.size(); ++r)
+          for (std::size_t t = 0; t < tiles; ++t) {
+            const core::Range range = core::part_of(runs.depth, tiles, t);
+            position_tiles[wide][range.size() - 1](
+                positions, band.base + runs.offsets[r] + g * shape.group_channels() + range.begin, dy, keep, count,
+                shape.outputs, dw + (r * runs.depth + range.begin) * shape.outputs + column);
+          }
+      });
+    keep = 1;
+  });
+}
+
+}  // namespace paragrad::backend::cpu

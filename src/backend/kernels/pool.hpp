@@ -1,0 +1,194 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "backend/kernel.hpp"
+#include "backend/kernels/convolution.hpp"
+#include "core/host_device.hpp"
+
+/// Pooling of images with the channels last, x[rows][height][width][channels]: the maximum or the mean of each channel in a
+/// window. Places outside the image do not count.
+namespace paragrad::backend {
+
+struct PoolShape {
+  std::size_t rows, channels;
+  WindowSteps down, across;
+
+  PARAGRAD_HOST_DEVICE std::size_t image() const { return down.image * across.image * channels; }
+  PARAGRAD_HOST_DEVICE std::size_t outputs() const { return down.steps * across.steps * channels; }
+  PARAGRAD_HOST_DEVICE std::size_t window() const { return down.window * across.window; }
+
+  /// Each input and each output of a row is read or written once.
+  KernelCost cost() const {
+    const std::size_t all = rows * (image() + outputs()), bytes = sizeof(float) * all;
+    KernelCost cost{{bytes, 1, 1}, {}};
+    cost.work.add(KernelKind::streaming, all, bytes);
+    return cost;
+  }
+
+  /// An output's channel and the place of its window; or an input's.
+  struct Place {
+    std::size_t row, y, x, channel;
+  };
+  PARAGRAD_HOST_DEVICE Place output(std::size_t i) const {
+    const std::size_t position = i / channels;
+    return {position / (down.steps * across.steps), position / across.steps % down.steps, position % across.steps,
+            i % channels};
+  }
+  PARAGRAD_HOST_DEVICE Place input(std::size_t i) const {
+    const std::size_t position = i / channels;
+    return {position / (down.image * across.image), position / across.image % down.image, position % across.image,
+            i % channels};
+  }
+  PARAGRAD_HOST_DEVICE std::size_t input_at(const Place& at) const {
+    return ((at.row * down.image + at.y) * across.image + at.x) * channels + at.channel;
+  }
+  PARAGRAD_HOST_DEVICE std::size_t output_at(const Place& at) const {
+    return ((at.row * down.steps + at.y) * across.steps + at.x) * channels + at.channel;
+  }
+
+  PARAGRAD_HOST_DEVICE std::size_t inside(const Place& window) const {
+    return down.inside(window.y) * across.inside(window.x);
+  }
+
+  /// Calls with(k, place) for the places of the image that the window at `at` covers, k = ky·width + kx.
+  template <class F>
+  PARAGRAD_HOST_DEVICE void for_window(const Place& at, const F& with) const {
+    for (std::size_t ky = 0; ky < down.window; ++ky) {
+      const std::size_t iy = down.at(at.y, ky);
+      for (std::size_t kx = 0; kx < across.window && iy < down.image; ++kx) {
+        const std::size_t ix = across.at(at.x, kx);
+        if (ix < across.image) with(ky * across.window + kx, Place{at.row, iy, ix, at.channel});
+      }
+    }
+  }
+  /// Calls with(k, window) for the windows that cover a place of the image.
+  template <class F>
+  PARAGRAD_HOST_DEVICE void for_windows(const Place& at, const F& with) const {
+    for (std::size_t ky = 0; ky < down.window; ++ky) {
+      const std::size_t oy = down.covering(at.y, ky);
+      for (std::size_t kx = 0; kx < across.window && oy < down.steps; ++kx) {
+        const std::size_t ox = across.covering(at.x, kx);
+        if (ox < across.steps) with(ky * across.window + kx, Place{at.row, oy, ox, at.channel});
+      }
+    }
+  }
+};
+
+/// y = the maximum, and chosen = its place k in the window, the first of equals.
+template <class Real>
+struct MaxPoolOf {
+  static constexpr KernelId id = KernelId::max_pool;
+
+  PoolShape shape;
+  std::span<const Real> x;
+  std::span<Real> y, chosen;
+
+  void check() const {
+    expect_size(id, "x", x.size(), shape.rows * shape.image());
+    expect_size(id, "y", y.size(), shape.rows * shape.outputs());
+    expect_size(id, "chosen", chosen.size(), y.size());
+  }
+  KernelCost cost() const { return shape.cost(); }
+  std::size_t elements() const { return y.size(); }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
+    bool first = true;
+    shape.for_window(shape.output(i), [&](std::size_t k, const PoolShape::Place& at) {
+      const Real value = x[shape.input_at(at)];
+      if (!first && !(value > y[i])) return;
+      y[i] = value;
+      chosen[i] = static_cast<Real>(k);
+      first = false;
+    });
+  }
+};
+using MaxPool = MaxPoolOf<float>;
+
+/// dx = (keep·dx + dy where it was chosen) ∘ f'(x), where f is the activation function of the operation that computed x.
+template <class Real>
+struct MaxPoolBackwardOf {
+  static constexpr KernelId id = KernelId::max_pool_backward;
+
+  PoolShape shape;
+  std::span<const Real> dy, chosen;
+  Real keep;
+  Activation f;
+  std::span<const Real> x;  ///< not read if f is the identity, and may then be empty
+  std::span<Real> dx;
+
+  void check() const {
+    expect_size(id, "dx", dx.size(), shape.rows * shape.image());
+    if (f != Activation::identity) expect_size(id, "x", x.size(), dx.size());
+    expect_size(id, "dy", dy.size(), shape.rows * shape.outputs());
+    expect_size(id, "chosen", chosen.size(), dy.size());
+  }
+  KernelCost cost() const { return shape.cost(); }
+  std::size_t elements() const { return dx.size(); }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
+    Real sum = 0;
+    shape.for_windows(shape.input(i), [&](std::size_t k, const PoolShape::Place& window) {
+      const std::size_t o = shape.output_at(window);
+      if (chosen[o] == static_cast<Real>(k)) sum += dy[o];
+    });
+    const Real all = accumulate(sum, keep, dx[i]);
+    dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
+  }
+};
+using MaxPoolBackward = MaxPoolBackwardOf<float>;
+
+/// y = the mean
+template <class Real>
+struct MeanPoolOf {
+  static constexpr KernelId id = KernelId::mean_pool;
+
+  PoolShape shape;
+  std::span<const Real> x;
+  std::span<Real> y;
+
+  void check() const {
+    expect_size(id, "x", x.size(), shape.rows * shape.image());
+    expect_size(id, "y", y.size(), shape.rows * shape.outputs());
+  }
+  KernelCost cost() const { return shape.cost(); }
+  std::size_t elements() const { return y.size(); }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
+    const PoolShape::Place window = shape.output(i);
+    Real sum = 0;
+    shape.for_window(window, [&](std::size_t, const PoolShape::Place& at) { sum += x[shape.input_at(at)]; });
+    y[i] = sum / static_cast<Real>(shape.inside(window));
+  }
+};
+using MeanPool = MeanPoolOf<float>;
+
+/// dx = (keep·dx + the gradient) ∘ f'(x), likewise
+template <class Real>
+struct MeanPoolBackwardOf {
+  static constexpr KernelId id = KernelId::mean_pool_backward;
+
+  PoolShape shape;
+  std::span<const Real> dy;
+  Real keep;
+  Activation f;
+  std::span<const Real> x;  ///< not read if f is the identity, and may then be empty
+  std::span<Real> dx;
+
+  void check() const {
+    expect_size(id, "dx", dx.size(), shape.rows * shape.image());
+    if (f != Activation::identity) expect_size(id, "x", x.size(), dx.size());
+    expect_size(id, "dy", dy.size(), shape.rows * shape.outputs());
+  }
+  KernelCost cost() const { return shape.cost(); }
+  std::size_t elements() const { return dx.size(); }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
+    Real sum = 0;
+    shape.for_windows(shape.input(i), [&](std::size_t, const PoolShape::Place& window) {
+      sum += dy[shape.output_at(window)] / static_cast<Real>(shape.inside(window));
+    });
+    const Real all = accumulate(sum, keep, dx[i]);
+    dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
+  }
+};
+using MeanPoolBackward = MeanPoolBackwardOf<float>;
+
+}  // namespace paragrad::backend
