@@ -1,6 +1,6 @@
 // Throughput of training on one core of the device cpu, or on a GPU, as a fraction of the rate of large matrix products
-// (OpenBLAS, or cuBLAS at the same precision) measured in the same run. Counted are needed multiplications only: 2 flops per
-// weight and sample forward, 2 for its gradient, 2 for the gradient of its input except in the first layer. Frames of
+// (OpenBLAS, or cuBLAS at the same precision) measured in the same run. Counted are needed multiplications only: 2 flops for
+// each of the forward pass, 2 for the gradient of its weight, 2 for that of its input except in the first layer. Frames of
 // recurrent layers count as samples, their weights of the step before like all others; minibatches there are 16 chunks of
 // 106 frames (21-64+21). What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward,
 // momentum update), without reading data.
@@ -16,6 +16,7 @@
 #include "backend/device_array.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "nn/node_costs.hpp"
 #include "tests/bench/throughput.hpp"
 #include "train/learners/network_learner.hpp"
 
@@ -35,11 +36,13 @@ struct Net {
 
 /// Flops per sample that the mathematics needs.
 double needed_flops(const Net& net) {
-  double flops = 0;
-  const nn::Graph graph = nn::make_graph(net.model);
-  for (const core::Matrix& matrix : graph.layout())
-    if (matrix.shape.columns > 1) flops += 6. * static_cast<double>(matrix.shape.size());
-  return flops - 2. * static_cast<double>(graph.layout().front().shape.size());
+  double flops = 0, first = 0;
+  for (const nn::NodeCost& node : nn::node_costs(nn::make_graph(net.model))) {
+    const double multiplications = static_cast<double>(node.multiplications);
+    flops += 6 * multiplications;
+    if (first == 0) first = multiplications;
+  }
+  return flops - 2 * first;
 }
 
 double step_s_of(backend::Device& device, const Net& net, double seconds) {
@@ -69,7 +72,10 @@ std::vector<Net> nets_for(const backend::Device& device) {
   if (device.is_host())
     return {{"784-512-256-10:sigmoid", 64, 0.80},
             {"440-5x1024-1000:relu", 256, 0.90},
-            {"40-5xblstm256-1000", 16 * 106, 0.75, chunks(16)}};
+            {"40-5xblstm256-1000", 16 * 106, 0.75, chunks(16)},
+            {"zoo:lenet5", 64, 0},
+            {"zoo:resnet:depth=20", 128, 0.70},
+            {"zoo:resnet50", 4, 0.70}};
   return {{"440-7x2048-18002:relu", 1024, 0.85},
           {"40-5xblstm256-9304", 64 * 106, 0, chunks(64)},
           {"784-512-256-10:relu", 64, 0}};

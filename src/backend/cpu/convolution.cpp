@@ -144,7 +144,7 @@ using PositionTile = void (*)(const Positions& positions, const float* a, const 
 template <std::size_t rows, std::size_t vectors>
 void put(const Vector (&sum)[rows][vectors], float keep, std::size_t columns, std::size_t stride, float* c) {
   const std::size_t last = columns - (vectors - 1) * lanes;
-#pragma GCC unroll 14
+#pragma GCC unroll 28
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t v = 0; v < vectors; ++v) {
       float* const to = c + i * stride + v * lanes;
@@ -164,7 +164,7 @@ void window_tile(const Runs& runs, const float* a, std::size_t step, const float
 #pragma GCC unroll 4
     for (std::size_t l = 0; l < runs.depth; ++l, b += vectors * lanes) {
       const Vector b0 = load(b), b1 = vectors == 2 ? load(b + lanes) : b0;
-#pragma GCC unroll 14
+#pragma GCC unroll 28
       for (std::size_t i = 0; i < rows; ++i) {
         const Vector factor = broadcast(run[i * step + l]);
         sum[i][0] = multiply_add(factor, b0, sum[i][0]);
@@ -184,7 +184,7 @@ void position_tile(const Positions& positions, const float* a, const float* b, f
 #pragma GCC unroll 2
     for (std::size_t p = 0; p < positions.in_row; ++p, from += positions.step, b += positions.width) {
       const Vector b0 = load(b), b1 = vectors == 2 ? load(b + lanes) : b0;
-#pragma GCC unroll 14
+#pragma GCC unroll 28
       for (std::size_t i = 0; i < rows; ++i) {
         const Vector factor = broadcast(from[i]);
         sum[i][0] = multiply_add(factor, b0, sum[i][0]);
@@ -203,9 +203,12 @@ template <std::size_t vectors, std::size_t... r>
 constexpr std::array<PositionTile, sizeof...(r)> position_tiles_of(std::index_sequence<r...>) {
   return {position_tile<r + 1, vectors>...};
 }
-constexpr auto all_rows = std::make_index_sequence<tile_rows>();
-constexpr std::array window_tiles{window_tiles_of<1>(all_rows), window_tiles_of<2>(all_rows)};
-constexpr std::array position_tiles{position_tiles_of<1>(all_rows), position_tiles_of<2>(all_rows)};
+/// A tile of one register's width may have twice the rows.
+constexpr std::size_t most_rows(bool wide) { return wide ? tile_rows : 2 * tile_rows; }
+constexpr auto narrow_window_tiles = window_tiles_of<1>(std::make_index_sequence<most_rows(false)>());
+constexpr auto wide_window_tiles = window_tiles_of<2>(std::make_index_sequence<most_rows(true)>());
+constexpr auto narrow_position_tiles = position_tiles_of<1>(std::make_index_sequence<most_rows(false)>());
+constexpr auto wide_position_tiles = position_tiles_of<2>(std::make_index_sequence<most_rows(true)>());
 
 std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
 
@@ -231,17 +234,18 @@ struct WindowProduct {
 
   template <class Target, class Finish>
   void run(const Band& band, std::size_t source_column, const Target& target, const Finish& finish) const {
-    const std::size_t tiles = parts(positions, tile_rows);
     const float* panel = filters;
     for_panels(columns, [&](std::size_t j, std::size_t count, bool wide) {
+      const std::size_t tiles = parts(positions, most_rows(wide));
       for (std::size_t row = 0; row < band.rows.size(); ++row)
         for (std::size_t t = 0; t < tiles; ++t) {
           float* const line = target(row);
           if (line == nullptr) break;
           const core::Range range = core::part_of(positions, tiles, t);
           float* const to = line + range.begin * target_step + j;
-          window_tiles[wide][range.size() - 1](runs, band.base + band.rows[row] + range.begin * step + source_column, step,
-                                               panel, keep, count, target_step, to);
+          (wide ? wide_window_tiles[range.size() - 1] : narrow_window_tiles[range.size() - 1])(
+              runs, band.base + band.rows[row] + range.begin * step + source_column, step, panel, keep, count, target_step,
+              to);
           finish(to, range.size(), j, count);
         }
       panel += runs.offsets.size() * runs.depth * panel_width(count);
@@ -409,7 +413,7 @@ void run(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
                 side_of(across, shape.across.steps));
   const std::size_t before_down = side_of(down, shape.down.steps).before;
   const std::size_t before_across = side_of(across, shape.across.steps).before;
-  const std::size_t most_rows = down.front().places, line = shape.across.image * shape.channels;
+  const std::size_t places = down.front().places, line = shape.across.image * shape.channels;
   for (std::size_t g = 0; g < shape.groups; ++g)
     for (const Phase& y : down)
       for (const Phase& x : across) {
@@ -423,7 +427,7 @@ void run(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
         with_activation(kernel.f, [&]<Activation f>() {
           images.for_bands([&](const Band& band, std::size_t first_row) {
             const auto target = [&](std::size_t row) -> float* {
-              const std::size_t n = (first_row + row) / most_rows, t = (first_row + row) % most_rows;
+              const std::size_t n = (first_row + row) / places, t = (first_row + row) % places;
               if (t >= y.places) return nullptr;
               return kernel.dx.data() + (n * shape.down.image + y.first + t * shape.down.stride) * line +
                      x.first * shape.channels + g * shape.group_channels();
@@ -449,7 +453,7 @@ void run(Workspace& workspace, const ConvolutionBackwardWeights& kernel) {
                                 kernel.dw.subspan(shape.filters())});
   Images images = images_of(workspace, shape, kernel.x.data());
   const Runs runs = runs_of(shape, images.line());
-  const std::size_t line = shape.across.steps * shape.outputs, tiles = parts(runs.depth, tile_rows);
+  const std::size_t line = shape.across.steps * shape.outputs;
   float keep = kernel.keep;
   images.for_bands([&](const Band& band, std::size_t first_row) {
     for (std::size_t g = 0; g < shape.groups; ++g)
@@ -461,10 +465,11 @@ void run(Workspace& workspace, const ConvolutionBackwardWeights& kernel) {
           positions.width = panel_width(count);
           dy = widened(workspace, band.rows.size() * shape.across.steps, count, positions.width, dy, shape.outputs);
         }
+        const std::size_t tiles = parts(runs.depth, most_rows(wide));
         for (std::size_t r = 0; r < runs.offsets.size(); ++r)
           for (std::size_t t = 0; t < tiles; ++t) {
             const core::Range range = core::part_of(runs.depth, tiles, t);
-            position_tiles[wide][range.size() - 1](
+            (wide ? wide_position_tiles[range.size() - 1] : narrow_position_tiles[range.size() - 1])(
                 positions, band.base + runs.offsets[r] + g * shape.group_channels() + range.begin, dy, keep, count,
                 shape.outputs, dw + (r * runs.depth + range.begin) * shape.outputs + column);
           }
