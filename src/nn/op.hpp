@@ -36,7 +36,7 @@ struct ParameterSpec {
 };
 
 /// State of a replica that is neither a parameter nor an activation, like the running statistics of batch normalisation.
-/// Workers replace it by their mean at the end of an epoch and before other validations.
+/// At the end of an epoch and before other validations workers replace it by their mean, weighted by the samples of each.
 struct BufferSpec {
   std::string name;
   std::size_t size = 0;

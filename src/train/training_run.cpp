@@ -20,7 +20,7 @@ std::size_t largest_minibatch(const comm::Worker& worker, const TrainingOptions&
              : together;
 }
 
-/// Replaces buffers by their mean over the workers.
+/// Replaces buffers by their mean over the workers, weighted by the samples that each has trained in the epoch.
 void average_buffers(TrainingRun& run) {
   const std::span<float> buffers = run.learner().buffers();
   if (buffers.empty()) return;
@@ -28,9 +28,11 @@ void average_buffers(TrainingRun& run) {
   run.worker.device().transfer(std::span<const float>(buffers), std::span(own));
   std::vector<double> sums;
   do {
-    sums.assign(own.begin(), own.end());
-    sums.push_back(1);  // counts the workers
+    sums.clear();
+    for (const float value : own) sums.push_back(static_cast<double>(value) * run.sums.samples);
+    sums.push_back(run.sums.samples);
   } while (!run.add_up(sums));
+  if (sums.back() == 0) return;  // nothing is trained yet, and they are the same everywhere
   for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<float>(sums[i] / sums.back());
   run.worker.device().transfer(std::span<const float>(own), buffers);
 }
