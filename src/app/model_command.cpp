@@ -4,6 +4,7 @@
 #include "app/catalogue_options.hpp"
 #include "app/command.hpp"
 #include "app/number_options.hpp"
+#include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
@@ -159,7 +160,7 @@ void describe(const Arguments& arguments) {
 Command model_command() {
   auto parser = make_parser("model", "Print a model's operations, shapes, parameters, work and memory.");
   auto arguments = std::make_shared<Arguments>();
-  parser->add_option("name", arguments->model, "model, as for train --model")->required();
+  add_model_option(*parser, "name", arguments->model, "model, as for train --model")->required();
   add_number(*parser, "--minibatch", arguments->minibatch, core::a_minibatch,
              "samples of the minibatch whose memory is printed");
   add_choice(*parser, optim::optimiser_catalogue(), arguments->optimiser, "local optimiser whose memory is counted")

@@ -11,6 +11,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/model.hpp"
+#include "nn/node_text.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -162,7 +163,7 @@ OptionUse::Catalogue choice_from(const core::CatalogueInfo& catalogue, const std
 
 void require_recurrent(OptionUse& use, const std::string& model) {
   use.require(nn::make_graph(model).is_recurrent(), {"chunks"},
-              core::format("applies to recurrent models only, and '{}' is not recurrent", model));
+              core::format("applies to recurrent models only, and '{}' is not recurrent", nn::short_name(model)));
 }
 
 OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& arguments, bool computes) {

@@ -2,6 +2,7 @@
 
 #include "app/catalogue_options.hpp"
 #include "backend/backend_info.hpp"
+#include "nn/node_text.hpp"
 #include "sim/network/network.hpp"
 
 namespace paragrad::app {
@@ -14,6 +15,12 @@ CLI::Option* add_loss_option(CLI::App& parser, std::string& loss) {
 
 CLI::Option* add_device_option(CLI::App& parser, std::string& device) {
   return add_choice(parser, backend::device_catalogue(), device, "compute device, and the precision of its matrix products");
+}
+
+CLI::Option* add_model_option(CLI::App& parser, const char* flag, std::string& model, const std::string& help) {
+  return parser.add_option(flag, model, help)->transform([](const std::string& text) {
+    return text.starts_with("file:") ? nn::read_node_text(text.substr(5)) : text;
+  });
 }
 
 CLI::Option* add_network_option(CLI::App& parser, std::string& network) {

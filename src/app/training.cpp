@@ -17,11 +17,10 @@ namespace {
 void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
   const Heading heading(parser, "Task");
   parser.add_option("--data", options.data, "data file (HDF5, see data/README.md)");
-  parser
-      .add_option("--model", options.model,
-                  core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
-                               "440-5x1024-1000:relu, or zoo:NAME: {}",
-                               fmt::join(nn::zoo_catalogue().names(), ", ")))
+  add_model_option(parser, "--model", options.model,
+                   core::format("network: layer widths and hidden activation, such as 784-512-256-10:sigmoid or "
+                                "440-5x1024-1000:relu, or file:PATH, a text of nodes, or zoo:NAME: {}",
+                                fmt::join(nn::zoo_catalogue().names(), ", ")))
       ->required();
   add_loss_option(parser, options.loss);
   parser.add_option("--context", options.context,

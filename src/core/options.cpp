@@ -110,6 +110,15 @@ std::vector<std::string> list_of(const std::string& option, const std::string& t
 
 std::string_view without_parameter(std::string_view name) { return name.substr(0, name.find(':')); }
 
+void check_keys(std::string_view whose, const std::vector<OptionInfo>& options, const Settings& settings) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : options) names.push_back(option.name);
+  for (const auto& [name, _] : settings)
+    if (std::ranges::find(names, name) == names.end())
+      throw ConfigError(
+          format("{} has no '{}'{}{}", whose, name, names.empty() ? "" : "; it takes ", fmt::join(names, ", ")));
+}
+
 void check_settings(const EntryInfo& entry, std::string_view kind, const Settings& settings) {
   std::set<std::string> names;
   add_names(entry, settings, names);

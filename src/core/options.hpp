@@ -208,6 +208,10 @@ std::map<std::string, std::string> values_of(const EntryInfo& entry, const Setti
 /// The parts between commas. Throws OptionError if one is empty.
 std::vector<std::string> list_of(const std::string& option, const std::string& text);
 
+/// Throws ConfigError for a setting that is none of the options of what `whose` names: "resnet has no 'dept'; it takes
+/// depth, side".
+void check_keys(std::string_view whose, const std::vector<OptionInfo>& options, const Settings& settings);
+
 /// Throws ConfigError for a setting that is no option of the entry or of the entries it chooses from other catalogues. kind:
 /// of the entry, "strategy".
 void check_settings(const EntryInfo& entry, std::string_view kind, const Settings& settings);

@@ -4,6 +4,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/model.hpp"
+#include "nn/node_text.hpp"
 #include "nn/ops/activate.hpp"
 #include "nn/ops/affine.hpp"
 #include "nn/ops/lstm.hpp"
@@ -84,6 +85,7 @@ backend::Activation activation(const std::string& model, std::string_view name) 
 
 Graph make_graph(const std::string& model) {
   if (model.starts_with("zoo:")) return make_zoo_model(model.substr(4));
+  if (is_node_text(model)) return make_node_graph(model);
   const std::size_t colon = model.find(':');
   const auto hidden = colon == model.npos ? backend::Activation::sigmoid : activation(model, model.substr(colon + 1));
   std::vector<Part> parts;

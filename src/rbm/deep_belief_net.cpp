@@ -5,6 +5,7 @@
 #include "backend/kernels/sampling.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "nn/node_text.hpp"
 #include "nn/ops/affine.hpp"
 #include "nn/ops/checks.hpp"
 
@@ -39,13 +40,15 @@ class SampleStates final : public nn::Op {
 
 std::vector<Shape> machines_of(const nn::Graph& network, const std::string& model) {
   const auto nodes = network.nodes();
-  if (nodes.size() < 2) throw core::ConfigError(core::format("model '{}' has no hidden layer to pretrain", model));
+  if (nodes.size() < 2)
+    throw core::ConfigError(core::format("model '{}' has no hidden layer to pretrain", nn::short_name(model)));
   std::vector<Shape> machines;
   for (std::size_t l = 0; l + 1 < nodes.size(); ++l) {
     const auto* affine = dynamic_cast<const nn::Affine*>(nodes[l].op.get());
     if (affine == nullptr || affine->activation() != backend::Activation::sigmoid)
       throw core::ConfigError(
-          core::format("model '{}': layer {} cannot be pretrained as a Boltzmann machine; choose :sigmoid", model, l + 1));
+          core::format("model '{}': layer {} cannot be pretrained as a Boltzmann machine; choose :sigmoid",
+                       nn::short_name(model), l + 1));
     machines.push_back(
         {network.values()[nodes[l].inputs[0]].type.size(), network.values()[nodes[l].outputs[0]].type.size()});
   }

@@ -4,6 +4,7 @@
 
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "nn/node_text.hpp"
 #include "train/step_sizes.hpp"
 
 namespace paragrad::train {
@@ -43,8 +44,8 @@ double least_memory_bytes(const TrainingOptions& options, const nn::Graph& netwo
 void require_memory(const backend::Device& device, const TrainingOptions& options, const TrainingData& source, int workers) {
   if (!device.computes() || !device.is_host()) return;
   core::require_memory(least_memory_bytes(options, *source.network, workers),
-                       core::format("the model '{}', with gradient and optimiser, of {} worker{}", options.model, workers,
-                                    workers == 1 ? "" : "s"));
+                       core::format("the model '{}', with gradient and optimiser, of {} worker{}",
+                                    nn::short_name(options.model), workers, workers == 1 ? "" : "s"));
 }
 
 }  // namespace paragrad::train

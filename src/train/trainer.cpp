@@ -5,6 +5,7 @@
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "nn/node_text.hpp"
 #include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {
@@ -92,8 +93,8 @@ void Trainer::load_initial_model() {
   if (options.init.empty()) return learner.initialise(options.seed);
   const Checkpoint checkpoint = read_checkpoint(options.init);
   if (checkpoint.parameters.size() != learner.model_size() || checkpoint.model != options.model)
-    throw core::ConfigError(
-        core::format("checkpoint '{}' holds the model '{}', not '{}'", options.init, checkpoint.model, options.model));
+    throw core::ConfigError(core::format("checkpoint '{}' holds the model '{}', not '{}'", options.init,
+                                         nn::short_name(checkpoint.model), nn::short_name(options.model)));
   learner.restore(checkpoint.parameters);
 }
 

@@ -58,6 +58,40 @@ class Images(FolderTest):
             times.append(json.loads((self.folder / f"timed-{device}/manifest.json").read_text())["simulation"]["makespan_s"])
         self.assertEqual(times[0], times[1])
 
+    def test_a_network_in_a_file_is_what_its_nodes_say(self):
+        path, out = self.folder / "net.txt", self.folder / "from-file"
+        path.write_text("network small  # of one filter\ninput 8x8x3\n\nc = convolution input outputs=4 bias=false\nn = batch_norm c\n"
+                        "r = relu n\np = max_pool r size=2 stride=2\nq = mean_pool r stride=2\nj = concatenate p q\n"
+                        "g = global_pool j\nd = dropout j p=0.1\ne = global_pool d\ns = add g e\ny = affine s outputs=10\n")
+        task = self.task()
+        task[task.index("zoo:resnet:depth=8,side=8")] = f"file:{path}"
+        trained = run("train", *task, "--out", out)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertEqual(weights(self.simulate(1, *task)), weights(trained))
+        path.unlink()  # the run folder and the checkpoint have its text
+        again = run("train", "--config", out / "config.toml", "--out", self.folder / "again")
+        self.assertEqual(weights(again), weights(trained))
+        scored = run("evaluate", out / "checkpoint.h5", "--data", self.data)
+        self.assertIn(trained.stdout.split("test error ")[1].split(",")[0], scored.stdout)
+
+    def test_nodes_that_say_nothing_sensible_are_refused(self):
+        path = self.folder / "wrong.txt"
+        for text, *words in (("", "describes no network"), ("y = relu input", "before the input"), ("input 0x4", "784"),
+                             ("input 4", "no nodes"), ("input 4\ny = affine input", "outputs", "given"),
+                             ("input 4\ny = affine input outputs=2 outputs=3", "twice"),
+                             ("input 4\ny = affine input output=2", "has no 'output'", "outputs"),
+                             ("input 4\ny = affine input outputs=-1", "outputs", "'-1'"),
+                             ("input 4\ny = affine x outputs=2", "'x'"), ("input 4\ny = afine input", "afine", "affine"),
+                             ("input 4\ny = add input", "needs 2 inputs"), ("input 4\ny relu input", "NAME = OPERATION"),
+                             ("input 4x4x1\ny = convolution input outputs=2 size=9 zeros=0", "window of 9"),
+                             ("input 4\ny = relu input\ny = relu input", "taken"),
+                             ("input 4\na = relu input\ny = tanh input", "a (relu) does not lead"),
+                             ("input 99999x99999x99999\ny = relu input", "size"), ("\0" * 300 + "input 4", "…")):
+            with self.subTest(text=text[:40]):
+                path.write_text(text)
+                self.assert_refused(run("model", f"file:{path}"), *words)
+        self.assert_refused(run("model", f"file:{self.folder / 'none.txt'}"), "none.txt")
+
     def test_networks_that_do_not_fit_are_refused(self):
         task = self.task()
         model = task.index("zoo:resnet:depth=8,side=8")

@@ -2,6 +2,7 @@
 
 #include "backend/kernels/sum.hpp"
 #include "nn/ops/checks.hpp"
+#include "nn/ops/entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {
@@ -33,6 +34,14 @@ void Add::backward_inputs(const Pass& pass) const {
   pass.queue().run(backend::SumBackward{pass.dy(), a.keep, a.into, b.keep, b.into});
   apply_slope(pass.queue(), a);
   apply_slope(pass.queue(), b);
+}
+
+OpEntry add_op() {
+  OpEntry entry = op_entry<core::NoOptions>("add", "the sum of two values", [](const core::NoOptions&, backend::Activation) {
+    return std::make_shared<const Add>();
+  });
+  entry.least_inputs = entry.most_inputs = 2;
+  return entry;
 }
 
 }  // namespace paragrad::nn

@@ -5,6 +5,7 @@
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/bias_gradient.hpp"
 #include "nn/ops/checks.hpp"
+#include "nn/ops/entry.hpp"
 #include "nn/ops/initial_weights.hpp"
 #include "nn/pass.hpp"
 
@@ -91,6 +92,26 @@ void affine_input_gradient(backend::KernelQueue& queue, std::size_t rows, std::s
   queue.run(backend::Gemm{backend::Transpose::no, backend::Transpose::yes, rows, inputs, outputs, dz, weights, sink.keep,
                           sink.into});
   apply_slope(queue, sink);
+}
+
+namespace {
+
+struct AffineOptions {
+  std::size_t outputs = 0;
+
+  void describe(core::OptionList& list) {
+    list.number("outputs", outputs, {.least = 1, .most = 10'000'000}, "number of outputs");
+  }
+};
+
+}  // namespace
+
+OpEntry affine_op() {
+  return op_entry<AffineOptions>("affine", "all inputs times a matrix, plus a bias",
+                                 [](const AffineOptions& options, backend::Activation next) {
+                                   expect_outputs(options.outputs);
+                                   return std::make_shared<const Affine>(options.outputs, next);
+                                 });
 }
 
 }  // namespace paragrad::nn

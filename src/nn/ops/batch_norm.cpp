@@ -4,6 +4,7 @@
 
 #include "backend/kernels/batch_norm.hpp"
 #include "nn/ops/checks.hpp"
+#include "nn/ops/entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {
@@ -70,6 +71,27 @@ void BatchNorm::backward_inputs(const Pass& pass) const {
 void BatchNorm::backward_parameters(const Pass& pass) const {
   descend(pass.queue(), pass.gradient(0));
   pass.ready(0);
+}
+
+namespace {
+
+struct BatchNormOptions {
+  double momentum = 0.1, epsilon = 1e-5;
+
+  void describe(core::OptionList& list) {
+    list.number("momentum", momentum, {.least = 0, .most = 1}, "weight of a minibatch in the running statistics");
+    list.number("epsilon", epsilon, {.least = 0, .most = 1, .without_least = true}, "added to the variance");
+  }
+};
+
+}  // namespace
+
+OpEntry batch_norm_op() {
+  return op_entry<BatchNormOptions>(
+      "batch_norm", "batch normalisation, with scale and shift", [](const BatchNormOptions& options, backend::Activation) {
+        return std::make_shared<const BatchNorm>(backend::Activation::identity, static_cast<float>(options.momentum),
+                                                 static_cast<float>(options.epsilon));
+      });
 }
 
 }  // namespace paragrad::nn

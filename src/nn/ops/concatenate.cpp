@@ -4,6 +4,7 @@
 
 #include "backend/kernels/concatenate.hpp"
 #include "nn/ops/checks.hpp"
+#include "nn/ops/entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {
@@ -61,6 +62,14 @@ void Concatenate::backward_inputs(const Pass& pass) const {
     kernel.dx[i] = dx.into;
   }
   pass.queue().run(kernel);
+}
+
+OpEntry concatenate_op() {
+  OpEntry entry = op_entry<core::NoOptions>(
+      "concatenate", "values side by side: images along their channels",
+      [](const core::NoOptions&, backend::Activation) { return std::make_shared<const Concatenate>(); });
+  entry.most_inputs = backend::SideBySide::most;
+  return entry;
 }
 
 }  // namespace paragrad::nn

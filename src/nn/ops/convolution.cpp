@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nn/ops/entry.hpp"
 #include "nn/ops/initial_weights.hpp"
 #include "nn/pass.hpp"
 
@@ -65,6 +66,30 @@ void Convolution::backward_parameters(const Pass& pass) const {
                                                        gradient.keep, gradient.into});
   descend(pass.queue(), gradient);
   pass.ready(0);
+}
+
+namespace {
+
+struct ConvolutionOptions : WindowOptions {
+  std::size_t outputs = 0, groups = 1;
+  bool bias = true;
+
+  void describe(core::OptionList& list) {
+    list.number("outputs", outputs, {.least = 1, .most = 1'000'000}, "number of output channels");
+    WindowOptions::describe(list);
+    list.number("groups", groups, {.least = 1, .most = 1'000'000}, "groups of channels, each seen by as many outputs");
+    list.flag("bias", bias, "a bias for each output channel");
+  }
+};
+
+}  // namespace
+
+OpEntry convolution_op() {
+  return op_entry<ConvolutionOptions>(
+      "convolution", "filters that move over an image", [](const ConvolutionOptions& options, backend::Activation next) {
+        expect_outputs(options.outputs);
+        return std::make_shared<const Convolution>(options.outputs, options.window(), options.bias, options.groups, next);
+      });
 }
 
 }  // namespace paragrad::nn

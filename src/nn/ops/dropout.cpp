@@ -3,6 +3,7 @@
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/dropout.hpp"
 #include "nn/ops/checks.hpp"
+#include "nn/ops/entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {
@@ -32,6 +33,24 @@ void Dropout::backward_inputs(const Pass& pass) const {
   pass.queue().run(backend::Dropout{pass.random(core::Purpose::dropout), pass.row_numbers(), pass.input_type(0).size(),
                                     first_, p_, pass.dy(), dx.keep, dx.into});
   apply_slope(pass.queue(), dx);
+}
+
+namespace {
+
+struct DropoutOptions {
+  double p = 0.5;
+
+  void describe(core::OptionList& list) {
+    list.number("p", p, {.least = 0, .most = 1, .without_most = true}, "probability of zero");
+  }
+};
+
+}  // namespace
+
+OpEntry dropout_op() {
+  return op_entry<DropoutOptions>(
+      "dropout", "zeros by chance, in training",
+      [](const DropoutOptions& options, backend::Activation) { return std::make_shared<const Dropout>(options.p); });
 }
 
 }  // namespace paragrad::nn

@@ -30,6 +30,22 @@ WindowPositions positions_of(const Window& window, const Image& image) {
   return {steps_of(image.height, window.height, window), steps_of(image.width, window.width, window)};
 }
 
+void WindowOptions::describe(core::OptionList& list) {
+  constexpr std::size_t most = 4096;
+  list.number("size", size, {.least = 1, .most = most}, "height and width of the window");
+  list.number("height", height, {.least = 0, .most = most}, "height of the window (0: its size)");
+  list.number("width", width, {.least = 0, .most = most}, "width of the window (0: its size)");
+  list.number("stride", stride, {.least = 1, .most = most}, "distance between two of its positions");
+  list.number("dilation", dilation, {.least = 1, .most = most}, "distance between two places that it sees");
+  list.number("zeros", zeros, {.least = 0, .most = most},
+              "zeros on every side of the image (auto: as many as divide each extent by the stride, rounded up)");
+}
+
+Window WindowOptions::window() const {
+  return {height > 0 ? height : size, width > 0 ? width : size, stride, zeros ? Padding::of(*zeros) : Padding::same,
+          dilation};
+}
+
 std::string describe(const Window& window) {
   std::string text = core::format("{}x{}", window.height, window.width);
   if (window.stride > 1) text += core::format("/{}", window.stride);

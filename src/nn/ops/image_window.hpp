@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "backend/kernels/convolution.hpp"
+#include "core/options.hpp"
 #include "nn/ops/checks.hpp"
 
 namespace paragrad::nn {
@@ -42,6 +44,15 @@ struct WindowPositions {
   backend::WindowSteps down, across;
 };
 WindowPositions positions_of(const Window& window, const Image& image);
+
+/// A window in the text of a network.
+struct WindowOptions {
+  std::size_t size = 3, height = 0, width = 0, stride = 1, dilation = 1;
+  std::optional<std::size_t> zeros{};
+
+  void describe(core::OptionList& list);
+  Window window() const;
+};
 
 /// "3x3", "7x7/2"
 std::string describe(const Window& window);

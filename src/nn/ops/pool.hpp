@@ -10,6 +10,8 @@ namespace paragrad::nn {
 class Pool final : public Op {
  public:
   enum class Kind { maximum, mean };
+  static constexpr Window whole_image{0, 0, 1, Padding::valid};
+
   Pool(Kind kind, const Window& window) : kind_(kind), window_(window) {}
 
   std::string name() const override;

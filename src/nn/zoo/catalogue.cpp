@@ -15,8 +15,6 @@ const std::vector<zoo::ZooEntry>& zoo_networks() {
 
 /// "depth=20,classes=10"
 core::Settings parse(const zoo::ZooEntry& entry, std::string_view name, std::string_view text) {
-  core::EntryInfo known = entry.info;
-  known.options = entry.options;
   core::Settings settings;
   for (const std::string& part : core::list_of(std::string(name), std::string(text))) {
     const std::size_t sign = part.find('=');
@@ -25,7 +23,7 @@ core::Settings parse(const zoo::ZooEntry& entry, std::string_view name, std::str
                                            entry.info.parameter));
     settings.insert_or_assign(part.substr(0, sign), part.substr(sign + 1));
   }
-  core::check_settings(known, "zoo model", settings);
+  core::check_keys(core::format("zoo model '{}'", entry.info.name), entry.options, settings);
   return settings;
 }
 
@@ -36,7 +34,11 @@ core::CatalogueInfo zoo_catalogue() { return core::info_of("zoo model", "zoo mod
 Graph make_zoo_model(std::string_view name) {
   const zoo::ZooEntry& entry = core::find_entry("zoo model", name, zoo_networks());
   if (name == entry.info.name) return entry.make({});
-  return entry.make(parse(entry, name, name.substr(entry.info.name.size() + 1)));
+  try {
+    return entry.make(parse(entry, name, name.substr(entry.info.name.size() + 1)));
+  } catch (const core::OptionError& error) {
+    throw core::ConfigError(core::format("zoo model '{}' has a wrong {}: {}", entry.info.name, error.option, error.reason));
+  }
 }
 
 }  // namespace paragrad::nn

@@ -33,10 +33,7 @@ ValueId NetworkBuilder::mean_pool(const std::string& name, ValueId from, const W
   return graph_.add(name, Pool(Pool::Kind::mean, window), {from});
 }
 
-ValueId NetworkBuilder::global_pool(ValueId from) {
-  const std::vector<std::size_t> extents = graph_.type_of(from).shape.extents;
-  return mean_pool("pool", from, {extents[0], extents[1], 1, Padding::valid});
-}
+ValueId NetworkBuilder::global_pool(ValueId from) { return mean_pool("pool", from, Pool::whole_image); }
 
 ValueId NetworkBuilder::concatenate(const std::string& name, const std::vector<ValueId>& parts) {
   return graph_.add(name, Concatenate(), parts);

@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "nn/node_text.hpp"
 #include "nn/tensor_parallel.hpp"
 #include "speech/tokens.hpp"
 #include "train/pretraining_checks.hpp"
@@ -26,14 +27,14 @@ void check_computable(const TrainingOptions& options, const nn::Graph& network) 
   if (const nn::Node* node = network.not_computable())
     throw core::ConfigError(
         core::format("model '{}' cannot be trained yet, as {} ({}) has no kernels: time it with `device` meta",
-                     options.model, node->name, node->op->name()));
+                     nn::short_name(options.model), node->name, node->op->name()));
 }
 
 void check_micro_batch(const TrainingOptions& options, const nn::Graph& network) {
   const nn::Node* node = network.needs_whole_minibatch();
   if (options.micro_batch > 0 && node != nullptr)
     throw core::ConfigError(core::format("`micro-batch` cuts minibatches, but {} ({}) of model '{}' needs them whole",
-                                         node->name, node->op->name(), options.model));
+                                         node->name, node->op->name(), nn::short_name(options.model)));
 }
 
 bool is_ctc(const TrainingOptions& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
@@ -60,7 +61,8 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
   const Outputs wanted = wanted_outputs(options, source.info);
   if (inputs != source.info.dim || outputs != wanted.count)
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {}",
-                                         options.model, inputs, outputs, source.info.path, source.info.dim, wanted.what));
+                                         nn::short_name(options.model), inputs, outputs, source.info.path, source.info.dim,
+                                         wanted.what));
 }
 
 /// Checks before training that the network can be split for tensor parallelism.
