@@ -11,7 +11,7 @@
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "nn/ops/activate.hpp"
-#include "nn/ops/entry.hpp"
+#include "nn/ops/op_entry.hpp"
 
 namespace paragrad::nn {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -41,6 +42,12 @@ struct SideBySide {
     expect_size(id, name, size, rows * width());
   }
 
+  /// For calibration: about `count` numbers in two matrices.
+  static SideBySide example(std::size_t count) {
+    constexpr std::size_t width = 64;
+    return {std::max<std::size_t>(1, count / (2 * width)), 2, {{width, width}}};
+  }
+
   /// Every number is read and written once.
   KernelCost cost() const {
     const std::size_t accesses = 2 * rows * width(), bytes = sizeof(float) * accesses;
@@ -67,6 +74,14 @@ struct ConcatenateOf {
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
     const auto [part, at] = shape.place(i);
     y[i] = x[part][at];
+  }
+  static Example<ConcatenateOf> example(ExampleMemory& memory, std::size_t count) {
+    return [shape = SideBySide::example(count), &memory] {
+      const auto part = [&](std::size_t i) -> std::span<const Real> {
+        return memory.activations(i, shape.rows * shape.widths[i]);
+      };
+      return ConcatenateOf{shape, {{part(0), part(1)}}, memory.activations(2, shape.rows * shape.width())};
+    };
   }
 };
 using Concatenate = ConcatenateOf<float>;
@@ -99,6 +114,13 @@ struct ConcatenateBackwardOf {
     if (dx[part].empty()) return;
     const Real all = accumulate(dy[i], keep[part], dx[part][at]);
     dx[part][at] = f[part] == Activation::identity ? all : all * slope(f[part], x[part][at]);
+  }
+  static Example<ConcatenateBackwardOf> example(ExampleMemory& memory, std::size_t count) {
+    return [shape = SideBySide::example(count), &memory] {
+      ConcatenateBackwardOf kernel{shape, memory.activations(2, shape.rows * shape.width()), {}, {}, {}, {}};
+      for (std::size_t i = 0; i < shape.count; ++i) kernel.dx[i] = memory.activations(i, shape.rows * shape.widths[i]);
+      return kernel;
+    };
   }
 };
 using ConcatenateBackward = ConcatenateBackwardOf<float>;

@@ -75,6 +75,11 @@ struct ConvolutionShape {
     expect_size(id, y_name, y, rows * positions() * outputs);
   }
 
+  /// For calibration: a product of these sizes, with filters of one place.
+  static ConvolutionShape example(std::size_t positions, std::size_t inner, std::size_t outputs) {
+    return {1, inner, outputs, {1, 1, 1}, {positions, 1, positions}};
+  }
+
   /// A matrix product of rows·positions × inner × outputs. Input, output and weights are read or written once, however
   /// often a convolution uses them.
   KernelCost cost() const {
@@ -125,6 +130,17 @@ struct ConvolutionForwardOf {
     }
     y[i] = activate(f, bias.empty() ? sum : sum + bias[o]);
   }
+  static Example<ConvolutionForwardOf> example(ExampleMemory& memory, std::size_t positions, std::size_t inner,
+                                               std::size_t outputs) {
+    return [shape = ConvolutionShape::example(positions, inner, outputs), &memory] {
+      return ConvolutionForwardOf{shape,
+                                  memory.activations(0, shape.image()),
+                                  memory.parameters(shape.filters()),
+                                  {},
+                                  Activation::identity,
+                                  memory.activations(1, shape.positions() * shape.outputs)};
+    };
+  }
 };
 using ConvolutionForward = ConvolutionForwardOf<float>;
 
@@ -165,6 +181,18 @@ struct ConvolutionBackwardInputOf {
     }
     const Real all = accumulate(sum, keep, dx[i]);
     dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
+  }
+  static Example<ConvolutionBackwardInputOf> example(ExampleMemory& memory, std::size_t positions, std::size_t inner,
+                                                     std::size_t outputs) {
+    return [shape = ConvolutionShape::example(positions, inner, outputs), &memory] {
+      return ConvolutionBackwardInputOf{shape,
+                                        memory.activations(1, shape.positions() * shape.outputs),
+                                        memory.parameters(shape.filters()),
+                                        0,
+                                        Activation::identity,
+                                        {},
+                                        memory.activations(0, shape.image())};
+    };
   }
 };
 using ConvolutionBackwardInput = ConvolutionBackwardInputOf<float>;
@@ -213,6 +241,14 @@ struct ConvolutionBackwardWeightsOf {
       }
     }
     return sum;
+  }
+  static Example<ConvolutionBackwardWeightsOf> example(ExampleMemory& memory, std::size_t positions, std::size_t inner,
+                                                       std::size_t outputs) {
+    return [shape = ConvolutionShape::example(positions, inner, outputs), &memory] {
+      return ConvolutionBackwardWeightsOf{shape, memory.activations(0, shape.image()),
+                                          memory.activations(1, shape.positions() * shape.outputs), Real(0.9),
+                                          memory.parameters(shape.filters())};
+    };
   }
 };
 using ConvolutionBackwardWeights = ConvolutionBackwardWeightsOf<float>;

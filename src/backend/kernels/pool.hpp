@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -25,6 +26,13 @@ struct PoolShape {
     KernelCost cost{{bytes, 1, 1}, {}};
     cost.work.add(KernelKind::streaming, all, bytes);
     return cost;
+  }
+
+  /// For calibration: about `count` inputs and outputs, windows of 2x2.
+  static PoolShape example(std::size_t count) {
+    constexpr std::size_t channels = 64, side = 16;
+    const std::size_t rows = std::max<std::size_t>(1, count / (channels * side * side * 5 / 4));
+    return {rows, channels, {side, 2, side / 2, 2}, {side, 2, side / 2, 2}};
   }
 
   /// An output's channel and the place of its window; or an input's.
@@ -102,6 +110,13 @@ struct MaxPoolOf {
       first = false;
     });
   }
+  static Example<MaxPoolOf> example(ExampleMemory& memory, std::size_t count) {
+    return [shape = PoolShape::example(count), &memory] {
+      return MaxPoolOf{shape, memory.activations(0, shape.rows * shape.image()),
+                       memory.activations(1, shape.rows * shape.outputs()),
+                       memory.activations(2, shape.rows * shape.outputs())};
+    };
+  }
 };
 using MaxPool = MaxPoolOf<float>;
 
@@ -134,6 +149,17 @@ struct MaxPoolBackwardOf {
     const Real all = accumulate(sum, keep, dx[i]);
     dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
   }
+  static Example<MaxPoolBackwardOf> example(ExampleMemory& memory, std::size_t count) {
+    return [shape = PoolShape::example(count), &memory] {
+      return MaxPoolBackwardOf{shape,
+                               memory.activations(1, shape.rows * shape.outputs()),
+                               memory.activations(2, shape.rows * shape.outputs()),
+                               0,
+                               Activation::identity,
+                               {},
+                               memory.activations(0, shape.rows * shape.image())};
+    };
+  }
 };
 using MaxPoolBackward = MaxPoolBackwardOf<float>;
 
@@ -157,6 +183,12 @@ struct MeanPoolOf {
     Real sum = 0;
     shape.for_window(window, [&](std::size_t, const PoolShape::Place& at) { sum += x[shape.input_at(at)]; });
     y[i] = sum / static_cast<Real>(shape.inside(window));
+  }
+  static Example<MeanPoolOf> example(ExampleMemory& memory, std::size_t count) {
+    return [shape = PoolShape::example(count), &memory] {
+      return MeanPoolOf{shape, memory.activations(0, shape.rows * shape.image()),
+                        memory.activations(1, shape.rows * shape.outputs())};
+    };
   }
 };
 using MeanPool = MeanPoolOf<float>;
@@ -187,6 +219,12 @@ struct MeanPoolBackwardOf {
     });
     const Real all = accumulate(sum, keep, dx[i]);
     dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
+  }
+  static Example<MeanPoolBackwardOf> example(ExampleMemory& memory, std::size_t count) {
+    return [shape = PoolShape::example(count), &memory] {
+      return MeanPoolBackwardOf{shape, memory.activations(1, shape.rows * shape.outputs()), 0, Activation::identity,
+                                {},    memory.activations(0, shape.rows * shape.image())};
+    };
   }
 };
 using MeanPoolBackward = MeanPoolBackwardOf<float>;

@@ -2,7 +2,7 @@
 
 #include "backend/kernels/sum.hpp"
 #include "nn/ops/checks.hpp"
-#include "nn/ops/entry.hpp"
+#include "nn/ops/op_entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {

@@ -5,8 +5,8 @@
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/bias_gradient.hpp"
 #include "nn/ops/checks.hpp"
-#include "nn/ops/entry.hpp"
 #include "nn/ops/initial_weights.hpp"
+#include "nn/ops/op_entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {

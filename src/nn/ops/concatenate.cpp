@@ -4,7 +4,7 @@
 
 #include "backend/kernels/concatenate.hpp"
 #include "nn/ops/checks.hpp"
-#include "nn/ops/entry.hpp"
+#include "nn/ops/op_entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {

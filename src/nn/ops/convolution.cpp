@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "nn/ops/entry.hpp"
 #include "nn/ops/initial_weights.hpp"
+#include "nn/ops/op_entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {

@@ -3,7 +3,7 @@
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/dropout.hpp"
 #include "nn/ops/checks.hpp"
-#include "nn/ops/entry.hpp"
+#include "nn/ops/op_entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {

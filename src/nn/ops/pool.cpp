@@ -1,6 +1,6 @@
 #include "nn/ops/pool.hpp"
 
-#include "nn/ops/entry.hpp"
+#include "nn/ops/op_entry.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {

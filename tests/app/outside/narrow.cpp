@@ -16,6 +16,6 @@ Graph make_narrow() {
 
 }  // namespace
 
-ZooEntry narrow_entry() { return {{.name = "narrow", .summary = "8-12-6:sigmoid"}, make_narrow}; }
+ZooEntry narrow_entry() { return network({.name = "narrow", .summary = "8-12-6:sigmoid"}, make_narrow); }
 
 }  // namespace paragrad::nn::zoo
