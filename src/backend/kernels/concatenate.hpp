@@ -44,7 +44,7 @@ struct SideBySide {
 
   /// For calibration: about `count` numbers in two matrices.
   static SideBySide example(std::size_t count) {
-    constexpr std::size_t width = 64;
+    const std::size_t width = std::clamp<std::size_t>(count / 2, 1, 64);
     return {std::max<std::size_t>(1, count / (2 * width)), 2, {{width, width}}};
   }
 

@@ -28,11 +28,11 @@ struct PoolShape {
     return cost;
   }
 
-  /// For calibration: about `count` inputs and outputs, windows of 2x2.
+  /// For calibration: about `count` inputs and outputs of one wide image, windows of 2x2.
   static PoolShape example(std::size_t count) {
-    constexpr std::size_t channels = 64, side = 16;
-    const std::size_t rows = std::max<std::size_t>(1, count / (channels * side * side * 5 / 4));
-    return {rows, channels, {side, 2, side / 2, 2}, {side, 2, side / 2, 2}};
+    const std::size_t channels = std::clamp<std::size_t>(count / 5, 1, 64);
+    const std::size_t windows = std::max<std::size_t>(1, count / (5 * channels));
+    return {1, channels, {2, 2, 1, 2}, {2 * windows, 2, windows, 2}};
   }
 
   /// An output's channel and the place of its window; or an input's.
