@@ -20,10 +20,16 @@ std::size_t largest_minibatch(const comm::Worker& worker, const TrainingOptions&
              : together;
 }
 
+/// Whether anybody sees the model: a run that only measures the time of training, with imaginary samples, has none to score
+/// and writes no checkpoint.
+bool is_seen(TrainingRun& run) {
+  return run.learner().computes() || run.source.samples(data::Subset::valid) + run.source.samples(data::Subset::test) > 0;
+}
+
 /// Replaces buffers by their mean over the workers, weighted by the samples that each has trained in the epoch.
 void average_buffers(TrainingRun& run) {
   const std::span<float> buffers = run.learner().buffers();
-  if (buffers.empty()) return;
+  if (buffers.empty() || !is_seen(run)) return;
   std::vector<float> own(buffers.size());
   run.worker.device().transfer(std::span<const float>(buffers), std::span(own));
   std::vector<double> sums;
