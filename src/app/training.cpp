@@ -57,6 +57,9 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   add_number(
       parser, "--tensor-parallel", options.tensor_parallel, {.least = 1, .most = 1000000},
       "tensor parallelism: workers per replica, each holding some outputs of every layer (1: one replica per worker)");
+  parser.add_flag(
+      "--sync-batch-norm", options.sync_batch_norm,
+      "batch normalisation with the statistics of the whole minibatch over all workers, not of each worker's part");
   parser.add_option("--balance", options.balance,
                     "give faster workers more samples, according to their speed measured block by block");
   add_number(parser, "--parallel-start-epoch", options.parallel_start_epoch, {.least = 1, .most = 1000000},

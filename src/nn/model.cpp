@@ -18,7 +18,7 @@ std::size_t whole_lines(std::size_t rows) { return (rows + floats_of_line - 1) /
 const ExchangeOp* as_exchange(const Node& node) { return dynamic_cast<const ExchangeOp*>(node.op.get()); }
 
 /// Runs one part of a node's work after the other. Each runs by itself, except that what precedes an exchange of data runs
-/// together with the part before.
+/// together with the part before. Without rows there is only what workers do together.
 class Execution {
  public:
   Execution(const PassState& state, backend::KernelQueue& queue, ReplicaPeers* peers)
@@ -29,6 +29,7 @@ class Execution {
 
   void forward(NodeId node) {
     const ExchangeOp* exchange = as_exchange(state_.graph.nodes()[node]);
+    if (exchange == nullptr && state_.rows == 0) return;
     if (exchange == nullptr) run();
     parts_.push_back({node, Part::forward});
     if (exchange == nullptr) return;
@@ -40,6 +41,7 @@ class Execution {
 
   void backward(const BackwardStep& step) {
     const ExchangeOp* exchange = as_exchange(state_.graph.nodes()[step.node]);
+    if (exchange == nullptr && state_.rows == 0) return;
     if (exchange == nullptr) run();
     if (step.begins_node) parts_.push_back({step.node, Part::clear_unused});
     parts_.push_back({step.node, step.phase == BackwardStep::Phase::inputs ? Part::inputs : Part::parameters});
@@ -172,11 +174,12 @@ void Model::loss(backend::KernelQueue& queue, Loss kind, const data::Batch& batc
   const Plan& plan = graph_->plan();
   const PassState state = this->state({}, batch, true);
   Execution execution(state, queue, peers_);
-  execution.add([&](backend::KernelQueue& kernels) {
+  const auto kernels_of_loss = [&](backend::KernelQueue& kernels) {
     const std::span<float> gradient = gradient_of_output(batch.size());
     if (!plan.gradient_replaces_output) kernels.run(backend::Copy{output(batch.size()), gradient});
     run_loss(kernels, kind, batch, graph_->outputs(), gradient, into);
-  });
+  };
+  if (batch.size() > 0) execution.add(kernels_of_loss);
   for (std::size_t s = 0; s < plan.steps_of_loss; ++s) execution.backward(plan.backward[s]);
   execution.run();
 }

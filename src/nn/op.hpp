@@ -117,6 +117,10 @@ class Op {
     return std::nullopt;
   }
 
+  /// The same operation for worker `index` of `workers`, each with a part of every minibatch, which computes the statistics
+  /// of whole minibatches together with the others; nullptr: it has none.
+  virtual std::shared_ptr<const Op> synchronised(std::size_t /*workers*/, std::size_t /*index*/) const { return nullptr; }
+
   // ---- execution ----
 
   virtual void forward(const Pass& pass) const = 0;
@@ -124,8 +128,9 @@ class Op {
   virtual void backward_parameters(const Pass& /*pass*/) const {}
 };
 
-/// An operation of a part of a graph: workers exchange data in the middle of it. The forward pass is forward(),
-/// exchange_forward(), after_forward(); the backward pass likewise, beginning with backward_inputs().
+/// An operation that workers do together: they exchange data in the middle of it. The forward pass is forward(),
+/// exchange_forward(), after_forward(); the backward pass likewise, beginning with backward_inputs(). In a pass without rows
+/// only these operations run.
 class ExchangeOp : public Op {
  public:
   virtual void exchange_forward(const Pass& pass, ReplicaPeers& peers) const = 0;

@@ -152,8 +152,9 @@ struct StrategyContext {
 /// A strategy of strategies/catalogue.def.
 struct StrategyEntry {
   core::EntryInfo info;
-  Share share = Share::block;  ///< unless its options choose another one
-  bool has_servers = false;    ///< it is a ServedStrategy
+  Share share = Share::block;        ///< unless its options choose another one
+  bool exchanges_gradients = false;  ///< it is an ExchangingStrategy
+  bool has_servers = false;          ///< it is a ServedStrategy
   std::function<std::unique_ptr<Strategy>(const StrategyContext&)> make;
 };
 
@@ -174,6 +175,7 @@ StrategyEntry entry_of(core::EntryInfo info, Share share = Share::block) {
   info.options = core::options_of<Options>();
   return {.info = std::move(info),
           .share = share,
+          .exchanges_gradients = std::is_base_of_v<ExchangingStrategy, Type>,
           .has_servers = std::is_base_of_v<ServedStrategy, Type>,
           .make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
             auto options = core::read_options<Options>(context.settings);

@@ -5,6 +5,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/learners/network_learner.hpp"
+#include "train/learners/synchronised_learner.hpp"
 #include "train/learners/tensor_parallel_learner.hpp"
 #include "train/plan.hpp"
 #include "train/pretraining.hpp"
@@ -31,6 +32,8 @@ Result train_network(comm::Worker& worker, const TrainingOptions& options, const
                      std::span<const float> initial) {
   const TrainingData& source = input.source;
   const int holders = options.tensor_parallel;
+  if (options.sync_batch_norm && worker.size() > 1)
+    return train(worker, options, input, synchronised_learners(worker, *source.network, options), output, initial);
   if (holders == 1)
     return train(worker, options, input, network_learners(source.network, options, source.most_rows_per_sample()), output,
                  initial);

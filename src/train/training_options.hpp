@@ -44,9 +44,10 @@ struct TrainingOptions {
   optim::ScheduleOptions schedule;
   double l2 = 0;  ///< λ of λ/2·|w|² per sample
 
-  int tensor_parallel = 1;      ///< workers per replica, see TensorParallelLearner
-  std::size_t minibatch = 64;   ///< samples, over all workers if they share minibatches; 0: the whole block
-  std::size_t micro_batch = 0;  ///< most samples that a worker computes on at once; 0: its whole part of the minibatch
+  int tensor_parallel = 1;       ///< workers per replica, see TensorParallelLearner
+  bool sync_batch_norm = false;  ///< batch normalisation with the statistics of whole minibatches, see synchronised_learners
+  std::size_t minibatch = 64;    ///< samples, over all workers if they share minibatches; 0: the whole block
+  std::size_t micro_batch = 0;   ///< most samples that a worker computes on at once; 0: its whole part of the minibatch
   MinibatchSearchOptions minibatch_search;
   int epochs = 10;              ///< maximum; 0: pretraining only
   double target_error = -1;     ///< stop after the first epoch whose validation error is no larger; below 0: never

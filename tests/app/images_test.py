@@ -23,9 +23,9 @@ class Images(FolderTest):
         made = run("data", "generate", "--out", cls.data, "--samples", 320, "--valid", 40, "--test", 40, "--dim", 192, "--classes", 10)
         assert made.returncode == 0, made.stderr
 
-    def task(self, *more: str) -> list[str]:
+    def task(self, *more: str, minibatch: int = 16) -> list[str]:
         return ["--data", self.data, "--model", "zoo:resnet:depth=8,side=8", "--learning-rate", "0.05", "--epochs", "2", "--blocks",
-                "2", "--minibatch", "16", "--quiet", *more]
+                "2", "--minibatch", str(minibatch), "--quiet", *more]
 
     def simulate(self, workers: int, *options: str):
         return run("simulate", "--workers", workers, "--platform", PLATFORM, *options)
@@ -36,6 +36,38 @@ class Images(FolderTest):
                 with self.subTest(strategy=name, workers=workers):
                     options = self.task("--strategy", name.split()[0], *more)
                     self.assertEqual(weights(self.simulate(workers, *options)), weights(run("train", *options, ranks=workers)))
+
+    def test_statistics_of_whole_minibatches(self):
+        losses = {}  # of the blocks' last minibatches, of one sample, most workers have nothing
+        for name in ("data_parallel", "data_parallel in buckets", "data_parallel in one bit"):
+            for workers in (2, 4):
+                with self.subTest(strategy=name, workers=workers):
+                    options = self.task("--strategy", "data_parallel", *STRATEGIES[name], "--sync-batch-norm", minibatch=53)
+                    out = self.folder / f"synchronised-{workers}-{len(losses)}"
+                    simulated = self.simulate(workers, *options, "--out", out)
+                    self.assertEqual(weights(simulated), weights(run("train", *options, ranks=workers)))
+                    losses[name, workers] = json.loads((out / "metrics.jsonl").read_text().splitlines()[0])["train_loss"]
+        alone = self.folder / "synchronised-alone"
+        result = run("train", *self.task(minibatch=53), "--out", alone)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        expected = json.loads((alone / "metrics.jsonl").read_text().splitlines()[0])["train_loss"]
+        for workers in (2, 4):
+            self.assertAlmostEqual(losses["data_parallel", workers], expected, delta=1e-4 * expected)
+        times = [self.simulate(4, *self.task("--strategy", "data_parallel", "--sync-batch-norm", "--device", device, "--out",
+                                             self.folder / f"synchronised-{device}")).returncode for device in ("cpu", "meta")]
+        self.assertEqual(times, [0, 0])
+        self.assertEqual(*(json.loads((self.folder / f"synchronised-{device}/manifest.json").read_text())["simulation"]["makespan_s"]
+                           for device in ("cpu", "meta")))
+
+    def test_statistics_that_nobody_shares_are_refused(self):
+        for more, *words in ((("--strategy", "bmuf"), "sync-batch-norm", "bmuf"),
+                             (("--strategy", "data_parallel", "--parallel-start-epoch", "2"), "parallel-start-epoch"),
+                             (("--strategy", "data_parallel", "--model", "192-10"), "no batch normalisation")):
+            with self.subTest(more=more):
+                task = self.task()
+                if "--model" in more:
+                    task[task.index("--model"):task.index("--model") + 2] = []
+                self.assert_refused(self.simulate(2, *task, *more, "--sync-batch-norm"), *words)
 
     def test_host_threads_do_not_change_a_bit(self):
         options = self.task("--strategy", "bmuf")

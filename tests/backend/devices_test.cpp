@@ -59,7 +59,7 @@ void run_rule(Device& device, std::span<const float> g, std::span<float> w, std:
 
 /// Every kernel once, with and without the options that change its work.
 /// Those of operations between layers, on arrays of 50.
-void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, std::span<float> c) {
+void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, std::span<float> c, std::span<float> d) {
   const DeviceArray<std::uint32_t> rows(device, 5);
   const ChannelShape shape{10, 5};
   device.run(Activate{Activation::tanh, a, b});
@@ -71,6 +71,11 @@ void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, s
   device.run(
       BatchNormForward{shape, true, 1e-3f, 0.1f, Activation::relu, a, c.first(10), c.subspan(10, 10), c.subspan(20, 10), b});
   device.run(BatchNormBackward{shape, a, c.first(10), c.subspan(20, 10), b, 0, c.subspan(30, 10), 0, a});
+  const std::span<float> all = d.first(2 * statistics_size(5));
+  device.run(BatchMoments{shape, a, all.first(statistics_size(5))});
+  device.run(CombineMoments{2, 5, 0.1f, all, c.first(10), c.subspan(20, 10)});
+  device.run(BatchNormSums{shape, a, c.subspan(20, 10), b, 0, c.subspan(30, 10), all.first(statistics_size(5))});
+  device.run(SyncBatchNormBackward{shape, 2, a, c.first(10), c.subspan(20, 10), all, b, 0, a});
   const SideBySide both{10, 2, {{3, 2}}};
   device.run(Concatenate{both, {{a.first(30), b.first(20)}}, c});
   device.run(ConcatenateBackward{both, c, {}, {}, {}, {{a.first(30), b.first(20)}}});
@@ -162,7 +167,7 @@ void run_every_kernel(Device& device) {
   const DeviceArray<std::uint32_t> rows(device, 5);
   device.run(SampleBernoulli{random, rows.span(), 10, a, b});
   device.run(SampleNormal{random, rows.span(), 10, a, b});
-  run_graph_kernels(device, a, b, c);
+  run_graph_kernels(device, a, b, c, d);
 }
 
 }  // namespace

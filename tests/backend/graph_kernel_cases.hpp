@@ -9,6 +9,7 @@
 #include "backend/kernels/dropout.hpp"
 #include "backend/kernels/pool.hpp"
 #include "backend/kernels/sum.hpp"
+#include "backend/kernels/sync_batch_norm.hpp"
 #include "core/format.hpp"
 #include "tests/backend/desk.hpp"
 
@@ -67,6 +68,19 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 1, desk.in(2 * columns), 0, desk.out(shape.size())});
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 0, desk.out(2 * columns), 1, desk.in(shape.size())});
     });
+  add("batch_norm of two workers", [=](Device& device, Desk& desk) {
+    const ChannelShape shape{3 * rows, columns};
+    const std::size_t size = statistics_size(columns);
+    const auto x = desk.in(shape.size()), parameters = desk.in(2 * columns), used = desk.in(2 * columns);
+    const auto all = desk.positive(2 * size), together = desk.out(2 * columns);
+    device.run(BatchMoments{shape, x, desk.out(size)});
+    device.run(CombineMoments{2, columns, 0.1f, all, desk.positive(2 * columns), together});
+    const auto dy = desk.in(shape.size());
+    device.run(BatchNormSums{shape, x, used, dy, 1, desk.in(2 * columns), desk.out(size)});
+    device.run(BatchNormSums{shape, x, used, dy, 0, desk.out(2 * columns), desk.out(size)});
+    device.run(SyncBatchNormBackward{shape, 2, x, parameters, used, all, dy, 0, desk.out(shape.size())});
+    device.run(SyncBatchNormBackward{shape, 2, x, parameters, used, all, dy, 1, desk.in(shape.size())});
+  });
 }
 
 /// Convolutions and poolings of small images: with margins on one side or both, strides, dilation, groups, odd sizes.

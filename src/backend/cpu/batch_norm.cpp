@@ -57,21 +57,21 @@ void for_columns(std::size_t channels, const F& with) {
   for (; c < channels; c += lanes) with(Columns<1>(std::min(lanes, channels - c)), c);
 }
 
-template <std::size_t vectors>
-void use_minibatch(const BatchNormForward& kernel, Columns<vectors> columns, std::size_t c) {
-  const std::size_t channels = kernel.shape.channels;
+/// Calls with(channel, its first value, sum and sum of squares of the distances to it).
+template <std::size_t vectors, class F>
+void sum_distances(const ChannelShape& shape, std::span<const float> x_of_all, Columns<vectors> columns, std::size_t c,
+                   const F& with) {
   Wide first[vectors], sum[vectors], squares[vectors];
-  const float* x = kernel.x.data() + c;
-  for (std::size_t v = 0; v < vectors; ++v) first[v] = Wide::of(columns.read(x, v));
-  for (std::size_t i = 0; i < kernel.shape.rows; ++i, x += channels)
+  const float* x = x_of_all.data() + c;
+  for (std::size_t v = 0; v < vectors && shape.rows > 0; ++v) first[v] = Wide::of(columns.read(x, v));
+  for (std::size_t i = 0; i < shape.rows; ++i, x += shape.channels)
     for (std::size_t v = 0; v < vectors; ++v) {
       const Wide distance = Wide::of(columns.read(x, v)) - first[v];
       sum[v] += distance;
       squares[v] += distance * distance;
     }
   for (std::size_t v = 0; v < vectors; ++v)
-    for (std::size_t l = 0; l < columns.lanes_of(v); ++l)
-      kernel.use_minibatch(c + v * lanes + l, first[v][l], sum[v][l], squares[v][l]);
+    for (std::size_t l = 0; l < columns.lanes_of(v); ++l) with(c + v * lanes + l, first[v][l], sum[v][l], squares[v][l]);
 }
 
 template <Activation f, std::size_t vectors>
@@ -91,38 +91,70 @@ void normalise(const BatchNormForward& kernel, Columns<vectors> columns, std::si
       columns.write(activate<f>(scale[v] * ((columns.read(x, v) - mean[v]) * inverse[v]) + shift[v]), y, v);
 }
 
-template <std::size_t vectors>
-void backward(const BatchNormBackward& kernel, Columns<vectors> columns, std::size_t c) {
-  const std::size_t channels = kernel.shape.channels, rows = kernel.shape.rows;
-  Vector mean[vectors], inverse[vectors], factor[vectors], mean_along[vectors] = {}, mean_dy[vectors] = {};
+/// Calls with(channel, sum of dy·normalised x, sum of dy).
+template <class Kernel, std::size_t vectors, class F>
+void sum_gradients(const Kernel& kernel, Columns<vectors> columns, std::size_t c, const F& with) {
+  const std::size_t channels = kernel.shape.channels;
+  Vector mean[vectors], inverse[vectors];
   for (std::size_t v = 0; v < vectors; ++v) {
     mean[v] = columns.read(kernel.used.data() + c, v);
     inverse[v] = columns.read(kernel.used.data() + channels + c, v);
-    factor[v] = columns.read(kernel.parameters.data() + c, v) * inverse[v];
   }
   Wide along[vectors], sum[vectors];
   const float *x = kernel.x.data() + c, *dy = kernel.dy.data() + c;
-  for (std::size_t i = 0; i < rows; ++i, x += channels, dy += channels)
+  for (std::size_t i = 0; i < kernel.shape.rows; ++i, x += channels, dy += channels)
     for (std::size_t v = 0; v < vectors; ++v) {
       const Wide d = Wide::of(columns.read(dy, v));
       along[v] += d * Wide::of((columns.read(x, v) - mean[v]) * inverse[v]);
       sum[v] += d;
     }
   for (std::size_t v = 0; v < vectors; ++v)
-    for (std::size_t l = 0; l < columns.lanes_of(v); ++l) {
-      kernel.add_to_parameters(c + v * lanes + l, along[v][l], sum[v][l]);
-      mean_along[v][l] = static_cast<float>(along[v][l] / static_cast<double>(rows));
-      mean_dy[v][l] = static_cast<float>(sum[v][l] / static_cast<double>(rows));
-    }
-  if (kernel.dx.empty()) return;
+    for (std::size_t l = 0; l < columns.lanes_of(v); ++l) with(c + v * lanes + l, v, l, along[v][l], sum[v][l]);
+}
+
+/// dx from the means of dy·normalised x and of dy.
+template <class Kernel, std::size_t vectors>
+void take_from_gradient(const Kernel& kernel, Columns<vectors> columns, std::size_t c, const Vector* mean_along,
+                        const Vector* mean_dy) {
+  const std::size_t channels = kernel.shape.channels;
+  Vector mean[vectors], inverse[vectors], factor[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    mean[v] = columns.read(kernel.used.data() + c, v);
+    inverse[v] = columns.read(kernel.used.data() + channels + c, v);
+    factor[v] = columns.read(kernel.parameters.data() + c, v) * inverse[v];
+  }
+  const float *x = kernel.x.data() + c, *dy = kernel.dy.data() + c;
   float* dx = kernel.dx.data() + c;
-  x = kernel.x.data() + c, dy = kernel.dy.data() + c;
-  for (std::size_t i = 0; i < rows; ++i, x += channels, dy += channels, dx += channels)
+  for (std::size_t i = 0; i < kernel.shape.rows; ++i, x += channels, dy += channels, dx += channels)
     for (std::size_t v = 0; v < vectors; ++v) {
       const Vector normal = (columns.read(x, v) - mean[v]) * inverse[v];
       const Vector d = factor[v] * (columns.read(dy, v) - mean_dy[v] - normal * mean_along[v]);
       columns.write(kernel.keep == 0 ? d : kernel.keep * columns.read(dx, v) + d, dx, v);
     }
+}
+
+template <std::size_t vectors>
+void backward(const BatchNormBackward& kernel, Columns<vectors> columns, std::size_t c) {
+  Vector mean_along[vectors] = {}, mean_dy[vectors] = {};
+  const double rows = static_cast<double>(kernel.shape.rows);
+  sum_gradients(kernel, columns, c, [&](std::size_t channel, std::size_t v, std::size_t lane, double along, double sum) {
+    kernel.add_to_parameters(channel, along, sum);
+    mean_along[v][lane] = static_cast<float>(along / rows);
+    mean_dy[v][lane] = static_cast<float>(sum / rows);
+  });
+  if (!kernel.dx.empty()) take_from_gradient(kernel, columns, c, mean_along, mean_dy);
+}
+
+template <std::size_t vectors>
+void backward(const SyncBatchNormBackward& kernel, Columns<vectors> columns, std::size_t c) {
+  Vector mean_along[vectors] = {}, mean_dy[vectors] = {};
+  for (std::size_t v = 0; v < vectors; ++v)
+    for (std::size_t l = 0; l < columns.lanes_of(v); ++l) {
+      const auto means = kernel.means(c + v * lanes + l);
+      mean_along[v][l] = means.along;
+      mean_dy[v][l] = means.dy;
+    }
+  take_from_gradient(kernel, columns, c, mean_along, mean_dy);
 }
 
 }  // namespace
@@ -133,13 +165,32 @@ void run(Workspace&, const BatchNormForward& kernel) {
       kernel.use(c, kernel.running[c], kernel.running[kernel.shape.channels + c]);
   with_activation(kernel.f, [&]<Activation f>() {
     for_columns(kernel.shape.channels, [&](auto columns, std::size_t c) {
-      if (kernel.training) use_minibatch(kernel, columns, c);
+      if (kernel.training)
+        sum_distances(kernel.shape, kernel.x, columns, c, [&](auto... sums) { kernel.use_minibatch(sums...); });
       normalise<f>(kernel, columns, c);
     });
   });
 }
 
 void run(Workspace&, const BatchNormBackward& kernel) {
+  for_columns(kernel.shape.channels, [&](auto columns, std::size_t c) { backward(kernel, columns, c); });
+}
+
+void run(Workspace&, const BatchMoments& kernel) {
+  for_columns(kernel.shape.channels, [&](auto columns, std::size_t c) {
+    sum_distances(kernel.shape, kernel.x, columns, c, [&](auto... sums) { kernel.finish(sums...); });
+  });
+}
+
+void run(Workspace&, const BatchNormSums& kernel) {
+  for_columns(kernel.shape.channels, [&](auto columns, std::size_t c) {
+    sum_gradients(kernel, columns, c, [&](std::size_t channel, std::size_t, std::size_t, double along, double sum) {
+      kernel.finish(channel, along, sum);
+    });
+  });
+}
+
+void run(Workspace&, const SyncBatchNormBackward& kernel) {
   for_columns(kernel.shape.channels, [&](auto columns, std::size_t c) { backward(kernel, columns, c); });
 }
 

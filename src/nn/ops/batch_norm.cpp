@@ -2,22 +2,17 @@
 
 #include <algorithm>
 
-#include "backend/kernels/batch_norm.hpp"
 #include "nn/ops/checks.hpp"
 #include "nn/ops/op_entry.hpp"
+#include "nn/ops/sync_batch_norm.hpp"
 #include "nn/pass.hpp"
 
 namespace paragrad::nn {
-namespace {
 
-std::size_t channels_of(const ValueType& value) { return value.shape.extents.back(); }
-
-backend::ChannelShape shape_of(const Pass& pass) {
+backend::ChannelShape BatchNorm::shape_of(const Pass& pass) {
   const std::size_t channels = channels_of(pass.input_type(0));
   return {pass.rows() * pass.input_type(0).size() / channels, channels};
 }
-
-}  // namespace
 
 std::string BatchNorm::name() const { return with_function("batch_norm", f_); }
 
@@ -52,6 +47,10 @@ std::optional<OpPart> BatchNorm::part(Types inputs, std::size_t workers, std::si
   if (inputs[0].shape.extents.size() != 1) return std::nullopt;
   const core::Range own = core::part_of(channels_of(inputs[0]), workers, index);
   return OpPart{OpPart::Kind::elementwise, std::make_shared<const BatchNorm>(f_, momentum_, epsilon_), {{own, own}}};
+}
+
+std::shared_ptr<const Op> BatchNorm::synchronised(std::size_t workers, std::size_t index) const {
+  return std::make_shared<const SyncBatchNorm>(workers, index, f_, momentum_, epsilon_);
 }
 
 void BatchNorm::forward(const Pass& pass) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/kernels/batch_norm.hpp"
 #include "nn/op.hpp"
 
 namespace paragrad::nn {
@@ -22,10 +23,14 @@ class BatchNorm final : public Op {
   backend::Activation activation() const override { return f_; }
   std::shared_ptr<const Op> with_activation(backend::Activation f) const override;
   std::optional<OpPart> part(Types inputs, std::size_t workers, std::size_t index) const override;
+  std::shared_ptr<const Op> synchronised(std::size_t workers, std::size_t index) const override;
 
   void forward(const Pass& pass) const override;
   void backward_inputs(const Pass& pass) const override;
   void backward_parameters(const Pass& pass) const override;
+
+  static std::size_t channels_of(const ValueType& value) { return value.shape.extents.back(); }
+  static backend::ChannelShape shape_of(const Pass& pass);
 
  private:
   backend::Activation f_;

@@ -70,6 +70,23 @@ void check_split(const TrainingOptions& options, const std::shared_ptr<const nn:
   if (options.tensor_parallel > 1) nn::TensorParallel(network, static_cast<std::size_t>(options.tensor_parallel), 0);
 }
 
+/// Checks before training that there are statistics to synchronise, and minibatches to take them over.
+void check_statistics(const TrainingOptions& options, const nn::Graph& network) {
+  if (!options.sync_batch_norm) return;
+  const auto has_statistics = [](const nn::Node& node) { return node.op->synchronised(1, 0) != nullptr; };
+  if (std::ranges::none_of(network.nodes(), has_statistics))
+    throw core::ConfigError(core::format("model '{}' has no batch normalisation to synchronise: leave out `sync-batch-norm`",
+                                         nn::short_name(options.model)));
+  if (!strategies::strategy_entry(options.strategy).exchanges_gradients)
+    throw core::ConfigError(
+        core::format("workers of '{}' do not share minibatches, whose statistics `sync-batch-norm` takes: "
+                     "leave it out, or choose data_parallel",
+                     options.strategy));
+  if (options.tensor_parallel > 1 || options.parallel_start_epoch > 1)
+    throw core::ConfigError(core::format("`sync-batch-norm` cannot be combined with `{}`: leave one out",
+                                         options.tensor_parallel > 1 ? "tensor-parallel" : "parallel-start-epoch"));
+}
+
 /// With a synchronisation period: the number of blocks that makes the splits about that long.
 std::size_t blocks_of(const TrainingOptions& options, std::size_t samples, int workers) {
   if (options.sync_period == 0) return options.blocks;
@@ -150,6 +167,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   make_strategy(options);  // throws, before anything is read, if its settings do not fit together
   TrainingData source = open_evaluation_data(options);
   check_split(options, source.network);
+  check_statistics(options, *source.network);
   check_micro_batch(options, *source.network);
   check_pretraining(options, *source.network);
   check_pretraining_data(options, *source.dataset);
@@ -169,6 +187,7 @@ TrainingData imagine_training_data(const TrainingOptions& options, int workers,
   TrainingData source;
   source.network = network_of(options);
   check_split(options, source.network);
+  check_statistics(options, *source.network);
   check_micro_batch(options, *source.network);
   check_pretraining(options, *source.network);
   const auto dataset = options.data.empty() ? nullptr : open_dataset(options);

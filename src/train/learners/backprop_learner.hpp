@@ -28,6 +28,10 @@ class BackpropLearner : public Learner {
                    const nn::GradientReady& ready);
   nn::GradientSink sink_of(const MicroBatch& part, const optim::Step& step);
 
+  /// Some steps of the backward pass; before the first of all, the forward pass and the loss. Called for all steps in order.
+  virtual void do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
+                        backend::LossSum* into, const nn::GradientReady& ready) = 0;
+
  private:
   virtual std::size_t step_count() const = 0;
   virtual core::Range completed_by(
@@ -35,10 +39,6 @@ class BackpropLearner : public Learner {
 
   /// Scores the parameters on the samples.
   virtual void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) = 0;
-
-  /// Some steps of the backward pass; before the first of all, the forward pass and the loss. Called for all steps in order.
-  virtual void do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
-                        backend::LossSum* into, const nn::GradientReady& ready) = 0;
 
   virtual void run_kernels(backend::KernelQueue& queue, const std::function<void(backend::KernelQueue&)>& kernels) {
     kernels(queue);

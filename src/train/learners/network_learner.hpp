@@ -26,12 +26,14 @@ class NetworkLearner : public BackpropLearner {
   void describe_state(core::StateView& state) override;
   std::span<float> buffers() override { return model_.buffers(); }
 
+ protected:
+  void do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
+                backend::LossSum* into, const nn::GradientReady& ready) override;
+
  private:
   void do_initialise(std::uint64_t seed, std::span<float> model) const override { model_.graph().initialise(seed, model); }
   std::size_t step_count() const override { return model_.step_count(); }
   core::Range completed_by(std::size_t step) const override { return model_.completed_by(step); }
-  void do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch, nn::GradientSink sink,
-                backend::LossSum* into, const nn::GradientReady& ready) override;
   void do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) override;
 
   std::uint64_t seed_;

@@ -8,26 +8,8 @@
 namespace paragrad::train {
 namespace {
 
-/// Workers that share a replica are few and close together.
+/// The parts of a replica are few and close together.
 constexpr const char* between_parts = "direct";
-
-class WorkerPeers : public nn::ReplicaPeers {
- public:
-  explicit WorkerPeers(comm::Worker& worker) : worker_(worker) {}
-
-  void run(const nn::Kernels& kernels) override { worker_.run_kernels(kernels); }
-  void gather(std::span<const core::Range> parts, std::span<float> array) override {
-    all_gather_(worker_.comm(), comm::Parts(parts), array);
-  }
-  void sum(std::span<const core::Range> parts, std::span<float> array) override {
-    reduce_scatter_(worker_.comm(), comm::Parts(parts), array);
-  }
-
- private:
-  comm::Worker& worker_;
-  comm::AllGather all_gather_{between_parts};
-  comm::ReduceScatter reduce_scatter_{between_parts};
-};
 
 }  // namespace
 
@@ -35,24 +17,12 @@ TensorParallelLearner::TensorParallelLearner(comm::Worker& peers, backend::Devic
                                              std::shared_ptr<const nn::TensorParallel> network,
                                              const TrainingOptions& options, std::size_t minibatch, bool bare_gradient,
                                              std::size_t rows_per_sample)
-    : NetworkLearner(device, network->own(), options, minibatch, bare_gradient, rows_per_sample,
-                     std::make_unique<WorkerPeers>(peers)),
-      worker_(peers),
+    : PeerLearner(peers, between_parts, device, network->own(), options, minibatch, bare_gradient, rows_per_sample),
       network_(std::move(network)) {
   if (optimiser().needs_all())
     throw core::ConfigError(core::format(
         "optimiser '{}' needs whole matrices, but `tensor-parallel` gives each worker a part: choose another optimiser",
         optim::describe(options.optimiser)));
-}
-
-std::size_t TensorParallelLearner::descend(backend::KernelQueue& queue, const MicroBatch& part, const optim::Step& step,
-                                           backend::LossSum* into) {
-  if (part.batch.size() == 0) return 0;
-  if (part.first) optimiser().begin_step();
-  return pass(queue, part, sink_of(part, step), into, [&](core::Range range) {
-    if (!part.last) return;
-    worker_.run_kernels([&](backend::KernelQueue& kernels) { optimiser().update(kernels, range, step, parameters()); });
-  });
 }
 
 void TensorParallelLearner::restore(std::span<const float> model) {
@@ -67,11 +37,11 @@ std::vector<float> TensorParallelLearner::snapshot() {
                                                [&](std::size_t k) { return network_->model_size(k); });
   core::Arena all = device().allocate(model_size());
   const std::span<float> own = parts[network_->index()].of(all.span());
-  worker_.run_kernels([&](backend::KernelQueue& queue) {
+  peers().run_kernels([&](backend::KernelQueue& queue) {
     queue.run(backend::Copy{parameters(), own.first(parameters().size())});
     if (!buffers().empty()) queue.run(backend::Copy{buffers(), own.subspan(parameters().size())});
   });
-  comm::AllGather{between_parts}(worker_.comm(), comm::Parts(parts), all.span());
+  comm::AllGather{between_parts}(peers().comm(), comm::Parts(parts), all.span());
   if (!computes()) return {};
   std::vector<float> in_parts(model_size()), model(model_size());
   device().transfer(std::span<const float>(all.span()), std::span(in_parts));

@@ -4,7 +4,7 @@
 
 #include "comm/worker.hpp"
 #include "nn/tensor_parallel.hpp"
-#include "train/learners/network_learner.hpp"
+#include "train/learners/peer_learner.hpp"
 
 namespace paragrad::train {
 
@@ -13,7 +13,7 @@ namespace paragrad::train {
 ///
 /// Results differ from those of one worker only by the order of additions where gradients of inputs are summed
 /// (comm::ReduceScatter, direct), so a network without hidden layers ends in the same bits.
-class TensorParallelLearner : public NetworkLearner {
+class TensorParallelLearner : public PeerLearner {
  public:
   /// peers: the workers that hold the replica; this learner holds the part of its rank.
   TensorParallelLearner(comm::Worker& peers, backend::Device& device, std::shared_ptr<const nn::TensorParallel> network,
@@ -23,19 +23,12 @@ class TensorParallelLearner : public NetworkLearner {
   std::size_t model_size() const override { return network_->whole().model_size(); }
   void restore(std::span<const float> model) override;
   std::vector<float> snapshot() override;
-  bool talks() const override { return true; }
-  std::size_t descend(backend::KernelQueue& queue, const MicroBatch& part, const optim::Step& step,
-                      backend::LossSum* into) override;
 
  private:
   void do_initialise(std::uint64_t seed, std::span<float> model) const override {
     network_->whole().initialise(seed, model);
   }
-  void run_kernels(backend::KernelQueue&, const std::function<void(backend::KernelQueue&)>& kernels) override {
-    worker_.run_kernels(kernels);
-  }
 
-  comm::Worker& worker_;
   std::shared_ptr<const nn::TensorParallel> network_;
 };
 
