@@ -16,7 +16,7 @@ export FSDD_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test torture demo bench gpu-bundle gpu-check calibrate-check experiments timeline report api clean
+.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check experiments timeline report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -58,6 +58,10 @@ bench: build ## measure training, allreduce and emulation on this machine
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; $(BUILD)/tests/bench/$$name || exit 1; }; done
 	@for name in $(MPI_BENCHES); do \
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; mpiexec -n 2 $(BUILD)/tests/bench/$$name || exit 1; }; done
+
+peers: $(BUILD)/CMakeCache.txt ## install what bench compares with, PyTorch and scikit-learn, in BUILD/peers (some GB)
+	@python3 -m venv $(BUILD)/peers
+	@$(BUILD)/peers/bin/pip install --quiet -r tests/bench/peers.txt
 
 gpu-bundle: ## pack the programs of gpu-check and their libraries for a machine that lacks them
 	@src/setup/gpu_bundle.sh

@@ -4,15 +4,15 @@
 // reconstruction error, gradient, momentum, step. Beside it BernoulliRBM of scikit-learn (persistent chains, no momentum, no
 // reconstruction error, the same five products) where a Python can import it.
 //
-//   bench_rbm [seconds [sklearn_rbm.py]]
+//   bench_rbm [seconds]
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "backend/backend_info.hpp"
 #include "core/format.hpp"
 #include "rbm/rbm.hpp"
+#include "tests/bench/peer.hpp"
 #include "tests/bench/throughput.hpp"
 
 using namespace paragrad;
@@ -43,22 +43,10 @@ double update_s(backend::Device& device, const rbm::RbmOptions& options, double 
   });
 }
 
-/// Samples per second of scikit-learn in this Python, 0 without it.
-double scikit_learn(const std::string& python, const std::string& script) {
-  const std::string command = core::format("OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 {} '{}' {} {} {} 2>/dev/null", python,
-                                           script, shape.visible, shape.hidden, batch);
-  FILE* output = popen(command.c_str(), "r");
-  double samples_per_s = 0;
-  if (output == nullptr || fscanf(output, "%lf", &samples_per_s) != 1) samples_per_s = 0;
-  if (output != nullptr) pclose(output);
-  return samples_per_s;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2;
-  const std::string script = argc > 2 ? argv[2] : PARAGRAD_SKLEARN_RBM;
   const auto device = backend::make_device("cpu");
   fmt::print("{}\n", backend::blas_description());
   double sgemm = bench::sgemm_gflops(*device);
@@ -69,13 +57,8 @@ int main(int argc, char** argv) {
       "{}x{}, minibatch {}, CD-1: {:.0f} samples/s, {:.1f} GF/s, SGEMM {:.1f} GF/s, fraction {:.3f} (target {:.2f})\n",
       shape.visible, shape.hidden, batch, samples_per_s, gflops, sgemm, gflops / sgemm, target);
   fmt::print("  persistent chains: {:.0f} samples/s\n", batch / persistent_s);
-  double theirs = 0;
-  for (const char* python : {"python3", "/usr/bin/python3"})  // the first need not see the system's packages
-    if (theirs == 0) theirs = scikit_learn(python, script);
-  if (theirs > 0)
-    fmt::print("  scikit-learn's BernoulliRBM: {:.0f} samples/s, {:.1f} times as many here\n", theirs,
-               batch / persistent_s / theirs);
-  else
-    fmt::print("  scikit-learn is not installed\n");
+  const double theirs =
+      bench::peer_samples_per_s("sklearn_rbm.py", core::format("{} {} {}", shape.visible, shape.hidden, batch));
+  bench::print_peer("scikit-learn's BernoulliRBM", theirs, batch / persistent_s);
   return 0;
 }

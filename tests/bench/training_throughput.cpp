@@ -3,9 +3,10 @@
 // each of the forward pass, 2 for the gradient of its weight, 2 for that of its input except in the first layer. Frames of
 // recurrent layers count as samples, their weights of the step before like all others; minibatches there are 16 chunks of
 // 106 frames (21-64+21). What is timed is the training loop's own step (train::NetworkLearner: forward, loss, backward,
-// momentum update), without reading data.
+// momentum update), without reading data. Of one core beside it the same step of PyTorch (torch_training.py), where
+// `make peers` has installed it.
 //
-//   bench_training [seconds per net, 0 to say what would be measured [device]]
+//   bench_training [seconds per net, 0 to say what would be measured [device [model]]]
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "nn/node_costs.hpp"
+#include "tests/bench/peer.hpp"
 #include "tests/bench/throughput.hpp"
 #include "train/learners/network_learner.hpp"
 
@@ -89,14 +91,21 @@ int main(int argc, char** argv) try {
   fmt::print("{}\n", device->is_host() ? backend::blas_description() : device->hardware());
   if (seconds <= 0) return 0;
   for (const Net& net : nets_for(*device)) {
+    if (argc > 3 && net.model != argv[3]) continue;
     double sgemm = bench::sgemm_gflops(*device);
-    const double step_s = step_s_of(*device, net, seconds);
+    double step_s = step_s_of(*device, net, seconds), theirs = 0;
+    if (device->is_host()) {
+      theirs = bench::peer_samples_per_s("torch_training.py",
+                                         core::format("'{}' {} {} {}", net.model, net.batch, net.frames(), seconds));
+      step_s = std::min(step_s, step_s_of(*device, net, seconds));
+    }
     sgemm = std::max(sgemm, bench::sgemm_gflops(*device));
     const double samples_per_s = static_cast<double>(net.batch) / step_s;
     const double gflops = 1e-9 * needed_flops(net) * samples_per_s;
-    fmt::print("{}, minibatch {}: {:.0f} samples/s, {:.1f} GF/s, SGEMM {:.1f} GF/s, fraction {:.3f}", net.model, net.batch,
+    fmt::print("{}, minibatch {}: {:.1f} samples/s, {:.1f} GF/s, SGEMM {:.1f} GF/s, fraction {:.3f}", net.model, net.batch,
                samples_per_s, gflops, sgemm, gflops / sgemm);
     fmt::print("{}\n", net.target > 0 ? core::format(" (target {:.2f})", net.target) : std::string{});
+    if (device->is_host()) bench::print_peer("PyTorch", theirs, samples_per_s);
   }
   return 0;
 } catch (const core::ConfigError& error) {

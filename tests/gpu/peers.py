@@ -5,49 +5,20 @@ Forward, loss, backward and momentum update on data that lie on the card, as the
 """
 
 import json
+import sys
 import time
+from pathlib import Path
 
 import torch
-from torch import nn
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+from torch_nets import one_step  # noqa: E402
 
 CHUNKS, FRAMES = 64, 106
+NETS = {"440-7x2048-18002:relu": (1024, 1), "40-5xblstm256-9304": (FRAMES * CHUNKS, FRAMES), "784-512-256-10:relu": (64, 1)}
 
 
-def perceptron(*widths: int) -> nn.Module:
-    layers: list[nn.Module] = []
-    for inputs, outputs in zip(widths, widths[1:]):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
-
-
-class Lstm(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.LSTM(40, 256, 5, bidirectional=True)
-        self.output = nn.Linear(512, 9304)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.output(self.layers(x)[0]).flatten(0, 1)
-
-
-NETS = {
-    "440-7x2048-18002:relu": (lambda: perceptron(440, *[2048] * 7, 18002), (1024, 440), 18002, 1024),
-    "40-5xblstm256-9304": (Lstm, (FRAMES, CHUNKS, 40), 9304, FRAMES * CHUNKS),
-    "784-512-256-10:relu": (lambda: perceptron(784, 512, 256, 10), (64, 784), 10, 64),
-}
-
-
-def step_s(net: nn.Module, shape: tuple[int, ...], classes: int, rows: int, bf16: bool) -> float:
-    x, labels = torch.randn(*shape, device="cuda"), torch.randint(classes, (rows,), device="cuda")
-    optimiser = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9)
-
-    def step() -> None:
-        optimiser.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=bf16):
-            loss = nn.functional.cross_entropy(net(x), labels)
-        loss.backward()
-        optimiser.step()
-
+def step_s(step) -> float:
     for _ in range(10):
         step()
     best = float("inf")
@@ -64,11 +35,10 @@ def step_s(net: nn.Module, shape: tuple[int, ...], classes: int, rows: int, bf16
 def main() -> None:
     for precision in ("fp32", "tf32", "bf16"):
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
-        for name, (make, shape, classes, rows) in NETS.items():
+        for name, (rows, frames) in NETS.items():
             for compiled in (False, True):
                 try:
-                    net = make().cuda()
-                    seconds = step_s(torch.compile(net) if compiled else net, shape, classes, rows, precision == "bf16")
+                    seconds = step_s(one_step(name, rows, frames, "cuda", bf16=precision == "bf16", compiled=compiled))
                     found = {"samples_per_s": rows / seconds}
                 except Exception as error:  # compiling often needs missing tools
                     found = {"failed": str(error)[:200]}
