@@ -166,12 +166,20 @@ struct WindowProduct {
 bool is_flat(const WindowSteps& side) {
   return side.window == 1 && side.stride == 1 && side.before == 0 && side.steps == side.image;
 }
+bool is_whole(const WindowSteps& side) {
+  return side.window == side.image && side.steps == 1 && side.dilation == 1 && side.before == 0;
+}
 
-/// With windows of one place, every place of an image may be in the same row.
+/// With windows of one place, every place of an image may be in the same row. If the window is the whole image, its places
+/// are channels of one place.
 ConvolutionShape flattened(ConvolutionShape shape) {
-  if (!is_flat(shape.down) || !is_flat(shape.across)) return shape;
-  shape.across.image = shape.across.steps = shape.down.image * shape.across.image;
-  shape.down.image = shape.down.steps = 1;
+  if (is_flat(shape.down) && is_flat(shape.across)) {
+    shape.across.image = shape.across.steps = shape.down.image * shape.across.image;
+    shape.down.image = shape.down.steps = 1;
+  } else if (is_whole(shape.down) && is_whole(shape.across) && shape.groups == 1) {
+    shape.channels *= shape.down.window * shape.across.window;
+    shape.down = shape.across = {1, 1, 1};
+  }
   return shape;
 }
 
