@@ -6,6 +6,7 @@
 #include "core/json.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
+#include "data/cifar.hpp"
 #include "data/describe.hpp"
 #include "data/file_format.hpp"
 #include "data/generate.hpp"
@@ -25,6 +26,17 @@ void print_written(const data::DatasetInfo& info, const std::string& path) {
   fmt::print("content sha256 {}\n", info.content_sha256);
 }
 
+void add_image_import_options(CLI::App& command, data::ImageImportOptions& options) {
+  command.add_option("--out", options.out, "data file to write")->required();
+  command.add_option("--name", options.name, "name of the data set")->required();
+  command.add_option("--source", options.source, "origin of the files, recorded in the data file");
+  command.add_option("--licence", options.licence, "licence of the data, recorded in the data file");
+  add_number(command, "--valid", options.valid, core::any_count, "training samples to set aside for validation");
+  add_number(command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation set");
+  command.add_flag("--normalise", options.normalise,
+                   "features of mean 0 and variance 1 over all pixels of the training set, not from 0 to 1");
+}
+
 void add_import_idx(CLI::App& data) {
   CLI::App* command = data.add_subcommand("import-idx", "convert MNIST-like IDX files (also .gz) into a data file");
   auto options = std::make_shared<data::ImportIdxOptions>();
@@ -33,12 +45,7 @@ void add_import_idx(CLI::App& data) {
   command->add_option("--train-labels", options->train_labels, "file of training labels, instead of the one in --from");
   command->add_option("--test-images", options->test_images, "file of test images, instead of the one in --from");
   command->add_option("--test-labels", options->test_labels, "file of test labels, instead of the one in --from");
-  command->add_option("--out", options->out, "data file to write")->required();
-  command->add_option("--name", options->name, "name of the data set")->required();
-  command->add_option("--source", options->source, "origin of the files, recorded in the data file");
-  command->add_option("--licence", options->licence, "licence of the data, recorded in the data file");
-  add_number(*command, "--valid", options->valid, core::any_count, "training samples to set aside for validation");
-  add_number(*command, "--seed", options->seed, core::any_seed, "random seed for drawing the validation set");
+  add_image_import_options(*command, *options);
   add_number(*command, "--classes", options->classes, core::any_count, "number of classes (0: largest training label + 1)");
   set_examples(*command, "paragrad data import-idx --from mnist --name mnist --valid 10 --out mnist.h5");
   command->callback([command, options] {
@@ -49,6 +56,24 @@ void add_import_idx(CLI::App& data) {
     use.require(options->valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
     use.check();
     print_written(data::import_idx(*options), options->out);
+  });
+}
+
+void add_import_cifar(CLI::App& data) {
+  CLI::App* command =
+      data.add_subcommand("import-cifar", "convert the binary version of CIFAR-10 or CIFAR-100 into a data file");
+  auto options = std::make_shared<data::ImportCifarOptions>();
+  command->add_option("--from", options->folder, "folder with the .bin files")->required();
+  command->add_option("--labels", options->labels, "of CIFAR-100: fine (100 classes) or coarse (20)")
+      ->check(CLI::IsMember({"fine", "coarse"}));
+  add_image_import_options(*command, *options);
+  set_examples(*command,
+               "paragrad data import-cifar --from cifar-10-batches-bin --name cifar10 --normalise --out cifar10.h5");
+  command->callback([command, options] {
+    OptionUse use(*command);
+    use.require(options->valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
+    use.check();
+    print_written(data::import_cifar(*options), options->out);
   });
 }
 
@@ -299,6 +324,7 @@ Command data_command() {
   auto parser = make_parser("data", "Make, describe and check data files (format: data/README.md).");
   parser->require_subcommand(1);
   add_import_idx(*parser);
+  add_import_cifar(*parser);
   add_import_kaldi(*parser);
   add_import_fsdd(*parser);
   add_generate(*parser);

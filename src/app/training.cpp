@@ -70,6 +70,15 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
       ->group("Gradient exchange");
 }
 
+void add_image_options(CLI::App& parser, backend::Augmentation& augmentation) {
+  const Heading heading(parser, "Images");
+  add_number(parser, "--augment-pad", augmentation.pad, {.least = 0, .most = 1024},
+             "shift training images by up to this many places, differently in every epoch (0: not)");
+  parser.add_flag("--augment-flip", augmentation.flip, "exchange left and right of every other training image");
+  add_number(parser, "--augment-cutout", augmentation.cutout, {.least = 0, .most = 1024},
+             "side of a square of zeros at a place drawn for each training image (0: none)");
+}
+
 void add_minibatch_options(CLI::App& parser, train::TrainingOptions& options) {
   const Heading heading(parser, "Minibatch");
   train::MinibatchSearchOptions& search = options.minibatch_search;
@@ -174,6 +183,7 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
   add_server_options(parser, arguments);
   add_optimiser_options(parser, arguments);
   add_learning_rate_options(parser, arguments);
+  add_image_options(parser, arguments.options.augmentation);
   add_minibatch_options(parser, arguments.options);
   add_pretraining_options(parser, arguments.options.pretraining);
   const Heading heading(parser, "Run");

@@ -44,7 +44,8 @@ enum class Purpose : std::uint32_t {
   visible_chains,
   activations_below,
   generated_speech,
-  dropout
+  dropout,
+  augmentation
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

@@ -46,6 +46,21 @@ void read_speech(const Hdf5File& file, DatasetInfo& info) {
     throw broken(file, core::format("it names {} classes but has {}", info.class_names.size(), info.classes));
 }
 
+/// Reads the attributes that only files of images have.
+void read_image(const Hdf5File& file, DatasetInfo& info) {
+  if (!file.has_attribute("/", "image_height")) return;
+  info.image = {file.count("/", "image_height"), file.count("/", "image_width"), file.count("/", "image_channels")};
+}
+
+void check_image(const Hdf5File& file, const DatasetInfo& info) {
+  if (!info.image) return;
+  const auto [height, width, channels] = *info.image;
+  const auto most = info.frame_dim();  // of each: their product does not overflow then
+  if (std::max({height, width, channels}) > most || height * width > most || height * width * channels != most ||
+      info.context != Context{})
+    throw broken(file, core::format("its images are {}, but its rows have {} features", info.image->text(), info.dim));
+}
+
 DatasetInfo read_root(const Hdf5File& file) {
   DatasetInfo info;
   info.path = file.path();
@@ -59,6 +74,7 @@ DatasetInfo read_root(const Hdf5File& file) {
   info.encoding.offset = static_cast<float>(file.number("/", "feature_offset"));
   if (info.classes == 0) throw broken(file, "it has no classes");
   read_speech(file, info);
+  read_image(file, info);
   return info;
 }
 
@@ -183,6 +199,7 @@ void Dataset::Mapping::check_shape(const Hdf5File& file, const std::string& grou
   if (subset == 0) {
     info.encoding.type = type;
     info.dim = features.shape[1] * info.context.frames();
+    check_image(file, info);
   } else if (type != info.encoding.type || features.shape[1] != info.frame_dim()) {
     throw broken(file, core::format("{}/features differs from /train/features in type or row length", group));
   }

@@ -12,6 +12,7 @@
 
 #include "core/encoding.hpp"
 #include "data/context.hpp"
+#include "data/image_shape.hpp"
 
 namespace paragrad::data {
 
@@ -27,8 +28,9 @@ struct DatasetInfo {
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
   /// Hash of features, labels, offsets, utterances, speakers, scale, classes and context; ties partitions to their data set.
   std::string content_sha256;
-  core::Encoding encoding;  ///< of features
-  std::size_t dim = 0;      ///< of a sample as the network sees it: its frame with context, from left to right
+  core::Encoding encoding;          ///< of features
+  std::size_t dim = 0;              ///< of a sample as the network sees it: its frame with context, from left to right
+  std::optional<ImageShape> image;  ///< if samples are images; its size is dim
   std::size_t classes = 0;
   Context context;                         ///< frames are stored once and spliced when loading
   double frame_shift_s = 0;                ///< between samples of a sequence; 0: unknown

@@ -31,6 +31,8 @@ core::Json describe(const Dataset& dataset) {
   json["feature_scale"] = info.encoding.scale;
   json["feature_offset"] = info.encoding.offset;
   json["dim"] = info.dim;
+  if (info.image)
+    json["image"] = {{"height", info.image->height}, {"width", info.image->width}, {"channels", info.image->channels}};
   json["classes"] = info.classes;
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
   if (info.context != Context{}) json["context"] = {{"left", info.context.left}, {"right", info.context.right}};

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/philox.hpp"
 #include "data/idx_file.hpp"
-#include "data/writer.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -51,22 +48,11 @@ struct Half {
           core::format("'{}' contains label {}, but there are only {} classes", labels.name, largest, classes));
   }
 
-  void write(DatasetWriter& writer, Subset subset, std::span<const std::uint32_t> rows) const {
-    writer.begin(subset, rows.size());
-    const std::size_t dim = images.row_elements();
-    constexpr std::size_t rows_at_once = 1024;
-    std::vector<std::uint8_t> features;
-    std::vector<std::int32_t> targets;
-    for (std::size_t begin = 0; begin < rows.size(); begin += rows_at_once) {
-      features.clear();
-      targets.clear();
-      for (const auto row : rows.subspan(begin, std::min(rows_at_once, rows.size() - begin))) {
-        const auto image = std::span(images.bytes).subspan(row * dim, dim);
-        features.insert(features.end(), image.begin(), image.end());
-        targets.push_back(labels.bytes[row]);
-      }
-      writer.append(std::span<const std::uint8_t>(features), std::span<const std::int32_t>(targets));
-    }
+  /// As they are stored, the names and checksums going into `info`.
+  LabelledImages take(DatasetInfo& info) && {
+    for (const auto* file : {&images, &labels})
+      info.source_sha256.push_back(core::format("{}: {}", file->name, file->sha256));
+    return {std::move(images.bytes), {labels.bytes.begin(), labels.bytes.end()}};
   }
 };
 
@@ -79,60 +65,27 @@ ImportIdxOptions with_paths(ImportIdxOptions options) {
   return options;
 }
 
-/// Row numbers of the validation set and of the rest, both rising.
-std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> draw_valid(std::size_t samples, std::size_t valid,
-                                                                             std::uint64_t seed) {
-  const core::RandomStream stream(seed, core::Purpose::validation_split);
-  auto order = stream.permutation(static_cast<std::uint32_t>(samples));
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(valid);
-  std::sort(order.begin(), middle);
-  std::sort(middle, order.end());
-  return {{order.begin(), middle}, {middle, order.end()}};
-}
-
-DatasetInfo describe(const ImportIdxOptions& options, const Half& train, const Half& test) {
-  DatasetInfo info;
-  info.name = options.name;
-  info.source = core::format("{}{}IDX; {} samples of the training set drawn for validation with seed {}", options.source,
-                             options.source.empty() ? "" : "; ", options.valid, options.seed);
-  info.licence = options.licence;
-  for (const auto* file : {&train.images, &train.labels, &test.images, &test.labels})
-    info.source_sha256.push_back(core::format("{}: {}", file->name, file->sha256));
-  info.encoding.type = core::NumberType::uint8;
-  info.encoding.scale = 1.f / 255;
-  info.dim = train.images.row_elements();
-  info.classes = options.classes;
-  if (info.classes == 0)
-    info.classes = std::size_t{*std::max_element(train.labels.bytes.begin(), train.labels.bytes.end())} + 1;
-  return info;
-}
-
 }  // namespace
 
 DatasetInfo import_idx(const ImportIdxOptions& given) {
   const auto options = with_paths(given);
-  const Half train(options.train_images, options.train_labels);
-  const Half test(options.test_images, options.test_labels);
+  Half train(options.train_images, options.train_labels);
+  Half test(options.test_images, options.test_labels);
   if (!std::equal(train.images.shape.begin() + 1, train.images.shape.end(), test.images.shape.begin() + 1,
                   test.images.shape.end()))
     throw core::ConfigError(core::format("training and test images differ in size: {} and {}",
                                          fmt::join(train.images.shape, "x"), fmt::join(test.images.shape, "x")));
-  const std::size_t samples = train.labels.shape[0];
-  if (options.valid >= samples)
-    throw core::ConfigError(core::format("a validation set of {} uses up all {} training samples; choose a smaller one",
-                                         options.valid, samples));
-  const auto info = describe(options, train, test);
+  DatasetInfo info;
+  info.dim = train.images.row_elements();
+  const std::vector<std::size_t>& shape = train.images.shape;
+  if (shape.size() == 3) info.image = ImageShape{shape[1], shape[2], 1};
+  info.classes = options.classes;
+  if (info.classes == 0)
+    info.classes = std::size_t{*std::max_element(train.labels.bytes.begin(), train.labels.bytes.end())} + 1;
   train.check_labels(info.classes);
   test.check_labels(info.classes);
-
-  const auto [valid, rest] = draw_valid(samples, options.valid, options.seed);
-  std::vector<std::uint32_t> all(test.labels.shape[0]);
-  std::iota(all.begin(), all.end(), 0u);
-  DatasetWriter writer(options.out, info);
-  train.write(writer, Subset::train, rest);
-  train.write(writer, Subset::valid, valid);
-  test.write(writer, Subset::test, all);
-  return writer.finish();
+  const LabelledImages for_training = std::move(train).take(info), for_test = std::move(test).take(info);
+  return write_images(options, std::move(info), "IDX", for_training, for_test);
 }
 
 }  // namespace paragrad::data

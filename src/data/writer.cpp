@@ -134,6 +134,11 @@ void DatasetWriter::write_root() {
   file_.set_count("/", "classes", info_.classes);
   file_.set_number("/", "feature_scale", info_.encoding.scale);
   file_.set_number("/", "feature_offset", info_.encoding.offset);
+  if (info_.image) {
+    file_.set_count("/", "image_height", info_.image->height);
+    file_.set_count("/", "image_width", info_.image->width);
+    file_.set_count("/", "image_channels", info_.image->channels);
+  }
   if (info_.context != Context{}) {
     file_.set_count("/", "context_left", info_.context.left);
     file_.set_count("/", "context_right", info_.context.right);

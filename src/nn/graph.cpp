@@ -100,6 +100,8 @@ std::vector<ValueId> GraphBuilder::add_node(const std::string& name, std::shared
     graph_.values_[input].consumers.push_back(id);
     has_gradient = has_gradient || graph_.values_[input].has_gradient;
   }
+  if (has_gradient && op->takes_only_data())
+    throw core::ConfigError("comes after parameters: it changes data, and has no gradient");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     node.outputs.push_back(graph_.values_.size());
     const std::string of = outputs.size() == 1 ? name : core::format("{}/{}", name, i + 1);

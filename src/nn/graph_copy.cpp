@@ -3,7 +3,13 @@
 #include <optional>
 #include <utility>
 
+#include "nn/ops/augment.hpp"
+
 namespace paragrad::nn {
+
+void GraphCopy::add_at_input(const std::string& name, std::shared_ptr<const Op> op) {
+  values_[GraphBuilder::input] = builder_.add_node(name, std::move(op), {GraphBuilder::input}).front();
+}
 
 void GraphCopy::add(const Node& node, std::shared_ptr<const Op> op, std::span<const ValueId> and_then) {
   std::vector<ValueId> inputs;
@@ -19,6 +25,14 @@ void GraphCopy::add(const Node& node, std::shared_ptr<const Op> op, std::span<co
   for (const ValueId value : and_then) values_[value] = outputs.back();
   const std::vector<std::optional<ParameterId>> now = builder_.parameters_of(outputs.front());
   for (std::size_t k = 0; k < now.size(); ++k) parameters_[node.parameters[k]] = *now[k];
+}
+
+Graph augment_input(const Graph& graph, const backend::Augmentation& augmentation) {
+  GraphCopy copy(graph);
+  copy.add_at_input("input/augment", std::make_shared<const Augment>(augmentation));
+  for (const Node& node : graph.nodes()) copy.add(node, node.op);
+  const ValueId output = copy.output();
+  return std::move(copy).builder().build(output);
 }
 
 Graph synchronise_statistics(const Graph& graph, std::size_t workers, std::size_t index) {

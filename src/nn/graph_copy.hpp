@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/augmentation.hpp"
 #include "nn/graph.hpp"
 
 namespace paragrad::nn {
@@ -13,6 +14,9 @@ namespace paragrad::nn {
 class GraphCopy {
  public:
   explicit GraphCopy(const Graph& original) : original_(original), builder_(original.values().front().type) {}
+
+  /// Puts an operation between the input and all that uses it.
+  void add_at_input(const std::string& name, std::shared_ptr<const Op> op);
 
   /// Whether the copy computes this value already.
   bool has(ValueId value) const { return values_.contains(value); }
@@ -33,5 +37,8 @@ class GraphCopy {
 /// The graph for worker `index` of `workers` that train it together, each with a part of every minibatch, where batch
 /// normalisation takes the statistics of whole minibatches (Op::synchronised). Parameters and buffers stay where they are.
 Graph synchronise_statistics(const Graph& graph, std::size_t workers, std::size_t index);
+
+/// The graph with images that are changed by chance in training.
+Graph augment_input(const Graph& graph, const backend::Augmentation& augmentation);
 
 }  // namespace paragrad::nn

@@ -98,6 +98,9 @@ class Op {
   /// Whether a sample's outputs depend on the other samples of its minibatch, which then cannot be cut into micro-batches.
   virtual bool needs_whole_minibatch() const { return false; }
 
+  /// It has no backward pass: its inputs must not depend on parameters.
+  virtual bool takes_only_data() const { return false; }
+
   /// The backward pass reads this input or output.
   virtual bool backward_reads_input(std::size_t /*input*/) const { return true; }
   virtual bool backward_reads_output(std::size_t /*output*/) const { return false; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/augmentation.hpp"
 #include "optim/schedule.hpp"
 #include "rbm/rbm_options.hpp"
 #include "strategies/strategy.hpp"
@@ -32,6 +33,7 @@ struct TrainingOptions {
   std::string loss = "cross_entropy";  ///< or squared_error, or ctc, which counts rates and scores per token
   std::string context;           ///< frames of context per sample, "5+5", overriding the data file's; empty: the data file's
   std::string chunks = "whole";  ///< the samples of recurrent models: see data::Chunking
+  backend::Augmentation augmentation;  ///< of images, in training
   std::string strategy = "sgd";
   core::Settings strategy_settings;   ///< its options
   strategies::ServerContext servers;  ///< what its servers are given, if it has any

@@ -37,6 +37,67 @@ class Images(FolderTest):
                     options = self.task("--strategy", name.split()[0], *more)
                     self.assertEqual(weights(self.simulate(workers, *options)), weights(run("train", *options, ranks=workers)))
 
+    def test_images_changed_by_chance_are_the_same_in_both_worlds(self):
+        augment = ("--augment-pad", "1", "--augment-flip", "--augment-cutout", "3")
+        data = self.folder / "shaped.h5"
+        self.cifar(self.folder / "cifar")
+        made = run("data", "import-cifar", "--from", self.folder / "cifar", "--out", data, "--name", "tiny", "--valid", "50", "--normalise")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for name, more in STRATEGIES.items():
+            for workers in (2, 4):
+                with self.subTest(strategy=name, workers=workers):
+                    options = self.task("--strategy", name.split()[0], *more)
+                    simulated = weights(self.simulate(workers, *options, *augment))
+                    self.assertEqual(simulated, weights(run("train", *options, *augment, ranks=workers)))
+                    self.assertNotEqual(simulated, weights(self.simulate(workers, *options)))
+        options = ["--data", str(data), *self.task()[2:], "--augment-pad", "4"]
+        options[options.index("zoo:resnet:depth=8,side=8")] = "zoo:resnet:depth=8"
+        different = {weights(run("train", *options, *more)) for more in ((), ("--augment-flip",), ("--seed", "2"))}
+        self.assertEqual(len(different), 3)
+        self.assertEqual(weights(run("train", *options)), weights(self.simulate(1, *options)))
+        self.assert_refused(run("train", *options[:2], *self.task()[2:]), "8x8x3", "32x32x3")
+        flat = self.task(*augment)
+        flat[flat.index("zoo:resnet:depth=8,side=8")] = "192-10"
+        self.assert_refused(run("train", *flat), "augment", "192")
+
+    def cifar(self, folder, per_file: int = 40) -> None:
+        """Writes six files of CIFAR-10's binary version: in the class's colour a gradient."""
+        folder.mkdir(exist_ok=True)
+        for number, name in enumerate([*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]):
+            records = b"".join(bytes([(number + i) % 10]) + bytes((c * 80 + p // 8 + 5 * ((number + i) % 10)) % 256 for c in range(3)
+                                                                  for p in range(1024)) for i in range(per_file))
+            (folder / name).write_bytes(records)
+        (folder / "batches.meta.txt").write_text("".join(f"class{i}\n" for i in range(10)))
+
+    def test_import_of_cifar(self):
+        folder, out = self.folder / "cifar10", self.folder / "cifar10.h5"
+        self.cifar(folder)
+        made = run("data", "import-cifar", "--from", folder, "--out", out, "--name", "tiny", "--valid", "20")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("180 training, 20 validation, 40 test samples of 3072 features, 10 classes", made.stdout)
+        self.assertEqual(run("data", "verify", out).returncode, 0)
+        info = json.loads(run("data", "info", out).stdout)
+        self.assertEqual(info["image"], {"height": 32, "width": 32, "channels": 3})
+        self.assertEqual(info["class_names"][3], "class3")
+        batch = folder / "data_batch_2.bin"
+        whole = batch.read_bytes()
+        for content, *words in ((whole[:-1], "truncated", "3073"), (b"", "truncated"), (b"\x0a" + whole[1:], "label 10", "record 1")):
+            batch.write_bytes(content)
+            self.assert_refused(run("data", "import-cifar", "--from", folder, "--out", self.folder / "none.h5", "--name", "x", "--valid", "20"),
+                                "data_batch_2.bin", *words)
+        batch.unlink()
+        self.assert_refused(run("data", "import-cifar", "--from", folder, "--out", self.folder / "none.h5", "--name", "x"), "data_batch_2.bin")
+        self.assertFalse((self.folder / "none.h5").exists())
+        hundred = self.folder / "cifar100"
+        hundred.mkdir()
+        for name in ("train.bin", "test.bin"):
+            (hundred / name).write_bytes(b"".join(bytes([i % 20, i % 100]) + bytes(3072) for i in range(100)))
+        for labels, classes in (("fine", 100), ("coarse", 20)):
+            made = run("data", "import-cifar", "--from", hundred, "--labels", labels, "--out", self.folder / "h.h5", "--name", "h", "--valid", "0")
+            self.assertIn(f"{classes} classes", made.stdout)
+        self.assert_refused(run("data", "import-cifar", "--from", hundred, "--out", self.folder / "h.h5", "--name", "h", "--valid", "9",
+                                "--normalise"), "pixels")
+
     def test_statistics_of_whole_minibatches(self):
         losses = {}  # of the blocks' last minibatches, of one sample, most workers have nothing
         for name in ("data_parallel", "data_parallel in buckets", "data_parallel in one bit"):

@@ -71,6 +71,7 @@ void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, s
   device.run(
       BatchNormForward{shape, true, 1e-3f, 0.1f, Activation::relu, a, c.first(10), c.subspan(10, 10), c.subspan(20, 10), b});
   device.run(BatchNormBackward{shape, a, c.first(10), c.subspan(20, 10), b, 0, c.subspan(30, 10), 0, a});
+  device.run(Augment{core::RandomStream(1, core::Purpose::augmentation), rows.span(), 2, 1, 5, {1, true, 1}, a, b});
   const std::span<float> all = d.first(2 * statistics_size(5));
   device.run(BatchMoments{shape, a, all.first(statistics_size(5))});
   device.run(CombineMoments{2, 5, 0.1f, all, c.first(10), c.subspan(20, 10)});

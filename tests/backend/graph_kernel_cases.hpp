@@ -3,6 +3,7 @@
 #include "backend/kernels/activate.hpp"
 #include "backend/kernels/activation_gradient.hpp"
 #include "backend/kernels/add_columns.hpp"
+#include "backend/kernels/augment.hpp"
 #include "backend/kernels/batch_norm.hpp"
 #include "backend/kernels/concatenate.hpp"
 #include "backend/kernels/convolution.hpp"
@@ -68,6 +69,13 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 1, desk.in(2 * columns), 0, desk.out(shape.size())});
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 0, desk.out(2 * columns), 1, desk.in(shape.size())});
     });
+  for (const Augmentation& augmentation : {Augmentation{1, false, 0}, Augmentation{0, true, 2}, Augmentation{4, true, 3}})
+    add(core::format("augment by {}, {}, {}", augmentation.pad, augmentation.flip, augmentation.cutout),
+        [=](Device& device, Desk& desk) {
+          const core::RandomStream random(3, core::Purpose::augmentation, 7);
+          const auto numbers = desk.rows(rows);
+          device.run(Augment{random, numbers, 5, 4, 3, augmentation, desk.in(rows * 60), desk.out(rows * 60)});
+        });
   add("batch_norm of two workers", [=](Device& device, Desk& desk) {
     const ChannelShape shape{3 * rows, columns};
     const std::size_t size = statistics_size(columns);

@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "nn/graph_copy.hpp"
 #include "nn/node_text.hpp"
 #include "nn/tensor_parallel.hpp"
 #include "speech/tokens.hpp"
@@ -14,7 +15,9 @@ namespace paragrad::train {
 namespace {
 
 std::shared_ptr<const nn::Graph> network_of(const TrainingOptions& options) {
-  return std::make_shared<const nn::Graph>(nn::make_graph(options.model));
+  nn::Graph network = nn::make_graph(options.model);
+  if (options.augmentation.any()) network = nn::augment_input(network, options.augmentation);
+  return std::make_shared<const nn::Graph>(std::move(network));
 }
 
 std::shared_ptr<const data::Dataset> open_dataset(const TrainingOptions& options) {
@@ -57,6 +60,12 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(
         "loss 'ctc' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`");
+  const std::vector<std::size_t>& extents = source.network->values().front().type.shape.extents;
+  if (const auto& image = source.info.image;
+      image && extents.size() == 3 && data::ImageShape{extents[0], extents[1], extents[2]} != *image)
+    throw core::ConfigError(core::format("model '{}' takes images of {}, but those of '{}' are {}",
+                                         nn::short_name(options.model), fmt::join(extents, "x"), source.info.path,
+                                         image->text()));
   const std::size_t inputs = source.network->inputs(), outputs = source.network->outputs();
   const Outputs wanted = wanted_outputs(options, source.info);
   if (inputs != source.info.dim || outputs != wanted.count)

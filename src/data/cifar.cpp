@@ -1,0 +1,98 @@
+#include "data/cifar.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "core/files.hpp"
+#include "core/format.hpp"
+#include "core/sha256.hpp"
+
+namespace paragrad::data {
+namespace {
+
+constexpr ImageShape shape{32, 32, 3};
+constexpr std::size_t plane = shape.height * shape.width, pixels = plane * shape.channels;
+
+/// One of the two collections.
+struct Version {
+  std::vector<std::string> train, test;
+  std::string class_names;  ///< the file
+  std::size_t label_bytes, label, classes;
+};
+
+Version version_of(const ImportCifarOptions& options) {
+  const auto has = [&](const char* file) { return std::filesystem::exists(std::filesystem::path(options.folder) / file); };
+  if (has("train.bin") && has("test.bin")) {
+    const bool fine = options.labels == "fine";
+    return {{"train.bin"},  {"test.bin"},     fine ? "fine_label_names.txt" : "coarse_label_names.txt", 2,
+            fine ? 1u : 0u, fine ? 100u : 20u};
+  }
+  Version version{{}, {"test_batch.bin"}, "batches.meta.txt", 1, 0, 10};
+  for (int batch = 1; batch <= 5; ++batch) version.train.push_back(core::format("data_batch_{}.bin", batch));
+  for (const auto& files : {version.train, version.test})
+    for (const std::string& file : files)
+      if (!has(file.c_str()))
+        throw core::ConfigError(
+            core::format("'{}' contains no {}: give a folder with the binary version of CIFAR-10 (data_batch_1.bin to "
+                         "data_batch_5.bin, test_batch.bin) or of CIFAR-100 (train.bin, test.bin)",
+                         options.folder, file));
+  return version;
+}
+
+void read_into(LabelledImages& images, const std::string& path, const Version& version, DatasetInfo& info) {
+  const std::string records = core::read_text(path);
+  const std::size_t length = version.label_bytes + pixels;
+  if (records.empty() || records.size() % length != 0)
+    throw core::ConfigError(core::format("'{}' is truncated or no file of CIFAR: its {} bytes are not records of {}", path,
+                                         records.size(), length));
+  info.source_sha256.push_back(core::format("{}: {}", std::filesystem::path(path).filename().string(),
+                                            core::sha256(std::as_bytes(std::span(records)))));
+  for (std::size_t begin = 0; begin < records.size(); begin += length) {
+    const auto label = static_cast<std::uint8_t>(records[begin + version.label]);
+    if (label >= version.classes)
+      throw core::ConfigError(core::format("'{}' contains label {} in record {}, but there are only {} classes", path, label,
+                                           begin / length + 1, version.classes));
+    images.labels.push_back(label);
+    const char* const planes = records.data() + begin + version.label_bytes;
+    for (std::size_t at = 0; at < plane; ++at)
+      for (std::size_t channel = 0; channel < shape.channels; ++channel)
+        images.pixels.push_back(static_cast<std::uint8_t>(planes[channel * plane + at]));
+  }
+}
+
+/// Nothing if the file is missing or does not name each class in a line of its own.
+std::vector<std::string> names_in(const std::filesystem::path& path, std::size_t classes) {
+  if (!std::filesystem::exists(path)) return {};
+  std::istringstream lines(core::read_text(path.string()));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!line.empty()) names.push_back(line);
+  }
+  return names.size() == classes ? names : std::vector<std::string>{};
+}
+
+}  // namespace
+
+DatasetInfo import_cifar(const ImportCifarOptions& options) {
+  if (options.labels != "fine" && options.labels != "coarse")
+    throw core::ConfigError(core::format("labels are fine or coarse, not '{}'", options.labels));
+  const Version version = version_of(options);
+  const std::filesystem::path folder = options.folder;
+  DatasetInfo info;
+  LabelledImages train, test;
+  for (const std::string& file : version.train) read_into(train, (folder / file).string(), version, info);
+  for (const std::string& file : version.test) read_into(test, (folder / file).string(), version, info);
+  info.dim = pixels;
+  info.image = shape;
+  info.classes = version.classes;
+  info.class_names = names_in(folder / version.class_names, version.classes);
+  return write_images(options, std::move(info), "CIFAR's binary version", train, test);
+}
+
+}  // namespace paragrad::data
