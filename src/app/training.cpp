@@ -108,6 +108,10 @@ void add_learning_rate_options(CLI::App& parser, TrainingArguments& arguments) {
       ->check(CLI::IsMember({"minibatch", "sample"}));
   add_number(parser, "--lr-per-sample", arguments.lr_per_sample, core::above_zero,
              "initial learning rate per sample, instead of --learning-rate");
+  add_number(parser, "--warm-up", options.schedule.warm_up_epochs, core::zero_or_more,
+             "epochs, perhaps a part of one, in which the learning rate grows linearly to the schedule's (0: none)");
+  add_number(parser, "--warm-up-from", options.schedule.warm_up_from, core::zero_or_more,
+             "learning rate at the beginning of --warm-up");
   const core::CatalogueInfo schedules = optim::schedule_catalogue();
   add_choice(parser, schedules, options.schedule.name, "learning rate schedule over the epochs");
   add_entry_options(parser, schedules, options.schedule.settings);
@@ -210,6 +214,9 @@ void resolve(TrainingArguments& arguments) {
     options.schedule.initial_rate = arguments.lr_per_sample;
     options.rate_per = "sample";
   }
+  options.schedule.epochs = options.epochs;
+  if (options.schedule.warm_up_from > 0 && options.schedule.warm_up_epochs == 0)
+    throw core::ConfigError("--warm-up-from has no effect without --warm-up: give both");
   if (options.balance && options.tensor_parallel > 1)
     throw core::ConfigError(
         "--balance cannot be combined with --tensor-parallel, whose workers need equal shares of the data: leave one out");

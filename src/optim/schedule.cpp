@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
+#include <type_traits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -95,6 +98,90 @@ class Newbob : public Schedule {
   double best_ = std::numeric_limits<double>::infinity();
 };
 
+struct MultiStepOptions : FactorOptions {
+  std::vector<double> milestones;
+
+  void describe(core::OptionList& list) {
+    FactorOptions::describe(list);
+    list.numbers("schedule-milestones", milestones, core::above_zero,
+                 "epochs after which the learning rate is multiplied by the factor, separated by commas");
+  }
+};
+
+class MultiStep : public Schedule {
+ public:
+  MultiStep(double rate, const MultiStepOptions& options) : Schedule(rate), options_(options) {
+    if (options_.milestones.empty()) throw core::ConfigError("the schedule 'multi_step' needs milestones, such as 30,60,80");
+    for (std::size_t i = 0; i < options_.milestones.size(); ++i)
+      if (options_.milestones[i] != std::floor(options_.milestones[i]) ||
+          (i > 0 && options_.milestones[i] <= options_.milestones[i - 1]))
+        throw core::ConfigError("the milestones of the schedule 'multi_step' must be whole numbers that rise");
+  }
+  bool observe(int epoch, double) override {
+    if (std::ranges::find(options_.milestones, epoch) != options_.milestones.end()) rate_ *= options_.factor;
+    return false;
+  }
+
+ private:
+  MultiStepOptions options_;
+};
+
+struct CosineOptions {
+  double final_rate = 0;
+
+  void describe(core::OptionList& list) {
+    list.group(rate_group);
+    list.number("schedule-final", final_rate, core::zero_or_more, "learning rate at the end of the training");
+  }
+};
+
+class Cosine : public Schedule {
+ public:
+  Cosine(double rate, const CosineOptions& options, int epochs)
+      : Schedule(rate), final_(options.final_rate), epochs_(epochs) {}
+  double rate(double fraction) const override {
+    const double done = std::min(1.0, (passed_ + fraction) / std::max(1, epochs_));
+    return final_ + (rate_ - final_) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+  bool observe(int epoch, double) override {
+    passed_ = epoch;
+    return false;
+  }
+  void describe_state(core::StateView& state) override {
+    Schedule::describe_state(state);
+    state.add("passed", passed_);
+  }
+
+ private:
+  double final_;
+  int epochs_;
+  double passed_ = 0;  // epochs
+};
+
+/// Another schedule, whose rate is reached only after some epochs.
+class WarmUp : public Schedule {
+ public:
+  WarmUp(std::unique_ptr<Schedule> schedule, const ScheduleOptions& options)
+      : Schedule(options.warm_up_from), schedule_(std::move(schedule)), epochs_(options.warm_up_epochs) {}
+  double rate(double fraction) const override {
+    const double target = schedule_->rate(fraction), done = (passed_ + fraction) / epochs_;
+    return done >= 1 ? target : rate_ + (target - rate_) * done;
+  }
+  bool goes_back() const override { return schedule_->goes_back(); }
+  bool observe(int epoch, double loss) override {
+    passed_ = epoch;
+    return schedule_->observe(epoch, loss);
+  }
+  void describe_state(core::StateView& state) override {
+    schedule_->describe_state(state);
+    state.add("warm_up_passed", passed_);
+  }
+
+ private:
+  std::unique_ptr<Schedule> schedule_;
+  double epochs_, passed_ = 0;
+};
+
 struct TableOptions {
   std::vector<double> rates;  // of epoch 1, 2, …; the last one applies to all later epochs
 
@@ -124,14 +211,18 @@ class Table : public Schedule {
 
 struct ScheduleEntry {
   core::EntryInfo info;
-  std::function<std::unique_ptr<Schedule>(double rate, const core::Settings&)> make;
+  std::function<std::unique_ptr<Schedule>(const ScheduleOptions&)> make;
 };
 
 template <class Type, class Options>
 ScheduleEntry schedule_entry_of(core::EntryInfo info) {
   info.options = core::options_of<Options>();
-  return {std::move(info), [](double rate, const core::Settings& settings) {
-            return std::make_unique<Type>(rate, core::read_options<Options>(settings));
+  return {std::move(info), [](const ScheduleOptions& from) {
+            const auto options = core::read_options<Options>(from.settings);
+            if constexpr (std::is_constructible_v<Type, double, Options, int>)
+              return std::make_unique<Type>(from.initial_rate, options, from.epochs);
+            else
+              return std::make_unique<Type>(from.initial_rate, options);
           }};
 }
 
@@ -151,7 +242,8 @@ std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options) {
     throw core::ConfigError(core::format("the learning rate {} must be above 0", options.initial_rate));
   const ScheduleEntry& entry = core::find_entry("schedule", options.name, schedules());
   core::check_settings(entry.info, "schedule", options.settings);
-  return entry.make(options.initial_rate, options.settings);
+  auto schedule = entry.make(options);
+  return options.warm_up_epochs > 0 ? std::make_unique<WarmUp>(std::move(schedule), options) : std::move(schedule);
 }
 
 core::CatalogueInfo schedule_catalogue() { return core::info_of("schedule", "schedules", schedules()); }

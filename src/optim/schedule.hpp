@@ -14,16 +14,22 @@ namespace paragrad::optim {
 struct ScheduleOptions {
   std::string name = "constant";  ///< of optim/schedules.def
   double initial_rate = 0;
+  int epochs = 0;             ///< of the whole training, for schedules that end with it
+  double warm_up_epochs = 0;  ///< at first the rate grows linearly from warm_up_from to the schedule's; 0: not
+  double warm_up_from = 0;
   core::Settings settings{};  ///< the schedule's own options
 };
 
-/// Learning rate over epochs. From optim/schedules.def; all workers hold equal copies and see equal validation losses.
+/// Learning rate over epochs and, for some schedules, within them. From optim/schedules.def; all workers hold equal copies
+/// and see equal validation losses.
 class Schedule {
  public:
   explicit Schedule(double rate) : rate_(rate) {}
   virtual ~Schedule() = default;
 
-  double rate() const { return rate_; }
+  /// After this part of the current epoch, from 0 to below 1.
+  virtual double rate(double /*fraction*/) const { return rate_; }
+  double rate() const { return rate(0); }
 
   /// Whether observe() may return true.
   virtual bool goes_back() const { return false; }
@@ -40,7 +46,8 @@ class Schedule {
 };
 
 /// Throws ConfigError for an unknown name, a learning rate not above 0, a setting that the schedule does not have or a value
-/// out of range, or a table of rates that is empty or does not begin with the learning rate.
+/// out of range, milestones that do not rise, or a table of rates that is empty or does not begin with the learning rate.
+/// Warm-up: Goyal et al., arXiv 1706.02677, 2017, who begin with the rate of a single worker.
 std::unique_ptr<Schedule> make_schedule(const ScheduleOptions& options);
 
 core::CatalogueInfo schedule_catalogue();

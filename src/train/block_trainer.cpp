@@ -37,13 +37,15 @@ BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options,
 
 void BlockTrainer::begin_epoch(const EpochSetting& setting) {
   setting_ = setting;
-  replica_.learning_rate = setting.rate;
+  replica_.learning_rate = setting.schedule->rate();
   learner_->begin_epoch(setting.epoch);
   if (!setting.alone) strategy_->begin_epoch(worker_, replica_, setting.epoch);
 }
 
-double BlockTrainer::train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums) {
+double BlockTrainer::train(const BlockPlan& plan, std::size_t position, std::size_t blocks, data::SampleStream& samples,
+                           Sums& sums) {
   position_ = position;
+  blocks_ = blocks;
   const double aggregate_before_s = times_.aggregate_s;
   double block_s = 0;
   {
@@ -60,8 +62,11 @@ void BlockTrainer::train_minibatches(const BlockPlan& plan, data::SampleStream& 
   const auto minibatches = [&] {
     for (minibatch_ = 0; minibatch_ < plan.mine.size(); ++minibatch_) {
       const std::size_t mine = plan.mine[minibatch_], together = plan.together[minibatch_];
-      replica_.step =
-          exchanging() ? step_sizes_.of(setting_.rate, together) : step_sizes_.of_part(setting_.rate, mine, together);
+      const double in_block = static_cast<double>(minibatch_) / static_cast<double>(plan.mine.size());
+      const double rate =
+          setting_.schedule->rate((static_cast<double>(position_) + in_block) / static_cast<double>(blocks_));
+      replica_.learning_rate = rate;
+      replica_.step = exchanging() ? step_sizes_.of(rate, together) : step_sizes_.of_part(rate, mine, together);
       train_minibatch(mine, samples, sums);
     }
     settle_losses(sums);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/worker.hpp"
+#include "optim/schedule.hpp"
 #include "strategies/strategy.hpp"
 #include "train/input/training_data.hpp"
 #include "train/learners/learner_cost.hpp"
@@ -26,7 +27,7 @@ struct Sums {
 /// How the workers train an epoch.
 struct EpochSetting {
   int epoch = 1;
-  double rate = 0;            ///< the schedule's learning rate
+  const optim::Schedule* schedule = nullptr;
   std::size_t minibatch = 0;  ///< see plan_block
   bool alone = false;         ///< worker 0 trains as a single worker, the others do nothing
   bool trial = false;         ///< a NaN or infinite loss is a result, not an error
@@ -50,9 +51,9 @@ class BlockTrainer {
   void begin_epoch(const EpochSetting& setting);
 
   /// Trains all minibatches of a block and synchronises at its end. samples: a stream whose current list is the plan's.
-  /// position: of the block in the epoch, for error messages. Adds to `sums`. Throws ConfigError if the loss is not finite.
+  /// position: of the block among the epoch's `blocks`. Adds to `sums`. Throws ConfigError if the loss is not finite.
   /// Returns the seconds it took, except those for synchronising.
-  double train(const BlockPlan& plan, std::size_t position, data::SampleStream& samples, Sums& sums);
+  double train(const BlockPlan& plan, std::size_t position, std::size_t blocks, data::SampleStream& samples, Sums& sums);
 
  private:
   bool exchanges() const { return exchange_ != nullptr && exchange_->exchanges(worker_.size()); }
@@ -82,6 +83,7 @@ class BlockTrainer {
 
   EpochSetting setting_;
   std::size_t position_ = 0;   // of the block
+  std::size_t blocks_ = 0;     // of the epoch
   std::size_t minibatch_ = 0;  // in the block
 };
 

@@ -62,7 +62,7 @@ void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sum
   while (work.plan) {
     await_data();
     Work following = next();
-    const double seconds = blocks_.train(*work.plan, work.position, *samples_, sums);
+    const double seconds = blocks_.train(*work.plan, work.position, work.progress.blocks, *samples_, sums);
     if (!setting.alone) balance_.measured(worker_.comm(), static_cast<double>(work.plan->samples), seconds);
     after_block(work.progress);
     work = std::move(following);

@@ -61,7 +61,7 @@ struct TrainingRun {
   double elapsed_s() const { return worker.comm().now_s() - start_s; }
   bool reached_target() const { return result.valid.error <= options.target_error; }
   EpochSetting setting() const {
-    return {.epoch = epoch, .rate = schedule->rate(), .minibatch = minibatch, .alone = !parallel()};
+    return {.epoch = epoch, .schedule = schedule.get(), .minibatch = minibatch, .alone = !parallel()};
   }
 
   void start_strategy();

@@ -14,11 +14,11 @@ from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
 
 
 class Resume(CliTest):
-    @property
-    def options(self) -> list[str]:
-        return ["--data", self.data, "--model", "8-64-64-6:sigmoid", "--learning-rate", "0.1", "--epochs", "40", "--blocks", "6",
-                "--minibatch", "16", "--quiet", "--strategy", "data_parallel", "--gradient-bits", "1", "--buffered", "true",
-                "--parallel-start-epoch", "2"]
+    def setUp(self) -> None:
+        self.options = [
+            "--data", self.data, "--model", "8-64-64-6:sigmoid", "--learning-rate", "0.1", "--epochs", "40", "--blocks", "6",
+            "--minibatch", "16", "--quiet", "--strategy", "data_parallel", "--gradient-bits", "1", "--buffered", "true",
+            "--parallel-start-epoch", "2"]
 
     def command(self, world: str, out: str, *more: str) -> list[str]:
         launcher = [MPIEXEC, "-n", "2", PROGRAM, "train"] if world == "mpi" else \
@@ -73,16 +73,27 @@ class Resume(CliTest):
             file.write(bytes([byte[0] ^ 1]))
 
     def test_a_killed_run_is_taken_up_in_either_world(self):
+        self.check_taken_up(40)
+
+    def test_so_is_one_of_changed_images_whose_rate_changes_within_epochs(self):
+        images = str(self.folder / "images.h5")
+        run("data", "generate", "--out", images, "--samples", 320, "--valid", 40, "--test", 40, "--dim", 192, "--classes", 10)
+        for name, more in {"exchanging": ["--strategy", "data_parallel", "--gradient-bits", "1", "--sync-batch-norm"], "local": ["--strategy", "bmuf"]}.items():
+            self.options = ["--data", images, "--model", "zoo:resnet:depth=8,side=8", "--learning-rate", "0.1", "--epochs", "6", "--blocks", "6",
+                            "--minibatch", "16", "--quiet", "--schedule", "cosine", "--warm-up", "1.5", "--augment-pad", "1", "--augment-flip", *more]
+            self.check_taken_up(6, name)
+
+    def check_taken_up(self, epochs: int, name: str = "run") -> None:
         whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
         for world in ("simulation", "mpi", "isolated"):
-            with self.subTest(world=world):
-                out = str(self.folder / world)
+            with self.subTest(run=name, world=world):
+                out = str(self.folder / f"{name}-{world}")
                 kills = sum(self.kill_after_another_state(self.command(world, out), out) for _ in range(3))
                 self.assertGreater(kills, 0)
                 result = subprocess.run(self.command(world, out), capture_output=True, text=True, timeout=120)
                 self.assertEqual(weights(result), whole)
                 records = [json.loads(line) for line in open(os.path.join(out, "metrics.jsonl"))]
-                self.assertEqual([record["epoch"] for record in records[:-1]], list(range(1, 41)))
+                self.assertEqual([record["epoch"] for record in records[:-1]], list(range(1, epochs + 1)))
                 self.assertTrue(records[-1]["end"])
                 self.assertFalse(os.path.exists(os.path.join(out, "state")))
 

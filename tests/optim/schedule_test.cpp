@@ -1,5 +1,8 @@
 #include "optim/schedule.hpp"
 
+#include <cmath>
+#include <numbers>
+
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -83,6 +86,49 @@ TEST_CASE("impossible schedules are refused", "[optim]") {
   CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1}), contains_text("one per epoch"));
   CHECK_THROWS_WITH(make_schedule({.name = "table", .initial_rate = 1, .settings = {{"schedule-rates", "2,1"}}}),
                     contains_text("begins with 2") && contains_text("the learning rate is 1"));
-  REQUIRE_THROWS_WITH(make_schedule({.name = "cosine", .initial_rate = 1}),
-                      contains_text("cosine") && contains_text("newbob"));
+  REQUIRE_THROWS_WITH(make_schedule({.name = "triangle", .initial_rate = 1}),
+                      contains_text("triangle") && contains_text("newbob"));
+}
+
+TEST_CASE("multi_step falls after its milestones, which must rise", "[optim]") {
+  const core::Settings settings{{"schedule-factor", 0.5}, {"schedule-milestones", "1,3"}};
+  CHECK(observe({.name = "multi_step", .initial_rate = 8, .settings = settings}, std::vector<double>(4, no_loss)).rates ==
+        std::vector<double>{4, 4, 2, 2});
+  for (const char* milestones : {"3,1", "2,2", "1.5"})
+    CHECK_THROWS_WITH(
+        make_schedule({.name = "multi_step", .initial_rate = 1, .settings = {{"schedule-milestones", milestones}}}),
+        contains_text("whole numbers that rise"));
+  CHECK_THROWS_WITH(make_schedule({.name = "multi_step", .initial_rate = 1}), contains_text("needs milestones"));
+}
+
+TEST_CASE("cosine falls to its final rate within epochs, too", "[optim]") {
+  const auto schedule =
+      make_schedule({.name = "cosine", .initial_rate = 3, .epochs = 4, .settings = {{"schedule-final", 1.0}}});
+  CHECK(schedule->rate() == 3);
+  CHECK(std::abs(schedule->rate(0.5) - (2 + std::cos(std::numbers::pi / 8))) < 1e-12);
+  double last = 4;
+  for (int epoch = 1; epoch <= 5; ++epoch) {
+    schedule->observe(epoch, no_loss);
+    const double expected = 2 + std::cos(std::numbers::pi * std::min(epoch, 4) / 4);
+    CHECK(std::abs(schedule->rate() - expected) < 1e-12);
+    CHECK(schedule->rate() <= last);
+    last = schedule->rate();
+  }
+}
+
+TEST_CASE("a warm-up leads linearly to any schedule's rate", "[optim]") {
+  const auto schedule = make_schedule({.name = "exponential",
+                                       .initial_rate = 8,
+                                       .warm_up_epochs = 2.5,
+                                       .warm_up_from = 1,
+                                       .settings = {{"schedule-factor", 0.5}}});
+  CHECK(schedule->rate() == 1);
+  CHECK(schedule->rate(0.5) == 1 + 7 * 0.2);
+  schedule->observe(1, no_loss);
+  CHECK(schedule->rate() == 1 + 3 * 0.4);
+  schedule->observe(2, no_loss);
+  CHECK(schedule->rate(0.25) == 1 + 1 * 0.9);
+  CHECK(schedule->rate(0.5) == 2);
+  schedule->observe(3, no_loss);
+  CHECK(schedule->rate(0.9) == 1);
 }
