@@ -14,10 +14,10 @@ namespace paragrad::optim {
 struct ScheduleOptions {
   std::string name = "constant";  ///< of optim/schedules.def
   double initial_rate = 0;
+  core::Settings settings{};  ///< the schedule's own options
   int epochs = 0;             ///< of the whole training, for schedules that end with it
   double warm_up_epochs = 0;  ///< at first the rate grows linearly from warm_up_from to the schedule's; 0: not
   double warm_up_from = 0;
-  core::Settings settings{};  ///< the schedule's own options
 };
 
 /// Learning rate over epochs and, for some schedules, within them. From optim/schedules.def; all workers hold equal copies

@@ -35,6 +35,8 @@ class Catalogue(CliTest):
             arguments += ["--optimiser", "adam"]
         if name == "table":
             arguments += ["--schedule-rates", "0.1,0.05"]
+        if name == "multi_step":
+            arguments += ["--schedule-milestones", "1"]
         return arguments
 
     def workers_of(self, entry: dict) -> int:

@@ -197,7 +197,7 @@ class Unused(CliTest):
             (["--strategy", "bmuf", "--optimiser", "sgd", "--momentum", 0.9], ["--momentum is an option of the optimisers momentum, nesterov, lars and qhm"]),
             (["--strategy", "bmuf", "--beta1", 0.5], ["--beta1 is an option of the optimisers adam"]),
             (["--strategy", "bmuf", "--optimiser", "adam", "--lars-trust", 0.5], ["lars"]),
-            (["--strategy", "bmuf", "--schedule-factor", 0.5], ["--schedule-factor", "exponential, step and newbob", "constant"]),
+            (["--strategy", "bmuf", "--schedule-factor", 0.5], ["--schedule-factor", "exponential, step, multi_step and newbob", "constant"]),
             (["--strategy", "bmuf", "--schedule", "exponential", "--schedule-every", 2], ["--schedule-every", "step"]),
             (["--strategy", "bmuf", "--newbob-restore", "true"], ["newbob"]),
         ):

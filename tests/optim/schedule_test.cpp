@@ -103,7 +103,7 @@ TEST_CASE("multi_step falls after its milestones, which must rise", "[optim]") {
 
 TEST_CASE("cosine falls to its final rate within epochs, too", "[optim]") {
   const auto schedule =
-      make_schedule({.name = "cosine", .initial_rate = 3, .epochs = 4, .settings = {{"schedule-final", 1.0}}});
+      make_schedule({.name = "cosine", .initial_rate = 3, .settings = {{"schedule-final", 1.0}}, .epochs = 4});
   CHECK(schedule->rate() == 3);
   CHECK(std::abs(schedule->rate(0.5) - (2 + std::cos(std::numbers::pi / 8))) < 1e-12);
   double last = 4;
@@ -119,9 +119,9 @@ TEST_CASE("cosine falls to its final rate within epochs, too", "[optim]") {
 TEST_CASE("a warm-up leads linearly to any schedule's rate", "[optim]") {
   const auto schedule = make_schedule({.name = "exponential",
                                        .initial_rate = 8,
+                                       .settings = {{"schedule-factor", 0.5}},
                                        .warm_up_epochs = 2.5,
-                                       .warm_up_from = 1,
-                                       .settings = {{"schedule-factor", 0.5}}});
+                                       .warm_up_from = 1});
   CHECK(schedule->rate() == 1);
   CHECK(schedule->rate(0.5) == 1 + 7 * 0.2);
   schedule->observe(1, no_loss);
