@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backend/cpu/bodies.hpp"
+#include "backend/cpu/transpose.hpp"
 #include "backend/cpu/vector.hpp"
 
 namespace paragrad::backend::cpu {
@@ -77,14 +78,6 @@ void step_frame_back(std::size_t cells, const float* peepholes, const float* bef
     part.write(d_o, at_gates + 3 * cells);
     part.write(d_before, dc + k);
   });
-}
-
-void transpose(std::size_t rows, std::size_t columns, const float* from, float* to) {
-  constexpr std::size_t block = 16;
-  for (std::size_t i = 0; i < rows; i += block)
-    for (std::size_t j = 0; j < columns; j += block)
-      for (std::size_t jj = j; jj < std::min(columns, j + block); ++jj)
-        for (std::size_t ii = i; ii < std::min(rows, i + block); ++ii) to[jj * rows + ii] = from[ii * columns + jj];
 }
 
 float* scratch(Workspace& workspace, std::size_t count) {
@@ -186,8 +179,8 @@ void run(Workspace& workspace, const LstmBackward& kernel) {
   float* dm = dc + states;
   for (std::size_t d = 0; d < shape.directions; ++d) {
     const Direction in{shape, d};
-    transpose(outputs, in.width(), in.recurrent(weights.recurrent), recurrent);
-    if (shape.projected) transpose(cells, outputs, in.projection(weights.projection), projection);
+    transpose(outputs, in.width(), in.recurrent(weights.recurrent), in.width(), recurrent, outputs);
+    if (shape.projected) transpose(cells, outputs, in.projection(weights.projection), outputs, projection, cells);
     std::fill_n(dc, states, 0.f);
     steps.walk(shape.runs_back(d), false, [&](const Steps::Step& step) {
       if (shape.projected)
