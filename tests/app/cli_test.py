@@ -187,7 +187,7 @@ class Mistakes(CliTest):
             (["--model", "zoo:resnett"], ["'resnett'", "resnet50"]),
             (["--model", "784-10"], ["784 inputs", "8 features"]),
             (["--optimiser", "rprop"], ["rprop", "adamw"]),
-            (["--schedule", "cosine"], ["cosine"]),
+            (["--schedule", "triangle"], ["triangle", "cosine"]),
             (["--momentum", "1.5"], ["--momentum", "'1.5'"]),
             (["--block-momentum", "lots", "--strategy", "bmuf"], ["lots"]),
             (["--loss", "hinge"], ["hinge"]),

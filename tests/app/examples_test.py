@@ -44,11 +44,19 @@ def write_kaldi_tables(folder: Path) -> None:
             alignments.write(f"u{u} {' '.join(str(t % 3) for t in range(12 + u))}\n")
 
 
+def write_cifar(folder: Path) -> None:
+    """Files of CIFAR-10's binary version, all images black."""
+    folder.mkdir()
+    for name in (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"):
+        (folder / name).write_bytes(b"".join(bytes([i % 10, i % 251]) + bytes(3071) for i in range(1001)))
+
+
 class Examples(FolderTest):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         write_idx(cls.folder / "mnist")
+        write_cifar(cls.folder / "cifar-10-batches-bin")
         write_kaldi_tables(cls.folder)
         record_digits(cls.folder / "recordings", 12)
         (cls.folder / "text").write_text("\n".join(TEXT) + "\n")
