@@ -202,6 +202,9 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
                   : "has no effect without buckets: give --bucket-bytes too");
   use.require(compression == "bits:1", {"quantise-threshold"},
               core::format("applies to gradients of 1 bit only, not to the compression '{}'", compression));
+  use.require(options.loss == "cross_entropy", {"label-smoothing"},
+              core::format("applies to --loss cross_entropy, not to {}", options.loss));
+  use.require(options.l2 > 0, {"l2-on"}, "has no effect without --l2: give both", "l2");
   use.require(options.optimiser.clip_per_sample > 0, {"clip"}, "has no effect without --clip-gradient: give both",
               "clip-gradient");
   use.require(options.minibatch_search.enabled,
@@ -230,6 +233,8 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
                "momentum-time-constant",
                "unit-gain-momentum",
                "l2",
+               "l2-on",
+               "label-smoothing",
                "clip-gradient",
                "clip",
                "max-norm",

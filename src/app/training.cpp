@@ -25,6 +25,8 @@ void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
   add_loss_option(parser, options.loss);
   parser.add_option("--context", options.context,
                     "frames of context left and right of each frame, such as 5+5 (default: as in the data file)");
+  add_number(parser, "--label-smoothing", options.label_smoothing, core::below_one,
+             "share of the target output that all classes divide equally, in training with cross_entropy (0: none)");
   parser.add_option(
       "--chunks", options.chunks,
       "recurrent models: train on whole sequences (whole), or on chunks with frames of context before and after "
@@ -132,6 +134,11 @@ void add_optimiser_options(CLI::App& parser, TrainingArguments& arguments) {
                     "use the momentum update v = mu v + (1 - mu) g, as CNTK does");
   add_number(parser, "--l2", options.l2, core::zero_or_more,
              "strength of the L2 penalty l2/2 |w|^2 per sample; adamw, lion: strength of the decoupled weight decay");
+  parser
+      .add_option(
+          "--l2-on", options.optimiser.l2_on,
+          "what --l2 applies to: all parameters, or weights only, not biases and the scales and shifts of normalisation")
+      ->check(CLI::IsMember({"all", "weights"}));
   add_number(parser, "--clip-gradient", options.optimiser.clip_per_sample, core::zero_or_more,
              "gradient clipping threshold per sample: the summed gradient of n samples is limited to n times this (0: off)");
   parser

@@ -20,8 +20,10 @@ struct MatrixShape {
 struct Matrix {
   std::size_t begin = 0;
   MatrixShape shape;
+  bool part = false;  ///< some columns of a larger matrix
 
   Range range() const { return {begin, begin + shape.size()}; }
+  bool is_vector() const { return shape.columns == 1 && !part; }  ///< biases, scales, peepholes
 };
 
 }  // namespace paragrad::core

@@ -15,11 +15,12 @@ Loss parse_loss(std::string_view name) {
   throw core::unknown_name("loss", name, {"cross_entropy", "squared_error", "ctc"});
 }
 
-void run_loss(backend::KernelQueue& queue, Loss kind, const data::Batch& batch, std::size_t classes,
+void run_loss(backend::KernelQueue& queue, const Criterion& criterion, const data::Batch& batch, std::size_t classes,
               std::span<float> outputs, backend::LossSum* into) {
-  switch (kind) {
+  switch (criterion.loss) {
     case Loss::cross_entropy:
-      return queue.run(backend::SoftmaxCrossEntropy{batch.size(), classes, batch.labels, outputs, into});
+      return queue.run(
+          backend::SoftmaxCrossEntropy{batch.size(), classes, batch.labels, outputs, into, criterion.smoothing});
     case Loss::squared_error:
       return queue.run(backend::SquaredError{batch.size(), classes, batch.labels, outputs, into});
     case Loss::ctc:

@@ -2,6 +2,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "optim/decay_of_weights.hpp"
 #include "optim/limited.hpp"
 #include "optim/optimiser_context.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 std::size_t parameters_of(std::span<const core::Matrix> layout) { return layout.empty() ? 0 : layout.back().range().end; }
 
-void check_limits(const OptimiserOptions& options) {
+void check_options(const OptimiserOptions& options) {
   if (!(options.clip_per_sample >= 0) || !std::isfinite(options.clip_per_sample))
     throw core::ConfigError(
         core::format("gradients cannot be clipped at {} per sample: give a number above 0, or 0 for no clipping",
@@ -20,6 +21,8 @@ void check_limits(const OptimiserOptions& options) {
         core::format("{} is not a valid max norm: give a number above 0, or 0 for no limit", options.max_norm));
   if (options.clip != "truncate" && options.clip != "norm")
     throw core::unknown_name("gradient clipping mode", options.clip, {"truncate", "norm"});
+  if (options.l2_on != "all" && options.l2_on != "weights")
+    throw core::unknown_name("choice of what L2 applies to", options.l2_on, {"all", "weights"});
 }
 
 const std::vector<OptimiserEntry>& optimisers() {
@@ -59,13 +62,15 @@ std::string describe(const OptimiserOptions& options) {
 
 std::unique_ptr<LocalOptimiser> make_optimiser(const OptimiserOptions& options, backend::Device& device,
                                                std::span<const core::Matrix> layout, bool bare_gradient) {
-  check_limits(options);
+  check_options(options);
   if (has_limits(options))
     return std::make_unique<Limited>(options, make_optimiser(without_limits(options), device, layout, true), layout);
   const OptimiserContext optimiser_context{options, device, layout, parameters_of(layout), bare_gradient};
   const OptimiserEntry& entry = core::find_entry("optimiser", options.name, optimisers());
   core::check_settings(entry.info, "optimiser", options.settings);
-  return entry.make(optimiser_context);
+  std::unique_ptr<LocalOptimiser> rule = entry.make(optimiser_context);
+  if (decays_all(options) || rule->needs_all()) return rule;
+  return std::make_unique<DecayOfWeights>(std::move(rule), layout);
 }
 
 core::CatalogueInfo optimiser_catalogue() { return core::info_of("optimiser", "optimisers", optimisers()); }

@@ -27,12 +27,15 @@ struct LarsOptions : MomentumOptions {
 ///
 /// with the minibatch's mean gradient g/n and the L2 strength λ, so that each step changes a matrix by trust·learning rate
 /// of its norm, whatever the size of its gradient. If w or g is zero, r = 1. Biases and all other single columns always use
-/// r = 1, as is customary: their norms are not informative. The rate is applied to v at the time of the step, as in the
-/// other rules here; the paper includes it in v.
+/// r = 1, as is customary: their norms are not informative; `l2-on` says whether they decay. The rate is applied to v at the
+/// time of the step, as in the other rules here; the paper includes it in v.
 class Lars : public SeparateMomentum {
  public:
   Lars(const OptimiserContext& from, double trust)
-      : SeparateMomentum(from.device, from.parameters, false), trust_(trust), layout_(from.layout) {}
+      : SeparateMomentum(from.device, from.parameters, false),
+        trust_(trust),
+        decays_all_(decays_all(from.options)),
+        layout_(from.layout) {}
 
   bool needs_all() const override { return true; }
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
@@ -41,14 +44,15 @@ class Lars : public SeparateMomentum {
   void update_matrix(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters);
 
   double trust_;
+  bool decays_all_;
   std::span<const core::Matrix> layout_;
 };
 
 void Lars::update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) {
   if (range != core::Range{0, parameters.size()}) throw std::logic_error("LARS updates all parameters at once");
   for (const core::Matrix& matrix : layout_) {
-    if (matrix.shape.columns == 1)
-      SeparateMomentum::update(queue, matrix.range(), step, parameters);
+    if (matrix.is_vector())
+      SeparateMomentum::update(queue, matrix.range(), decays_all_ ? step : without_decay(step), parameters);
     else
       update_matrix(queue, matrix.range(), step, parameters);
   }

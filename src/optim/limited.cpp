@@ -29,7 +29,7 @@ void Limited::update(backend::KernelQueue& queue, core::Range range, Step step, 
 
 void Limited::limit_weights(backend::KernelQueue& queue, std::span<float> parameters) const {
   for (const core::Matrix& matrix : layout_)
-    if (matrix.shape.columns > 1)
+    if (!matrix.is_vector())
       queue.run(backend::LimitRowNorms{matrix.shape.rows, matrix.shape.columns, static_cast<float>(max_norm_),
                                        matrix.range().of(parameters)});
 }

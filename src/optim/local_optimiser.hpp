@@ -31,6 +31,11 @@ struct Step {
   }
 };
 
+inline Step without_decay(Step step) {
+  step.decay = 0;
+  return step;
+}
+
 /// A rule's exponential means of gradients and of their squares, and the number of steps they cover.
 struct Moments {
   std::span<float> first;
@@ -81,11 +86,15 @@ struct OptimiserOptions {
   core::Settings settings{};      ///< the rule's own options
   bool has_momentum = true;       ///< Step::momentum may become positive
 
+  std::string l2_on = "all";  ///< parameters, or weights: all but biases and other vectors, see decay_of_weights.hpp
+
   // Around any rule, see limited.hpp.
   double clip_per_sample = 0;     ///< threshold of gradient clipping; 0: none
   std::string clip = "truncate";  ///< or norm
   double max_norm = 0;            ///< of each unit's incoming weights; 0: no limit
 };
+
+inline bool decays_all(const OptimiserOptions& options) { return options.l2_on == "all"; }
 
 /// Whether gradients or weights are limited.
 inline bool has_limits(const OptimiserOptions& options) { return options.clip_per_sample > 0 || options.max_norm > 0; }
@@ -108,7 +117,7 @@ std::string describe(const OptimiserOptions& options);
 /// bare_gradient: the backward pass must deliver the plain gradient, because it is exchanged before use; costs one more
 /// arena for classical momentum, which would otherwise accumulate in place.
 ///
-/// The rule is wrapped in limits if the options have any (limited.hpp).
+/// The rule is wrapped in limits if the options have any (limited.hpp), and where L2 is on weights alone.
 ///
 /// layout: the matrices that make up the parameters; must outlive the optimiser.
 /// Throws ConfigError for an unknown name, a setting that the rule does not have, or invalid numbers.

@@ -31,6 +31,7 @@ struct TrainingOptions {
   std::string data;                    ///< HDF5 file
   std::string model;                   ///< "784-512-256-10:sigmoid"
   std::string loss = "cross_entropy";  ///< or squared_error, or ctc, which counts rates and scores per token
+  double label_smoothing = 0;          ///< of cross_entropy in training: see nn::Criterion
   std::string context;           ///< frames of context per sample, "5+5", overriding the data file's; empty: the data file's
   std::string chunks = "whole";  ///< the samples of recurrent models: see data::Chunking
   backend::Augmentation augmentation;  ///< of images, in training
@@ -44,7 +45,7 @@ struct TrainingOptions {
   bool unit_gain = false;              ///< v = μv + (1-μ)g instead of v = μv + g
   std::string rate_per = "minibatch";  ///< the learning rate's unit: "minibatch" (of the configured size) or "sample"
   optim::ScheduleOptions schedule;
-  double l2 = 0;  ///< λ of λ/2·|w|² per sample
+  double l2 = 0;  ///< λ of λ/2·|w|² per sample, over the parameters that optim::OptimiserOptions::l2_on names
 
   int tensor_parallel = 1;       ///< workers per replica, see TensorParallelLearner
   bool sync_batch_norm = false;  ///< batch normalisation with the statistics of whole minibatches, see synchronised_learners

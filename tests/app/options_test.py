@@ -200,6 +200,8 @@ class Unused(CliTest):
             (["--strategy", "bmuf", "--schedule-factor", 0.5], ["--schedule-factor", "exponential, step, multi_step and newbob", "constant"]),
             (["--strategy", "bmuf", "--schedule", "exponential", "--schedule-every", 2], ["--schedule-every", "step"]),
             (["--strategy", "bmuf", "--newbob-restore", "true"], ["newbob"]),
+            (["--strategy", "bmuf", "--l2-on", "weights"], ["--l2-on", "--l2"]),
+            (["--strategy", "bmuf", "--loss", "squared_error", "--label-smoothing", 0.1], ["--label-smoothing", "cross_entropy", "squared_error"]),
         ):
             with self.subTest(arguments=arguments):
                 self.assert_refused(self.train(*arguments), *parts)

@@ -107,6 +107,10 @@ void add_losses(std::vector<Case>& cases, std::size_t batch, std::size_t classes
       {"softmax_cross_entropy" + size, [=](Device& device, Desk& desk) {
          device.run(SoftmaxCrossEntropy{batch, classes, desk.labels(labels), desk.in(batch * classes, 8), desk.sum()});
        }});
+  cases.push_back(
+      {"softmax_cross_entropy, smoothed" + size, [=](Device& device, Desk& desk) {
+         device.run(SoftmaxCrossEntropy{batch, classes, desk.labels(labels), desk.in(batch * classes, 8), desk.sum(), 0.1f});
+       }});
   cases.push_back({"squared_error" + size, [=](Device& device, Desk& desk) {
                      device.run(SquaredError{batch, classes, desk.labels(labels), desk.in(batch * classes), desk.sum()});
                    }});

@@ -36,6 +36,26 @@ TEST_CASE("softmax cross-entropy of equal logits is log(classes), and its gradie
   CHECK(loss.errors == 1);  // of equal outputs the first counts, and that is not the label
 }
 
+TEST_CASE("label smoothing is the loss of the label and of all classes, mixed", "[backend]") {
+  const std::size_t classes = 5, label = 3;
+  const double smoothing = 0.15;
+  const std::vector<double> logits{0.3, -1.2, 2.0, 0.1, -0.4};
+  const auto of_label = [&](std::int32_t wanted, double share, double weight, std::vector<double>& gradient) {
+    std::vector<double> row = logits;
+    const std::vector<std::int32_t> labels{wanted};
+    LossSum sum;
+    run_reference(SoftmaxCrossEntropyOf<double>{1, classes, labels, row, &sum, share});
+    for (std::size_t j = 0; j < classes; ++j) gradient[j] += weight * row[j];
+    return weight * sum.loss;
+  };
+  std::vector<double> mixed(classes), smoothed(classes);
+  double loss = of_label(label, 0, 1 - smoothing, mixed);
+  for (std::size_t j = 0; j < classes; ++j)
+    loss += of_label(static_cast<std::int32_t>(j), 0, smoothing / static_cast<double>(classes), mixed);
+  CHECK(of_label(label, smoothing, 1, smoothed) == Approx(loss).epsilon(1e-14));
+  for (std::size_t j = 0; j < classes; ++j) CHECK(smoothed[j] == Approx(mixed[j]).epsilon(1e-14));
+}
+
 TEST_CASE("softmax is stable for logits of any finite size", "[backend]") {
   const auto device = make_device(GENERATE("reference", "cpu"));
   std::vector<float> z = {1e4f, -1e4f, 0, -1e4f, 1e4f, 1e4f};

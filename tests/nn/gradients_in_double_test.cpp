@@ -21,12 +21,12 @@ struct Checked {
   const std::vector<std::uint32_t> rows{5, 9, 2, 7, 0, 1, 3, 8};
   const std::vector<std::int32_t> tokens{2, 0, -1, 0, 1, -1, -1, -1};  // 2 0, 0 1, none
   Model model;
-  Loss kind;
+  Criterion criterion;
   std::vector<float> parameters, gradient;
 
-  Checked(const std::string& text, Loss kind_)
+  Checked(const std::string& text, const Criterion& of)
       : model(device, paragrad::test::network(text), 8),
-        kind(kind_),
+        criterion(of),
         parameters(model.graph().model_size()),
         gradient(model.parameter_count()) {
     model.graph().initialise(3, parameters);
@@ -39,13 +39,13 @@ struct Checked {
     data::Batch batch = samples.batch();
     batch.active = active;
     batch.rows = rows;
-    if (kind == Loss::ctc) batch.labels = tokens;
+    if (criterion.loss == Loss::ctc) batch.labels = tokens;
     return batch;
   }
 
   double loss() {
     model.forward(device, parameters, batch());
-    return loss_of(device, model, kind, batch());
+    return loss_of(device, model, criterion, batch());
   }
 
   /// The largest difference between a derivative and its estimate.
@@ -73,9 +73,10 @@ struct Checked {
 
 TEST_CASE("in double a model's gradient is the derivative of its loss to nine digits", "[nn]") {
   const std::string text =
-      GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-2x5-4:gelu", "6-lstm3-4", "6-blstm3p2+peepholes-4", "residual",
-               "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images");
-  const Loss kind = GENERATE(Loss::cross_entropy, Loss::squared_error, Loss::ctc);
-  CAPTURE(text, static_cast<int>(kind));
-  CHECK(Checked(text, kind).error() < 2e-9);
+      GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-2x5-4:gelu", "6-2x5-4:silu", "6-lstm3-4", "6-blstm3p2+peepholes-4",
+               "residual", "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images");
+  const Criterion criterion = GENERATE(Criterion{Loss::cross_entropy}, Criterion{Loss::cross_entropy, 0.2f},
+                                       Criterion{Loss::squared_error}, Criterion{Loss::ctc});
+  CAPTURE(text, static_cast<int>(criterion.loss), criterion.smoothing);
+  CHECK(Checked(text, criterion).error() < 2e-9);
 }

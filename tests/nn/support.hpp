@@ -28,9 +28,9 @@ struct Samples {
 };
 
 /// Of outputs in the host's memory.
-inline double loss_of(backend::Device& device, Model& model, Loss kind, const data::Batch& batch) {
+inline double loss_of(backend::Device& device, Model& model, const Criterion& criterion, const data::Batch& batch) {
   backend::LossSum loss;
-  model.loss(device, kind, batch, &loss);
+  model.loss(device, criterion, batch, &loss);
   return loss.loss;
 }
 

@@ -233,6 +233,41 @@ TEST_CASE("a matrix under LARS moves by a share of its norm whatever its gradien
                     contains_text("`lars-trust`: '0' is not a number above 0"));
 }
 
+TEST_CASE("L2 on weights moves matrices as L2 on all does, and vectors as none does", "[optim]") {
+  const std::string name = GENERATE(from_range(optimiser_catalogue().names()));
+  const bool by_parts = GENERATE(false, true);  // as the backward pass completes the gradient
+  CAPTURE(name, by_parts);
+  const auto device = backend::make_device("cpu");
+  const std::vector<core::Matrix> layout{{0, {2, 3}}, {6, {2, 1}}, {8, {2, 1}}, {10, {1, 4}}, {14, {2, 1}, true}};
+  const auto descend = [&](const std::string& l2_on, float decay) {
+    const auto rule = make_optimiser({.name = name, .l2_on = l2_on}, *device, layout, true);
+    std::vector<float> w(16);
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = 1 + 0.1f * static_cast<float>(i);
+    for (int step = 0; step < 3; ++step) {
+      for (std::size_t i = 0; i < w.size(); ++i) rule->gradients()[i] = 0.3f - 0.05f * static_cast<float>(i);
+      rule->begin_step();
+      const optim::Step numbers{0.1f, decay, 0.9f, 1};
+      if (by_parts && !rule->needs_all()) {
+        rule->update(*device, {7, 16}, numbers, w);  // cuts a vector, and then a matrix
+        rule->update(*device, {3, 7}, numbers, w);
+        rule->update(*device, {0, 3}, numbers, w);
+      } else {
+        rule->update(*device, {0, 16}, numbers, w);
+      }
+    }
+    return w;
+  };
+  const std::vector<float> weights = descend("weights", 0.25f), all = descend("all", 0.25f), none = descend("all", 0);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    CAPTURE(i);
+    const bool vector = i >= 6 && i < 10;
+    CHECK(weights[i] == (vector ? none[i] : all[i]));
+  }
+  CHECK(all != none);
+  CHECK_THROWS_WITH(make_optimiser({.l2_on = "biases"}, *device, layout, true),
+                    contains_text("biases") && contains_text("weights"));
+}
+
 TEST_CASE("LARS is momentum where a matrix or its gradient is zero", "[optim]") {
   const auto device = backend::make_device("cpu");
   const std::vector<core::Matrix> one{{0, {2, 2}}};

@@ -180,19 +180,15 @@ class GpuDevice : public Device {
     add_column_sums(runner(), batch, out, dz.data(), keep, partial, dbias.data());
   }
 
-  template <class Rows>
-  void add_losses(std::size_t batch, std::size_t classes, const std::int32_t* labels, float* outputs, LossSum* into) {
-    if (batch == 0) return;
-    RowLoss* const rows = scratch<RowLoss>("losses", batch);
-    runtime_.run(Rows{batch, classes, labels, outputs, rows});
-    runtime_.run(AddRowLosses{batch, rows, into});
+  template <class Rows, class Kernel, class... More>
+  void add_losses(const Kernel& kernel, float* outputs, More... more) {
+    if (kernel.batch == 0) return;
+    RowLoss* const rows = scratch<RowLoss>("losses", kernel.batch);
+    runtime_.run(Rows{kernel.batch, kernel.classes, kernel.labels.data(), outputs, rows, more...});
+    runtime_.run(AddRowLosses{kernel.batch, rows, kernel.into});
   }
-  void body(const SoftmaxCrossEntropy& kernel) {
-    add_losses<SoftmaxRows>(kernel.batch, kernel.classes, kernel.labels.data(), kernel.logits.data(), kernel.into);
-  }
-  void body(const SquaredError& kernel) {
-    add_losses<SquaredErrorRows>(kernel.batch, kernel.classes, kernel.labels.data(), kernel.y.data(), kernel.into);
-  }
+  void body(const SoftmaxCrossEntropy& kernel) { add_losses<SoftmaxRows>(kernel, kernel.logits.data(), kernel.smoothing); }
+  void body(const SquaredError& kernel) { add_losses<SquaredErrorRows>(kernel, kernel.y.data()); }
   void body(const backend::Ctc& kernel) {
     const std::span<const std::uint32_t> active = kernel.steps.active();
     auto* const notes = scratch<std::byte>("ctc", ctc_scratch(kernel.classes, active));

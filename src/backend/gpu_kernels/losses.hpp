@@ -54,6 +54,9 @@ struct Target {
     return {said != no_label, named, named ? static_cast<std::size_t>(said) : 0};
   }
   PARAGRAD_HOST_DEVICE float wanted(std::size_t output) const { return output == label ? 1.f : 0.f; }
+  PARAGRAD_HOST_DEVICE float wanted(std::size_t output, std::size_t classes, float smoothing) const {
+    return (1 - smoothing) * wanted(output) + smoothing / static_cast<float>(classes);
+  }
 
   PARAGRAD_HOST_DEVICE RowLoss loss(double found, bool wrong) const {
     if (!scored) return {};
@@ -74,20 +77,26 @@ struct SoftmaxRows {
   const std::int32_t* labels;
   float* logits;
   RowLoss* rows;
+  float smoothing;
 
   std::size_t blocks() const { return batch; }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     float* const row = logits + block.index * classes;
     const Target target = Target::of(labels[block.index], classes);
     const Output largest = largest_of(block, classes, row, shared.outputs);
-    const float of_label = row[target.label] - largest.value;
+    float of_target = row[target.label] - largest.value;
+    if (smoothing > 0) {
+      const auto share = [&](std::size_t j) { return target.wanted(j, classes, smoothing) * (row[j] - largest.value); };
+      of_target = reduce(block, classes, 0.f, shared.sums, share, Sum{});
+    }
     const auto power = [&](std::size_t j) { return row[j] = std::exp(row[j] - largest.value); };
     block.each([](std::uint32_t) {});  // wait until all have read the label's output
     const float sum = reduce(block, classes, 0.f, shared.sums, power, Sum{});
-    block.each_of(classes, [&](std::size_t j) { row[j] = target.scored ? row[j] / sum - target.wanted(j) : 0.f; });
+    block.each_of(
+        classes, [&](std::size_t j) { row[j] = target.scored ? row[j] / sum - target.wanted(j, classes, smoothing) : 0.f; });
     block.each([&](std::uint32_t thread) {
       if (thread != 0) return;
-      const double loss = std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
+      const double loss = std::log(static_cast<double>(sum)) - static_cast<double>(of_target);
       rows[block.index] = target.loss(loss, largest.place != target.label || std::isnan(sum));
     });
   }

@@ -39,7 +39,18 @@ void for_labelled_rows(std::size_t classes, std::span<const std::int32_t> labels
   }
 }
 
-/// *into += softmax cross-entropy, -Σ log p[label]. Overwrites logits[batch][classes] with its gradient p - onehot(label).
+/// Σ target·(row - largest) for a target that is smoothed over the classes.
+template <class Real>
+Real target_output(std::size_t classes, std::size_t label, Real largest, const Real* row, Real smoothing) {
+  const Real of_label = row[label] - largest;
+  if (smoothing == 0) return of_label;
+  Real sum = 0;
+  for (std::size_t j = 0; j < classes; ++j) sum += row[j] - largest;
+  return (1 - smoothing) * of_label + smoothing / static_cast<Real>(classes) * sum;
+}
+
+/// *into += softmax cross-entropy, -Σ target·log p. Overwrites logits[batch][classes] with its gradient p - target.
+/// target = (1 - smoothing)·onehot(label) + smoothing/classes: label smoothing (Szegedy et al., CVPR 2016), none if 0.
 /// A row with label -1 has no loss, no error and a zero gradient, here and below.
 template <class Real>
 struct SoftmaxCrossEntropyOf {
@@ -49,6 +60,7 @@ struct SoftmaxCrossEntropyOf {
   std::span<const std::int32_t> labels;
   std::span<Real> logits;
   LossSum* into;
+  Real smoothing = 0;  ///< in [0, 1)
 
   void check() const {
     expect_size(id, "labels", labels.size(), batch);
@@ -60,13 +72,14 @@ struct SoftmaxCrossEntropyOf {
     for_labelled_rows(classes, labels, logits, [&](std::size_t label, Real* row) {
       const bool wrong = is_error(classes, label, row);
       const Real largest = *std::max_element(row, row + classes);
-      const Real of_label = row[label] - largest;
+      const Real wanted = target_output(classes, label, largest, row, smoothing);
       Real sum = 0;
       for (std::size_t j = 0; j < classes; ++j) sum += row[j] = std::exp(row[j] - largest);
       total.errors += wrong || std::isnan(sum);
-      total.loss += std::log(static_cast<double>(sum)) - static_cast<double>(of_label);
-      for (std::size_t j = 0; j < classes; ++j) row[j] /= sum;
-      row[label] -= Real(1);
+      total.loss += std::log(static_cast<double>(sum)) - static_cast<double>(wanted);
+      const Real of_each = smoothing / static_cast<Real>(classes);
+      for (std::size_t j = 0; j < classes; ++j) row[j] = row[j] / sum - of_each;
+      row[label] -= 1 - smoothing;
     });
     *into += total;
   }

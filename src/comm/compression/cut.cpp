@@ -30,7 +30,9 @@ std::vector<core::Matrix> columns_within(std::span<const core::Matrix> layout, c
     const core::Matrix& matrix = layout[i];
     if (matrix.shape.size() == 0) continue;
     const std::size_t begin = std::max(range.begin, matrix.begin), end = std::min(range.end, matrix.range().end);
-    parts.push_back({begin - range.begin, {matrix.shape.rows, (end - begin) / matrix.shape.rows}});
+    parts.push_back({begin - range.begin,
+                     {matrix.shape.rows, (end - begin) / matrix.shape.rows},
+                     matrix.part || end - begin < matrix.shape.size()});
   }
   return parts;
 }

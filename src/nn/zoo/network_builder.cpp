@@ -43,6 +43,14 @@ ValueId NetworkBuilder::add(const std::string& name, ValueId x, ValueId shortcut
   return relu(name, graph_.add(name, Add(), {x, shortcut}));
 }
 
+ValueId NetworkBuilder::basic_block(const std::string& name, ValueId from, std::size_t channels, std::size_t stride) {
+  ValueId x = convolution(name + "/a", from, channels, square(3, stride, Padding::of(1)));
+  x = linear_convolution(name + "/b", x, channels, square(3, 1, Padding::of(1)));
+  const ValueId shortcut =
+      stride == 1 ? from : linear_convolution(name + "/shortcut", from, channels, square(1, stride, Padding::valid));
+  return add(name, x, shortcut);
+}
+
 ValueId NetworkBuilder::fully_connected(const std::string& name, ValueId from, std::size_t outputs) {
   const std::vector<std::size_t> extents = graph_.type_of(from).shape.extents;
   return graph_.add(

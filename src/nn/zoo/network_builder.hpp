@@ -29,6 +29,9 @@ class NetworkBuilder {
   ValueId concatenate(const std::string& name, const std::vector<ValueId>& parts);  ///< along the channels
   ValueId add(const std::string& name, ValueId x, ValueId shortcut);                ///< and a ReLU
 
+  /// Two 3×3 convolutions, plus the shortcut; with a stride, that of the first, the shortcut is a 1×1 convolution.
+  ValueId basic_block(const std::string& name, ValueId from, std::size_t channels, std::size_t stride);
+
   /// A convolution whose filter is the whole image, with a bias.
   ValueId fully_connected(const std::string& name, ValueId from, std::size_t outputs);
   ValueId relu(const std::string& name, ValueId from);

@@ -16,17 +16,6 @@ struct ResnetOptions {
   }
 };
 
-constexpr Window three(std::size_t stride = 1) { return square(3, stride, Padding::of(1)); }
-
-/// Two 3×3 convolutions, plus the shortcut.
-ValueId basic_block(NetworkBuilder& net, const std::string& name, ValueId from, std::size_t channels, std::size_t stride) {
-  ValueId x = net.convolution(name + "/a", from, channels, three(stride));
-  x = net.linear_convolution(name + "/b", x, channels, three());
-  const ValueId shortcut =
-      stride == 1 ? from : net.linear_convolution(name + "/shortcut", from, channels, square(1, stride, Padding::valid));
-  return net.add(name, x, shortcut);
-}
-
 /// He et al., CVPR 2016, Section 4.2: stages of 16, 32 and 64 channels with n blocks each. Where their number grows the
 /// shortcut is a projection (the paper's option B; there it pads with zeros, option A).
 Graph make_resnet(const ResnetOptions& options) {
@@ -34,11 +23,11 @@ Graph make_resnet(const ResnetOptions& options) {
     throw core::ConfigError(
         core::format("zoo model 'resnet': a depth of {} is not 6n + 2, such as 20, 32, 56 or 110", options.depth));
   NetworkBuilder net({options.side, options.side, options.channels}, NetworkBuilder::Normalise::batch);
-  ValueId x = net.convolution("first", NetworkBuilder::input, 16, three());
+  ValueId x = net.convolution("first", NetworkBuilder::input, 16, square(3, 1, Padding::of(1)));
   for (std::size_t stage = 0; stage < 3; ++stage)
     for (std::size_t block = 0; block < (options.depth - 2) / 6; ++block)
-      x = basic_block(net, core::format("stage{}/{}", stage + 1, block + 1), x, std::size_t{16} << stage,
-                      stage > 0 && block == 0 ? 2 : 1);
+      x = net.basic_block(core::format("stage{}/{}", stage + 1, block + 1), x, std::size_t{16} << stage,
+                          stage > 0 && block == 0 ? 2 : 1);
   return std::move(net).build(net.fully_connected("output", net.global_pool(x), options.classes));
 }
 

@@ -1,8 +1,21 @@
 #include "train/learners/network_learner.hpp"
 
+#include "core/errors.hpp"
+#include "core/format.hpp"
 #include "train/step_sizes.hpp"
 
 namespace paragrad::train {
+
+namespace {
+
+nn::Criterion criterion_of(const TrainingOptions& options) {
+  const nn::Loss loss = nn::parse_loss(options.loss);
+  if (options.label_smoothing > 0 && loss != nn::Loss::cross_entropy)
+    throw core::ConfigError(core::format("`label-smoothing` applies to the loss cross_entropy, not to {}", options.loss));
+  return {loss, static_cast<float>(options.label_smoothing)};
+}
+
+}  // namespace
 
 NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn::Graph> graph,
                                const TrainingOptions& options, std::size_t minibatch, bool bare_gradient,
@@ -12,7 +25,7 @@ NetworkLearner::NetworkLearner(backend::Device& device, std::shared_ptr<const nn
       rows_per_sample_(rows_per_sample),
       peers_(std::move(peers)),
       model_(device, std::move(graph), micro_batch(options, minibatch) * rows_per_sample, peers_.get()),
-      loss_(nn::parse_loss(options.loss)) {}
+      criterion_(criterion_of(options)) {}
 
 void NetworkLearner::restore(std::span<const float> model) {
   if (!computes() || model.empty()) return;
@@ -37,14 +50,14 @@ void NetworkLearner::do_steps(backend::KernelQueue& queue, core::Range steps, co
                               nn::GradientSink sink, backend::LossSum* into, const nn::GradientReady& ready) {
   if (steps.begin == 0) {
     model_.forward(queue, parameters(), batch);
-    model_.loss(queue, loss_, batch, into);
+    model_.loss(queue, criterion_, batch, into);
   }
   model_.backward_steps(queue, steps, parameters(), batch, sink, ready);
 }
 
 void NetworkLearner::do_score(backend::KernelQueue& queue, const data::Batch& batch, backend::LossSum* into) {
   model_.forward(queue, parameters(), batch, false);
-  model_.loss(queue, loss_, batch, into);
+  model_.loss(queue, criterion_.loss, batch, into);
 }
 
 MakeLearner network_learners(std::shared_ptr<const nn::Graph> graph, const TrainingOptions& options,

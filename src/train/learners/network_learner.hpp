@@ -40,7 +40,7 @@ class NetworkLearner : public BackpropLearner {
   std::size_t rows_per_sample_;
   std::unique_ptr<nn::ReplicaPeers> peers_;
   nn::Model model_;
-  nn::Loss loss_;
+  nn::Criterion criterion_;  // of training; scores are not smoothed
 };
 
 /// options must outlive the returned function and its learners.
