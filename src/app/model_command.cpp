@@ -28,10 +28,12 @@ struct Arguments {
 struct Totals {
   nn::NodeCost per_sample;
   double replica_bytes = 0;  // parameters, their gradient and the optimiser's state
-  double sample_bytes = 0;   // input, and everything of a training pass that is alive at once
+  double copy_bytes = 0;     // parameters once more: at the start, and while they are stored
+  double sample_bytes = 0;   // features in training and in validation, and all of a training pass that is alive at once
 
+  /// Without the program, its libraries and what was read of the data file.
   double training_bytes(std::size_t minibatch) const {
-    return replica_bytes + static_cast<double>(minibatch) * sample_bytes;
+    return replica_bytes + copy_bytes + static_cast<double>(minibatch) * sample_bytes;
   }
 };
 
@@ -45,7 +47,8 @@ Totals totals_of(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs,
   train::TrainingOptions options;
   options.optimiser.name = arguments.optimiser;
   totals.replica_bytes = train::least_memory_bytes(options, graph, 1);
-  totals.sample_bytes = sizeof(float) * static_cast<double>(graph.inputs() + graph.plan().floats_per_row);
+  totals.copy_bytes = sizeof(float) * static_cast<double>(graph.model_size());
+  totals.sample_bytes = sizeof(float) * static_cast<double>(2 * graph.inputs() + graph.plan().floats_per_row);
   return totals;
 }
 
@@ -90,8 +93,9 @@ void print_table(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs,
   }
   fmt::print(
       "\nPer {}: mult-adds of the forward pass; flops of the forward and the backward pass.\n"
-      "Training with {}: {} for parameters, gradient and optimiser, and {} per {}; {} for a minibatch of {}.\n",
-      graph.is_recurrent() ? "frame" : "sample", arguments.optimiser, bytes(totals.replica_bytes),
+      "Training with {}: {} for parameters, gradient and optimiser, {} for a copy of the model, and {} per {}; {} for a "
+      "minibatch of {}.\n",
+      graph.is_recurrent() ? "frame" : "sample", arguments.optimiser, bytes(totals.replica_bytes), bytes(totals.copy_bytes),
       bytes(totals.sample_bytes), graph.is_recurrent() ? "frame" : "sample",
       bytes(totals.training_bytes(arguments.minibatch)), arguments.minibatch);
 }
@@ -124,6 +128,7 @@ void print_json(const nn::Graph& graph, const std::vector<nn::NodeCost>& costs, 
                        {"activation_bytes", totals.per_sample.activation_bytes},
                        {"optimiser", arguments.optimiser},
                        {"replica_bytes", totals.replica_bytes},
+                       {"copy_bytes", totals.copy_bytes},
                        {"training_bytes_per_sample", totals.sample_bytes},
                        {"minibatch", arguments.minibatch},
                        {"training_bytes", totals.training_bytes(arguments.minibatch)}};

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 
 PROGRAM = os.environ["PARAGRAD"]
@@ -36,14 +37,38 @@ class Model(unittest.TestCase):
             model = described(name)
             for what in ("parameters", "mult_adds", "flops", "activation_bytes"):
                 self.assertEqual(model[what], sum(node[what] for node in model["nodes"]), (name, what))
-            self.assertEqual(model["training_bytes"], model["replica_bytes"] + model["minibatch"] * model["training_bytes_per_sample"])
+            self.assertEqual(model["training_bytes"], model["replica_bytes"] + model["copy_bytes"] + model["minibatch"] * model["training_bytes_per_sample"])
 
     def test_a_perceptron_by_hand(self):
         model = described("7-5-3:tanh", "--minibatch", 10, "--optimiser", "adam")
         self.assertEqual([node["parameters"] for node in model["nodes"]], [40, 18])
         self.assertEqual([node["mult_adds"] for node in model["nodes"]], [35, 15])
         self.assertEqual(model["replica_bytes"], 4 * 58 * 4)  # gradient, two means
-        self.assertEqual(model["training_bytes_per_sample"], 4 * (7 + 5 + 3 + 5))  # the gradient of the outputs replaces them
+        self.assertEqual(model["copy_bytes"], 4 * 58)
+        self.assertEqual(model["training_bytes_per_sample"], 4 * (2 * 7 + 5 + 3 + 5))  # the gradient of the outputs replaces them
+
+    def test_memory_of_a_run(self):
+        """The peak of a run above that of a tiny one is what the model's description says, within 10 %."""
+        with tempfile.TemporaryDirectory() as folder:
+            data = f"{folder}/images.h5"
+            subprocess.run([PROGRAM, "data", "generate", "--out", data, "--samples", "4096", "--valid", "2048", "--test", "8", "--dim", "784",
+                            "--classes", "10"], check=True, capture_output=True, timeout=60)
+
+            def peak(model: str, minibatch: int, optimiser: str) -> int:
+                out = f"{folder}/run"
+                subprocess.run([PROGRAM, "train", "--data", data, "--model", model, "--minibatch", str(minibatch), "--blocks", "2",
+                                "--max-blocks", "1", "--epochs", "1", "--learning-rate", "0.001", "--optimiser", optimiser, "--quiet",
+                                "--out", out, "--overwrite"], check=True, capture_output=True, timeout=120)
+                with open(f"{out}/manifest.json") as file:
+                    return json.load(file)["finished"]["peak_memory_bytes"]
+
+            tiny = peak("784-2-10", 16, "sgd")
+            for model, minibatch, optimiser in (("zoo:lenet5", 2048, "momentum"), ("zoo:resnet:depth=8,side=28,channels=1", 256, "nesterov"),
+                                                ("784-2048-2048-10:relu", 1024, "adam")):
+                with self.subTest(model=model):
+                    predicted = described(model, "--minibatch", minibatch, "--optimiser", optimiser)["training_bytes"]
+                    ratio = (peak(model, minibatch, optimiser) - tiny) / predicted
+                    self.assertAlmostEqual(ratio, 1, delta=0.1)
 
     def test_less_memory_than_all_values_and_their_gradients(self):
         model = described("zoo:resnet50")
