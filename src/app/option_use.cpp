@@ -244,6 +244,7 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
                "minibatch-error-margin",
                "minibatch-search-samples",
                "target-error",
+               "ema-decay",
                "keep-best",
                "parallel-start-epoch"},
               "applies to the training of the network, but --epochs 0 only pretrains");

@@ -35,6 +35,8 @@ void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
              "stop after the first epoch with a validation error, from 0 to 1, of at most this (below 0: train all epochs)");
   add_number(parser, "--validations", options.validations, {.least = 1, .most = 1000000},
              "validation runs per epoch of all workers, spread over its blocks; in-flight gradients are applied first");
+  add_number(parser, "--ema-decay", options.ema_decay, core::below_one,
+             "decay per block of the exponential mean of the model, which is scored and saved in its place (0: none)");
   parser.add_option("--keep-best", options.keep_best, "end with the model that has the lowest validation error");
   add_number(parser, "--epochs", options.epochs, {.least = 0, .most = 1000000},
              "passes over the training set (0: pretrain only, see --pretrain-epochs)");

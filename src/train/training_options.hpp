@@ -55,6 +55,7 @@ struct TrainingOptions {
   int epochs = 10;              ///< maximum; 0: pretraining only
   double target_error = -1;     ///< stop after the first epoch whose validation error is no larger; below 0: never
   int validations = 1;          ///< per epoch, spread over its blocks, the last at its end
+  double ema_decay = 0;         ///< of the mean of the model over blocks, see ModelMean; 0: none
   bool keep_best = false;       ///< end with the model of the lowest validation error
   std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
   std::size_t blocks = 30;      ///< M

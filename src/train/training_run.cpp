@@ -56,6 +56,7 @@ TrainingRun::TrainingRun(comm::Worker& worker_, comm::Worker& everybody_, const 
       traffic(everybody),
       schedule(optim::make_schedule(options.schedule)),
       blocks(worker, options, source, make_learner, largest_minibatch(worker, options, source), times),
+      mean(options.ema_decay, worker, blocks.learner()),
       loop(worker, options, input, blocks, times),
       evaluator(worker, blocks.learner(), blocks.cost(), input, [this](std::span<double> values) { return add_up(values); }),
       minibatch(options.minibatch) {
@@ -77,7 +78,13 @@ void TrainingRun::broadcast_model() {
 
 void TrainingRun::show_model() {
   blocks.strategy().show_model(worker, blocks.replica());
+  mean.show();
   traffic.without([&] { average_buffers(*this); });
+}
+
+void TrainingRun::resume_work() {
+  mean.resume();
+  blocks.strategy().resume_work(worker, blocks.replica());
 }
 
 TrafficAccount::Summary TrainingRun::traffic_of_all() {
@@ -118,6 +125,7 @@ core::StateView TrainingRun::describe() {
   add_state(all, "optimiser", learner().optimiser());
   add_state(all, "learner", learner());
   if (strategy_started) add_state(all, "strategy", blocks.strategy());
+  add_state(all, "mean", mean);
   add_state(all, "balance", loop);
   add_state(all, "schedule", *schedule);
   add_state(all, "sums", sums);

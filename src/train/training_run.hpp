@@ -11,6 +11,7 @@
 #include "train/epoch_loop.hpp"
 #include "train/evaluator.hpp"
 #include "train/input/worker_input.hpp"
+#include "train/model_mean.hpp"
 #include "train/output.hpp"
 #include "train/report.hpp"
 #include "train/result.hpp"
@@ -37,6 +38,7 @@ struct TrainingRun {
   TrafficAccount traffic;
   std::unique_ptr<optim::Schedule> schedule;
   BlockTrainer blocks;
+  ModelMean mean;
   EpochLoop loop;
   Evaluator evaluator;
   comm::Broadcast broadcast{"scatter_all_gather"};  ///< of models and the like
@@ -67,8 +69,9 @@ struct TrainingRun {
   void start_strategy();
   void broadcast_model();  ///< worker 0's
 
-  /// Makes the workers' replicas those that are scored and saved.
+  /// Makes the workers' replicas those that are scored and saved; and again those that are trained.
   void show_model();
+  void resume_work();
 
   /// Summarises the workers' traffic. Call traffic.post() and a sum over all workers before.
   TrafficAccount::Summary traffic_of_all();

@@ -39,7 +39,7 @@ class Images(FolderTest):
 
     def test_images_changed_by_chance_are_the_same_in_both_worlds(self):
         augment = ("--augment-pad", "1", "--augment-flip", "--augment-cutout", "3", "--label-smoothing", "0.1", "--l2", "0.01",
-                   "--l2-on", "weights")
+                   "--l2-on", "weights", "--ema-decay", "0.5")
         data = self.folder / "shaped.h5"
         self.cifar(self.folder / "cifar")
         made = run("data", "import-cifar", "--from", self.folder / "cifar", "--out", data, "--name", "tiny", "--valid", "50", "--normalise")

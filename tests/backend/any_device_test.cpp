@@ -23,6 +23,7 @@
 #include "backend/kernels/lstm.hpp"
 #include "backend/kernels/moment_filter.hpp"
 #include "backend/kernels/momentum_update.hpp"
+#include "backend/kernels/move_towards.hpp"
 #include "backend/kernels/orthonormalise.hpp"
 #include "backend/kernels/quantise.hpp"
 #include "backend/kernels/sampling.hpp"
@@ -180,6 +181,10 @@ void add_streams(std::vector<Case>& cases, std::size_t n) {
   add("look_ahead", [=](Device& device, Desk& desk) {
     const auto w = desk.in(n), delta = desk.in(n);
     device.run(LookAhead{0.9f, w, delta, desk.out(n)});
+  });
+  add("move_towards", [=](Device& device, Desk& desk) {
+    const auto target = desk.in(n);
+    device.run(MoveTowards{0.1f, target, desk.in(n)});
   });
   for (const bool of_squares : {false, true})
     add("moment_filter", [=](Device& device, Desk& desk) {

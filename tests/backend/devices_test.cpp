@@ -28,6 +28,7 @@
 #include "backend/kernels/lstm.hpp"
 #include "backend/kernels/moment_filter.hpp"
 #include "backend/kernels/momentum_update.hpp"
+#include "backend/kernels/move_towards.hpp"
 #include "backend/kernels/orthonormalise.hpp"
 #include "backend/kernels/pool.hpp"
 #include "backend/kernels/quantise.hpp"
@@ -151,6 +152,7 @@ void run_every_kernel(Device& device) {
 #undef UPDATE_RULE
   device.run(BlockFilter{0.9f, 1, 0, 0.9f, a, b, c});
   device.run(LookAhead{0.9f, a, b, c});
+  device.run(MoveTowards{0.1f, a, b});
   device.run(MomentFilter{0.9, 0.8, true, a, b});
   const Quantiser quantiser;
   const auto packed = std::as_writable_bytes(take(10).first(quantiser.packed_bytes(10, 5) / sizeof(float)));

@@ -34,6 +34,7 @@ LoopObservers observers_of(TrainingRun& run);
 // One file each.
 std::unique_ptr<LoopObserver> make_warm_start(TrainingRun& run);
 std::unique_ptr<LoopObserver> make_minibatch_tuning(TrainingRun& run);
+std::unique_ptr<LoopObserver> make_model_averaging(TrainingRun& run);
 std::unique_ptr<LoopObserver> make_validation(TrainingRun& run);
 std::unique_ptr<LoopObserver> make_rate_scheduling(TrainingRun& run);
 std::unique_ptr<LoopObserver> make_state_saving(TrainingRun& run);

@@ -13,12 +13,13 @@ class RateScheduling : public LoopObserver {
     if (run_.schedule->observe(run_.epoch, run_.result.valid.loss))
       restart_from_best();
     else if (run_.parallel() && !run_.is_over)
-      run_.blocks.strategy().resume_work(run_.worker, run_.blocks.replica());
+      run_.resume_work();
   }
 
  private:
   void restart_from_best() {
     run_.go_back_to(run_.least_loss, run_.epoch);
+    run_.mean.forget();
     run_.worker.run_kernels([&](backend::KernelQueue& queue) { run_.learner().optimiser().forget(queue); });
     if (run_.parallel()) run_.traffic.without([&] { run_.blocks.start_strategy(); });
   }

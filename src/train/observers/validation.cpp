@@ -23,7 +23,7 @@ class Validation : public LoopObserver {
     run_.show_model();
     validate();
     tell(at.done);
-    run_.blocks.strategy().resume_work(run_.worker, run_.blocks.replica());
+    run_.resume_work();
   }
 
   void after_epoch() override {
