@@ -11,6 +11,8 @@
 #include "data/file_format.hpp"
 #include "data/generate.hpp"
 #include "data/idx.hpp"
+#include "data/image_folder.hpp"
+#include "data/npz.hpp"
 #include "data/partition.hpp"
 #include "data/verify.hpp"
 #include "speech/fsdd_import.hpp"
@@ -35,6 +37,12 @@ void add_image_import_options(CLI::App& command, data::ImageImportOptions& optio
   add_number(command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation set");
   command.add_flag("--normalise", options.normalise,
                    "features of mean 0 and variance 1 over all pixels of the training set, not from 0 to 1");
+}
+
+void check_valid(const CLI::App& command, const data::ImageImportOptions& options) {
+  OptionUse use(command);
+  use.require(options.valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
+  use.check();
 }
 
 void add_import_idx(CLI::App& data) {
@@ -70,10 +78,43 @@ void add_import_cifar(CLI::App& data) {
   set_examples(*command,
                "paragrad data import-cifar --from cifar-10-batches-bin --name cifar10 --normalise --out cifar10.h5");
   command->callback([command, options] {
-    OptionUse use(*command);
-    use.require(options->valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
-    use.check();
+    check_valid(*command, *options);
     print_written(data::import_cifar(*options), options->out);
+  });
+}
+
+void add_import_images(CLI::App& data) {
+  CLI::App* command = data.add_subcommand(
+      "import-images", "convert folders of PNG and JPEG images, train/CLASS/* and test/CLASS/*, into a data file");
+  auto options = std::make_shared<data::ImportFolderOptions>();
+  command->add_option("--from", options->folder, "folder with the two below")->required();
+  command->add_option("--train", options->train, "folder of the training set, with a folder for each class");
+  command->add_option("--test", options->test, "folder of the test set, likewise");
+  add_number(*command, "--channels", options->channels, {.least = 0, .most = 3},
+             "1 for grey images, 3 for colour (0: as in the first training image)");
+  add_image_import_options(*command, *options);
+  set_examples(*command, "paragrad data import-images --from pictures --name pictures --valid 4 --out pictures.h5");
+  command->callback([command, options] {
+    check_valid(*command, *options);
+    print_written(data::import_image_folder(*options), options->out);
+  });
+}
+
+void add_import_npz(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("import-npz", "convert images in NumPy's .npz format into a data file");
+  auto options = std::make_shared<data::ImportNpzOptions>();
+  command->add_option("--from", options->file, "the .npz file")->required();
+  command
+      ->add_option("--arrays", options->arrays,
+                   "names of the training images, training labels, test images and test labels, separated by commas "
+                   "(default: x_train,y_train,x_test,y_test, or train_images,train_labels,test_images,test_labels)")
+      ->delimiter(',');
+  add_number(*command, "--classes", options->classes, core::any_count, "number of classes (0: largest training label + 1)");
+  add_image_import_options(*command, *options);
+  set_examples(*command, "paragrad data import-npz --from images.npz --name images --valid 10 --out images.h5");
+  command->callback([command, options] {
+    check_valid(*command, *options);
+    print_written(data::import_npz(*options), options->out);
   });
 }
 
@@ -325,6 +366,8 @@ Command data_command() {
   parser->require_subcommand(1);
   add_import_idx(*parser);
   add_import_cifar(*parser);
+  add_import_images(*parser);
+  add_import_npz(*parser);
   add_import_kaldi(*parser);
   add_import_fsdd(*parser);
   add_generate(*parser);

@@ -16,6 +16,16 @@ add_library(paragrad::hdf5 INTERFACE IMPORTED)
 target_include_directories(paragrad::hdf5 SYSTEM INTERFACE ${PARAGRAD_HDF5_INCLUDE})
 target_link_libraries(paragrad::hdf5 INTERFACE ${PARAGRAD_HDF5_LIBRARY})
 
+# Decoders of images, and the archives of NumPy's .npz files.
+find_package(PNG REQUIRED)
+foreach(library turbojpeg zip)
+  find_path(PARAGRAD_${library}_INCLUDE ${library}.h REQUIRED)
+  find_library(PARAGRAD_${library}_LIBRARY ${library} REQUIRED)
+  add_library(paragrad::${library} INTERFACE IMPORTED)
+  target_include_directories(paragrad::${library} SYSTEM INTERFACE ${PARAGRAD_${library}_INCLUDE})
+  target_link_libraries(paragrad::${library} INTERFACE ${PARAGRAD_${library}_LIBRARY})
+endforeach()
+
 set(PARAGRAD_HAS_MPI OFF)
 if(PARAGRAD_MPI)
   find_package(MPI COMPONENTS C)

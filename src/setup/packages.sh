@@ -6,8 +6,8 @@ set -eu
 
 packages="cmake ninja-build g++ git python3
   mpich libmpich-dev libhdf5-dev libopenblas-pthread-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev
-  libfmt-dev libboost-context-dev zlib1g-dev libxxhash-dev libssl-dev catch2 clang-format dataset-fashion-mnist
-  flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
+  libfmt-dev libboost-context-dev zlib1g-dev libpng-dev libturbojpeg0-dev libzip-dev libxxhash-dev libssl-dev
+  catch2 clang-format dataset-fashion-mnist flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
 # 110 MB to download, plus 100 MB for the browser; not needed to build and run.
 [ "${1:-}" != pages ] || packages="$packages python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel doxygen"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from digit_sounds import record_digits
 from generated_speech_test import TEXT, UNSEEN, has_voices
+from image_files import npy, png, write_folders, write_npz
 from paragrad_cli import MPIEXEC, PROGRAM, ROOT, FolderTest, help_commands, run
 
 
@@ -51,12 +52,21 @@ def write_cifar(folder: Path) -> None:
         (folder / name).write_bytes(b"".join(bytes([i % 10, i % 251]) + bytes(3071) for i in range(1001)))
 
 
+def write_pictures(folder: Path) -> None:
+    """Grey images of 2x2 pixels, in folders and in an .npz file beside them."""
+    write_folders(folder, [(f"{subset}/{name}/{i}.png", png(2, 2, 1, bytes(range(i, i + 4))))
+                           for subset in ("train", "test") for name in ("cats", "dogs") for i in range(8)])
+    content, labels = npy((20, 2, 2), bytes(range(80))), npy((20,), bytes(i % 2 for i in range(20)))
+    write_npz(folder.parent / "images.npz", {"x_train": content, "y_train": labels, "x_test": content, "y_test": labels})
+
+
 class Examples(FolderTest):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         write_idx(cls.folder / "mnist")
         write_cifar(cls.folder / "cifar-10-batches-bin")
+        write_pictures(cls.folder / "pictures")
         write_kaldi_tables(cls.folder)
         record_digits(cls.folder / "recordings", 12)
         (cls.folder / "text").write_text("\n".join(TEXT) + "\n")

@@ -1,0 +1,168 @@
+#include "data/npy.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::data {
+namespace {
+
+/// The dictionary of a header, a Python literal with just the keys descr, fortran_order and shape.
+class NpyHeader {
+ public:
+  NpyHeader(std::string_view text, const std::string& name) : text_(text), name_(name) {
+    expect('{');
+    while (!accept('}')) {
+      const std::string_view key = quoted();
+      expect(':');
+      read_value(key);
+      if (accept(',')) continue;
+      expect('}');
+      break;
+    }
+    skip_spaces();
+    if (at_ != text_.size()) throw wrong("text follows its dictionary");
+    if (!descr_ || !fortran_order_ || !shape_) throw wrong("it lacks descr, fortran_order or shape");
+  }
+
+  std::string_view descr() const { return *descr_; }
+  bool fortran_order() const { return *fortran_order_; }
+  const std::vector<std::size_t>& shape() const { return *shape_; }
+
+ private:
+  core::ConfigError wrong(const std::string& why) const {
+    return core::ConfigError(core::format("the header of the array '{}' is no NumPy header: {}", name_, why));
+  }
+
+  void read_value(std::string_view key) {
+    if (key == "descr" && !descr_) {
+      skip_spaces();
+      if (at_ < text_.size() && text_[at_] == '[')
+        throw core::ConfigError(core::format("the array '{}' is one of records: give arrays of integers", name_));
+      descr_ = quoted();
+    } else if (key == "fortran_order" && !fortran_order_) {
+      fortran_order_ = truth();
+    } else if (key == "shape" && !shape_) {
+      shape_ = tuple();
+    } else {
+      throw wrong(core::format("it has the key '{}' twice, or should not have it", key));
+    }
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  bool accept(char wanted) {
+    skip_spaces();
+    if (at_ == text_.size() || text_[at_] != wanted) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char wanted) {
+    if (!accept(wanted)) throw wrong(core::format("'{}' is missing at character {}", wanted, at_ + 1));
+  }
+  bool accept_word(std::string_view word) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  std::string_view quoted() {
+    const char quote = accept('"') ? '"' : '\'';
+    if (quote == '\'') expect('\'');
+    const std::size_t begin = at_, end = text_.find(quote, begin);
+    if (end == std::string_view::npos) throw wrong("a quotation mark is missing");
+    at_ = end + 1;
+    return text_.substr(begin, end - begin);
+  }
+  bool truth() {
+    if (accept_word("True")) return true;
+    if (accept_word("False")) return false;
+    throw wrong("fortran_order is neither True nor False");
+  }
+  std::vector<std::size_t> tuple() {
+    std::vector<std::size_t> values;
+    expect('(');
+    while (!accept(')')) {
+      skip_spaces();
+      std::size_t value = 0;
+      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+      if (error != std::errc()) throw wrong("its shape is no tuple of sizes");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      values.push_back(value);
+      if (accept(',')) continue;
+      expect(')');
+      break;
+    }
+    return values;
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  std::size_t at_ = 0;
+  std::optional<std::string_view> descr_;
+  std::optional<bool> fortran_order_;
+  std::optional<std::vector<std::size_t>> shape_;
+};
+
+/// Sets kind, size and byte order from NumPy's code, such as "<i8".
+void read_type(std::string_view code, NpyArray& array) {
+  const bool known = code.size() == 3 && std::string_view("|<>=").find(code[0]) != std::string_view::npos &&
+                     (code[1] == 'u' || code[1] == 'i') && std::string_view("1248").find(code[2]) != std::string_view::npos;
+  if (!known)
+    throw core::ConfigError(
+        core::format("the array '{}' has elements of NumPy's type '{}': give integers, for images uint8", array.name, code));
+  array.big_endian = code[0] == '>';
+  array.kind = code[1];
+  array.element_bytes = static_cast<std::size_t>(code[2] - '0');
+}
+
+}  // namespace
+
+std::string NpyArray::dtype() const { return core::format("{}int{}", kind == 'u' ? "u" : "", 8 * element_bytes); }
+
+std::int64_t NpyArray::at(std::size_t i) const {
+  std::uint64_t value = 0;
+  for (std::size_t k = 0; k < element_bytes; ++k)
+    value = value << 8 | std::to_integer<std::uint64_t>(data[i * element_bytes + (big_endian ? k : element_bytes - 1 - k)]);
+  if (kind == 'u')
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
+  const std::size_t unused = 64 - 8 * element_bytes;
+  return static_cast<std::int64_t>(value << unused) >> unused;
+}
+
+NpyArray parse_npy(std::span<const std::byte> file, const std::string& name) {
+  const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(file[i]); };
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  const std::size_t version = file.size() < 12 ? 0 : byte(6), length_bytes = version == 1 ? 2 : 4;
+  if (!text.starts_with("\x93NUMPY") || version < 1 || version > 3)
+    throw core::ConfigError(core::format("'{}' is no NumPy array of version 1, 2 or 3", name));
+  std::size_t length = 0;
+  for (std::size_t k = length_bytes; k-- > 0;) length = length << 8 | byte(8 + k);
+  const std::size_t begin = 8 + length_bytes;
+  if (length > file.size() - begin) throw core::ConfigError(core::format("the array '{}' ends within its header", name));
+
+  const NpyHeader header(text.substr(begin, length), name);
+  NpyArray array;
+  array.name = name;
+  read_type(header.descr(), array);
+  if (header.fortran_order())
+    throw core::ConfigError(core::format("the array '{}' is in Fortran order: save numpy.ascontiguousarray of it", name));
+  array.shape = header.shape();
+  array.data = file.subspan(begin + length);
+  unsigned __int128 wanted = array.element_bytes;
+  for (const std::size_t size : array.shape) wanted = std::min<unsigned __int128>(wanted * size, std::uint64_t{1} << 63);
+  if (wanted != array.data.size())
+    throw core::ConfigError(core::format("the array '{}' has {} bytes of data, but its shape {} and type {} need {}", name,
+                                         array.data.size(), fmt::join(array.shape, "x"), array.dtype(),
+                                         wanted >> 63 != 0 ? "more" : std::to_string(static_cast<std::uint64_t>(wanted))));
+  return array;
+}
+
+}  // namespace paragrad::data

@@ -1,0 +1,32 @@
+// Damaged texts of networks: each is a graph or a ConfigError. PARAGRAD_FUZZ sets the number of inputs.
+#include "catch.hpp"
+#include "core/errors.hpp"
+#include "mutations.hpp"
+#include "nn/node_text.hpp"
+
+using namespace paragrad;
+
+TEST_CASE("damaged texts of networks", "[nn][fuzz]") {
+  const std::array<std::string, 2> texts{
+      "network small;input 28x28x1;c1 = convolution input outputs=16 size=5 zeros=2 bias=false;n1 = batch_norm c1;"
+      "r1 = relu n1;p1 = max_pool r1 size=2 stride=2;c2 = convolution p1 outputs=16 groups=4 dilation=2;"
+      "s1 = add c2 c2;k1 = concatenate s1 c2;g1 = global_pool k1;d1 = dropout g1 p=0.5;y = affine d1 outputs=10;",
+      "input 12; a = affine input outputs=8; t = gelu a; y = affine t outputs=3"};
+  constexpr std::array<std::string_view, 14> words{"convolution", "mean_pool", "input", "c1",       "=",
+                                                   "\n",          ";",         " ",     "stride=0", "size=99999999999",
+                                                   "outputs=0",   "x0",        "-1",    "# "};
+  std::size_t refused = 0;
+  for (std::size_t input = 0; input < test::fuzz_inputs(); ++input) {
+    const std::string text = test::mutated(texts[input % texts.size()], input, words);
+    CAPTURE(input, text);
+    try {
+      const nn::Graph graph = nn::make_node_graph(text);
+      CHECK(graph.outputs() > 0);
+      CHECK(graph.plan().floats_per_row >= graph.outputs());
+    } catch (const core::ConfigError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 0);
+  for (const std::string& text : texts) CHECK_NOTHROW(nn::make_node_graph(text));
+}
