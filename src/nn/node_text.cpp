@@ -94,7 +94,9 @@ Statement parse(const std::string& text) {
   return node;
 }
 
-bool keeps_initial_weights(const std::string& op) { return op == "batch_norm" || op == "dropout"; }
+bool keeps_initial_weights(const std::string& op) {
+  return op == "batch_norm" || op == "group_norm" || op == "lrn" || op == "dropout";
+}
 
 /// The activation function that follows a node, or the identity.
 backend::Activation next_function(const std::vector<Statement>& nodes, std::size_t of) {

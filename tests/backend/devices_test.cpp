@@ -23,8 +23,10 @@
 #include "backend/kernels/descend.hpp"
 #include "backend/kernels/fill.hpp"
 #include "backend/kernels/gemm.hpp"
+#include "backend/kernels/group_norm.hpp"
 #include "backend/kernels/limit_row_norms.hpp"
 #include "backend/kernels/look_ahead.hpp"
+#include "backend/kernels/lrn.hpp"
 #include "backend/kernels/lstm.hpp"
 #include "backend/kernels/moment_filter.hpp"
 #include "backend/kernels/momentum_update.hpp"
@@ -78,6 +80,12 @@ void run_graph_kernels(Device& device, std::span<float> a, std::span<float> b, s
   device.run(CombineMoments{2, 5, 0.1f, all, c.first(10), c.subspan(20, 10)});
   device.run(BatchNormSums{shape, a, c.subspan(20, 10), b, 0, c.subspan(30, 10), all.first(statistics_size(5))});
   device.run(SyncBatchNormBackward{shape, 2, a, c.first(10), c.subspan(20, 10), all, b, 0, a});
+  const GroupShape grouped{2, 5, 4, 2};
+  device.run(GroupNormForward{grouped, 1e-3f, Activation::relu, a.first(40), c.first(8), c.subspan(8, 8), b.first(40)});
+  device.run(GroupNormBackward{grouped, a.first(40), c.first(8), c.subspan(8, 8), b.first(40), 0, d.first(40)});
+  device.run(GroupNormGradient{grouped, a.first(40), c.subspan(8, 8), b.first(40), 0, c.first(8)});
+  device.run(LrnForward{{10, 5, 3}, 0.5f, 0.75f, 1, a, b, c});
+  device.run(LrnBackward{{10, 5, 3}, 0.5f, 0.75f, a, b, c, d, 0, d});
   const SideBySide both{10, 2, {{3, 2}}};
   device.run(Concatenate{both, {{a.first(30), b.first(20)}}, c});
   device.run(ConcatenateBackward{both, c, {}, {}, {}, {{a.first(30), b.first(20)}}});

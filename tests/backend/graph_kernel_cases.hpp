@@ -8,6 +8,8 @@
 #include "backend/kernels/concatenate.hpp"
 #include "backend/kernels/convolution.hpp"
 #include "backend/kernels/dropout.hpp"
+#include "backend/kernels/group_norm.hpp"
+#include "backend/kernels/lrn.hpp"
 #include "backend/kernels/pool.hpp"
 #include "backend/kernels/sum.hpp"
 #include "backend/kernels/sync_batch_norm.hpp"
@@ -68,6 +70,29 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
       const auto dy = desk.in(shape.size());
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 1, desk.in(2 * columns), 0, desk.out(shape.size())});
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 0, desk.out(2 * columns), 1, desk.in(shape.size())});
+    });
+  for (const std::size_t groups : {std::size_t{1}, std::size_t{2}, columns})
+    if (columns % groups == 0)
+      add(core::format("group_norm {}", groups), [=](Device& device, Desk& desk) {
+        const GroupShape shape{rows, 5, columns, groups};
+        const auto x = desk.in(shape.size()), parameters = desk.in(2 * columns);
+        const auto used = desk.out(2 * rows * groups);
+        device.run(GroupNormForward{shape, 1e-3f, Activation::sigmoid, x, parameters, used, desk.out(shape.size())});
+        const auto dy = desk.in(shape.size());
+        device.run(GroupNormBackward{shape, x, parameters, used, dy, 0, desk.out(shape.size())});
+        device.run(GroupNormBackward{shape, x, parameters, used, dy, 1, desk.in(shape.size())});
+        device.run(GroupNormGradient{shape, x, used, dy, 0, desk.out(2 * columns)});
+        device.run(GroupNormGradient{shape, x, used, dy, 1, desk.in(2 * columns)});
+      });
+  for (const std::size_t size : {1, 2, 5, 40})
+    add(core::format("lrn {}", size), [=](Device& device, Desk& desk) {
+      const LrnShape shape{rows, columns, size};
+      const auto x = desk.in(n, 3);
+      const auto d = desk.out(n), y = desk.out(n);
+      device.run(LrnForward{shape, 0.5f, 0.75f, 1, x, d, y});
+      const auto dy = desk.in(n);
+      device.run(LrnBackward{shape, 0.5f, 0.75f, x, d, y, dy, 0, desk.out(n)});
+      device.run(LrnBackward{shape, 0.5f, 0.75f, x, d, y, dy, 1, desk.in(n)});
     });
   for (const Augmentation& augmentation : {Augmentation{1, false, 0}, Augmentation{0, true, 2}, Augmentation{4, true, 3}})
     add(core::format("augment by {}, {}, {}", augmentation.pad, augmentation.flip, augmentation.cutout),

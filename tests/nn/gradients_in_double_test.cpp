@@ -74,7 +74,7 @@ struct Checked {
 TEST_CASE("in double a model's gradient is the derivative of its loss to nine digits", "[nn]") {
   const std::string text =
       GENERATE("6-5-4", "6-2x5-4:tanh", "6-5-4:relu", "6-2x5-4:gelu", "6-2x5-4:silu", "6-lstm3-4", "6-blstm3p2+peepholes-4",
-               "residual", "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images");
+               "residual", "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images", "normalising");
   const Criterion criterion = GENERATE(Criterion{Loss::cross_entropy}, Criterion{Loss::cross_entropy, 0.2f},
                                        Criterion{Loss::squared_error}, Criterion{Loss::ctc});
   CAPTURE(text, static_cast<int>(criterion.loss), criterion.smoothing);

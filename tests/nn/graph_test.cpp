@@ -62,8 +62,9 @@ std::vector<Needed> needed(const Graph& graph) {
 }  // namespace
 
 TEST_CASE("what is needed at the same time never shares memory", "[nn]") {
-  const std::string name = GENERATE("12-7-5-4:tanh", "6-2xblstm3+peepholes-4", "zoo:googlenet", "zoo:resnet50", "residual",
-                                    "residual_gelu", "shared", "two_outputs", "dropout", "batch_norm", "images");
+  const std::string name =
+      GENERATE("12-7-5-4:tanh", "6-2xblstm3+peepholes-4", "zoo:googlenet", "zoo:resnet50", "residual", "residual_gelu",
+               "shared", "two_outputs", "dropout", "batch_norm", "images", "normalising");
   CAPTURE(name);
   const Graph graph = paragrad::test::network(name);
   const std::vector<Needed> all = needed(graph);

@@ -11,6 +11,8 @@
 #include "nn/ops/concatenate.hpp"
 #include "nn/ops/convolution.hpp"
 #include "nn/ops/dropout.hpp"
+#include "nn/ops/group_norm.hpp"
+#include "nn/ops/lrn.hpp"
 #include "nn/ops/pool.hpp"
 #include "nn/ops/split_channels.hpp"
 
@@ -36,11 +38,25 @@ inline nn::Graph image_network(std::size_t inputs, std::size_t classes) {
   return std::move(graph).build(graph.add("last", nn::Affine(classes), {y}));
 }
 
+/// Normalisations of each sample, of an image of 2 rows; functions and curvature as above.
+inline nn::Graph normalising_network(std::size_t inputs, std::size_t classes) {
+  using backend::Activation;
+  nn::GraphBuilder graph({{2, inputs / 2, 1}});
+  const nn::ValueId x = graph.add("first", nn::Convolution(6, nn::square(3), true), {nn::GraphBuilder::input});
+  const nn::ValueId a = graph.add("groups", nn::GroupNorm(3, Activation::identity, 1), {x});
+  const nn::ValueId b = graph.add("groups/tanh", nn::Activate(Activation::tanh), {a});
+  const nn::ValueId c = graph.add("neighbours", nn::Lrn({.size = 4, .alpha = 0.9f, .beta = 0.6f}), {b});
+  const nn::ValueId sum =
+      graph.add("sum", nn::Add(), {c, graph.add("whole", nn::GroupNorm(1, Activation::identity, 1), {b})});
+  return std::move(graph).build(graph.add("last", nn::Affine(classes), {sum}));
+}
+
 /// Small networks from 6 or, to fit test data, `inputs` features to `classes` outputs that the notation cannot describe. Any
 /// other name is read as the notation.
 inline nn::Graph network(const std::string& name, std::size_t inputs = 6, std::size_t classes = 4) {
   using backend::Activation;
   if (name == "images") return image_network(inputs, classes);
+  if (name == "normalising") return normalising_network(inputs, classes);
   nn::GraphBuilder graph({{inputs}});
   const nn::ValueId x = graph.add("first", nn::Affine(8, Activation::tanh), {nn::GraphBuilder::input});
   const nn::ValueId h = graph.add("first/tanh", nn::Activate(Activation::tanh), {x});

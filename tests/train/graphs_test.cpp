@@ -70,7 +70,7 @@ TEST_CASE("an interrupted run with running statistics ends in the same bits", "[
 }
 
 TEST_CASE("a timing run of any graph takes exactly the simulated time of the run that computes", "[train]") {
-  const std::string name = GENERATE("batch_norm", "dropout", "residual", "shared", "two_outputs", "images");
+  const std::string name = GENERATE("batch_norm", "dropout", "residual", "shared", "two_outputs", "images", "normalising");
   GraphTask task(name);
   task.options.strategy = GENERATE("data_parallel", "bmuf");
   task.options.tensor_parallel = name == "images" ? 1 : GENERATE(1, 2);  // convolutions cannot be split

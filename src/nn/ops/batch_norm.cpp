@@ -1,9 +1,8 @@
 #include "nn/ops/batch_norm.hpp"
 
-#include <algorithm>
-
 #include "nn/ops/checks.hpp"
 #include "nn/ops/op_entry.hpp"
+#include "nn/ops/scale_and_shift.hpp"
 #include "nn/ops/sync_batch_norm.hpp"
 #include "nn/pass.hpp"
 
@@ -21,14 +20,7 @@ std::vector<ValueType> BatchNorm::infer(Types inputs) const {
   return {inputs[0]};
 }
 
-std::vector<ParameterSpec> BatchNorm::parameters(Types inputs) const {
-  const std::size_t channels = channels_of(inputs[0]);
-  const auto initialise = [channels](const core::RandomStream&, std::span<float> parameters) {
-    std::ranges::fill(parameters.first(channels), 1.f);
-    std::ranges::fill(parameters.subspan(channels), 0.f);
-  };
-  return {{"scale and shift", {{channels, 1}, {channels, 1}}, initialise}};
-}
+std::vector<ParameterSpec> BatchNorm::parameters(Types inputs) const { return {scale_and_shift(channels_of(inputs[0]))}; }
 
 std::vector<BufferSpec> BatchNorm::buffers(Types inputs) const {
   return {{"running mean", channels_of(inputs[0]), 0}, {"running variance", channels_of(inputs[0]), 1}};
