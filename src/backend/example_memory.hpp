@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "backend/device_array.hpp"
@@ -32,7 +33,9 @@ class ExampleMemory {
 
   /// which: 0 to 2, the same memory for each call.
   std::span<float> activations(std::size_t which, std::size_t count) {
-    return activations_.span().subspan(which * (activations_.size() / 3), count);
+    const std::size_t most = activations_.size() / 3;
+    if (count > most) throw std::logic_error("an example is larger than the memory for it");
+    return activations_.span().subspan(which * most, count);
   }
   std::span<float> all_activations() { return activations_.span(); }
 

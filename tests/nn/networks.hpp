@@ -97,4 +97,7 @@ inline nn::Graph network(const std::string& name, std::size_t inputs = 6, std::s
   return std::move(graph).build(graph.add("last", nn::Affine(classes), {y}));
 }
 
+/// Whether tensor parallelism can split it: networks with convolutions cannot be split.
+inline bool can_be_split(const std::string& name) { return name != "images" && name != "normalising"; }
+
 }  // namespace paragrad::test

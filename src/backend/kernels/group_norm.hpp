@@ -25,8 +25,12 @@ struct GroupShape {
       for (std::size_t c = first; c < first + group_channels(); ++c) with((row * positions + i) * channels + c, c);
   }
 
-  /// For calibration: about `count` values, 16 channels in 4 groups at 64 positions.
-  static GroupShape example(std::size_t count) { return {std::max<std::size_t>(1, count / 1024), 64, 16, 4}; }
+  /// For calibration: about `count` values, never more; 16 channels in 4 groups at 64 positions if there are so many.
+  static GroupShape example(std::size_t count) {
+    const std::size_t channels = std::min<std::size_t>(count, 16);
+    const std::size_t positions = std::min<std::size_t>(count / channels, 64);
+    return {count / (positions * channels), positions, channels, channels < 16 ? channels : 4};
+  }
 };
 
 /// y = f(scale·(x - mean)/sqrt(variance + epsilon) + shift). An element is a group of a row.

@@ -28,8 +28,11 @@ struct LrnShape {
     around(c, (size - 1) / 2, size / 2, with);
   }
 
-  /// For calibration: about `count` values in 64 channels.
-  static LrnShape example(std::size_t count) { return {std::max<std::size_t>(1, count / 64), 64, 5}; }
+  /// For calibration: about `count` values, never more, in 64 channels or fewer.
+  static LrnShape example(std::size_t count) {
+    const std::size_t channels = std::min<std::size_t>(count, 64);
+    return {count / channels, channels, 5};
+  }
 
  private:
   template <class F>
