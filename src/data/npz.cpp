@@ -20,8 +20,9 @@ namespace {
 
 using ArrayNames = std::array<std::string, 4>;  // training images and labels, test images and labels
 
-constexpr std::array<std::array<const char*, 4>, 2> usual_names{
-    {{"x_train", "y_train", "x_test", "y_test"}, {"train_images", "train_labels", "test_images", "test_labels"}}};
+std::array<ArrayNames, 2> usual_names() {
+  return {{{"x_train", "y_train", "x_test", "y_test"}, {"train_images", "train_labels", "test_images", "test_labels"}}};
+}
 
 /// A zip archive that is read only.
 class Archive {
@@ -81,8 +82,8 @@ class Archive {
 };
 
 ArrayNames names_of(const ImportNpzOptions& options, const Archive& archive) {
-  ArrayNames names;
   if (options.arrays.size() == 4) {
+    ArrayNames names;
     std::ranges::copy(options.arrays, names.begin());
     return names;
   }
@@ -90,13 +91,11 @@ ArrayNames names_of(const ImportNpzOptions& options, const Archive& archive) {
     throw core::ConfigError(
         core::format("`arrays` names {} arrays, not four: training images, training labels, test images, test labels",
                      options.arrays.size()));
-  for (const auto& usual : usual_names)
-    if (archive.has(usual[0])) {
-      std::ranges::copy(usual, names.begin());
-      return names;
-    }
+  const std::array<ArrayNames, 2> usual = usual_names();
+  for (const ArrayNames& names : usual)
+    if (archive.has(names[0])) return names;
   throw core::ConfigError(core::format("'{}' contains neither '{}' nor '{}': name its four arrays (`arrays`)", options.file,
-                                       usual_names[0][0], usual_names[1][0]));
+                                       usual[0][0], usual[1][0]));
 }
 
 std::vector<std::byte> take(const Archive& archive, const std::string& name, DatasetInfo& info) {
