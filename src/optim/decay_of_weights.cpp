@@ -9,9 +9,9 @@ void DecayOfWeights::update(backend::KernelQueue& queue, core::Range range, Step
   core::Range alike{range.end, range.end};
   bool vectors = false;
   const auto update_alike = [&] {
-    if (!alike.empty()) rule_->update(queue, alike, vectors ? without_decay(step) : step, parameters);
+    if (!alike.empty()) rule().update(queue, alike, vectors ? without_decay(step) : step, parameters);
   };
-  for (auto matrix = layout_.rbegin(); matrix != layout_.rend(); ++matrix) {
+  for (auto matrix = layout().rbegin(); matrix != layout().rend(); ++matrix) {
     const core::Range all = matrix->range();
     const core::Range here{std::max(all.begin, range.begin), std::min(all.end, range.end)};
     if (here.begin >= here.end) continue;

@@ -13,8 +13,7 @@
 namespace paragrad::optim {
 
 Limited::Limited(const OptimiserOptions& options, std::unique_ptr<LocalOptimiser> rule, std::span<const core::Matrix> layout)
-    : rule_(std::move(rule)),
-      layout_(layout),
+    : WrappedRule(std::move(rule), layout),
       clip_per_sample_(options.clip_per_sample),
       clips_norms_(options.clip_per_sample > 0 && options.clip == "norm"),
       max_norm_(options.max_norm) {}
@@ -23,12 +22,12 @@ void Limited::update(backend::KernelQueue& queue, core::Range range, Step step, 
   if (needs_all() && range != core::Range{0, parameters.size()})
     throw std::logic_error("norms are limited of all parameters at once");
   if (clip_per_sample_ > 0) clip(queue, range, clip_per_sample_ * static_cast<double>(step.samples));
-  rule_->update(queue, range, step, parameters);
+  rule().update(queue, range, step, parameters);
   if (max_norm_ > 0) limit_weights(queue, parameters);
 }
 
 void Limited::limit_weights(backend::KernelQueue& queue, std::span<float> parameters) const {
-  for (const core::Matrix& matrix : layout_)
+  for (const core::Matrix& matrix : layout())
     if (!matrix.is_vector())
       queue.run(backend::LimitRowNorms{matrix.shape.rows, matrix.shape.columns, static_cast<float>(max_norm_),
                                        matrix.range().of(parameters)});
@@ -41,7 +40,7 @@ void Limited::clip(backend::KernelQueue& queue, core::Range range, double limit)
 
 // Scaled by 1 if nothing is clipped: the work must not depend on values, which a device that only counts does not have.
 void Limited::clip_norms(backend::KernelQueue& queue, double limit) {
-  for (const core::Matrix& matrix : layout_) {
+  for (const core::Matrix& matrix : layout()) {
     const auto gradient = matrix.range().of(gradients());
     const double norm = std::sqrt(queue.squared_norm(gradient));
     queue.run(backend::Scale{norm > limit ? static_cast<float>(limit / norm) : 1.f, gradient});

@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "optim/local_optimiser.hpp"
+#include "optim/wrapped_rule.hpp"
 
 namespace paragrad::optim {
 
@@ -23,29 +23,19 @@ namespace paragrad::optim {
 /// layer) is scaled back to max_norm if its norm is larger. Biases, peepholes and all other single columns are left alone.
 /// The limit holds after every update of a replica, and therefore for averages of replicas; block momentum and other outer
 /// optimisers may exceed it slightly until the next update.
-class Limited : public LocalOptimiser {
+class Limited : public WrappedRule {
  public:
   /// rule: must deliver the bare gradient (see make_optimiser). Throws ConfigError for invalid limits.
   Limited(const OptimiserOptions& options, std::unique_ptr<LocalOptimiser> rule, std::span<const core::Matrix> layout);
 
-  std::span<float> gradients() override { return rule_->gradients(); }
-  float keep(const Step& step) const override { return rule_->keep(step); }
-  bool descends() const override { return false; }
-  bool needs_all() const override { return clips_norms_ || max_norm_ > 0 || rule_->needs_all(); }
-  void begin_step() override { rule_->begin_step(); }
+  bool needs_all() const override { return clips_norms_ || max_norm_ > 0 || WrappedRule::needs_all(); }
   void update(backend::KernelQueue& queue, core::Range range, Step step, std::span<float> parameters) override;
-  void describe_state(core::StateView& state) override { rule_->describe_state(state); }
-  std::optional<Moments> moments() override { return rule_->moments(); }
-  void forget(backend::KernelQueue& queue) override { rule_->forget(queue); }
-  void swap_gradients(core::Arena& other) override { rule_->swap_gradients(other); }
 
  private:
   void clip(backend::KernelQueue& queue, core::Range range, double limit);
   void clip_norms(backend::KernelQueue& queue, double limit);
   void limit_weights(backend::KernelQueue& queue, std::span<float> parameters) const;
 
-  std::unique_ptr<LocalOptimiser> rule_;
-  std::span<const core::Matrix> layout_;
   double clip_per_sample_;  // 0: none
   bool clips_norms_;
   double max_norm_;  // 0: none
