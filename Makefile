@@ -60,6 +60,8 @@ bench: build ## measure training, allreduce and emulation on this machine
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; $(BUILD)/tests/bench/$$name || exit 1; }; done
 	@for name in $(MPI_BENCHES); do \
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; mpiexec -n 2 $(BUILD)/tests/bench/$$name || exit 1; }; done
+	@command -v mpiexec > /dev/null || exit 0; echo "== data_parallel"; \
+	  $(firstword $(wildcard $(BUILD)/peers/bin/python) python3) tests/bench/data_parallel.py $(PROGRAM)
 
 peers: $(BUILD)/CMakeCache.txt ## install what bench compares with, PyTorch and scikit-learn, in BUILD/peers (some GB)
 	@python3 -m venv $(BUILD)/peers

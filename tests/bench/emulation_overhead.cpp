@@ -5,6 +5,8 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "comm/real_worker.hpp"
 #include "comm/solo_communicator.hpp"
@@ -20,15 +22,24 @@ using namespace paragrad;
 constexpr int workers = 16;
 constexpr int rounds = 4;
 
-train::TrainingOptions task(const std::string& data, const std::string& strategy) {
+struct Net {
+  std::string model;
+  std::size_t inputs, minibatch;  // of a worker
+  int epochs;
+};
+
+constexpr int minibatches_per_split = 20;  // the paper's 22.5 min of speech are 132 of 1,024 frames
+constexpr int blocks = 2;
+
+train::TrainingOptions task(const Net& net, const std::string& data, const std::string& strategy) {
   train::TrainingOptions options;
   options.data = data;
-  options.model = "784-512-256-10:sigmoid";
+  options.model = net.model;
   options.strategy = strategy;
-  options.minibatch = strategy == "data_parallel" ? 16 * 64 : 64;
+  options.minibatch = strategy == "data_parallel" ? workers * net.minibatch : net.minibatch;
   options.splits = workers;
-  options.blocks = 2;  // 20 minibatches per split; the paper's 22.5 min of speech are 132 of 1,024 frames
-  options.epochs = 3;
+  options.blocks = blocks;
+  options.epochs = net.epochs;
   options.schedule.initial_rate = 0.01;
   return options;
 }
@@ -55,37 +66,45 @@ void train_emulated(const train::TrainingOptions& options, int host_threads) {
            [&](comm::Worker& worker) { train::train(worker, options, source, {}); });
 }
 
-void measure(const std::string& data, const std::string& strategy, const char* one_thread, const char* two_threads) {
-  train::TrainingOptions single = task(data, "sgd");
-  single.minibatch = 64;
-  const train::TrainingOptions many = task(data, strategy);
+struct Case {
+  std::string strategy, target_of_emulation, target_of_threads;
+};
+
+void measure(const Net& net, const std::string& data, const Case& wanted) {
+  const train::TrainingOptions single = task(net, data, "sgd"), many = task(net, data, wanted.strategy);
   double alone = 1e9, one = 1e9, two = 1e9;
   for (int round = 0; round < rounds; ++round) {
     alone = std::min(alone, seconds([&] { train_alone(single); }));
     one = std::min(one, seconds([&] { train_emulated(many, 1); }));
     two = std::min(two, seconds([&] { train_emulated(many, 2); }));
   }
-  fmt::print("{:<16} 16 emulated / single worker: {:.3f} ({})   one / two host threads: {:.2f} ({})\n", strategy,
-             one / alone, one_thread, one / two, two_threads);
+  fmt::print("{:<16} 16 emulated / single worker: {:.3f} ({})   one / two host threads: {:.2f} ({})\n", wanted.strategy,
+             one / alone, wanted.target_of_emulation, one / two, wanted.target_of_threads);
+}
+
+void measure(const Net& net, const std::vector<Case>& cases) {
+  const auto folder = std::filesystem::temp_directory_path() / "paragrad-bench-emulation";
+  std::filesystem::create_directories(folder);
+  data::GenerateOptions generate;
+  generate.out = (folder / "samples.h5").string();
+  generate.samples = workers * blocks * minibatches_per_split * net.minibatch;
+  generate.valid = generate.test = 16;
+  generate.dim = net.inputs;
+  generate.classes = 10;
+  data::generate(generate);
+  fmt::print("emulation of {} workers, {}, {} samples an epoch, epochs: {}, best of {} runs each\n", workers, net.model,
+             generate.samples, net.epochs, rounds);
+  for (const Case& wanted : cases) measure(net, generate.out, wanted);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
 
 int main() {
-  const auto folder = std::filesystem::temp_directory_path() / "paragrad-bench-emulation";
-  std::filesystem::create_directories(folder);
-  data::GenerateOptions generate;
-  generate.out = (folder / "frames.h5").string();
-  generate.samples = workers * 2 * 20 * 64;
-  generate.valid = generate.test = 16;
-  generate.dim = 784;
-  generate.classes = 10;
-  data::generate(generate);
-  fmt::print("emulation of 16 workers, 784-512-256-10, {} samples an epoch, 3 epochs, best of {} runs each\n",
-             generate.samples, rounds);
-  measure(generate.out, "bmuf", "target: at most 1.10", "target: at least 1.70");
-  measure(generate.out, "model_averaging", "same", "same");
-  measure(generate.out, "data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target");
-  std::filesystem::remove_all(folder);
+  measure({"784-512-256-10:sigmoid", 784, 64, 3},
+          {{"bmuf", "target: at most 1.10", "target: at least 1.70"},
+           {"model_averaging", "same", "same"},
+           {"data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target"}});
+  measure({"zoo:resnet:depth=20", 3 * 32 * 32, 16, 1}, {{"bmuf", "target: at most 1.10", "target: at least 1.75"}});
   return 0;
 }

@@ -91,15 +91,16 @@ NETS = {
 }
 
 
-def one_step(model: str, rows: int, frames: int, device: str, channels_last: bool = False, bf16: bool = False, compiled: bool = False):
+def one_step(model: str, rows: int, frames: int, device: str, channels_last: bool = False, bf16: bool = False, compiled: bool = False,
+             wrap=lambda net: net):
     """A function that makes one training step on fixed random data: forward, loss, backward, momentum update. Rows are samples,
-    or frames of rows / frames sequences."""
+    or frames of rows / frames sequences. wrap: what makes a module of the network that trains with other processes."""
     make, shape, classes = NETS[model]
     net = make().to(device)
     x = torch.randn(*((frames, rows // frames) if frames > 1 else (rows,)), *shape, device=device)
     if channels_last and x.dim() == 4:
         net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-    run = torch.compile(net) if compiled else net
+    run = torch.compile(net) if compiled else wrap(net)
     labels = torch.randint(classes, (rows,), device=device)
     optimiser = torch.optim.SGD(net.parameters(), lr=1e-4, momentum=0.9)
 
