@@ -21,9 +21,14 @@ OF_THE_PROCESS = {
 HARMLESS = re.compile(r"guard variable|vtable|typeinfo|DW\.ref|std::__ioinit|__device_stub__|__cudaFatCubinHandle|__fatDeviceText")
 
 
+# A local or global symbol in .data or .bss, but not in .data.rel.ro: constants that contain addresses, which nobody can write
+# once the program is loaded.
+WRITABLE = re.compile(r"[0-9a-f]+ [lg].{4}[^d][O ] \.(?:data|bss|tdata|tbss)(?!\.rel\.ro)\S*\t[0-9a-f]+ +(?:\.hidden )?(.+)")
+
+
 def writable(library: str) -> list[str]:
-    lines = subprocess.run(["nm", "-C", library], capture_output=True, text=True, check=True).stdout.splitlines()
-    symbols = [m.group(1) for m in (re.match(r"[0-9a-f]+ [bBdD] (.+)", line) for line in lines) if m]
+    lines = subprocess.run(["objdump", "-tC", library], capture_output=True, text=True, check=True).stdout.splitlines()
+    symbols = [m.group(1) for m in map(WRITABLE.match, lines) if m]
     return [s for s in symbols if not HARMLESS.search(s) and not any(re.fullmatch(c, s) for c in CONSTANTS | OF_THE_PROCESS)]
 
 
