@@ -78,6 +78,13 @@ class Runs(unittest.TestCase):
         self.assertRegex(found["two", 1].numbers, r"ma-2\.speed_up 1\.\d+ > 1")
         self.assertEqual(found["sixty-four", 0.9].numbers, "large.test_error 50.00 % <= 0.9")
 
+    def test_a_recorded_speed_gives_a_speed_up_but_no_efficiency(self):
+        recorded = {"one": {1: {"samples_per_s": 10.0}}, "four": {1: {"samples_per_s": 30.0}}}
+        baselines = {"one": "one", "four": "one"}
+        self.assertEqual(self.reader.results.values(recorded, baselines, "four", "speed_up"), [3])
+        with self.assertRaisesRegex(self.reader.UserError, "no such metric"):
+            self.reader.results.values(recorded, baselines, "four", "efficiency")
+
     def test_published_values_stand_beside_ours(self):
         (beside,) = self.reader.beside("toy")
         self.assertEqual(beside.published, {"sgd": 1, "ma-2": 1.9, "ma-4": 3.5})
