@@ -6,6 +6,7 @@ import unittest
 
 from paragrad_cli import PLATFORM, FolderTest, run, weights
 
+MODEL, RESNET_20 = "zoo:resnet:depth=8,side=8", "zoo:resnet:depth=20,side=8"
 STRATEGIES = {
     "data_parallel": [],
     "data_parallel in buckets": ["--bucket-bytes", "4000"],
@@ -23,8 +24,8 @@ class Images(FolderTest):
         made = run("data", "generate", "--out", cls.data, "--samples", 320, "--valid", 40, "--test", 40, "--dim", 192, "--classes", 10)
         assert made.returncode == 0, made.stderr
 
-    def task(self, *more: str, minibatch: int = 16) -> list[str]:
-        return ["--data", self.data, "--model", "zoo:resnet:depth=8,side=8", "--learning-rate", "0.05", "--epochs", "2", "--blocks",
+    def task(self, *more: str, minibatch: int = 16, model: str = MODEL) -> list[str]:
+        return ["--data", self.data, "--model", model, "--learning-rate", "0.05", "--epochs", "2", "--blocks",
                 "2", "--minibatch", str(minibatch), "--quiet", *more]
 
     def simulate(self, workers: int, *options: str):
@@ -34,7 +35,7 @@ class Images(FolderTest):
         for name, more in STRATEGIES.items():
             for workers in (2, 4):
                 with self.subTest(strategy=name, workers=workers):
-                    options = self.task("--strategy", name.split()[0], *more)
+                    options = self.task("--strategy", name.split()[0], *more, model=RESNET_20)
                     self.assertEqual(weights(self.simulate(workers, *options)), weights(run("train", *options, ranks=workers)))
 
     def test_images_changed_by_chance_are_the_same_in_both_worlds(self):
@@ -47,18 +48,18 @@ class Images(FolderTest):
         for name, more in STRATEGIES.items():
             for workers in (2, 4):
                 with self.subTest(strategy=name, workers=workers):
-                    options = self.task("--strategy", name.split()[0], *more)
+                    options = self.task("--strategy", name.split()[0], *more, model=RESNET_20)
                     simulated = weights(self.simulate(workers, *options, *augment))
                     self.assertEqual(simulated, weights(run("train", *options, *augment, ranks=workers)))
                     self.assertNotEqual(simulated, weights(self.simulate(workers, *options)))
         options = ["--data", str(data), *self.task()[2:], "--augment-pad", "4"]
-        options[options.index("zoo:resnet:depth=8,side=8")] = "zoo:resnet:depth=8"
+        options[options.index(MODEL)] = "zoo:resnet:depth=8"
         different = {weights(run("train", *options, *more)) for more in ((), ("--augment-flip",), ("--seed", "2"))}
         self.assertEqual(len(different), 3)
         self.assertEqual(weights(run("train", *options)), weights(self.simulate(1, *options)))
         self.assert_refused(run("train", *options[:2], *self.task()[2:]), "8x8x3", "32x32x3")
         flat = self.task(*augment)
-        flat[flat.index("zoo:resnet:depth=8,side=8")] = "192-10"
+        flat[flat.index(MODEL)] = "192-10"
         self.assert_refused(run("train", *flat), "augment", "192")
 
     def cifar(self, folder, per_file: int = 40) -> None:
@@ -158,7 +159,7 @@ class Images(FolderTest):
                         "r = relu n\np = max_pool r size=2 stride=2\nq = mean_pool r stride=2\nj = concatenate p q\n"
                         "g = global_pool j\nd = dropout j p=0.1\ne = global_pool d\ns = add g e\ny = affine s outputs=10\n")
         task = self.task()
-        task[task.index("zoo:resnet:depth=8,side=8")] = f"file:{path}"
+        task[task.index(MODEL)] = f"file:{path}"
         trained = run("train", *task, "--out", out)
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.assertEqual(weights(self.simulate(1, *task)), weights(trained))
@@ -188,7 +189,7 @@ class Images(FolderTest):
 
     def test_networks_that_do_not_fit_are_refused(self):
         task = self.task()
-        model = task.index("zoo:resnet:depth=8,side=8")
+        model = task.index(MODEL)
         for name, *words in (("zoo:lenet5", "192", "784"), ("zoo:resnet:depth=9", "depth", "6n + 2"), ("zoo:resnet:side=3", "side", "4"),
                              ("zoo:resnet:depth", "KEY=VALUE"), ("zoo:resnet:sides=8", "sides", "side")):
             with self.subTest(model=name):
