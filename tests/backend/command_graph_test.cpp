@@ -97,6 +97,8 @@ class HostExecutor final : public gpu_kernels::Executor {
 
 class QueuedRuntime {
  public:
+  static constexpr std::size_t most_patches = HostRuntime::most_patches;
+
   explicit QueuedRuntime(Counts& counts) : executor_(counts) {}
   std::string_view name() const { return "host gpu, queued"; }
   core::Arena allocate(std::size_t count) const { return core::host_arena(count); }

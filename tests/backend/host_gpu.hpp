@@ -10,6 +10,8 @@ namespace paragrad::backend::testing {
 /// Runs the kernels of a GPU on the host; backwards: the last block and the last thread go first.
 class HostRuntime {
  public:
+  static constexpr std::size_t most_patches = 5000;  // of a few rows in tests
+
   explicit HostRuntime(bool backwards) : backwards_(backwards) {}
   std::string_view name() const { return "host gpu"; }
   core::Arena allocate(std::size_t count) const { return core::host_arena(count); }

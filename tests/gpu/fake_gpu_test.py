@@ -82,6 +82,25 @@ class FakeGpu(CliTest):
                 found = {weights(run(*options, **gpus(f"order={order}"))) for order in ("late", "any")}
                 self.assertEqual(len(found), 1)
 
+    def test_convolutional_networks_do_not_depend_on_when_the_gpu_computes_and_are_close_to_the_cpu(self):
+        images, net = self.folder / "images.h5", self.folder / "net.txt"
+        made = run("data", "generate", "--out", images, "--samples", 160, "--valid", 20, "--test", 20, "--dim", 192, "--classes", 10)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        net.write_text("input 8x8x3\na = convolution input outputs=16 bias=false\nb = batch_norm a\nr = relu b\n"
+                       "c = convolution r outputs=16 groups=2 stride=2\ng = group_norm c groups=4\n"
+                       "d = convolution g outputs=16 groups=16\ns = convolution d size=1 outputs=8\ny = affine s outputs=10\n")
+        for model, more in (("zoo:resnet:depth=8,side=8", ["--strategy", "data_parallel", "--sync-batch-norm"]), (f"file:{net}", ["--strategy", "bmuf"])):
+            with self.subTest(model=model):
+                options = ["simulate", "--workers", 2, "--platform", PLATFORM, "--data", images, "--model", model, "--learning-rate", "0.01",
+                           "--epochs", "1", "--minibatch", "16", "--quiet", *more]
+                losses = {}
+                for name, device, settings in (("cpu", "cpu", ""), ("late", "cuda", "order=late"), ("any", "cuda", "order=any")):
+                    done = run(*options, "--device", device, "--out", self.folder / f"{name}-{more[1]}", **gpus(settings))
+                    records = (self.folder / f"{name}-{more[1]}/metrics.jsonl").read_text().splitlines()
+                    losses[name] = (weights(done), json.loads(records[0])["train_loss"])
+                self.assertEqual(losses["late"], losses["any"])
+                self.assertAlmostEqual(losses["any"][1], losses["cpu"][1], delta=1e-3 * losses["cpu"][1])
+
     def test_as_many_emulated_workers_fit_as_the_refusal_says(self):
         options = ["--strategy", "model_averaging", "--device", "cuda"]
         refused = self.simulate(8, *options, **gpus("megabytes=200"))

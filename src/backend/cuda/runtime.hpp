@@ -19,6 +19,8 @@ namespace paragrad::backend::cuda {
 template <class Entry>
 class CudaRuntime {
  public:
+  static constexpr std::size_t most_patches = std::size_t{1} << 25;  // 128 MiB: products of tens of thousands of rows
+
   explicit CudaRuntime(std::string_view precision)
       : name_(precision.empty() ? "cuda" : "cuda:" + std::string(precision)),
         gpu_(choose_gpu()),

@@ -9,6 +9,8 @@
 #include "backend/all_kernels.hpp"
 #include "backend/device.hpp"
 #include "backend/device_array.hpp"
+#include "backend/gpu_kernels/channels.hpp"
+#include "backend/gpu_kernels/convolution.hpp"
 #include "backend/gpu_kernels/ctc.hpp"
 #include "backend/gpu_kernels/losses.hpp"
 #include "backend/gpu_kernels/lstm.hpp"
@@ -46,6 +48,7 @@ class StepTables {
 ///   core::Arena allocate(count) const        zeros, in memory described by is_host(), is_isolated() and is_cuda()
 ///   core::Arena allocate_on_host(count) const
 ///   std::string hardware() const             as Device's
+///   static std::size_t most_patches          elements of scratch memory for a convolution
 ///   void run(const Kernel&)                  in call order, like multiply; both may be deferred until submit
 ///   void multiply(const Multiplication&)
 ///   void side_by_side(count, branch)         calls branch(i) for each i; the branches' calls may run concurrently
@@ -101,8 +104,16 @@ class GpuDevice : public Device {
   // ---- the bodies, on device memory ----
 
   template <Elementwise Kernel>
-  void body(const Kernel& kernel) {
+  void run_elements(const Kernel& kernel) {
     if (kernel.elements() > 0) runtime_.run(elements_of(kernel));
+  }
+  template <class Kernel>
+  requires(Elementwise<Kernel> && !ChannelKernel<Kernel>) void body(const Kernel& kernel) { run_elements(kernel); }
+  template <ChannelKernel Kernel>
+  void body(const Kernel& kernel) {
+    auto* const partial = scratch<ChannelSums>("channel sums", channel_sums_scratch(kernel));
+    auto* const pairs = scratch<ChannelPair<float>>("channels", kernel.extent().channels);
+    run_channels(runner(), kernel, partial, pairs);
   }
   template <SumKernel Kernel>
   void body(const Kernel& kernel) {
@@ -152,6 +163,39 @@ class GpuDevice : public Device {
   void body(const AffineReverse& kernel) {
     const auto& [batch, in, out, y, w, bias, f, x] = kernel;
     multiply_and_add({batch, in, out, {y.data(), out}, {w.data(), out, Transpose::yes}, 0, x.data(), in}, bias.data(), f);
+  }
+
+  float* patches_for(const ConvolutionShape& shape) {
+    return scratch<float>("patches", patches_scratch(shape, Runtime::most_patches));
+  }
+  void body(const ConvolutionForward& kernel) {
+    const auto& [shape, x, w, bias, f, y] = kernel;
+    if (!consists_of_products(shape)) return run_elements(kernel);
+    const bool fused = shape.groups == 1 && !bias.empty();
+    convolve(runtime_, kernel, Runtime::most_patches, patches_for(shape), [&, f = f](const Multiplication& product) {
+      if (fused)
+        multiply_and_add(product, kernel.bias.data(), f);
+      else
+        runtime_.multiply(product);
+    });
+    if (fused) return;
+    if (!bias.empty())
+      runtime_.run(Stream<AddBias>{y.size(), {f, shape.outputs, bias.data(), y.data()}});
+    else if (f != Activation::identity)
+      body(Activate{f, y, y});
+  }
+  void body(const ConvolutionBackwardInput& kernel) {
+    const auto& [shape, dy, w, keep, f, x, dx] = kernel;
+    if (!consists_of_products(shape)) return run_elements(kernel);
+    convolve_back(runtime_, kernel, Runtime::most_patches, patches_for(shape));
+    if (distance_of_patches(shape) > 0 && f != Activation::identity) body(ActivationBackward{f, x, dx});
+  }
+  void body(const ConvolutionBackwardWeights& kernel) {
+    const auto& [shape, x, dy, keep, dw] = kernel;
+    if (!consists_of_products(shape)) return run_elements(kernel);
+    convolution_gradient(runtime_, kernel, Runtime::most_patches, patches_for(shape));
+    if (kernel.has_bias())
+      body(BiasGradient{shape.rows * shape.positions(), shape.outputs, dy, keep, dw.subspan(shape.filters())});
   }
 
   void body(const LstmForward& kernel) {

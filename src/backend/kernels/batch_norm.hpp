@@ -1,27 +1,14 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 
 #include "backend/activation.hpp"
 #include "backend/kernel.hpp"
+#include "backend/kernels/channels.hpp"
 
 /// Batch normalisation (Ioffe and Szegedy, ICML 2015): the values of a channel, over all rows and positions, are brought to
 /// mean 0 and variance 1, then scaled and shifted. Arrays of two numbers per channel are [2][channels].
 namespace paragrad::backend {
-
-/// Sizes of x[rows][channels]; of images every position is a row.
-struct ChannelShape {
-  std::size_t rows, channels;
-
-  PARAGRAD_HOST_DEVICE std::size_t size() const { return rows * channels; }
-
-  /// For calibration: about `count` values in at most 64 channels.
-  static ChannelShape example(std::size_t count) {
-    const std::size_t channels = std::min<std::size_t>(count, 64);
-    return {count / channels, channels};
-  }
-};
 
 /// y = f(scale·(x - mean)/sqrt(variance + epsilon) + shift). In training mean and variance are the minibatch's, and the
 /// running ones move towards them: running += momentum·(its - running), with the unbiased variance. Otherwise they are the
@@ -50,24 +37,26 @@ struct BatchNormForwardOf {
   /// x is read for the moments and again for y; f, if it follows, takes another pass.
   KernelCost cost() const { return streaming_cost(y.size(), 5, 5); }
   std::size_t elements() const { return shape.channels; }
-  PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    const std::size_t channels = shape.channels;
-    if (training) {
-      const double first = static_cast<double>(x[c]);
-      double sum = 0, squares = 0;
-      for (std::size_t i = 0; i < shape.rows; ++i) {
-        const double distance = static_cast<double>(x[i * channels + c]) - first;
-        sum += distance;
-        squares += distance * distance;
-      }
-      use_minibatch(c, first, sum, squares);
-    } else {
-      use(c, running[c], running[channels + c]);
-    }
-    for (std::size_t i = 0; i < shape.rows; ++i) {
-      const std::size_t at = i * channels + c;
-      y[at] = activate(f, parameters[c] * ((x[at] - used[c]) * used[channels + c]) + parameters[channels + c]);
-    }
+  PARAGRAD_HOST_DEVICE void element(std::size_t c) const { run_channel(*this, c); }
+
+  PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
+  PARAGRAD_HOST_DEVICE bool sums() const { return training; }
+  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
+    const double distance = static_cast<double>(x[row * shape.channels + c]) - static_cast<double>(x[c]);
+    return {distance, distance * distance};
+  }
+  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
+    if (training)
+      use_minibatch(c, static_cast<double>(x[c]), of_distances.first, of_distances.second);
+    else
+      use(c, running[c], running[shape.channels + c]);
+    return {used[c], used[shape.channels + c]};
+  }
+  PARAGRAD_HOST_DEVICE bool writes() const { return true; }
+  PARAGRAD_HOST_DEVICE void write(std::size_t row, std::size_t c, const ChannelPair<Real>& mean_and_inverse) const {
+    const auto [mean, inverse] = mean_and_inverse;
+    const std::size_t at = row * shape.channels + c;
+    y[at] = activate(f, parameters[c] * ((x[at] - mean) * inverse) + parameters[shape.channels + c]);
   }
 
   /// Takes mean and variance from the sums of a channel's distances to its first value, which is near enough to the mean
@@ -127,24 +116,27 @@ struct BatchNormBackwardOf {
   /// x and dy are read twice, dx is written; the slope of f, if it follows, takes another pass.
   KernelCost cost() const { return streaming_cost(dy.size(), 8, 8); }
   std::size_t elements() const { return shape.channels; }
-  PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    const std::size_t channels = shape.channels;
-    const Real mean = used[c], inverse = used[channels + c];
-    double along = 0, sum = 0;
-    for (std::size_t i = 0; i < shape.rows; ++i) {
-      const std::size_t at = i * channels + c;
-      along += static_cast<double>(dy[at]) * static_cast<double>((x[at] - mean) * inverse);
-      sum += static_cast<double>(dy[at]);
-    }
-    add_to_parameters(c, along, sum);
-    if (dx.empty()) return;
-    const Real mean_along = static_cast<Real>(along / static_cast<double>(shape.rows));
-    const Real mean_dy = static_cast<Real>(sum / static_cast<double>(shape.rows));
-    for (std::size_t i = 0; i < shape.rows; ++i) {
-      const std::size_t at = i * channels + c;
-      const Real normal = (x[at] - mean) * inverse;
-      dx[at] = accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
-    }
+  PARAGRAD_HOST_DEVICE void element(std::size_t c) const { run_channel(*this, c); }
+
+  PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
+  PARAGRAD_HOST_DEVICE bool sums() const { return true; }
+  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
+    const std::size_t at = row * shape.channels + c;
+    const double gradient = static_cast<double>(dy[at]);
+    return {gradient * static_cast<double>((x[at] - used[c]) * used[shape.channels + c]), gradient};
+  }
+  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
+    add_to_parameters(c, all.first, all.second);
+    const double rows = static_cast<double>(shape.rows);
+    return {static_cast<Real>(all.first / rows), static_cast<Real>(all.second / rows)};
+  }
+  PARAGRAD_HOST_DEVICE bool writes() const { return !dx.empty(); }
+  PARAGRAD_HOST_DEVICE void write(std::size_t row, std::size_t c, const ChannelPair<Real>& means) const {
+    const auto [mean_along, mean_dy] = means;
+    const Real inverse = used[shape.channels + c];
+    const std::size_t at = row * shape.channels + c;
+    const Real normal = (x[at] - used[c]) * inverse;
+    dx[at] = accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
   }
   PARAGRAD_HOST_DEVICE void add_to_parameters(std::size_t c, double along, double sum) const {
     dparameters[c] = accumulate(static_cast<Real>(along), keep_parameters, dparameters[c]);

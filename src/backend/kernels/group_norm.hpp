@@ -5,6 +5,7 @@
 
 #include "backend/activation.hpp"
 #include "backend/kernel.hpp"
+#include "backend/kernels/channels.hpp"
 
 /// Group normalisation (Wu and He, ECCV 2018): of each row, the values of a group of neighbouring channels, over all
 /// positions, are brought to mean 0 and variance 1; each channel is then scaled and shifted.
@@ -153,18 +154,23 @@ struct GroupNormGradientOf {
   }
   KernelCost cost() const { return streaming_cost(dy.size(), 5, 2); }
   std::size_t elements() const { return shape.channels; }
-  PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    double along = 0, sum = 0;
-    for (std::size_t row = 0; row < shape.rows; ++row) {
-      const std::size_t e = row * shape.groups + c / shape.group_channels();
-      for (std::size_t i = 0; i < shape.positions; ++i) {
-        const std::size_t at = (row * shape.positions + i) * shape.channels + c;
-        along += static_cast<double>(dy[at]) * static_cast<double>((x[at] - used[2 * e]) * used[2 * e + 1]);
-        sum += static_cast<double>(dy[at]);
-      }
-    }
-    add_to_parameters(c, along, sum);
+  PARAGRAD_HOST_DEVICE void element(std::size_t c) const { run_channel(*this, c); }
+
+  PARAGRAD_HOST_DEVICE ChannelShape extent() const { return {shape.rows * shape.positions, shape.channels}; }
+  PARAGRAD_HOST_DEVICE bool sums() const { return true; }
+  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t place, std::size_t c) const {
+    const std::size_t e = place / shape.positions * shape.groups + c / shape.group_channels();
+    const std::size_t at = place * shape.channels + c;
+    const double gradient = static_cast<double>(dy[at]);
+    return {gradient * static_cast<double>((x[at] - used[2 * e]) * used[2 * e + 1]), gradient};
   }
+  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
+    add_to_parameters(c, all.first, all.second);
+    return {};
+  }
+  PARAGRAD_HOST_DEVICE bool writes() const { return false; }
+  PARAGRAD_HOST_DEVICE void write(std::size_t, std::size_t, const ChannelPair<Real>&) const {}
+
   PARAGRAD_HOST_DEVICE void add_to_parameters(std::size_t c, double along, double sum) const {
     dparameters[c] = accumulate(static_cast<Real>(along), keep, dparameters[c]);
     Real& shift = dparameters[shape.channels + c];

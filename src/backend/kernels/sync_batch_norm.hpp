@@ -28,16 +28,21 @@ struct BatchMomentsOf {
   }
   KernelCost cost() const { return streaming_cost(x.size(), 3, 1); }
   std::size_t elements() const { return shape.channels; }
-  PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    const double first = shape.rows == 0 ? 0 : static_cast<double>(x[c]);
-    double sum = 0, squares = 0;
-    for (std::size_t i = 0; i < shape.rows; ++i) {
-      const double distance = static_cast<double>(x[i * shape.channels + c]) - first;
-      sum += distance;
-      squares += distance * distance;
-    }
-    finish(c, first, sum, squares);
+  PARAGRAD_HOST_DEVICE void element(std::size_t c) const { run_channel(*this, c); }
+
+  PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
+  PARAGRAD_HOST_DEVICE bool sums() const { return true; }
+  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
+    const double distance = static_cast<double>(x[row * shape.channels + c]) - static_cast<double>(x[c]);
+    return {distance, distance * distance};
   }
+  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
+    finish(c, shape.rows == 0 ? 0 : static_cast<double>(x[c]), of_distances.first, of_distances.second);
+    return {};
+  }
+  PARAGRAD_HOST_DEVICE bool writes() const { return false; }
+  PARAGRAD_HOST_DEVICE void write(std::size_t, std::size_t, const ChannelPair<Real>&) const {}
+
   PARAGRAD_HOST_DEVICE void finish(std::size_t c, double first, double sum, double squares) const {
     const double count = static_cast<double>(shape.rows), divisor = count == 0 ? 1 : count;
     const double about_mean = squares - sum * sum / divisor;
@@ -122,15 +127,22 @@ struct BatchNormSumsOf {
   }
   KernelCost cost() const { return streaming_cost(x.size(), 5, 2); }
   std::size_t elements() const { return shape.channels; }
-  PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    double along = 0, sum = 0;
-    for (std::size_t i = 0; i < shape.rows; ++i) {
-      const std::size_t at = i * shape.channels + c;
-      along += static_cast<double>(dy[at]) * static_cast<double>((x[at] - used[c]) * used[shape.channels + c]);
-      sum += static_cast<double>(dy[at]);
-    }
-    finish(c, along, sum);
+  PARAGRAD_HOST_DEVICE void element(std::size_t c) const { run_channel(*this, c); }
+
+  PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
+  PARAGRAD_HOST_DEVICE bool sums() const { return true; }
+  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
+    const std::size_t at = row * shape.channels + c;
+    const double gradient = static_cast<double>(dy[at]);
+    return {gradient * static_cast<double>((x[at] - used[c]) * used[shape.channels + c]), gradient};
   }
+  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
+    finish(c, all.first, all.second);
+    return {};
+  }
+  PARAGRAD_HOST_DEVICE bool writes() const { return false; }
+  PARAGRAD_HOST_DEVICE void write(std::size_t, std::size_t, const ChannelPair<Real>&) const {}
+
   PARAGRAD_HOST_DEVICE void finish(std::size_t c, double along, double sum) const {
     const std::size_t channels = shape.channels;
     own[c] = static_cast<Real>(along);
@@ -180,10 +192,13 @@ struct SyncBatchNormBackwardOf {
   KernelCost cost() const { return streaming_cost(x.size(), 6, keep == 0 ? 3 : 4); }
   std::size_t elements() const { return shape.channels; }
 
-  struct Means {
-    Real along, dy;
-  };
-  PARAGRAD_HOST_DEVICE Means means(std::size_t c) const {
+  PARAGRAD_HOST_DEVICE void element(std::size_t c) const { run_channel(*this, c); }
+
+  PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
+  PARAGRAD_HOST_DEVICE bool sums() const { return false; }
+  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t, std::size_t) const { return {}; }
+  /// The means of dy·normalised x and of dy.
+  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& = {}) const {
     double rows = 0, along = 0, sum = 0;
     for (std::size_t k = 0; k < workers; ++k) {
       const Real* const own = all.data() + k * statistics_size(shape.channels);
@@ -193,14 +208,13 @@ struct SyncBatchNormBackwardOf {
     }
     return {static_cast<Real>(along / rows), static_cast<Real>(sum / rows)};
   }
-  PARAGRAD_HOST_DEVICE void element(std::size_t c) const {
-    const Means mean = means(c);
+  PARAGRAD_HOST_DEVICE bool writes() const { return true; }
+  PARAGRAD_HOST_DEVICE void write(std::size_t row, std::size_t c, const ChannelPair<Real>& means) const {
+    const auto [mean_along, mean_dy] = means;
     const Real inverse = used[shape.channels + c];
-    for (std::size_t i = 0; i < shape.rows; ++i) {
-      const std::size_t at = i * shape.channels + c;
-      const Real normal = (x[at] - used[c]) * inverse;
-      dx[at] = accumulate(parameters[c] * inverse * (dy[at] - mean.dy - normal * mean.along), keep, dx[at]);
-    }
+    const std::size_t at = row * shape.channels + c;
+    const Real normal = (x[at] - used[c]) * inverse;
+    dx[at] = accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
   }
   static Example<SyncBatchNormBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, shape = ChannelShape::example(count)] {

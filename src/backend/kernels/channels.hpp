@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+#include "core/host_device.hpp"
+
+/// Kernels that treat x[rows][channels] channel by channel, in up to two passes over the rows: the first adds up two
+/// sums per channel, the second writes what follows from them. Such a kernel has
+///
+///   ChannelShape extent() const
+///   bool sums() const                        whether there is a first pass
+///   ChannelSums term(row, c) const           what a row adds to the sums of channel c
+///   ChannelPair<Real> take(c, sums) const    once per channel, between the passes; may also store results
+///   bool writes() const                      whether there is a second pass
+///   void write(row, c, pair) const           with the pair that take() returned for c
+namespace paragrad::backend {
+
+/// Sizes of x[rows][channels]; of images every position is a row.
+struct ChannelShape {
+  std::size_t rows, channels;
+
+  PARAGRAD_HOST_DEVICE std::size_t size() const { return rows * channels; }
+
+  /// For calibration: about `count` values in at most 64 channels.
+  static ChannelShape example(std::size_t count) {
+    const std::size_t channels = std::min<std::size_t>(count, 64);
+    return {count / channels, channels};
+  }
+};
+
+struct ChannelSums {
+  double first = 0, second = 0;
+
+  PARAGRAD_HOST_DEVICE ChannelSums& operator+=(const ChannelSums& more) {
+    first += more.first;
+    second += more.second;
+    return *this;
+  }
+};
+
+template <class Real>
+struct ChannelPair {
+  Real first, second;
+};
+
+template <class Kernel>
+concept ChannelKernel = requires(const Kernel& kernel, std::size_t row, std::size_t c) {
+  { kernel.extent() } -> std::same_as<ChannelShape>;
+  kernel.write(row, c, kernel.take(c, kernel.term(row, c)));
+};
+
+/// All passes for channel c.
+template <ChannelKernel Kernel>
+PARAGRAD_HOST_DEVICE void run_channel(const Kernel& kernel, std::size_t c) {
+  const std::size_t rows = kernel.extent().rows;
+  ChannelSums sums;
+  if (kernel.sums())
+    for (std::size_t row = 0; row < rows; ++row) sums += kernel.term(row, c);
+  const auto pair = kernel.take(c, sums);
+  if (!kernel.writes()) return;
+  for (std::size_t row = 0; row < rows; ++row) kernel.write(row, c, pair);
+}
+
+}  // namespace paragrad::backend
