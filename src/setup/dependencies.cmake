@@ -38,3 +38,11 @@ if(PARAGRAD_NCCL_INCLUDE)
 else()
   set(PARAGRAD_NOT_OF_NCCL "/nccl[^/]*\\.cpp$")
 endif()
+
+# cuDNN for convolutions; without it they are matrix products.
+find_path(PARAGRAD_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+if(PARAGRAD_CUDNN_INCLUDE)
+  set(PARAGRAD_NOT_OF_CUDNN "/no_cudnn\\.cpp$")
+else()
+  set(PARAGRAD_NOT_OF_CUDNN "/cudnn[^/]*\\.cpp$")
+endif()

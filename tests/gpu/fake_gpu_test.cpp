@@ -13,6 +13,7 @@
 #include "backend/kernels/add.hpp"
 #include "backend/kernels/affine.hpp"
 #include "backend/kernels/clamp.hpp"
+#include "backend/kernels/convolution.hpp"
 #include "backend/kernels/fill.hpp"
 #include "backend/kernels/gemm.hpp"
 #include "backend/kernels/scale.hpp"
@@ -196,6 +197,44 @@ TEST_CASE("products with a bias serve memory of any alignment", "[gpu]") {
       const std::vector<float> expected(here.span().begin(), here.span().end());
       CHECK(backend::testing::relative_distance(found, expected) < 1e-5);
     }
+}
+
+TEST_CASE("a convolution runs in cuDNN where that has a kernel for it, otherwise as matrix products", "[gpu]") {
+  FakeGpus gpus("");
+  fake_cuda::Settings& settings = fake_cuda::Machine::get().settings;
+  settings.has_cudnn = GENERATE(true, false);
+  settings.refused = "convolution: patches";
+  const auto device = make_device(GENERATE("cuda", "cuda:tf32"));
+  const std::size_t before = GENERATE(1, 2);  // with 2, the zeros before and after the image differ, which cuDNN refuses
+  const WindowSteps side{5, 3, 4 + before, 1, 1, before};
+  const ConvolutionShape shape{2, 4, 8, side, side};
+  core::Arena x = device->allocate(2 * shape.image()), w = device->allocate(shape.filters());
+  core::Arena y = device->allocate(2 * shape.positions() * shape.outputs);
+  const auto convolve = [&] {
+    device->run(ConvolutionForward{shape, x.span(), w.span(), {}, Activation::identity, y.span()});
+    device->finish();
+  };
+  if (settings.has_cudnn && before == 1)
+    CHECK_NOTHROW(convolve());
+  else
+    CHECK_THROWS_WITH(convolve(), contains_text("convolution: patches"));
+}
+
+TEST_CASE("a convolution in cuDNN rounds its factors only where the precision allows it", "[gpu]") {
+  FakeGpus gpus("");
+  const WindowSteps side{1, 1, 1};
+  const ConvolutionShape shape{1, 1, 1, side, side};
+  for (const auto& [precision, expected] : {std::pair("cuda", 1.0001f), {"cuda:tf32", 1.f}, {"cuda:bf16", 1.f}}) {
+    const auto device = make_device(precision);
+    core::Arena memory = device->allocate(12);
+    const auto x = memory.span().subspan(0, 1), w = memory.span().subspan(4, 1), y = memory.span().subspan(8, 1);
+    device->run(Fill{1.0001f, x});
+    device->run(Fill{1, w});
+    device->run(ConvolutionForward{shape, x, w, {}, Activation::identity, y});
+    float found = 0;
+    device->transfer(std::span<const float>(y), std::span(&found, 1));
+    CHECK(found == expected);
+  }
 }
 
 TEST_CASE("uploads wait for each other where the pinned memory of one is wanted again", "[gpu]") {

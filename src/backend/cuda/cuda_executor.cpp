@@ -64,6 +64,8 @@ class GraphRecording final : public gpu_kernels::CommandGraph {
 void CudaExecutor::execute(const gpu_kernels::Call& call) {
   if (const auto* mark = std::get_if<gpu_kernels::Mark>(&call)) return count(*mark);
   if (const auto* product = std::get_if<gpu_kernels::Multiplication>(&call)) return multiply(*product);
+  if (const auto* convolution = std::get_if<gpu_kernels::PackedConvolution>(&call))
+    return (*convolutions_)->run(*convolution);
   const auto& launch = std::get<gpu_kernels::Launch>(call);
   const Parameters parameters(launch);
   const cudaKernelNodeParams& p = *parameters.get();
@@ -75,6 +77,11 @@ void CudaExecutor::multiply(const gpu_kernels::Multiplication& product) {
   std::unique_ptr<GpuBlas>& blas = blas_[branch_];
   if (blas == nullptr) blas = std::make_unique<GpuBlas>(gpu_, device_, stream(), precision_);
   blas->multiply(product);
+}
+
+bool CudaExecutor::can_run(const gpu_kernels::PackedConvolution& convolution) {
+  if (!convolutions_) convolutions_ = make_cudnn(gpu_, device_, stream(), precision_);
+  return *convolutions_ != nullptr && (*convolutions_)->can_run(convolution);
 }
 
 std::unique_ptr<gpu_kernels::CommandGraph> CudaExecutor::record(std::span<const gpu_kernels::Call> calls) {
@@ -89,10 +96,10 @@ std::unique_ptr<gpu_kernels::CommandGraph> CudaExecutor::record(std::span<const 
     const std::span<const cudaGraphNode_t> before = ends.before();
     if (const auto* launch = std::get_if<gpu_kernels::Launch>(&call))
       check(cudaGraphAddKernelNode(&node, made, before.data(), before.size(), Parameters(*launch).get()), launch->name);
-    else if (const auto* product = std::get_if<gpu_kernels::Multiplication>(&call))
-      node = add(made, before, *product);
+    else if (const auto* mark = std::get_if<gpu_kernels::Mark>(&call))
+      count(*mark);
     else
-      count(std::get<gpu_kernels::Mark>(call));
+      node = add_captured(made, before, call);
     nodes.push_back(node);
     if (const auto* mark = std::get_if<gpu_kernels::Mark>(&call))
       ends.pass(*mark);
@@ -102,22 +109,23 @@ std::unique_ptr<gpu_kernels::CommandGraph> CudaExecutor::record(std::span<const 
   return std::make_unique<GraphRecording>(std::move(graph), std::move(nodes), stream());
 }
 
-// The calls that cuBLAS makes for a product are unknown, so they are captured as a child graph.
-cudaGraphNode_t CudaExecutor::add(cudaGraph_t graph, std::span<const cudaGraphNode_t> before,
-                                  const gpu_kernels::Multiplication& product) {
-  check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording a matrix product");
+// What a library launches for a product or a convolution is unknown, so it is captured as a child graph.
+cudaGraphNode_t CudaExecutor::add_captured(cudaGraph_t graph, std::span<const cudaGraphNode_t> before,
+                                           const gpu_kernels::Call& call) {
+  constexpr const char* doing = "recording a matrix product or a convolution";
+  check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), doing);
   try {
-    multiply(product);
+    execute(call);
   } catch (...) {
     cudaGraph_t nothing = nullptr;
     static_cast<void>(cudaStreamEndCapture(stream(), &nothing));
     throw;
   }
   cudaGraph_t captured = nullptr;
-  check(cudaStreamEndCapture(stream(), &captured), "recording a matrix product");
+  check(cudaStreamEndCapture(stream(), &captured), doing);
   const Graph inner(captured);
   cudaGraphNode_t node = nullptr;
-  check(cudaGraphAddChildGraphNode(&node, graph, before.data(), before.size(), captured), "recording a matrix product");
+  check(cudaGraphAddChildGraphNode(&node, graph, before.data(), before.size(), captured), doing);
   return node;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "backend/cuda/convolutions.hpp"
 #include "backend/cuda/gpu_blas.hpp"
 #include "backend/cuda/handles.hpp"
 #include "backend/gpu_kernels/command_graph.hpp"
@@ -17,22 +19,25 @@ class CudaExecutor final : public gpu_kernels::Executor {
   CudaExecutor(int gpu, const void* device, Precision precision) : gpu_(gpu), device_(device), precision_(precision) {}
 
   cudaStream_t stream() const { return stream_.get(); }
+
+  /// Whether a library computes this convolution; execute() and record() take no others.
+  bool can_run(const gpu_kernels::PackedConvolution& convolution);
   void execute(const gpu_kernels::Call& call) override;
   std::unique_ptr<gpu_kernels::CommandGraph> record(std::span<const gpu_kernels::Call> calls) override;
 
  private:
   void count(gpu_kernels::Mark mark) { branch_ = mark == gpu_kernels::Mark::next ? branch_ + 1 : 0; }
   void multiply(const gpu_kernels::Multiplication& product);
-  cudaGraphNode_t add(cudaGraph_t graph, std::span<const cudaGraphNode_t> before,
-                      const gpu_kernels::Multiplication& product);
+  cudaGraphNode_t add_captured(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, const gpu_kernels::Call& call);
 
   int gpu_;
   const void* device_;  // owner of the memory used by products
   Precision precision_;
   bool is_blocking_ = launches_block();
   Stream stream_ = make_stream();
-  std::size_t branch_ = 0;                      // branch of the next call
-  std::vector<std::unique_ptr<GpuBlas>> blas_;  // one per branch with products, each with its own memory
+  std::size_t branch_ = 0;                                     // branch of the next call
+  std::vector<std::unique_ptr<GpuBlas>> blas_;                 // one per branch with products, each with its own memory
+  std::optional<std::unique_ptr<Convolutions>> convolutions_;  // made when wanted first; null without the library
 };
 
 }  // namespace paragrad::backend::cuda

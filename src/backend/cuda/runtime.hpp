@@ -45,6 +45,11 @@ class CudaRuntime {
     queue_.add(gpu_kernels::Launch::of(kernel, Entry::template of<Kernel>()));
   }
   void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
+  bool can_run(const gpu_kernels::PackedConvolution& convolution) {
+    use_gpu(gpu_);
+    return executor_.can_run(convolution);
+  }
+  void convolve(const gpu_kernels::PackedConvolution& convolution) { queue_.add(convolution); }
 
   template <class Branch>
   void side_by_side(std::size_t count, const Branch& branch) {

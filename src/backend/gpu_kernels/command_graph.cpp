@@ -1,6 +1,7 @@
 #include "backend/gpu_kernels/command_graph.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 namespace paragrad::backend::gpu_kernels {
@@ -20,18 +21,22 @@ std::uint64_t key_of(const Call& call) {
   if (const auto* launch = std::get_if<Launch>(&call))
     return mixed(reinterpret_cast<std::uintptr_t>(launch->function), launch->blocks);
   if (const auto* mark = std::get_if<Mark>(&call)) return static_cast<std::uint64_t>(*mark);
+  const auto with_addresses = [](std::uint64_t key, std::initializer_list<const float*> addresses) {
+    for (const float* address : addresses) key = mixed(key, reinterpret_cast<std::uintptr_t>(address));
+    return key;
+  };
+  if (const auto* convolution = std::get_if<PackedConvolution>(&call))
+    return with_addresses(mixed(static_cast<std::uint64_t>(convolution->pass), convolution->shape.rows),
+                          {convolution->a, convolution->b, convolution->result});
   const auto& product = std::get<Multiplication>(call);
-  std::uint64_t key = mixed(product.m, product.n);
-  for (const void* address : {static_cast<const void*>(product.a.data), static_cast<const void*>(product.b.data),
-                              static_cast<const void*>(product.c)})
-    key = mixed(key, reinterpret_cast<std::uintptr_t>(address));
-  return key;
+  return with_addresses(mixed(product.m, product.n), {product.a.data, product.b.data, product.c});
 }
 
 /// Whether a recording of one series can be used for the other.
 bool are_alike(const Call& a, const Call& b) {
   if (a.index() != b.index()) return false;
   if (const auto* product = std::get_if<Multiplication>(&a)) return *product == std::get<Multiplication>(b);
+  if (const auto* convolution = std::get_if<PackedConvolution>(&a)) return *convolution == std::get<PackedConvolution>(b);
   if (const auto* mark = std::get_if<Mark>(&a)) return *mark == std::get<Mark>(b);
   const auto &launch = std::get<Launch>(a), &other = std::get<Launch>(b);
   return launch.function == other.function && launch.blocks == other.blocks;

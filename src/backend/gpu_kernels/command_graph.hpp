@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/gpu_kernels/multiplication.hpp"
+#include "backend/gpu_kernels/packed_convolution.hpp"
 
 namespace paragrad::backend::gpu_kernels {
 
@@ -37,7 +38,7 @@ struct Launch {
 /// Forks do not nest.
 enum class Mark { fork, next, join };
 
-using Call = std::variant<Launch, Multiplication, Mark>;
+using Call = std::variant<Launch, Multiplication, PackedConvolution, Mark>;
 
 /// A recorded series of calls that is launched as a whole.
 class CommandGraph {

@@ -16,6 +16,7 @@
 #include "backend/gpu_kernels/lstm.hpp"
 #include "backend/gpu_kernels/multiplication.hpp"
 #include "backend/gpu_kernels/orthonormalise.hpp"
+#include "backend/gpu_kernels/packed_convolution.hpp"
 #include "backend/gpu_kernels/quantise.hpp"
 #include "backend/gpu_kernels/select.hpp"
 #include "backend/gpu_kernels/streams.hpp"
@@ -51,6 +52,8 @@ class StepTables {
 ///   static std::size_t most_patches          elements of scratch memory for a convolution
 ///   void run(const Kernel&)                  in call order, like multiply; both may be deferred until submit
 ///   void multiply(const Multiplication&)
+///   bool can_run(const PackedConvolution&)   whether a library computes it; otherwise it is made of products
+///   void convolve(const PackedConvolution&)  one that can be run, in call order
 ///   void side_by_side(count, branch)         calls branch(i) for each i; the branches' calls may run concurrently
 ///   void submit(), void finish(), void transfer(bytes, from, to), void upload(bytes, from, to),
 ///   std::unique_ptr<CopyStream> make_copy_stream(Device&),
@@ -168,8 +171,28 @@ class GpuDevice : public Device {
   float* patches_for(const ConvolutionShape& shape) {
     return scratch<float>("patches", patches_scratch(shape, Runtime::most_patches));
   }
+  float* filters_for(const ConvolutionShape& shape) { return scratch<float>("filters", shape.filters()); }
+  bool can_run(const PackedConvolution& convolution) { return convolution.shape.rows > 0 && runtime_.can_run(convolution); }
+  void pack_and_convolve(const PackedConvolution& convolution, std::span<const float> w, float* packed) {
+    const ConvolutionShape& shape = convolution.shape;
+    runtime_.run(Stream<PackFilters>{w.size(), {shape.inner(), shape.outputs, w.data(), packed}});
+    runtime_.convolve(convolution);
+  }
+  void add_bias(const ConvolutionForward& kernel) {
+    if (!kernel.bias.empty())
+      runtime_.run(Stream<AddBias>{kernel.y.size(), {kernel.f, kernel.shape.outputs, kernel.bias.data(), kernel.y.data()}});
+    else if (kernel.f != Activation::identity)
+      body(Activate{kernel.f, kernel.y, kernel.y});
+  }
+
   void body(const ConvolutionForward& kernel) {
     const auto& [shape, x, w, bias, f, y] = kernel;
+    float* const packed = filters_for(shape);
+    const PackedConvolution convolution{PackedConvolution::Pass::forward, shape, 0, x.data(), packed, y.data()};
+    if (can_run(convolution)) {
+      pack_and_convolve(convolution, w, packed);
+      return add_bias(kernel);
+    }
     if (!consists_of_products(shape)) return run_elements(kernel);
     const bool fused = shape.groups == 1 && !bias.empty();
     convolve(runtime_, kernel, Runtime::most_patches, patches_for(shape), [&, f = f](const Multiplication& product) {
@@ -178,22 +201,33 @@ class GpuDevice : public Device {
       else
         runtime_.multiply(product);
     });
-    if (fused) return;
-    if (!bias.empty())
-      runtime_.run(Stream<AddBias>{y.size(), {f, shape.outputs, bias.data(), y.data()}});
-    else if (f != Activation::identity)
-      body(Activate{f, y, y});
+    if (!fused) add_bias(kernel);
   }
   void body(const ConvolutionBackwardInput& kernel) {
     const auto& [shape, dy, w, keep, f, x, dx] = kernel;
+    float* const packed = filters_for(shape);
+    const PackedConvolution convolution{PackedConvolution::Pass::backward_input, shape, keep, dy.data(), packed, dx.data()};
+    if (can_run(convolution)) {
+      pack_and_convolve(convolution, w, packed);
+      if (f != Activation::identity) body(ActivationBackward{f, x, dx});
+      return;
+    }
     if (!consists_of_products(shape)) return run_elements(kernel);
     convolve_back(runtime_, kernel, Runtime::most_patches, patches_for(shape));
     if (distance_of_patches(shape) > 0 && f != Activation::identity) body(ActivationBackward{f, x, dx});
   }
   void body(const ConvolutionBackwardWeights& kernel) {
     const auto& [shape, x, dy, keep, dw] = kernel;
-    if (!consists_of_products(shape)) return run_elements(kernel);
-    convolution_gradient(runtime_, kernel, Runtime::most_patches, patches_for(shape));
+    float* const packed = filters_for(shape);
+    const PackedConvolution convolution{PackedConvolution::Pass::backward_weights, shape, 0, x.data(), dy.data(), packed};
+    if (can_run(convolution)) {
+      runtime_.convolve(convolution);
+      runtime_.run(Stream<AddPackedFilters>{shape.filters(), {shape.inner(), shape.outputs, packed, keep, dw.data()}});
+    } else if (consists_of_products(shape)) {
+      convolution_gradient(runtime_, kernel, Runtime::most_patches, patches_for(shape));
+    } else {
+      return run_elements(kernel);
+    }
     if (kernel.has_bias())
       body(BiasGradient{shape.rows * shape.positions(), shape.outputs, dy, keep, dw.subspan(shape.filters())});
   }

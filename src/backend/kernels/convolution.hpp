@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <span>
 #include <stdexcept>
@@ -19,6 +20,8 @@ struct WindowSteps {
   std::size_t image, window, steps;  ///< length of the image and of the window, positions of the window
   std::size_t stride = 1, dilation = 1;
   std::size_t before = 0;  ///< places before the image at which the window begins
+
+  auto operator<=>(const WindowSteps&) const = default;
 
   /// What the window's place k covers in position i, or `image` if that is outside.
   PARAGRAD_HOST_DEVICE std::size_t at(std::size_t i, std::size_t k) const {
@@ -52,6 +55,8 @@ struct ConvolutionShape {
   std::size_t rows, channels, outputs;
   WindowSteps down, across;
   std::size_t groups = 1;
+
+  auto operator<=>(const ConvolutionShape&) const = default;
 
   PARAGRAD_HOST_DEVICE std::size_t group_channels() const { return channels / groups; }
   PARAGRAD_HOST_DEVICE std::size_t group_outputs() const { return outputs / groups; }

@@ -14,7 +14,7 @@
 
 #include "backend/cuda/cuda_check.hpp"
 
-/// Fake GPUs on the host: the parts of CUDA's runtime and of cuBLAS that the device cuda uses, on memory and cores of this
+/// Fake GPUs on the host: the parts of CUDA's runtime, of cuBLAS and of cuDNN that the device cuda uses, on memory and cores of this
 /// machine, so that the device can run, and fail, without a GPU. A program linked with it has a device cuda whose kernels
 /// are the compiled formulas of backend/gpu_kernels.
 ///
@@ -30,11 +30,12 @@ struct Settings {
   int gpus = 1;
   std::size_t bytes = std::size_t{1} << 30;  ///< memory of each GPU
   Order order = Order::late;
+  bool has_cudnn = true;
   std::string refused{};   ///< name of a kernel that fails to launch
   std::string faulting{};  ///< name of a kernel that makes an illegal access, reported later
 };
 
-/// Parses "gpus=2 megabytes=64 order=any"; settings not named keep their defaults. Throws ConfigError.
+/// Parses "gpus=2 megabytes=64 order=any cudnn=no"; settings not named keep their defaults. Throws ConfigError.
 Settings parse_settings(const std::string& text, Settings settings = {});
 
 /// The object passed to cudaLaunchKernel as a kernel's function.

@@ -49,8 +49,10 @@ Settings parse_settings(const std::string& text, Settings settings) {
       settings.bytes = std::stoul(value) << 20;
     else if (name == "order")
       settings.order = value == "late" ? Order::late : value == "early" ? Order::early : Order::any;
+    else if (name == "cudnn")
+      settings.has_cudnn = value != "no";
     else
-      throw core::unknown_name("setting of fake GPUs", name, {"gpus", "megabytes", "order"});
+      throw core::unknown_name("setting of fake GPUs", name, {"gpus", "megabytes", "order", "cudnn"});
   }
   return settings;
 }
