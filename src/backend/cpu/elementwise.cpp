@@ -26,6 +26,26 @@ void run(Workspace&, const Add& kernel) {
       kernel.to.size(), kernel.to.data(), [](Vector a, Vector b) { return a + b; }, kernel.to.data(), kernel.from.data());
 }
 
+void run(Workspace&, const Sum& kernel) {
+  with_activation(kernel.f, [&]<Activation f>() {
+    transform(
+        kernel.y.size(), kernel.y.data(), [](Vector a, Vector b) { return activate<f>(a + b); }, kernel.a.data(),
+        kernel.b.data());
+  });
+}
+
+void run(Workspace&, const SumBackward& kernel) {
+  const auto add_to = [&](float keep, std::span<float> to) {
+    if (keep == 0)
+      std::ranges::copy(kernel.dy, to.begin());
+    else
+      transform(
+          to.size(), to.data(), [&](Vector d, Vector old) { return d + keep * old; }, kernel.dy.data(), to.data());
+  };
+  add_to(kernel.keep_a, kernel.da);
+  add_to(kernel.keep_b, kernel.db);
+}
+
 void run(Workspace&, const LookAhead& kernel) {
   const float ahead = kernel.ahead;
   transform(
