@@ -14,9 +14,9 @@
 
 #include "backend/cuda/cuda_check.hpp"
 
-/// Fake GPUs on the host: the parts of CUDA's runtime, of cuBLAS and of cuDNN that the device cuda uses, on memory and cores of this
-/// machine, so that the device can run, and fail, without a GPU. A program linked with it has a device cuda whose kernels
-/// are the compiled formulas of backend/gpu_kernels.
+/// Fake GPUs on the host: the parts of CUDA's runtime, of cuBLAS and of cuDNN that the device cuda uses, on memory and cores
+/// of this machine, so that the device can run, and fail, without a GPU. A program linked with it has a device cuda whose
+/// kernels are the compiled formulas of backend/gpu_kernels.
 ///
 /// It gives no more guarantees than CUDA. Work is done when it is waited for, immediately, or at random; ready nodes of a
 /// graph run in any order. GPU memory faults when the host touches it. Calls that CUDA forbids (allocating or waiting during
