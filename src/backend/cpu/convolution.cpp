@@ -6,6 +6,7 @@
 #include "backend/cpu/convolution_tile.hpp"
 #include "backend/cpu/transpose.hpp"
 #include "backend/cpu/vector.hpp"
+#include "backend/cpu/winograd.hpp"
 #include "core/range.hpp"
 
 // Convolutions as matrix products whose left matrix is not made: a row of it, the part of the image under a window, is a few
@@ -301,6 +302,7 @@ const float* widened(Workspace& workspace, std::size_t rows, std::size_t count, 
 }  // namespace
 
 void run(Workspace& workspace, const ConvolutionForward& kernel) {
+  if (is_for_winograd(kernel.shape)) return run_winograd(workspace, kernel);
   const ConvolutionShape shape = flattened(kernel.shape);
   const std::size_t depth = shape.inner(), outputs = shape.group_outputs(), group = depth * packed_columns(outputs);
   float* const filters = grown(workspace.filters, shape.groups * group);
@@ -325,6 +327,7 @@ void run(Workspace& workspace, const ConvolutionForward& kernel) {
 }
 
 void run(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
+  if (is_for_winograd(kernel.shape)) return run_winograd(workspace, kernel);
   const ConvolutionShape shape = flattened(kernel.shape);
   const std::vector<Phase> down = phases_of(shape.down), across = phases_of(shape.across);
   Images images(workspace.images, kernel.dy.data(), shape.rows, shape.outputs, side_of(down, shape.down.steps),
@@ -369,6 +372,7 @@ void run(Workspace& workspace, const ConvolutionBackwardWeights& kernel) {
   if (kernel.has_bias())
     run(workspace, BiasGradient{shape.rows * shape.positions(), shape.outputs, kernel.dy, kernel.keep,
                                 kernel.dw.subspan(shape.filters())});
+  if (is_for_winograd(shape)) return run_winograd(workspace, kernel);
   Images images = images_of(workspace, shape, kernel.x.data());
   const Runs runs = runs_of(shape, images.line());
   const std::size_t line = shape.across.steps * shape.outputs;

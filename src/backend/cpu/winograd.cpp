@@ -1,0 +1,339 @@
+#include "backend/cpu/winograd.hpp"
+
+#include <algorithm>
+
+#include "backend/cpu/convolution_tile.hpp"
+#include "backend/cpu/transpose.hpp"
+#include "backend/cpu/vector.hpp"
+#include "core/range.hpp"
+
+// Images, filters and outputs are transformed into 36 matrices each, whose products are matrix products: [tiles][channels]
+// times [channels][outputs]. Tiles go through all steps a batch at a time, which stays in the L2 cache. Vectors run over
+// channels, so every step is the same arithmetic in all lanes.
+namespace paragrad::backend::cpu {
+namespace {
+
+constexpr std::size_t tile_side = 4, window_side = 3, patch_side = 6, products = patch_side * patch_side;
+constexpr std::size_t batch_floats = 128 * 1024;  // of images and outputs in their transformed form: half of an L2 cache
+constexpr std::size_t least_batch = 32;           // tiles: so many use a transformed filter each time it is read
+constexpr std::size_t least_tiles = 4;            // of an image: for fewer, transforming the filters may not pay
+
+// ---- the transforms of one direction, at the points 0, 1, -1, 2, -2 and infinity ----
+
+Vector times(float factor, Vector v, Vector plus) { return multiply_add(broadcast(factor), v, plus); }
+
+/// Bᵀ: a patch of the image.
+constexpr auto transform_patch = [](const Vector (&d)[6], Vector (&to)[6]) {
+  const Vector even = times(-4, d[2], d[4]), odd = times(-4, d[1], d[3]);
+  const Vector far_even = d[4] - d[2], far_odd = d[3] - d[1];
+  to[0] = times(4, d[0], times(-5, d[2], d[4]));
+  to[1] = even + odd;
+  to[2] = even - odd;
+  to[3] = times(2, far_odd, far_even);
+  to[4] = times(-2, far_odd, far_even);
+  to[5] = times(4, d[1], times(-5, d[3], d[5]));
+};
+
+/// G: a filter.
+constexpr auto transform_filter = [](const Vector (&g)[3], Vector (&to)[6]) {
+  const Vector ends = (g[0] + g[2]) * (-1.f / 6), middle = g[1] * (-1.f / 6);
+  const Vector far_ends = times(4, g[2], g[0]) * (1.f / 24), far_middle = g[1] * (1.f / 12);
+  to[0] = g[0] * 0.25f;
+  to[1] = ends + middle;
+  to[2] = ends - middle;
+  to[3] = far_ends + far_middle;
+  to[4] = far_ends - far_middle;
+  to[5] = g[2];
+};
+
+/// Aᵀ: products to outputs.
+constexpr auto transform_to_outputs = [](const Vector (&m)[6], Vector (&to)[4]) {
+  const Vector sum = m[1] + m[2], difference = m[1] - m[2], far_sum = m[3] + m[4], far_difference = m[3] - m[4];
+  to[0] = m[0] + (sum + far_sum);
+  to[1] = times(2, far_difference, difference);
+  to[2] = times(4, far_sum, sum);
+  to[3] = times(8, far_difference, difference) + m[5];
+};
+
+/// A: the gradient of outputs.
+constexpr auto transform_outputs = [](const Vector (&d)[4], Vector (&to)[6]) {
+  const Vector even = d[0] + d[2], odd = d[1] + d[3];
+  const Vector far_even = times(4, d[2], d[0]), far_odd = times(8, d[3], d[1] + d[1]);
+  to[0] = d[0];
+  to[1] = even + odd;
+  to[2] = even - odd;
+  to[3] = far_even + far_odd;
+  to[4] = far_even - far_odd;
+  to[5] = d[3];
+};
+
+/// Gᵀ: products to the gradient of a filter.
+constexpr auto transform_to_filter = [](const Vector (&u)[6], Vector (&to)[3]) {
+  const Vector sum = u[1] + u[2], difference = u[2] - u[1], far_sum = u[3] + u[4], far_difference = u[3] - u[4];
+  to[0] = times(1.f / 24, far_sum, times(-1.f / 6, sum, u[0] * 0.25f));
+  to[1] = times(1.f / 12, far_difference, difference * (1.f / 6));
+  to[2] = times(1.f / 6, far_sum - sum, u[5]);
+};
+
+/// A transform in both directions: to = T·from·Tᵀ.
+template <std::size_t in, std::size_t out, class Transform>
+void transform_square(const Transform& one, const Vector (&from)[in][in], Vector (&to)[out][out]) {
+  Vector columns[in][out];
+#pragma GCC unroll 6
+  for (std::size_t j = 0; j < in; ++j) {
+    Vector column[in];
+#pragma GCC unroll 6
+    for (std::size_t i = 0; i < in; ++i) column[i] = from[i][j];
+    one(column, columns[j]);
+  }
+#pragma GCC unroll 6
+  for (std::size_t i = 0; i < out; ++i) {
+    Vector row[in];
+#pragma GCC unroll 6
+    for (std::size_t j = 0; j < in; ++j) row[j] = columns[j][i];
+    one(row, to[i]);
+  }
+}
+
+// ---- matrices of products ----
+
+/// Matrices, one for each of the 36 products.
+struct Planes {
+  float* data;
+  std::size_t distance;  ///< between two of them; no power of two, so that they lie in different sets of a cache
+
+  Planes(core::Arena& memory, std::size_t floats) : distance(floats + lanes) {
+    if (memory.size() < products * distance) memory = core::host_arena(products * distance);
+    data = memory.span().data();
+  }
+  float* of(std::size_t product) const { return data + product * distance; }
+  template <std::size_t side>
+  void put(const Vector (&values)[side][side], std::size_t at) const {
+    static_assert(side == patch_side);
+    for (std::size_t i = 0; i < side; ++i)
+      for (std::size_t j = 0; j < side; ++j) store(values[i][j], of(i * side + j) + at);
+  }
+  void take(std::size_t at, Vector (&values)[patch_side][patch_side]) const {
+    for (std::size_t i = 0; i < patch_side; ++i)
+      for (std::size_t j = 0; j < patch_side; ++j) values[i][j] = load(of(i * patch_side + j) + at);
+  }
+};
+
+/// Squares of an array [images][height][width][channels], one for each tile of the outputs; outside the array there are
+/// zeros.
+struct Squares {
+  std::size_t height, width, channels;
+  std::size_t before_down, before_across;  ///< places before the array at which the first square begins
+  std::size_t down, across;                ///< squares of an image
+
+  struct Corner {
+    std::size_t image, row, column;  ///< row and column counted from the first square's
+  };
+  Corner corner(std::size_t square) const {
+    return {square / (down * across), square / across % down * tile_side, square % across * tile_side};
+  }
+
+  /// Calls with(source) for each place of a square, row by row: where its channels are, or nullptr outside.
+  template <std::size_t side, class With>
+  void for_places(std::size_t square, const With& with) const {
+    const Corner corner_of = corner(square);
+    for (std::size_t i = 0; i < side; ++i)
+      for (std::size_t j = 0; j < side; ++j) {
+        const std::size_t row = corner_of.row + i - before_down, column = corner_of.column + j - before_across;
+        const bool is_inside = row < height && column < width;  // below zero it is very large
+        with(i, j, is_inside, ((corner_of.image * height + row) * width + column) * channels);
+      }
+  }
+};
+
+/// planes[squares][channels] = the transformed squares [first, first + count).
+template <std::size_t side, class Transform>
+void transform_squares(const Transform& one, const Squares& squares, const float* from, std::size_t first, std::size_t count,
+                       const float* zeros, const Planes& planes) {
+  for (std::size_t t = 0; t < count; ++t) {
+    const float* places[side][side];
+    squares.for_places<side>(first + t, [&](std::size_t i, std::size_t j, bool is_inside, std::size_t at) {
+      places[i][j] = is_inside ? from + at : zeros;
+    });
+    for (std::size_t c = 0; c < squares.channels; c += lanes) {
+      Vector values[side][side], transformed[patch_side][patch_side];
+      for (std::size_t i = 0; i < side; ++i)
+        for (std::size_t j = 0; j < side; ++j) values[i][j] = load(places[i][j] + c);
+      transform_square(one, values, transformed);
+      planes.put(transformed, t * squares.channels + c);
+    }
+  }
+}
+
+std::size_t panel_of(std::size_t columns, std::size_t first) { return std::min(tile_columns, columns - first); }
+
+/// planes, packed as panels of [channels][panel] = the transformed filters w[3][3][channels][outputs].
+void transform_filters(std::size_t channels, std::size_t outputs, const float* w, const Planes& planes) {
+  for (std::size_t j = 0; j < outputs; j += tile_columns) {
+    const std::size_t width = panel_of(outputs, j);
+    for (std::size_t c = 0; c < channels; ++c)
+      for (std::size_t k = 0; k < width; k += lanes) {
+        Vector filter[window_side][window_side], transformed[patch_side][patch_side];
+        for (std::size_t y = 0; y < window_side; ++y)
+          for (std::size_t x = 0; x < window_side; ++x)
+            filter[y][x] = load(w + ((y * window_side + x) * channels + c) * outputs + j + k);
+        transform_square(transform_filter, filter, transformed);
+        planes.put(transformed, j * channels + c * width + k);
+      }
+  }
+}
+
+std::size_t tiles_in(std::size_t steps) { return (steps + tile_side - 1) / tile_side; }
+
+/// How many tiles go through all steps together.
+std::size_t batch_of(std::size_t channels, std::size_t outputs) {
+  return std::max(batch_floats / (products * (channels + outputs)), least_batch);
+}
+
+/// A convolution of `from` with `filters`; finish(place of the outputs, column, sums) takes every vector of outputs.
+template <class Finish>
+void convolve_tiles(Workspace& workspace, const Squares& squares, std::size_t tiles, const float* from,
+                    const Planes& filters, std::size_t outputs, std::size_t steps_down, std::size_t steps_across,
+                    const Finish& finish) {
+  const std::size_t channels = squares.channels, most = std::min(batch_of(channels, outputs), tiles);
+  const Planes patches(workspace.images, most * channels), sums(workspace.gradients, most * outputs);
+  const std::vector<float> zeros(channels);
+  const Runs runs{{0}, channels};
+  const Squares targets{steps_down, steps_across, outputs, 0, 0, squares.down, squares.across};
+  for (std::size_t first = 0; first < tiles; first += most) {
+    const std::size_t count = std::min(most, tiles - first);
+    transform_squares<patch_side>(transform_patch, squares, from, first, count, zeros.data(), patches);
+    for (std::size_t product = 0; product < products; ++product)
+      for (std::size_t j = 0; j < outputs; j += tile_columns) {
+        const std::size_t width = panel_of(outputs, j);
+        const bool wide = width == tile_columns;
+        const std::size_t parts = (count + most_rows(wide) - 1) / most_rows(wide);
+        for (std::size_t part = 0; part < parts; ++part) {
+          const core::Range range = core::part_of(count, parts, part);
+          find_window_tile(range.size(), wide)(runs, patches.of(product) + range.begin * channels, channels,
+                                               filters.of(product) + j * channels, 0, width, outputs,
+                                               sums.of(product) + range.begin * outputs + j);
+        }
+      }
+    for (std::size_t t = 0; t < count; ++t)
+      for (std::size_t k = 0; k < outputs; k += lanes) {
+        Vector values[patch_side][patch_side], y[tile_side][tile_side];
+        sums.take(t * outputs + k, values);
+        transform_square(transform_to_outputs, values, y);
+        targets.for_places<tile_side>(first + t, [&](std::size_t i, std::size_t j, bool is_inside, std::size_t at) {
+          if (is_inside) finish(at + k, k, y[i][j]);
+        });
+      }
+  }
+}
+
+/// Squares of the images that the windows of the outputs' tiles see.
+Squares patches_of(const ConvolutionShape& shape) {
+  return {shape.down.image,           shape.across.image,          shape.channels, shape.down.before, shape.across.before,
+          tiles_in(shape.down.steps), tiles_in(shape.across.steps)};
+}
+
+std::size_t tiles_of(const Squares& squares, std::size_t images) { return images * squares.down * squares.across; }
+
+bool is_small_window(const WindowSteps& side) {
+  return side.window == window_side && side.stride == 1 && side.dilation == 1 && side.before < window_side;
+}
+
+}  // namespace
+
+// By the sizes of one image alone: its outputs must not depend on how many others are in the minibatch.
+bool is_for_winograd(const ConvolutionShape& shape) {
+  if (shape.rows == 0 || shape.groups > 1) return false;
+  if (!is_small_window(shape.down) || !is_small_window(shape.across)) return false;
+  if (shape.channels % lanes != 0 || shape.outputs % lanes != 0) return false;
+  const auto pays = [](std::size_t down, std::size_t across) {
+    const std::size_t tiles = tiles_in(down) * tiles_in(across);
+    return tiles >= least_tiles && tile_side * tile_side * tiles <= 2 * down * across;
+  };
+  return pays(shape.down.steps, shape.across.steps) && pays(shape.down.image, shape.across.image);
+}
+
+void run_winograd(Workspace& workspace, const ConvolutionForward& kernel) {
+  const ConvolutionShape& shape = kernel.shape;
+  const Planes filters(workspace.filters, shape.channels * shape.outputs);
+  transform_filters(shape.channels, shape.outputs, kernel.w.data(), filters);
+  const Squares squares = patches_of(shape);
+  with_activation(kernel.f, [&]<Activation f>() {
+    convolve_tiles(workspace, squares, tiles_of(squares, shape.rows), kernel.x.data(), filters, shape.outputs,
+                   shape.down.steps, shape.across.steps, [&](std::size_t at, std::size_t column, Vector sum) {
+                     if (!kernel.bias.empty()) sum += load(kernel.bias.data() + column);
+                     store(activate<f>(sum), kernel.y.data() + at);
+                   });
+  });
+}
+
+/// A convolution of dy with the filters turned round, from outputs to channels.
+void run_winograd(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
+  const ConvolutionShape& shape = kernel.shape;
+  const std::size_t window = shape.channels * shape.outputs, places = window_side * window_side;
+  std::vector<float> turned(places * window);
+  for (std::size_t place = 0; place < places; ++place)
+    transpose(shape.channels, shape.outputs, kernel.w.data() + place * window, shape.outputs,
+              turned.data() + (places - 1 - place) * window, shape.channels);
+  const Planes filters(workspace.filters, window);
+  transform_filters(shape.outputs, shape.channels, turned.data(), filters);
+  const Squares squares{shape.down.steps,
+                        shape.across.steps,
+                        shape.outputs,
+                        window_side - 1 - shape.down.before,
+                        window_side - 1 - shape.across.before,
+                        tiles_in(shape.down.image),
+                        tiles_in(shape.across.image)};
+  with_activation(kernel.f, [&]<Activation f>() {
+    convolve_tiles(workspace, squares, tiles_of(squares, shape.rows), kernel.dy.data(), filters, shape.channels,
+                   shape.down.image, shape.across.image, [&](std::size_t at, std::size_t, Vector sum) {
+                     float* const dx = kernel.dx.data() + at;
+                     if (kernel.keep != 0) sum = multiply_add(broadcast(kernel.keep), load(dx), sum);
+                     if constexpr (f != Activation::identity) sum = times_slope<f>(sum, load(kernel.x.data() + at));
+                     store(sum, dx);
+                   });
+  });
+}
+
+void run_winograd(Workspace& workspace, const ConvolutionBackwardWeights& kernel) {
+  const ConvolutionShape& shape = kernel.shape;
+  const std::size_t channels = shape.channels, outputs = shape.outputs;
+  const Squares squares = patches_of(shape);
+  const Squares of_dy{shape.down.steps, shape.across.steps, outputs, 0, 0, squares.down, squares.across};
+  const std::size_t tiles = tiles_of(squares, shape.rows), most = std::min(batch_of(channels, outputs), tiles);
+  const Planes patches(workspace.images, most * channels), gradients(workspace.gradients, most * outputs);
+  const Planes sums(workspace.filters, channels * outputs);
+  const std::vector<float> zeros(std::max(channels, outputs));
+  const std::vector<std::size_t> begin{0};
+  for (std::size_t first = 0; first < tiles; first += most) {
+    const std::size_t count = std::min(most, tiles - first);
+    transform_squares<patch_side>(transform_patch, squares, kernel.x.data(), first, count, zeros.data(), patches);
+    transform_squares<tile_side>(transform_outputs, of_dy, kernel.dy.data(), first, count, zeros.data(), gradients);
+    const Positions positions{begin, count, channels, outputs};
+    for (std::size_t product = 0; product < products; ++product)
+      for (std::size_t j = 0; j < outputs; j += tile_columns) {
+        const std::size_t width = panel_of(outputs, j);
+        const bool wide = width == tile_columns;
+        const std::size_t parts = (channels + most_rows(wide) - 1) / most_rows(wide);
+        for (std::size_t part = 0; part < parts; ++part) {
+          const core::Range range = core::part_of(channels, parts, part);
+          find_position_tile(range.size(), wide)(positions, patches.of(product) + range.begin, gradients.of(product) + j,
+                                                 first == 0 ? 0.f : 1.f, width, outputs,
+                                                 sums.of(product) + range.begin * outputs + j);
+        }
+      }
+  }
+  for (std::size_t c = 0; c < channels; ++c)
+    for (std::size_t k = 0; k < outputs; k += lanes) {
+      Vector values[patch_side][patch_side], gradient[window_side][window_side];
+      sums.take(c * outputs + k, values);
+      transform_square(transform_to_filter, values, gradient);
+      for (std::size_t y = 0; y < window_side; ++y)
+        for (std::size_t x = 0; x < window_side; ++x) {
+          float* const to = kernel.dw.data() + ((y * window_side + x) * channels + c) * outputs + k;
+          store(kernel.keep == 0 ? gradient[y][x] : multiply_add(broadcast(kernel.keep), load(to), gradient[y][x]), to);
+        }
+    }
+}
+
+}  // namespace paragrad::backend::cpu
