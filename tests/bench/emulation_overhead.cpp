@@ -1,11 +1,14 @@
 // What emulation costs: the wall-clock time of N emulated workers against one real worker that processes the same samples
 // with the same model, and what a second host thread gains. Ratios of runs taken in turn; targets in the printed table.
+//
+//   bench_emulation [model]
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/real_worker.hpp"
@@ -100,11 +103,14 @@ void measure(const Net& net, const std::vector<Case>& cases) {
 
 }  // namespace
 
-int main() {
-  measure({"784-512-256-10:sigmoid", 784, 64, 3},
-          {{"bmuf", "target: at most 1.10", "target: at least 1.70"},
-           {"model_averaging", "same", "same"},
-           {"data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target"}});
-  measure({"zoo:resnet:depth=20", 3 * 32 * 32, 16, 1}, {{"bmuf", "target: at most 1.10", "target: at least 1.75"}});
+int main(int argc, char** argv) {
+  const std::vector<std::pair<Net, std::vector<Case>>> all{
+      {{"784-512-256-10:sigmoid", 784, 64, 3},
+       {{"bmuf", "target: at most 1.10", "target: at least 1.70"},
+        {"model_averaging", "same", "same"},
+        {"data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target"}}},
+      {{"zoo:resnet:depth=20", 3 * 32 * 32, 16, 1}, {{"bmuf", "target: at most 1.10", "target: at least 1.75"}}}};
+  for (const auto& [net, cases] : all)
+    if (argc < 2 || net.model == argv[1]) measure(net, cases);
   return 0;
 }

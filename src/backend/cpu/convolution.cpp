@@ -25,11 +25,6 @@ std::size_t packed_columns(std::size_t columns) {
   return columns / tile_columns * tile_columns + (columns % tile_columns == 0 ? 0 : panel_width(columns % tile_columns));
 }
 
-float* grown(core::Arena& memory, std::size_t floats) {
-  if (memory.size() < floats) memory = core::host_arena(floats);
-  return memory.span().data();
-}
-
 /// Rows of windows, of one image or of several, and what they see of the images.
 struct Band {
   const float* base;
@@ -121,8 +116,6 @@ class Images {
   Side down_, across_;
   bool padded_;
 };
-
-std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
 
 /// Calls with(first column, number of columns, whether they fill two registers or only one).
 template <class F>

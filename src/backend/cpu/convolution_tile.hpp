@@ -7,9 +7,18 @@
 
 #include "backend/cpu/tile.hpp"
 #include "backend/cpu/vector.hpp"
+#include "core/arena.hpp"
 
 // Tiles of convolutions, held in registers like those of products (tile.hpp).
 namespace paragrad::backend::cpu {
+
+/// Scratch memory of that many floats at least.
+inline float* grown(core::Arena& memory, std::size_t floats) {
+  if (memory.size() < floats) memory = core::host_arena(floats);
+  return memory.span().data();
+}
+
+inline std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
 
 /// What a window sees: runs of `depth` floats, at these distances from its first place.
 struct Runs {

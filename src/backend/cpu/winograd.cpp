@@ -102,10 +102,8 @@ struct Planes {
   float* data;
   std::size_t distance;  ///< between two of them; no power of two, so that they lie in different sets of a cache
 
-  Planes(core::Arena& memory, std::size_t floats) : distance(floats + lanes) {
-    if (memory.size() < products * distance) memory = core::host_arena(products * distance);
-    data = memory.span().data();
-  }
+  Planes(core::Arena& memory, std::size_t floats)
+      : data(grown(memory, products * (floats + lanes))), distance(floats + lanes) {}
   float* of(std::size_t product) const { return data + product * distance; }
   template <std::size_t side>
   void put(const Vector (&values)[side][side], std::size_t at) const {
@@ -133,7 +131,7 @@ struct Squares {
     return {square / (down * across), square / across % down * tile_side, square % across * tile_side};
   }
 
-  /// Calls with(source) for each place of a square, row by row: where its channels are, or nullptr outside.
+  /// Calls with(row, column, whether that place of the square is in the array, where its channels then begin).
   template <std::size_t side, class With>
   void for_places(std::size_t square, const With& with) const {
     const Corner corner_of = corner(square);
@@ -183,7 +181,19 @@ void transform_filters(std::size_t channels, std::size_t outputs, const float* w
   }
 }
 
-std::size_t tiles_in(std::size_t steps) { return (steps + tile_side - 1) / tile_side; }
+/// Calls with(rows, first column, columns, whether they fill two registers) for the tiles of a matrix that a register tile
+/// computes at a time.
+template <class With>
+void for_register_tiles(std::size_t rows, std::size_t columns, const With& with) {
+  for (std::size_t j = 0; j < columns; j += tile_columns) {
+    const std::size_t width = panel_of(columns, j);
+    const bool wide = width == tile_columns;
+    const std::size_t count = parts(rows, most_rows(wide));
+    for (std::size_t part = 0; part < count; ++part) with(core::part_of(rows, count, part), j, width, wide);
+  }
+}
+
+std::size_t tiles_in(std::size_t steps) { return parts(steps, tile_side); }
 
 /// How many tiles go through all steps together.
 std::size_t batch_of(std::size_t channels, std::size_t outputs) {
@@ -204,17 +214,11 @@ void convolve_tiles(Workspace& workspace, const Squares& squares, std::size_t ti
     const std::size_t count = std::min(most, tiles - first);
     transform_squares<patch_side>(transform_patch, squares, from, first, count, zeros.data(), patches);
     for (std::size_t product = 0; product < products; ++product)
-      for (std::size_t j = 0; j < outputs; j += tile_columns) {
-        const std::size_t width = panel_of(outputs, j);
-        const bool wide = width == tile_columns;
-        const std::size_t parts = (count + most_rows(wide) - 1) / most_rows(wide);
-        for (std::size_t part = 0; part < parts; ++part) {
-          const core::Range range = core::part_of(count, parts, part);
-          find_window_tile(range.size(), wide)(runs, patches.of(product) + range.begin * channels, channels,
-                                               filters.of(product) + j * channels, 0, width, outputs,
-                                               sums.of(product) + range.begin * outputs + j);
-        }
-      }
+      for_register_tiles(count, outputs, [&](core::Range rows, std::size_t j, std::size_t width, bool wide) {
+        find_window_tile(rows.size(), wide)(runs, patches.of(product) + rows.begin * channels, channels,
+                                            filters.of(product) + j * channels, 0, width, outputs,
+                                            sums.of(product) + rows.begin * outputs + j);
+      });
     for (std::size_t t = 0; t < count; ++t)
       for (std::size_t k = 0; k < outputs; k += lanes) {
         Vector values[patch_side][patch_side], y[tile_side][tile_side];
@@ -271,12 +275,12 @@ void run_winograd(Workspace& workspace, const ConvolutionForward& kernel) {
 void run_winograd(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
   const ConvolutionShape& shape = kernel.shape;
   const std::size_t window = shape.channels * shape.outputs, places = window_side * window_side;
-  std::vector<float> turned(places * window);
+  float* const turned = grown(workspace.images, places * window);
   for (std::size_t place = 0; place < places; ++place)
     transpose(shape.channels, shape.outputs, kernel.w.data() + place * window, shape.outputs,
-              turned.data() + (places - 1 - place) * window, shape.channels);
+              turned + (places - 1 - place) * window, shape.channels);
   const Planes filters(workspace.filters, window);
-  transform_filters(shape.outputs, shape.channels, turned.data(), filters);
+  transform_filters(shape.outputs, shape.channels, turned, filters);
   const Squares squares{shape.down.steps,
                         shape.across.steps,
                         shape.outputs,
@@ -311,17 +315,11 @@ void run_winograd(Workspace& workspace, const ConvolutionBackwardWeights& kernel
     transform_squares<tile_side>(transform_outputs, of_dy, kernel.dy.data(), first, count, zeros.data(), gradients);
     const Positions positions{begin, count, channels, outputs};
     for (std::size_t product = 0; product < products; ++product)
-      for (std::size_t j = 0; j < outputs; j += tile_columns) {
-        const std::size_t width = panel_of(outputs, j);
-        const bool wide = width == tile_columns;
-        const std::size_t parts = (channels + most_rows(wide) - 1) / most_rows(wide);
-        for (std::size_t part = 0; part < parts; ++part) {
-          const core::Range range = core::part_of(channels, parts, part);
-          find_position_tile(range.size(), wide)(positions, patches.of(product) + range.begin, gradients.of(product) + j,
-                                                 first == 0 ? 0.f : 1.f, width, outputs,
-                                                 sums.of(product) + range.begin * outputs + j);
-        }
-      }
+      for_register_tiles(channels, outputs, [&](core::Range rows, std::size_t j, std::size_t width, bool wide) {
+        find_position_tile(rows.size(), wide)(positions, patches.of(product) + rows.begin, gradients.of(product) + j,
+                                              first == 0 ? 0.f : 1.f, width, outputs,
+                                              sums.of(product) + rows.begin * outputs + j);
+      });
   }
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t k = 0; k < outputs; k += lanes) {
