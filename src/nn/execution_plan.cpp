@@ -1,6 +1,7 @@
 #include "nn/execution_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "nn/graph.hpp"
 
@@ -8,6 +9,8 @@ namespace paragrad::nn {
 namespace {
 
 using Phase = BackwardStep::Phase;
+
+constexpr std::size_t floats_of_line = 64 / sizeof(float);
 
 bool has_gradient(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.outputs, [&](ValueId v) { return graph.values()[v].has_gradient; });
@@ -83,6 +86,9 @@ class Planner {
     for (ValueId v = 1; v < values.size(); ++v) add_value(v);
     for (NodeId n = 0; n < nodes_; ++n) add_memory(n);
     plan_.floats_per_row = place(arrays_);
+    std::size_t common = floats_of_line;
+    for (const Lifetime& array : arrays_) common = std::gcd(common, *array.offset);
+    plan_.rows_multiple = floats_of_line / common;
     for (auto& of_node : plan_.memory)
       for (PlannedMemory& at : of_node)
         if (at.kind == MemorySpec::Kind::saved) at.backward_offset = at.offset;

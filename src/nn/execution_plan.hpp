@@ -24,8 +24,8 @@ struct PlannedMemory : MemorySpec {
 };
 
 /// The order of the backward pass, and where everything lies in a replica's arena. Arrays that are never needed at the same
-/// time share memory. Offsets are in floats per row; multiplied by the number of rows, a multiple of a cache line's floats,
-/// they are offsets in the arena. Fixed memory is apart.
+/// time share memory. Offsets are in floats per row; multiplied by the number of rows they are offsets in the arena, where
+/// every array begins with a cache line if that number is a multiple of `rows_multiple`. Fixed memory is apart.
 struct Plan {
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
@@ -34,6 +34,7 @@ struct Plan {
   std::vector<std::size_t> gradients;              ///< [values] of its gradient; nowhere if it has none
   std::vector<std::vector<PlannedMemory>> memory;  ///< [nodes][MemorySpec]
   std::size_t floats_per_row = 0;
+  std::size_t rows_multiple = 1;
   std::size_t fixed_floats = 0;
 
   std::size_t steps_of_loss = 0;          ///< steps of the backward pass that belong to the loss

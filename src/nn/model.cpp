@@ -10,10 +10,7 @@
 namespace paragrad::nn {
 namespace {
 
-/// Plans are in floats per row: with a multiple of this number of rows everything begins with a cache line.
-constexpr std::size_t floats_of_line = 64 / sizeof(float);
-
-std::size_t whole_lines(std::size_t rows) { return (rows + floats_of_line - 1) / floats_of_line * floats_of_line; }
+std::size_t rounded_up(std::size_t rows, std::size_t multiple) { return (rows + multiple - 1) / multiple * multiple; }
 
 const ExchangeOp* as_exchange(const Node& node) { return dynamic_cast<const ExchangeOp*>(node.op.get()); }
 
@@ -126,7 +123,7 @@ Model::Model(backend::Device& device, std::shared_ptr<const Graph> graph, std::s
     : graph_(std::move(graph)),
       peers_(peers),
       max_rows_(max_rows),
-      planned_rows_(whole_lines(max_rows)),
+      planned_rows_(rounded_up(max_rows, graph_->plan().rows_multiple)),
       memory_(device.allocate(graph_->plan().floats_per_row * planned_rows_)),
       fixed_(device.allocate(graph_->plan().fixed_floats)),
       buffers_(device.allocate(graph_->buffer_count())) {}

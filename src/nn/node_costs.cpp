@@ -27,14 +27,14 @@ std::uint64_t activation_bytes(const Graph& graph, const Node& node) {
 std::vector<NodeCost> node_costs(const Graph& graph) {
   const auto device = backend::make_device("meta");
   const std::array<std::uint32_t, 1> one_sequence{1};
-  const std::size_t lines = 16;  // rows of the plan, see Model
+  const std::size_t planned_rows = graph.plan().rows_multiple;
   core::Arena features = device->allocate(graph.inputs()), parameters = device->allocate(graph.parameter_count());
   core::Arena gradient = device->allocate(graph.parameter_count()), buffers = device->allocate(graph.buffer_count());
-  core::Arena memory = device->allocate(lines * graph.plan().floats_per_row), rows = device->allocate(1);
+  core::Arena memory = device->allocate(planned_rows * graph.plan().floats_per_row), rows = device->allocate(1);
   core::Arena fixed = device->allocate(graph.plan().fixed_floats);
   const PassState state{.graph = graph,
                         .rows = 1,
-                        .planned_rows = lines,
+                        .planned_rows = planned_rows,
                         .features = features.span(),
                         .active = one_sequence,
                         .row_numbers = {reinterpret_cast<const std::uint32_t*>(rows.span().data()), 1},

@@ -40,6 +40,7 @@ else()
 endif()
 
 # cuDNN for convolutions; without it they are matrix products.
+find_package(CUDAToolkit QUIET)
 find_path(PARAGRAD_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 if(PARAGRAD_CUDNN_INCLUDE)
   set(PARAGRAD_NOT_OF_CUDNN "/no_cudnn\\.cpp$")

@@ -58,7 +58,8 @@ class Desk {
   static constexpr std::size_t size = 1'000'000;
 
   std::span<float> put(const std::vector<float>& values) {
-    if (used_ + values.size() > size) throw std::logic_error("a case of kernels needs more memory than the desk has");
+    if (used_ + values.size() > size)
+      throw std::logic_error("a kernel test case needs more than Desk::size floats: raise it");
     const std::span<float> place = memory_.span().subspan(used_, values.size());
     used_ += values.size();
     device_.transfer(std::span<const float>(values), place);

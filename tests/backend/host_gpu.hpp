@@ -37,8 +37,9 @@ class HostRuntime {
     for (std::size_t i = 0; i < count; ++i) branch(backwards_ ? count - 1 - i : i);
   }
 
+  bool has_convolutions() const { return false; }
   bool can_run(const gpu_kernels::PackedConvolution&) const { return false; }
-  void convolve(const gpu_kernels::PackedConvolution&) {}
+  void convolve(const gpu_kernels::PackedConvolution&) { throw std::logic_error("the host has no library of convolutions"); }
   void multiply(const gpu_kernels::Multiplication& p) {
     const auto at = [](const gpu_kernels::Multiplication::Input& matrix, std::size_t i, std::size_t j) {
       return matrix.transpose == Transpose::no ? matrix.data[i * matrix.row + j] : matrix.data[j * matrix.row + i];

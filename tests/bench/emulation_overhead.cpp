@@ -110,7 +110,13 @@ int main(int argc, char** argv) {
         {"model_averaging", "same", "same"},
         {"data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target"}}},
       {{"zoo:resnet:depth=20", 3 * 32 * 32, 16, 1}, {{"bmuf", "target: at most 1.10", "target: at least 1.75"}}}};
-  for (const auto& [net, cases] : all)
-    if (argc < 2 || net.model == argv[1]) measure(net, cases);
-  return 0;
+  bool has_measured = false;
+  for (const auto& [net, cases] : all) {
+    if (argc > 1 && net.model != argv[1]) continue;
+    measure(net, cases);
+    has_measured = true;
+  }
+  if (has_measured) return 0;
+  fmt::print(stderr, "bench_emulation: measures '{}' and '{}', not '{}'\n", all[0].first.model, all[1].first.model, argv[1]);
+  return 2;
 }

@@ -9,7 +9,8 @@ file(GLOB fake_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fake_cuda/*.c
 list(FILTER fake_sources EXCLUDE REGEX "/cuda/(cuda_stub|cublas|cudnn|nccl|shared_library)\\.cpp$")
 list(FILTER fake_sources EXCLUDE REGEX "${PARAGRAD_NOT_OF_NCCL}|${PARAGRAD_NOT_OF_CUDNN}")
 add_library(paragrad_fake_cuda OBJECT ${fake_sources})
-target_include_directories(paragrad_fake_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
+target_include_directories(paragrad_fake_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS} $<$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>:${PARAGRAD_CUDNN_INCLUDE}>)
+target_compile_definitions(paragrad_fake_cuda PUBLIC PARAGRAD_HAS_CUDNN=$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>)
 target_link_libraries(paragrad_fake_cuda PUBLIC paragrad_backend)
 
 # `program` linked with fake GPUs. Symbols defined here take precedence over the backend library.

@@ -84,6 +84,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.reader.results.values(recorded, baselines, "four", "speed_up"), [3])
         with self.assertRaisesRegex(self.reader.UserError, "no such metric"):
             self.reader.results.values(recorded, baselines, "four", "efficiency")
+        timed = {"one": {1: {"total_s": 8.0}}, "four": {1: {"total_s": 4.0}}}
+        self.assertEqual(self.reader.results.values(timed, baselines, "four", "sooner"), [2])
 
     def test_published_values_stand_beside_ours(self):
         (beside,) = self.reader.beside("toy")

@@ -18,8 +18,6 @@
 namespace paragrad::backend::cpu {
 namespace {
 
-constexpr std::size_t band_floats = 128 * 1024;  // of images that are worked on at a time: half of an L2 cache
-
 std::size_t panel_width(std::size_t columns) { return columns <= lanes ? lanes : tile_columns; }
 std::size_t packed_columns(std::size_t columns) {
   return columns / tile_columns * tile_columns + (columns % tile_columns == 0 ? 0 : panel_width(columns % tile_columns));
@@ -57,13 +55,13 @@ class Images {
   template <class F>
   void for_bands(const F& with) {
     const std::size_t whole = (down_.before + down_.image + down_.after) * line();
-    if (whole <= band_floats) {
-      const std::size_t together = band_floats / std::max<std::size_t>(whole, 1);
+    if (whole <= half_cache) {
+      const std::size_t together = half_cache / std::max<std::size_t>(whole, 1);
       for (std::size_t n = 0; n < images_; n += together)
         with(of_images(n, std::min(n + together, images_)), n * down_.steps);
       return;
     }
-    const std::size_t lines = std::max(band_floats / line(), down_.reach + 1);
+    const std::size_t lines = std::max(half_cache / line(), down_.reach + 1);
     const std::size_t height = (lines - down_.reach - 1) / down_.stride + 1;
     for (std::size_t n = 0; n < images_; ++n)
       for (std::size_t row = 0; row < down_.steps; row += height)
@@ -157,20 +155,13 @@ struct WindowProduct {
   }
 };
 
-bool is_flat(const WindowSteps& side) {
-  return side.window == 1 && side.stride == 1 && side.before == 0 && side.steps == side.image;
-}
-bool is_whole(const WindowSteps& side) {
-  return side.window == side.image && side.steps == 1 && side.dilation == 1 && side.before == 0;
-}
-
 /// With windows of one place, every place of an image may be in the same row. If the window is the whole image, its places
 /// are channels of one place.
 ConvolutionShape flattened(ConvolutionShape shape) {
-  if (is_flat(shape.down) && is_flat(shape.across)) {
+  if (shape.down.is_each_place() && shape.across.is_each_place()) {
     shape.across.image = shape.across.steps = shape.down.image * shape.across.image;
     shape.down.image = shape.down.steps = 1;
-  } else if (is_whole(shape.down) && is_whole(shape.across) && shape.groups == 1) {
+  } else if (shape.down.is_whole_image() && shape.across.is_whole_image() && shape.groups == 1) {
     shape.channels *= shape.down.window * shape.across.window;
     shape.down = shape.across = {1, 1, 1};
   }

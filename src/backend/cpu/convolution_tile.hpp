@@ -12,13 +12,13 @@
 // Tiles of convolutions, held in registers like those of products (tile.hpp).
 namespace paragrad::backend::cpu {
 
+inline constexpr std::size_t half_cache = 128 * 1024;  ///< floats: half of an L2 cache
+
 /// Scratch memory of that many floats at least.
 inline float* grown(core::Arena& memory, std::size_t floats) {
   if (memory.size() < floats) memory = core::host_arena(floats);
   return memory.span().data();
 }
-
-inline std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
 
 /// What a window sees: runs of `depth` floats, at these distances from its first place.
 struct Runs {

@@ -15,8 +15,6 @@ constexpr std::size_t column_block = 1024;  // a packed block of B, [128][1024],
 constexpr std::size_t few_rows = 128;       // a packed block of A, [128][128], stays near while all panels of B pass
 constexpr std::size_t left_tile = std::max(tile_rows * packed_row, depth_block* packed_column);
 
-constexpr std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
-
 constexpr std::size_t left_size = parts(few_rows, tile_rows) * left_tile;
 
 /// The Operand's part that begins at (i, j).

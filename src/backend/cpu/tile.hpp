@@ -23,6 +23,9 @@ inline constexpr std::size_t packed_column = 16;             ///< stride of a pa
 
 inline constexpr std::size_t cache_line_floats = 16;
 
+/// How many parts of at most that length there are.
+constexpr std::size_t parts(std::size_t length, std::size_t largest) { return (length + largest - 1) / largest; }
+
 /// One address per step of depth, `stride` floats apart.
 struct Walk {
   const float* first;

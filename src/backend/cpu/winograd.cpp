@@ -8,15 +8,14 @@
 #include "core/range.hpp"
 
 // Images, filters and outputs are transformed into 36 matrices each, whose products are matrix products: [tiles][channels]
-// times [channels][outputs]. Tiles go through all steps a batch at a time, which stays in the L2 cache. Vectors run over
-// channels, so every step is the same arithmetic in all lanes.
+// times [channels][outputs]. Tiles go through all steps a batch at a time, which stays in the L2 cache up to about 110
+// channels and outputs together. Vectors run over channels, so every step is the same arithmetic in all lanes.
 namespace paragrad::backend::cpu {
 namespace {
 
 constexpr std::size_t tile_side = 4, window_side = 3, patch_side = 6, products = patch_side * patch_side;
-constexpr std::size_t batch_floats = 128 * 1024;  // of images and outputs in their transformed form: half of an L2 cache
-constexpr std::size_t least_batch = 32;           // tiles: so many use a transformed filter each time it is read
-constexpr std::size_t least_tiles = 4;            // of an image: for fewer, transforming the filters may not pay
+constexpr std::size_t least_batch = 32;  // tiles, to amortise reading a transformed filter
+constexpr std::size_t least_tiles = 4;   // of an image: for fewer, transforming the filters may not pay
 
 // ---- the transforms of one direction, at the points 0, 1, -1, 2, -2 and infinity ----
 
@@ -100,10 +99,10 @@ void transform_square(const Transform& one, const Vector (&from)[in][in], Vector
 /// Matrices, one for each of the 36 products.
 struct Planes {
   float* data;
-  std::size_t distance;  ///< between two of them; no power of two, so that they lie in different sets of a cache
+  std::size_t distance;  ///< between two of them; an odd number of vectors, so that they lie in different sets of a cache
 
   Planes(core::Arena& memory, std::size_t floats)
-      : data(grown(memory, products * (floats + lanes))), distance(floats + lanes) {}
+      : data(grown(memory, products * ((floats / lanes) | 1) * lanes)), distance(((floats / lanes) | 1) * lanes) {}
   float* of(std::size_t product) const { return data + product * distance; }
   template <std::size_t side>
   void put(const Vector (&values)[side][side], std::size_t at) const {
@@ -138,7 +137,7 @@ struct Squares {
     for (std::size_t i = 0; i < side; ++i)
       for (std::size_t j = 0; j < side; ++j) {
         const std::size_t row = corner_of.row + i - before_down, column = corner_of.column + j - before_across;
-        const bool is_inside = row < height && column < width;  // below zero it is very large
+        const bool is_inside = row < height && column < width;  // a negative index wraps to a large one
         with(i, j, is_inside, ((corner_of.image * height + row) * width + column) * channels);
       }
   }
@@ -181,8 +180,7 @@ void transform_filters(std::size_t channels, std::size_t outputs, const float* w
   }
 }
 
-/// Calls with(rows, first column, columns, whether they fill two registers) for the tiles of a matrix that a register tile
-/// computes at a time.
+/// Splits [rows][columns] into register tiles and calls with(rows, first column, columns, whether two registers wide).
 template <class With>
 void for_register_tiles(std::size_t rows, std::size_t columns, const With& with) {
   for (std::size_t j = 0; j < columns; j += tile_columns) {
@@ -197,10 +195,10 @@ std::size_t tiles_in(std::size_t steps) { return parts(steps, tile_side); }
 
 /// How many tiles go through all steps together.
 std::size_t batch_of(std::size_t channels, std::size_t outputs) {
-  return std::max(batch_floats / (products * (channels + outputs)), least_batch);
+  return std::max(half_cache / (products * (channels + outputs)), least_batch);
 }
 
-/// A convolution of `from` with `filters`; finish(place of the outputs, column, sums) takes every vector of outputs.
+/// A convolution of `from` with `filters`; finish(place of the outputs, column, sums) is called for every vector of outputs.
 template <class Finish>
 void convolve_tiles(Workspace& workspace, const Squares& squares, std::size_t tiles, const float* from,
                     const Planes& filters, std::size_t outputs, std::size_t steps_down, std::size_t steps_across,
@@ -231,13 +229,13 @@ void convolve_tiles(Workspace& workspace, const Squares& squares, std::size_t ti
   }
 }
 
-/// Squares of the images that the windows of the outputs' tiles see.
+/// The patches that the windows of each output tile read.
 Squares patches_of(const ConvolutionShape& shape) {
   return {shape.down.image,           shape.across.image,          shape.channels, shape.down.before, shape.across.before,
           tiles_in(shape.down.steps), tiles_in(shape.across.steps)};
 }
 
-std::size_t tiles_of(const Squares& squares, std::size_t images) { return images * squares.down * squares.across; }
+std::size_t tile_count(const Squares& squares, std::size_t images) { return images * squares.down * squares.across; }
 
 bool is_small_window(const WindowSteps& side) {
   return side.window == window_side && side.stride == 1 && side.dilation == 1 && side.before < window_side;
@@ -263,7 +261,7 @@ void run_winograd(Workspace& workspace, const ConvolutionForward& kernel) {
   transform_filters(shape.channels, shape.outputs, kernel.w.data(), filters);
   const Squares squares = patches_of(shape);
   with_activation(kernel.f, [&]<Activation f>() {
-    convolve_tiles(workspace, squares, tiles_of(squares, shape.rows), kernel.x.data(), filters, shape.outputs,
+    convolve_tiles(workspace, squares, tile_count(squares, shape.rows), kernel.x.data(), filters, shape.outputs,
                    shape.down.steps, shape.across.steps, [&](std::size_t at, std::size_t column, Vector sum) {
                      if (!kernel.bias.empty()) sum += load(kernel.bias.data() + column);
                      store(activate<f>(sum), kernel.y.data() + at);
@@ -271,16 +269,16 @@ void run_winograd(Workspace& workspace, const ConvolutionForward& kernel) {
   });
 }
 
-/// A convolution of dy with the filters turned round, from outputs to channels.
+/// A convolution of dy with the filters rotated by 180°, from outputs to channels.
 void run_winograd(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
   const ConvolutionShape& shape = kernel.shape;
   const std::size_t window = shape.channels * shape.outputs, places = window_side * window_side;
-  float* const turned = grown(workspace.images, places * window);
+  float* const rotated = grown(workspace.images, places * window);
   for (std::size_t place = 0; place < places; ++place)
     transpose(shape.channels, shape.outputs, kernel.w.data() + place * window, shape.outputs,
-              turned + (places - 1 - place) * window, shape.channels);
+              rotated + (places - 1 - place) * window, shape.channels);
   const Planes filters(workspace.filters, window);
-  transform_filters(shape.outputs, shape.channels, turned, filters);
+  transform_filters(shape.outputs, shape.channels, rotated, filters);
   const Squares squares{shape.down.steps,
                         shape.across.steps,
                         shape.outputs,
@@ -289,7 +287,7 @@ void run_winograd(Workspace& workspace, const ConvolutionBackwardInput& kernel) 
                         tiles_in(shape.down.image),
                         tiles_in(shape.across.image)};
   with_activation(kernel.f, [&]<Activation f>() {
-    convolve_tiles(workspace, squares, tiles_of(squares, shape.rows), kernel.dy.data(), filters, shape.channels,
+    convolve_tiles(workspace, squares, tile_count(squares, shape.rows), kernel.dy.data(), filters, shape.channels,
                    shape.down.image, shape.across.image, [&](std::size_t at, std::size_t, Vector sum) {
                      float* const dx = kernel.dx.data() + at;
                      if (kernel.keep != 0) sum = multiply_add(broadcast(kernel.keep), load(dx), sum);
@@ -304,7 +302,7 @@ void run_winograd(Workspace& workspace, const ConvolutionBackwardWeights& kernel
   const std::size_t channels = shape.channels, outputs = shape.outputs;
   const Squares squares = patches_of(shape);
   const Squares of_dy{shape.down.steps, shape.across.steps, outputs, 0, 0, squares.down, squares.across};
-  const std::size_t tiles = tiles_of(squares, shape.rows), most = std::min(batch_of(channels, outputs), tiles);
+  const std::size_t tiles = tile_count(squares, shape.rows), most = std::min(batch_of(channels, outputs), tiles);
   const Planes patches(workspace.images, most * channels), gradients(workspace.gradients, most * outputs);
   const Planes sums(workspace.filters, channels * outputs);
   const std::vector<float> zeros(std::max(channels, outputs));

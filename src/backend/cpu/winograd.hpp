@@ -2,9 +2,9 @@
 
 #include "backend/cpu/bodies.hpp"
 
-/// Convolutions with 3×3 windows, one place apart, by Winograd's minimal filtering F(4×4, 3×3) (Lavin and Gray, CVPR 2016):
-/// a tile of 4×4 outputs takes 36 products per channel and filter instead of 144. With 16 to 256 channels
-/// the results' errors (root mean square, relative) are 1e-6 to 3e-6, four to nine times those of plain sums.
+/// 3×3 convolutions with stride 1 by Winograd's minimal filtering F(4×4, 3×3) (Lavin and Gray, CVPR 2016): a tile of 4×4
+/// outputs takes 36 products per channel and filter instead of 144. Errors are a few times those of plain sums
+/// (tests/backend/winograd_test.cpp).
 namespace paragrad::backend::cpu {
 
 /// Whether a convolution and its gradients are computed in this way.

@@ -1,5 +1,6 @@
 #include "backend/cuda/cuda_executor.hpp"
 
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -64,8 +65,7 @@ class GraphRecording final : public gpu_kernels::CommandGraph {
 void CudaExecutor::execute(const gpu_kernels::Call& call) {
   if (const auto* mark = std::get_if<gpu_kernels::Mark>(&call)) return count(*mark);
   if (const auto* product = std::get_if<gpu_kernels::Multiplication>(&call)) return multiply(*product);
-  if (const auto* convolution = std::get_if<gpu_kernels::PackedConvolution>(&call))
-    return (*convolutions_)->run(*convolution);
+  if (const auto* convolution = std::get_if<gpu_kernels::PackedConvolution>(&call)) return convolve(*convolution);
   const auto& launch = std::get<gpu_kernels::Launch>(call);
   const Parameters parameters(launch);
   const cudaKernelNodeParams& p = *parameters.get();
@@ -79,9 +79,18 @@ void CudaExecutor::multiply(const gpu_kernels::Multiplication& product) {
   blas->multiply(product);
 }
 
+void CudaExecutor::convolve(const gpu_kernels::PackedConvolution& convolution) {
+  if (branch_ != 0) throw std::logic_error("convolutions share a workspace, so none may run in a branch of its own");
+  convolutions_->run(convolution);
+}
+
+bool CudaExecutor::has_convolutions() {
+  if (!std::exchange(looked_for_convolutions_, true)) convolutions_ = make_cudnn(gpu_, device_, stream(), precision_);
+  return convolutions_ != nullptr;
+}
+
 bool CudaExecutor::can_run(const gpu_kernels::PackedConvolution& convolution) {
-  if (!convolutions_) convolutions_ = make_cudnn(gpu_, device_, stream(), precision_);
-  return *convolutions_ != nullptr && (*convolutions_)->can_run(convolution);
+  return has_convolutions() && convolutions_->can_run(convolution);
 }
 
 std::unique_ptr<gpu_kernels::CommandGraph> CudaExecutor::record(std::span<const gpu_kernels::Call> calls) {

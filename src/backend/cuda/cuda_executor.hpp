@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +19,10 @@ class CudaExecutor final : public gpu_kernels::Executor {
 
   cudaStream_t stream() const { return stream_.get(); }
 
-  /// Whether a library computes this convolution; execute() and record() take no others.
+  /// Whether there is a library of convolutions.
+  bool has_convolutions();
+
+  /// Whether it computes this convolution; execute() and record() accept no others.
   bool can_run(const gpu_kernels::PackedConvolution& convolution);
   void execute(const gpu_kernels::Call& call) override;
   std::unique_ptr<gpu_kernels::CommandGraph> record(std::span<const gpu_kernels::Call> calls) override;
@@ -28,6 +30,7 @@ class CudaExecutor final : public gpu_kernels::Executor {
  private:
   void count(gpu_kernels::Mark mark) { branch_ = mark == gpu_kernels::Mark::next ? branch_ + 1 : 0; }
   void multiply(const gpu_kernels::Multiplication& product);
+  void convolve(const gpu_kernels::PackedConvolution& convolution);
   cudaGraphNode_t add_captured(cudaGraph_t graph, std::span<const cudaGraphNode_t> before, const gpu_kernels::Call& call);
 
   int gpu_;
@@ -35,9 +38,10 @@ class CudaExecutor final : public gpu_kernels::Executor {
   Precision precision_;
   bool is_blocking_ = launches_block();
   Stream stream_ = make_stream();
-  std::size_t branch_ = 0;                                     // branch of the next call
-  std::vector<std::unique_ptr<GpuBlas>> blas_;                 // one per branch with products, each with its own memory
-  std::optional<std::unique_ptr<Convolutions>> convolutions_;  // made when wanted first; null without the library
+  std::size_t branch_ = 0;                      // branch of the next call
+  std::vector<std::unique_ptr<GpuBlas>> blas_;  // one per branch with products, each with its own memory
+  bool looked_for_convolutions_ = false;
+  std::unique_ptr<Convolutions> convolutions_;  // created on first use; null without a library
 };
 
 }  // namespace paragrad::backend::cuda

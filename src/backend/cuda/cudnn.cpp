@@ -8,9 +8,11 @@
 namespace paragrad::backend::cuda {
 namespace {
 
-std::optional<SharedLibrary> open() {
+/// The library with its functions, or nothing if it is missing or has not all of them.
+std::optional<Cudnn> load() {
   try {
-    return SharedLibrary("cuDNN", {core::format("libcudnn.so.{}", CUDNN_MAJOR)}, "install cuDNN");
+    static const SharedLibrary library("cuDNN", {core::format("libcudnn.so.{}", CUDNN_MAJOR)}, "install cuDNN");
+    return Cudnn{&library};
   } catch (const core::ConfigError&) {
     return std::nullopt;
   }
@@ -19,8 +21,7 @@ std::optional<SharedLibrary> open() {
 }  // namespace
 
 const Cudnn* cudnn() {
-  static const std::optional<SharedLibrary> library = open();
-  static const std::optional<Cudnn> loaded = library ? std::optional(Cudnn{&*library}) : std::nullopt;
+  static const std::optional<Cudnn> loaded = load();
   return loaded ? &*loaded : nullptr;
 }
 

@@ -42,7 +42,7 @@ class Descriptor {
   ~Descriptor() {
     if (handle_ != nullptr) static_cast<void>(cudnn()->destroy_descriptor(handle_));
   }
-  Descriptor(Descriptor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Descriptor(Descriptor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), is_refused_(other.is_refused_) {}
   Descriptor& operator=(Descriptor&&) = delete;
 
   cudnnBackendDescriptor_t get() const { return handle_; }
@@ -63,13 +63,15 @@ class Descriptor {
   }
   bool finalize() { return !is_refused_ && cudnn()->finalize(handle_) == CUDNN_STATUS_SUCCESS; }
 
-  /// Up to values.size() values; returns how many there are.
+  /// Reads up to values.size() values; returns how many, or nothing if cuDNN does not give them.
   template <class Value>
-  std::size_t read(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::span<Value> values) const {
+  std::optional<std::size_t> read(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                                  std::span<Value> values) const {
     std::int64_t count = 0;
     const cudnnStatus_t status =
         cudnn()->get_attribute(handle_, name, type, static_cast<std::int64_t>(values.size()), &count, values.data());
-    return status == CUDNN_STATUS_SUCCESS ? std::min(static_cast<std::size_t>(count), values.size()) : 0;
+    if (status != CUDNN_STATUS_SUCCESS || count < 0) return std::nullopt;
+    return std::min(static_cast<std::size_t>(count), values.size());
   }
 
  private:
@@ -177,7 +179,8 @@ struct Problem {
   }
 };
 
-/// The problem as a graph of one operation. It owns all parts: cuDNN does not say which of them it copies.
+/// The problem as a graph of one operation. It owns all parts: cuDNN's documentation does not state which of them
+/// it copies.
 class OperationGraph {
  public:
   static std::optional<OperationGraph> of(cudnnHandle_t handle, const Problem& problem) {
@@ -216,9 +219,8 @@ class OperationGraph {
     std::vector<Descriptor> found;
     std::vector<cudnnBackendDescriptor_t> handles;
     for (std::size_t i = 0; i < most; ++i) handles.push_back(found.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
-    const std::size_t count =
-        heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::span(handles));
-    while (found.size() > count) found.pop_back();
+    const auto count = heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::span(handles));
+    while (found.size() > count.value_or(0)) found.pop_back();
     return found;
   }
 
@@ -229,34 +231,33 @@ class OperationGraph {
   Descriptor graph_;
 };
 
-/// Whether a kernel gives the same bits each time, and those that the precision promises.
+/// Whether a kernel gives the same bits each time, as exact as the precision promises. What cannot be read, or is unknown
+/// here, counts against it.
 bool is_faithful(const Descriptor& proposal, Precision precision) {
   const Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t handle = engine.get();
   if (proposal.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::span(&handle, 1)) != 1) return false;
-  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
-  const std::size_t count = engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                        std::span<cudnnBackendNumericalNote_t>(notes));
-  return std::ranges::none_of(std::span(notes).first(count), [&](cudnnBackendNumericalNote_t note) {
-    switch (note) {
-      case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-        return precision == Precision::fp32;
-      case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
-      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
-      case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-      case CUDNN_NUMERICAL_NOTE_FFT:
-      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
-      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
-        return true;
-      default:
-        return false;
-    }
-  });
+  std::array<cudnnBackendNumericalNote_t, 2 * CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};  // newer versions may have more
+  const auto count = engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                 std::span<cudnnBackendNumericalNote_t>(notes));
+  return count && std::ranges::all_of(std::span(notes).first(*count), [&](cudnnBackendNumericalNote_t note) {
+           switch (note) {
+             case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+               return precision != Precision::fp32;
+             case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+             case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+             case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
+               return true;
+             default:
+               return false;
+           }
+         });
 }
 
 struct Plan {
   OperationGraph graph;
   Descriptor proposal, executable;
+  bool has_workspace;
 };
 
 /// The first proposal that is faithful, fits into the workspace and can be built.
@@ -271,9 +272,9 @@ std::optional<Plan> plan_for(cudnnHandle_t handle, const Problem& problem, Preci
       executable.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal);
       if (!executable.finalize()) continue;
       std::int64_t bytes = 0;
-      executable.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, std::span(&bytes, 1));
+      if (executable.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, std::span(&bytes, 1)) != 1) continue;
       if (static_cast<std::size_t>(bytes) <= cudnn_workspace_floats * sizeof(float))
-        return Plan{std::move(*graph), std::move(proposal), std::move(executable)};
+        return Plan{std::move(*graph), std::move(proposal), std::move(executable), bytes > 0};
     }
   return std::nullopt;
 }
@@ -281,49 +282,55 @@ std::optional<Plan> plan_for(cudnnHandle_t handle, const Problem& problem, Preci
 /// The kernel for a problem is chosen once, by cuDNN's rules and not by timing, so that the same calls give the same bits.
 class CudnnConvolutions final : public Convolutions {
  public:
-  CudnnConvolutions(int gpu, const void* device, cudaStream_t stream, Precision precision)
-      : precision_(precision), workspace_(allocate_on_gpu(gpu, device, cudnn_workspace_floats)) {
-    check_cudnn(cudnn()->create(&handle_), "starting cuDNN");
-    check_cudnn(cudnn()->set_stream(handle_, stream), "cuDNN's stream");
-  }
+  /// Takes over the handle.
+  CudnnConvolutions(cudnnHandle_t handle, int gpu, const void* device, Precision precision)
+      : handle_(handle), gpu_(gpu), device_(device), precision_(precision) {}
   ~CudnnConvolutions() override {
     plans_.clear();
-    if (handle_ != nullptr) static_cast<void>(cudnn()->destroy(handle_));
+    static_cast<void>(cudnn()->destroy(handle_));
   }
   CudnnConvolutions(const CudnnConvolutions&) = delete;
   CudnnConvolutions& operator=(const CudnnConvolutions&) = delete;
 
   bool can_run(const PackedConvolution& convolution) override {
     const Problem problem(convolution);
-    const auto known = plans_.find(problem);
-    if (known != plans_.end()) return known->second.has_value();
-    return plans_.emplace(problem, plan_for(handle_, problem, precision_)).first->second.has_value();
+    auto known = plans_.find(problem);
+    if (known == plans_.end()) known = plans_.emplace(problem, plan_for(handle_, problem, precision_)).first;
+    const std::optional<Plan>& plan = known->second;
+    if (plan && plan->has_workspace && workspace_.size() == 0)  // once, as recorded graphs keep its address
+      workspace_ = allocate_on_gpu(gpu_, device_, cudnn_workspace_floats);
+    return plan.has_value();
   }
 
   void run(const PackedConvolution& convolution) override {
     const std::array<const void*, 3> addresses{convolution.a, convolution.b, convolution.result};
+    const void* const workspace = workspace_.span().data();
     Descriptor arguments(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     arguments.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, names_of(convolution.pass).ids);
     arguments.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, std::span<const void* const>(addresses));
-    const void* const workspace = workspace_.span().data();
     arguments.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
-    if (!arguments.finalize()) throw std::runtime_error("cuDNN refuses the arguments of a convolution");
+    if (!arguments.finalize()) throw std::runtime_error("cuDNN refused the addresses of a convolution's arrays");
     check_cudnn(cudnn()->execute(handle_, plans_.at(Problem(convolution))->executable.get(), arguments.get()),
                 "a convolution");
   }
 
  private:
+  cudnnHandle_t handle_;
+  int gpu_;
+  const void* device_;
   Precision precision_;
-  core::Arena workspace_;
-  cudnnHandle_t handle_ = nullptr;
+  core::Arena workspace_;                         // empty until a plan needs it
   std::map<Problem, std::optional<Plan>> plans_;  // none: cuDNN has no kernel for it
 };
 
 }  // namespace
 
 std::unique_ptr<Convolutions> make_cudnn(int gpu, const void* device, cudaStream_t stream, Precision precision) {
-  if (cudnn() == nullptr) return nullptr;
-  return std::make_unique<CudnnConvolutions>(gpu, device, stream, precision);
+  cudnnHandle_t handle = nullptr;
+  if (cudnn() == nullptr || cudnn()->create(&handle) != CUDNN_STATUS_SUCCESS) return nullptr;
+  auto made = std::make_unique<CudnnConvolutions>(handle, gpu, device, precision);
+  check_cudnn(cudnn()->set_stream(handle, stream), "setting cuDNN's stream");
+  return made;
 }
 
 }  // namespace paragrad::backend::cuda

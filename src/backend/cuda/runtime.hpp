@@ -45,6 +45,10 @@ class CudaRuntime {
     queue_.add(gpu_kernels::Launch::of(kernel, Entry::template of<Kernel>()));
   }
   void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
+  bool has_convolutions() {
+    use_gpu(gpu_);
+    return executor_.has_convolutions();
+  }
   bool can_run(const gpu_kernels::PackedConvolution& convolution) {
     use_gpu(gpu_);
     return executor_.can_run(convolution);

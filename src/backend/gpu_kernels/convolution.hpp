@@ -31,14 +31,8 @@ struct PartOfConvolution {
 
 /// The distance between patches if the image already consists of them, or 0 if they have to be copied.
 inline std::size_t distance_of_patches(const ConvolutionShape& shape) {
-  const auto covers_one = [](const WindowSteps& side) {
-    return side.window == 1 && side.stride == 1 && side.before == 0 && side.steps == side.image;
-  };
-  const auto covers_all = [](const WindowSteps& side) {
-    return side.window == side.image && side.dilation == 1 && side.before == 0 && side.steps == 1;
-  };
-  if (covers_one(shape.down) && covers_one(shape.across)) return shape.channels;
-  if (covers_all(shape.down) && covers_all(shape.across) && shape.groups == 1) return shape.image();
+  if (shape.down.is_each_place() && shape.across.is_each_place()) return shape.channels;
+  if (shape.down.is_whole_image() && shape.across.is_whole_image() && shape.groups == 1) return shape.image();
   return 0;
 }
 

@@ -52,8 +52,9 @@ class StepTables {
 ///   static std::size_t most_patches          elements of scratch memory for a convolution
 ///   void run(const Kernel&)                  in call order, like multiply; both may be deferred until submit
 ///   void multiply(const Multiplication&)
-///   bool can_run(const PackedConvolution&)   whether a library computes it; otherwise it is made of products
-///   void convolve(const PackedConvolution&)  one that can be run, in call order
+///   bool has_convolutions()                  whether there is a library of convolutions
+///   bool can_run(const PackedConvolution&)   whether it computes this one; otherwise it is made of products
+///   void convolve(const PackedConvolution&)  one that can_run() accepts, in call order
 ///   void side_by_side(count, branch)         calls branch(i) for each i; the branches' calls may run concurrently
 ///   void submit(), void finish(), void transfer(bytes, from, to), void upload(bytes, from, to),
 ///   std::unique_ptr<CopyStream> make_copy_stream(Device&),
@@ -171,8 +172,13 @@ class GpuDevice : public Device {
   float* patches_for(const ConvolutionShape& shape) {
     return scratch<float>("patches", patches_scratch(shape, Runtime::most_patches));
   }
-  float* filters_for(const ConvolutionShape& shape) { return scratch<float>("filters", shape.filters()); }
-  bool can_run(const PackedConvolution& convolution) { return convolution.shape.rows > 0 && runtime_.can_run(convolution); }
+  /// Memory for packed filters; nullptr where there is no library that requires them.
+  float* filters_for(const ConvolutionShape& shape) {
+    return runtime_.has_convolutions() ? scratch<float>("filters", shape.filters()) : nullptr;
+  }
+  bool can_run(const PackedConvolution& convolution) {
+    return runtime_.has_convolutions() && convolution.shape.rows > 0 && runtime_.can_run(convolution);
+  }
   void pack_and_convolve(const PackedConvolution& convolution, std::span<const float> w, float* packed) {
     const ConvolutionShape& shape = convolution.shape;
     runtime_.run(Stream<PackFilters>{w.size(), {shape.inner(), shape.outputs, w.data(), packed}});

@@ -3,7 +3,7 @@
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/kernels/convolution.hpp"
 
-/// Convolutions by a library, which wants the filters packed: [outputs][height][width][channels of a group].
+/// Convolutions computed by a library that requires packed filters: [outputs][height][width][channels of a group].
 namespace paragrad::backend::gpu_kernels {
 
 /// result = keep·result + a convolution, or one of its two gradients. keep = 0: the result is not read.

@@ -21,7 +21,7 @@ struct WindowSteps {
   std::size_t stride = 1, dilation = 1;
   std::size_t before = 0;  ///< places before the image at which the window begins
 
-  auto operator<=>(const WindowSteps&) const = default;
+  auto operator<=>(const WindowSteps&) const = default;  // an order for keys
 
   /// What the window's place k covers in position i, or `image` if that is outside.
   PARAGRAD_HOST_DEVICE std::size_t at(std::size_t i, std::size_t k) const {
@@ -43,6 +43,9 @@ struct WindowSteps {
     for (std::size_t k = 0; k < window; ++k) count += at(i, k) < image ? 1 : 0;
     return count;
   }
+
+  bool is_each_place() const { return window == 1 && stride == 1 && before == 0 && steps == image; }
+  bool is_whole_image() const { return window == image && dilation == 1 && before == 0 && steps == 1; }
 
   /// Places after the image that the window covers.
   std::size_t after() const {

@@ -49,8 +49,8 @@ Settings parse_settings(const std::string& text, Settings settings) {
       settings.bytes = std::stoul(value) << 20;
     else if (name == "order")
       settings.order = value == "late" ? Order::late : value == "early" ? Order::early : Order::any;
-    else if (name == "cudnn")
-      settings.has_cudnn = value != "no";
+    else if (name == "cudnn" && (value == "yes" || value == "no"))
+      settings.has_cudnn = value == "yes";
     else
       throw core::unknown_name("setting of fake GPUs", name, {"gpus", "megabytes", "order", "cudnn"});
   }

@@ -1,4 +1,7 @@
-// cuDNN's graph API, for graphs of one convolution. Most of the kernels it proposes are unfit, and compute nonsense.
+// cuDNN's graph API, for graphs of one convolution. Most of the engines it proposes are unsuitable and compute wrong
+// results.
+#include "backend/cuda/cudnn.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,7 +10,6 @@
 #include <map>
 #include <vector>
 
-#include "backend/cuda/cudnn.hpp"
 #include "tests/gpu/fake_cuda/gpu.hpp"
 
 using namespace paragrad::fake_cuda;
@@ -43,7 +45,7 @@ struct Descriptor {
   const Descriptor& part(cudnnBackendAttributeName_t name) const { return *get<const Descriptor*>(name); }
 };
 
-enum Engine { nondeterministic, on_tensor_cores, impossible, too_large, suitable };
+enum Engine { nondeterministic, on_tensor_cores, impossible, unknown, silent, too_large, suitable };
 
 std::int64_t workspace_of(int engine) { return engine == too_large ? std::int64_t{1} << 40 : 4096; }
 
@@ -150,7 +152,7 @@ struct Convolution {
   }
 };
 
-Descriptor& behind(cudnnBackendDescriptor_t handle) { return *static_cast<Descriptor*>(handle); }
+Descriptor& descriptor_of(cudnnBackendDescriptor_t handle) { return *static_cast<Descriptor*>(handle); }
 
 cudnnStatus_t create(cudnnHandle_t* handle) {
   const Lock lock(Machine::get().mutex);
@@ -177,7 +179,7 @@ cudnnStatus_t make_descriptor(cudnnBackendDescriptorType_t type, cudnnBackendDes
 }
 
 cudnnStatus_t destroy_descriptor(cudnnBackendDescriptor_t handle) {
-  delete &behind(handle);
+  delete &descriptor_of(handle);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -198,7 +200,7 @@ std::size_t size_of(cudnnBackendAttributeType_t type) {
 
 cudnnStatus_t set_attribute(cudnnBackendDescriptor_t handle, cudnnBackendAttributeName_t name,
                             cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
-  Descriptor& descriptor = behind(handle);
+  Descriptor& descriptor = descriptor_of(handle);
   if (descriptor.is_final) return CUDNN_STATUS_BAD_PARAM;
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && !(*static_cast<Descriptor* const*>(values))->is_final)
     return CUDNN_STATUS_BAD_PARAM;
@@ -232,7 +234,7 @@ bool is_complete_operation(const Descriptor& descriptor) {
 }
 
 cudnnStatus_t finalize(cudnnBackendDescriptor_t handle) {
-  Descriptor& descriptor = behind(handle);
+  Descriptor& descriptor = descriptor_of(handle);
   const auto status = [&](bool is_good) {
     descriptor.is_final = is_good;
     return is_good ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
@@ -281,13 +283,13 @@ cudnnStatus_t give(const Value& value, std::int64_t* count, void* values) {
 cudnnStatus_t propose(const Descriptor& heuristic, std::int64_t most, std::int64_t* count, void* values) {
   const Convolution convolution(heuristic.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).part(CUDNN_ATTR_OPERATIONGRAPH_OPS));
   const bool is_first = heuristic.get<int>(CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_A;
-  std::vector<int> engines =
-      is_first ? std::vector<int>{nondeterministic, on_tensor_cores, impossible} : std::vector<int>{too_large, suitable};
+  std::vector<int> engines = is_first ? std::vector<int>{nondeterministic, on_tensor_cores, impossible, unknown}
+                                      : std::vector<int>{silent, too_large, suitable};
   if (convolution.before != convolution.after) engines.clear();  // like most of cuDNN's
   *count = static_cast<std::int64_t>(engines.size());
   if (*count > most) return CUDNN_STATUS_BAD_PARAM;
   for (std::size_t i = 0; i < engines.size(); ++i) {
-    Descriptor& proposal = behind(static_cast<cudnnBackendDescriptor_t*>(values)[i]);
+    Descriptor& proposal = descriptor_of(static_cast<cudnnBackendDescriptor_t*>(values)[i]);
     proposal.engine = engines[i];
     proposal.is_final = true;
     const auto* const bytes = reinterpret_cast<const std::byte*>(&convolution);
@@ -298,13 +300,13 @@ cudnnStatus_t propose(const Descriptor& heuristic, std::int64_t most, std::int64
 
 cudnnStatus_t get_attribute(cudnnBackendDescriptor_t handle, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t,
                             std::int64_t most, std::int64_t* count, void* values) {
-  const Descriptor& descriptor = behind(handle);
+  const Descriptor& descriptor = descriptor_of(handle);
   if (!descriptor.is_final) return CUDNN_STATUS_BAD_PARAM;
   switch (name) {
     case CUDNN_ATTR_ENGINEHEUR_RESULTS:
       return propose(descriptor, most, count, values);
     case CUDNN_ATTR_ENGINECFG_ENGINE: {
-      Descriptor& engine = behind(*static_cast<cudnnBackendDescriptor_t*>(values));
+      Descriptor& engine = descriptor_of(*static_cast<cudnnBackendDescriptor_t*>(values));
       engine.engine = descriptor.engine;
       engine.is_final = true;
       *count = 1;
@@ -314,8 +316,10 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t handle, cudnnBackendAttribu
       *count = 0;
       if (descriptor.engine == nondeterministic) return give(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, count, values);
       if (descriptor.engine == on_tensor_cores) return give(CUDNN_NUMERICAL_NOTE_TENSOR_CORE, count, values);
+      if (descriptor.engine == unknown) return give(CUDNN_NUMERICAL_NOTE_TYPE_COUNT, count, values);  // of a newer version
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
+      if (descriptor.engine == silent) return CUDNN_STATUS_NOT_SUPPORTED;
       return give(workspace_of(descriptor.engine), count, values);
     default:
       return CUDNN_STATUS_NOT_SUPPORTED;
@@ -324,7 +328,7 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t handle, cudnnBackendAttribu
 
 cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan_handle, cudnnBackendDescriptor_t pack_handle) {
   const Lock lock(Machine::get().mutex);
-  const Descriptor &plan = behind(plan_handle), &pack = behind(pack_handle);
+  const Descriptor &plan = descriptor_of(plan_handle), &pack = descriptor_of(pack_handle);
   if (!plan.is_final || !pack.is_final) return CUDNN_STATUS_BAD_PARAM;
   if (handle->stream->gpu != current_gpu()) return CUDNN_STATUS_EXECUTION_FAILED;
   alignas(Convolution) std::byte bytes[sizeof(Convolution)];
