@@ -150,7 +150,7 @@ void backward(const SyncBatchNormBackward& kernel, Columns<vectors> columns, std
   Vector mean_along[vectors] = {}, mean_dy[vectors] = {};
   for (std::size_t v = 0; v < vectors; ++v)
     for (std::size_t l = 0; l < columns.lanes_of(v); ++l) {
-      const auto [along, dy] = kernel.take(c + v * lanes + l);
+      const auto [along, dy] = kernel.take(c + v * lanes + l, {});
       mean_along[v][l] = along;
       mean_dy[v][l] = dy;
     }

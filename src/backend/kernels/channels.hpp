@@ -48,6 +48,8 @@ struct ChannelPair {
 template <class Kernel>
 concept ChannelKernel = requires(const Kernel& kernel, std::size_t row, std::size_t c) {
   { kernel.extent() } -> std::same_as<ChannelShape>;
+  { kernel.sums() } -> std::same_as<bool>;
+  { kernel.writes() } -> std::same_as<bool>;
   kernel.write(row, c, kernel.take(c, kernel.term(row, c)));
 };
 

@@ -198,7 +198,7 @@ struct SyncBatchNormBackwardOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return false; }
   PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t, std::size_t) const { return {}; }
   /// The means of dy·normalised x and of dy.
-  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& = {}) const {
+  PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums&) const {
     double rows = 0, along = 0, sum = 0;
     for (std::size_t k = 0; k < workers; ++k) {
       const Real* const own = all.data() + k * statistics_size(shape.channels);
