@@ -133,7 +133,7 @@ inline void add_image_kernels(std::vector<Case>& cases) {
       {"3x3", 2, 16, 16, 1, {9, 3, 9, 1, 1, 1}, {32, 3, 32, 1, 1, 1}},
       {"3x3 on tiles", 9, 16, 32, 1, {8, 3, 8, 1, 1, 1}, {9, 3, 9, 1, 1, 1}},
       {"3x3 on tiles, a margin on one side", 8, 48, 16, 1, {10, 3, 8}, {7, 3, 8, 1, 1, 2}},
-      {"3x3 on tiles, of several batches", 4, 64, 48, 1, {12, 3, 12, 1, 1, 1}, {13, 3, 12, 1, 1, 0}},
+      {"3x3 on tiles, of several batches", 13, 16, 16, 1, {12, 3, 12, 1, 1, 1}, {13, 3, 12, 1, 1, 0}},
       {"3x3 without a margin", 2, 3, 6, 1, {8, 3, 6}, {9, 3, 7}},
       {"3x3 of stride 2", 3, 7, 40, 1, {9, 3, 5, 2, 1, 1}, {8, 3, 4, 2, 1, 1}},
       {"3x3 of stride 2, a margin at the end", 2, 4, 5, 1, {8, 3, 4, 2}, {8, 3, 4, 2}},
