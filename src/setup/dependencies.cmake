@@ -31,19 +31,15 @@ if(PARAGRAD_CUDA AND NOT PARAGRAD_SANITIZE)
   endif()
 endif()
 
-# NCCL between GPUs of ranks; without it the collective says so.
-find_path(PARAGRAD_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-if(PARAGRAD_NCCL_INCLUDE)
-  set(PARAGRAD_NOT_OF_NCCL "/no_nccl\\.cpp$")
-else()
-  set(PARAGRAD_NOT_OF_NCCL "/nccl[^/]*\\.cpp$")
-endif()
-
-# cuDNN for convolutions; without it they are matrix products.
+# NVIDIA's libraries that may be missing: with the header a build leaves out no_<name>.cpp, without it <name>*.cpp.
 find_package(CUDAToolkit QUIET)
-find_path(PARAGRAD_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-if(PARAGRAD_CUDNN_INCLUDE)
-  set(PARAGRAD_NOT_OF_CUDNN "/no_cudnn\\.cpp$")
-else()
-  set(PARAGRAD_NOT_OF_CUDNN "/cudnn[^/]*\\.cpp$")
-endif()
+macro(paragrad_optional name upper)
+  find_path(PARAGRAD_${upper}_INCLUDE ${name}.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(PARAGRAD_${upper}_INCLUDE)
+    set(PARAGRAD_NOT_OF_${upper} "/no_${name}\\.cpp$")
+  else()
+    set(PARAGRAD_NOT_OF_${upper} "/${name}[^/]*\\.cpp$")
+  endif()
+endmacro()
+paragrad_optional(nccl NCCL)    # sums between GPUs of ranks; without it the collective says so
+paragrad_optional(cudnn CUDNN)  # convolutions; without it they are matrix products
