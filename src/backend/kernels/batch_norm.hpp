@@ -10,6 +10,20 @@
 /// mean 0 and variance 1, then scaled and shifted. Arrays of two numbers per channel are [2][channels].
 namespace paragrad::backend {
 
+/// What x[at] adds to the sums from which moments follow: its distance to the channel's first value, and its square.
+template <class Real>
+PARAGRAD_HOST_DEVICE ChannelSums distance_sums(Real x, Real first) {
+  const double distance = static_cast<double>(x) - static_cast<double>(first);
+  return {distance, distance * distance};
+}
+
+/// What a value adds to the sums of the gradient: along the normalised value, and alone.
+template <class Real>
+PARAGRAD_HOST_DEVICE ChannelSums gradient_sums(Real dy, Real normal) {
+  const double gradient = static_cast<double>(dy);
+  return {gradient * static_cast<double>(normal), gradient};
+}
+
 /// y = f(scale·(x - mean)/sqrt(variance + epsilon) + shift). In training mean and variance are the minibatch's, and the
 /// running ones move towards them: running += momentum·(its - running), with the unbiased variance. Otherwise they are the
 /// running ones. An element is a channel.
@@ -42,8 +56,7 @@ struct BatchNormForwardOf {
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
   PARAGRAD_HOST_DEVICE bool sums() const { return training; }
   PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
-    const double distance = static_cast<double>(x[row * shape.channels + c]) - static_cast<double>(x[c]);
-    return {distance, distance * distance};
+    return distance_sums(x[row * shape.channels + c], x[c]);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
     if (training)
@@ -122,8 +135,7 @@ struct BatchNormBackwardOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
   PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
     const std::size_t at = row * shape.channels + c;
-    const double gradient = static_cast<double>(dy[at]);
-    return {gradient * static_cast<double>((x[at] - used[c]) * used[shape.channels + c]), gradient};
+    return gradient_sums(dy[at], (x[at] - used[c]) * used[shape.channels + c]);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     add_to_parameters(c, all.first, all.second);

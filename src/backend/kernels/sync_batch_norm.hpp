@@ -33,8 +33,7 @@ struct BatchMomentsOf {
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
   PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
-    const double distance = static_cast<double>(x[row * shape.channels + c]) - static_cast<double>(x[c]);
-    return {distance, distance * distance};
+    return distance_sums(x[row * shape.channels + c], x[c]);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
     finish(c, shape.rows == 0 ? 0 : static_cast<double>(x[c]), of_distances.first, of_distances.second);
@@ -133,8 +132,7 @@ struct BatchNormSumsOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
   PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
     const std::size_t at = row * shape.channels + c;
-    const double gradient = static_cast<double>(dy[at]);
-    return {gradient * static_cast<double>((x[at] - used[c]) * used[shape.channels + c]), gradient};
+    return gradient_sums(dy[at], (x[at] - used[c]) * used[shape.channels + c]);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     finish(c, all.first, all.second);
