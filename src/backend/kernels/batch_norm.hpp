@@ -10,20 +10,6 @@
 /// mean 0 and variance 1, then scaled and shifted. Arrays of two numbers per channel are [2][channels].
 namespace paragrad::backend {
 
-/// What x[at] adds to the sums from which moments follow: its distance to the channel's first value, and its square.
-template <class Real>
-PARAGRAD_HOST_DEVICE ChannelSums distance_sums(Real x, Real first) {
-  const double distance = static_cast<double>(x) - static_cast<double>(first);
-  return {distance, distance * distance};
-}
-
-/// What a value adds to the sums of the gradient: along the normalised value, and alone.
-template <class Real>
-PARAGRAD_HOST_DEVICE ChannelSums gradient_sums(Real dy, Real normal) {
-  const double gradient = static_cast<double>(dy);
-  return {gradient * static_cast<double>(normal), gradient};
-}
-
 /// y = f(scale·(x - mean)/sqrt(variance + epsilon) + shift). In training mean and variance are the minibatch's, and the
 /// running ones move towards them: running += momentum·(its - running), with the unbiased variance. Otherwise they are the
 /// running ones. An element is a channel.

@@ -40,6 +40,20 @@ struct ChannelSums {
   }
 };
 
+/// What a value adds to the sums from which moments follow: its distance to the channel's first value, and its square.
+template <class Real>
+PARAGRAD_HOST_DEVICE ChannelSums distance_sums(Real x, Real first) {
+  const double distance = static_cast<double>(x) - static_cast<double>(first);
+  return {distance, distance * distance};
+}
+
+/// What a value adds to the sums of the gradient: along the normalised value, and alone.
+template <class Real>
+PARAGRAD_HOST_DEVICE ChannelSums gradient_sums(Real dy, Real normal) {
+  const double gradient = static_cast<double>(dy);
+  return {gradient * static_cast<double>(normal), gradient};
+}
+
 template <class Real>
 struct ChannelPair {
   Real first, second;

@@ -161,8 +161,7 @@ struct GroupNormGradientOf {
   PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t place, std::size_t c) const {
     const std::size_t e = place / shape.positions * shape.groups + c / shape.group_channels();
     const std::size_t at = place * shape.channels + c;
-    const double gradient = static_cast<double>(dy[at]);
-    return {gradient * static_cast<double>((x[at] - used[2 * e]) * used[2 * e + 1]), gradient};
+    return gradient_sums(dy[at], (x[at] - used[2 * e]) * used[2 * e + 1]);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     add_to_parameters(c, all.first, all.second);
