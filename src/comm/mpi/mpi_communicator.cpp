@@ -1,6 +1,7 @@
 #include "comm/mpi/mpi_communicator.hpp"
 
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -94,6 +95,7 @@ struct MpiCommunicator::State {
   int rank = 0;
   int size = 1;
   double stall_s = 0;
+  Patience patience;
   int exceptions_at_start = std::uncaught_exceptions();
   Clock::time_point start;
   std::vector<Transfer> transfers;
@@ -114,18 +116,26 @@ struct MpiCommunicator::State {
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
 
-  /// Exchanges process ids among the workers of this node.
+  /// Exchanges process ids and cores among the workers of this node.
   void find_peers(MPI_Comm node, int here) {
     struct Introduction {
       std::int64_t rank;
       ProcessIdentity process;
+      cpu_set_t cores;  // that it may run on
     };
-    const Introduction mine{rank, this_process()};
+    Introduction mine{rank, this_process(), {}};
+    sched_getaffinity(0, sizeof mine.cores, &mine.cores);
     std::vector<Introduction> all(static_cast<std::size_t>(here));
     constexpr int bytes = sizeof(Introduction);
     check(MPI_Allgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, node), "MPI_Allgather");
     peers = std::make_shared<Peers>(size);
-    for (const Introduction& peer : all) peers->introduce(static_cast<int>(peer.rank), peer.process);
+    cpu_set_t cores = mine.cores;
+    for (const Introduction& peer : all) {
+      peers->introduce(static_cast<int>(peer.rank), peer.process);
+      CPU_OR(&cores, &cores, &peer.cores);
+    }
+    const int known = CPU_COUNT(&cores);  // none on a machine with more than CPU_SETSIZE
+    if (known > 0 && here > known) patience = Patience::of_sharers();
   }
 
   void refuse_if_gone(int peer, const Transfer& transfer) const {
@@ -189,17 +199,16 @@ struct MpiCommunicator::State {
   /// Polls until the transfer has ended or the limit has passed. In MPICH each poll makes progress on all transfers of the
   /// process.
   bool finish(Transfer& transfer, double limit_s, MPI_Status& status) const {
-    constexpr int polls_without_pause = 2000;  // some 100 us
     int done = 0;
     const auto poll = [&] {
       const int code = MPI_Test(&transfer.handle, &done, &status);
       if (code != MPI_SUCCESS) throw_failed(transfer, code);
     };
     const bool has_limit = limit_s < stall_s;
-    for (int i = 0; i < polls_without_pause && !done && !has_limit; ++i) poll();
+    for (int i = 0; i < patience.polls && !done && !has_limit; ++i) poll();
     if (done) return true;
     constexpr double look_every_s = 0.1;
-    const Backoff backoff;
+    const Backoff backoff(patience);
     double look_at_s = look_every_s;
     for (poll(); !done; poll()) {
       if (cancellation->requested())
@@ -262,6 +271,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& d
   set_membership(*state_->peers);
   set_workers_per_node(main.workers_per_node());
   state_->stall_s = main.state_->stall_s;
+  state_->patience = main.state_->patience;
   state_->start = main.state_->start;
 }
 
@@ -275,6 +285,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& 
   state_->rank = theirs.rank;
   state_->size = theirs.size;
   state_->stall_s = theirs.stall_s;
+  state_->patience = theirs.patience;
   state_->start = theirs.start;
   state_->cancellation = theirs.cancellation;
   state_->peers = theirs.peers;
@@ -343,8 +354,14 @@ void MpiCommunicator::when_expendable(std::function<void(bool)> action) {
 
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::size_t counters) {
   expect_reachable_windows(device());
-  const MpiWindow::Context place{state_->comm,         state_->rank,  state_->size,   state_->stall_s,
-                                 state_->cancellation, state_->peers, traffic_meter()};
+  const MpiWindow::Context place{.comm = state_->comm,
+                                 .rank = state_->rank,
+                                 .size = state_->size,
+                                 .stall_s = state_->stall_s,
+                                 .patience = state_->patience,
+                                 .cancellation = state_->cancellation,
+                                 .peers = state_->peers,
+                                 .traffic_meter = traffic_meter()};
   return std::make_unique<MpiWindow>(place, floats, counters);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/mpi/backoff.hpp"
 #include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/peers.hpp"
 #include "comm/traffic.hpp"
@@ -28,6 +29,7 @@ class MpiWindow : public Window {
     int rank;
     int size;
     double stall_s;  ///< a longer wait for a counter is a Failure
+    Patience patience;
     std::shared_ptr<const Cancellation> cancellation;
     std::shared_ptr<Peers> peers;
     std::shared_ptr<TrafficMeter> traffic_meter;
