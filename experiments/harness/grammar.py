@@ -18,7 +18,7 @@ ENTRIES = {
     "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
     "claim": (("text", "left", "op", "right"), ("margin", "sizes", "data", "each")),
     "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "sizes", "file", "key")),
-    "table": ((), ("title", "runs", "curves", "rows", "columns", "value", "least")),
+    "table": ((), ("title", "runs", "curves", "against", "rows", "columns", "value", "least")),
     "repeats": (("metric",), ("absolute", "relative", "sizes", "runs")),
 }
 OPERATORS = ("<=", ">=", "<", ">")
@@ -199,6 +199,8 @@ def runs_of(claim: Config) -> Iterator[str]:
 
 
 def check_table(table: Config, runs: list[Run]) -> None:
+    if "against" in table:
+        check_against(table, runs)
     if "rows" not in table:
         for key in ("value", "least"):
             if key in table:
@@ -209,3 +211,15 @@ def check_table(table: Config, runs: list[Run]) -> None:
         for run in runs:
             if key in table and any_of(table.get("runs", ["*"]), run.name) and table[key] not in run.options:
                 raise Mistake(f"{named('table', table)}: {key} is '{table[key]}', an option that the run '{run.name}' does not set")
+
+
+def check_against(table: Config, runs: list[Run]) -> None:
+    names = {run.name for run in runs}
+    for run in runs:
+        if any_of(table.get("runs", ["*"]), run.name):
+            try:
+                other = table["against"].format(**run.options)
+            except KeyError as error:
+                raise Mistake(f"{named('table', table)}: against has {{{error.args[0]}}}, an option that the run '{run.name}' does not set") from None
+            if other not in names:
+                raise Mistake(f"{named('table', table)}: there is no run '{other}' for '{run.name}' to be compared with")

@@ -31,6 +31,9 @@ def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
         title = f"{experiment.name}, {experiment.size}: {entry.get('title', '')}"
         if "rows" in entry:
             yield Table(title, crossed(plan, results, entry, runs))
+        elif "against" in entry:
+            if len(lines := paired(plan, results, entry, runs)) > 1:
+                yield Table(title, lines)
         elif "curves" in entry:
             yield Table(title, curves(plan, results, entry, runs))
         elif "columns" in entry:
@@ -76,6 +79,32 @@ def curves(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run])
             lines.append([run.name, *(f"{100 * mean:.2f}" for mean in means[step - 1::step])])
             places = [f"{record['samples']:.3g}" for record in of_seeds[0][step - 1::step]]
     return [["samples", *places], *lines]
+
+
+T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
+         2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # Student's t, 1 to 30 degrees of freedom
+
+
+def interval(differences: list[float]) -> str:
+    """The mean and half of its 95 % confidence interval (Student's t), or the mean alone of a single seed."""
+    mean, n = statistics.fmean(differences), len(differences)
+    half = f" ± {T_975[min(n - 1, len(T_975)) - 1] * statistics.stdev(differences) / math.sqrt(n):.2f}" if n > 1 else ""
+    return f"{mean:+.2f}{half}"
+
+
+def paired(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
+    """Test errors minus those of the run `against`, seed by seed, in points. Its name may contain options: {workers}."""
+    names = {run.name for run in plan.experiment.runs}
+    lines = []
+    for data, of_data in results.items():
+        for run in runs:
+            other = table["against"].format(**run.options)
+            if other not in names or other == run.name:  # not in this size, or itself
+                continue
+            ours, theirs = (values(of_data, plan.experiment.baselines, name, "test_error") for name in (run.name, other))
+            differences = [100 * (left - right) for left, right in zip(ours, theirs)]
+            lines.append([*([data] if len(results) > 1 else []), run.name, other, interval(differences)])
+    return [[*(["data"] if len(results) > 1 else []), "run", "minus", "points"], *lines]
 
 
 def crossed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:

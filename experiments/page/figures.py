@@ -46,7 +46,7 @@ def figures_of(study: Study) -> Iterator[Figure]:
 
 def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
     """Title and runs of each [[table]] that lists runs; without any, all runs as one group."""
-    listed = [entry for entry in study.experiment.tables if "runs" in entry and "rows" not in entry] or [{}]
+    listed = [entry for entry in study.experiment.tables if "runs" in entry and not {"rows", "against"} & set(entry)] or [{}]
     for entry in listed:
         runs = [run for run in study.experiment.runs if any_of(entry.get("runs", ["*"]), run.name)]
         if runs:

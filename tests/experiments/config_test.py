@@ -80,6 +80,8 @@ class Config(unittest.TestCase):
             ("[size.full]", '[size.full]\nruns = ["sgd"]', "'large'", "belongs to no size"),
             ('baseline = "sgd"', 'baseline = "sdg"', "baseline", "did you mean 'sgd'"),
             ('rows = "workers"', 'rows = "wrokers"', "[[table]]", "'wrokers'"),
+            ('against = "sgd"', 'against = "sdg"', "[[table]] 'against one worker'", "'sdg'", "'ma-2'"),
+            ('against = "sgd"', 'against = "{wrokers}"', "[[table]] 'against one worker'", "{wrokers}", "'ma-2'"),
             ('name = "async-2"', 'name = "sgd"', "2 runs have the name 'sgd'"),
         ):
             with self.subTest(new=new):

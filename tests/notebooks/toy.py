@@ -91,6 +91,11 @@ within = 10
 title = "results"
 
 [[table]]
+title = "against one worker"
+runs = ["ma-*"]
+against = "sgd"
+
+[[table]]
 title = "speed-up by strategy"
 runs = ["ma-*"]
 rows = "workers"

@@ -99,6 +99,16 @@ class Page(unittest.TestCase):
         self.assertIn(">published</text>", figures[4])
         self.assertIn(">ideal</text>", figures[4])
 
+    def test_differences_are_taken_seed_by_seed(self):
+        def errors(run: str) -> list[float]:
+            folder = self.root / "experiments/toy/runs/smoke/toy"
+            return [100 * json.loads((folder / f"{run}-s{seed}/manifest.json").read_text())["result"]["test_error"] for seed in (1, 2)]
+
+        for run in ("ma-2", "ma-4"):
+            first, second = (ours - theirs for ours, theirs in zip(errors(run), errors("sgd")))
+            half = 12.706 * abs(first - second) / 2  # of the 95 % interval of a mean of two
+            self.assertIn(f"<td>{run}</td><td>sgd</td><td>{(first + second) / 2:+.2f} ± {half:.2f}</td>", self.page)
+
     def test_runs_of_earlier_versions_have_no_bytes(self):
         root = self.folder / "earlier"
         shutil.copytree(self.root, root)
