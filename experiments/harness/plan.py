@@ -23,6 +23,11 @@ class Job:
     def key_file(self) -> Path:
         return self.folder.with_name(self.folder.name + ".key.json")
 
+    @property
+    def begun_file(self) -> Path:
+        """The key of a run that has begun and not ended."""
+        return self.folder.with_name(self.folder.name + ".begun.json")
+
 
 class Plan:
     def __init__(self, experiment: Experiment) -> None:

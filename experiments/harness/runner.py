@@ -124,22 +124,27 @@ class Runner(Plan):
         key = {"command": job.command, "options": job.options, "program": self.identity, "files": files}
         return key if job.decode is None else key | {"decode": job.decode}
 
-    def is_done(self, job: Job) -> bool:
+    def has_key(self, file: Path, job: Job) -> bool:
         try:
-            return json.loads(job.key_file.read_text()) == self.key(job) and (job.folder / "manifest.json").exists()
+            return json.loads(file.read_text()) == self.key(job)
         except (OSError, json.JSONDecodeError):
             return False
 
+    def is_done(self, job: Job) -> bool:
+        return self.has_key(job.key_file, job) and (job.folder / "manifest.json").exists()
+
     def execute(self, job: Job) -> str:
-        """Executes the run; returns the program's error message, or ""."""
+        """Executes the run, or the rest of one that was interrupted if its options set checkpoint-every; returns the program's
+        error message, or ""."""
         job.folder.parent.mkdir(parents=True, exist_ok=True)
         job.key_file.unlink(missing_ok=True)
-        out = str(job.folder.relative_to(ROOT))
+        resumes = "checkpoint-every" in job.options and self.has_key(job.begun_file, job)
+        job.begun_file.write_text(json.dumps(self.key(job), indent=1))
         command = [self.program, job.command, *arguments(job.options), *HARNESS_OPTIONS.get(job.command, []),
-                   "--overwrite", f"--out={out}"]
+                   "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
         complaint = complaint_of(command) or self.decode(job)
         if not complaint:
-            job.key_file.write_text(json.dumps(self.key(job), indent=1))
+            job.begun_file.replace(job.key_file)
         return complaint
 
     def decode(self, job: Job) -> str:
