@@ -136,10 +136,14 @@ def build(folder: Path) -> Path:
     return folder
 
 
-def run_it(folder: Path) -> None:
+def make_data(folder: Path) -> None:
     (folder / "data").mkdir()
     made = run("data", "generate", "--out", str(folder / "data/toy.h5"), "--samples", 500, "--valid", 60, "--test", 60, "--dim", 8,
                "--classes", 6, "--sequence-length", 20)
     assert made.returncode == 0, made.stderr
+
+
+def run_it(folder: Path) -> None:
+    make_data(folder)
     subprocess.run([sys.executable, folder / "experiments/harness", "--program", PROGRAM, "run", "toy", "--size", "smoke"],
                    check=True, stdout=subprocess.DEVNULL)
