@@ -285,17 +285,27 @@ std::vector<Case> all_cases() {
 
 }  // namespace
 
-TEST_CASE("every kernel gives what the reference gives, in memory of its device", "[backend]") {
-  const std::string name = GENERATE("cpu", "isolated", "host gpu");
-  const auto reference = make_device("reference"), device = any_device(name);
-  double worst = 0;
+TEST_CASE(
+    "every kernel gives what the reference gives, and the same bits wherever its memory is and in whatever order blocks and "
+    "threads go",
+    "[backend]") {
+  const auto reference = make_device("reference"), cpu = make_device("cpu"), isolated = make_device("isolated");
+  const auto forwards = any_device("host gpu"), backwards = any_device("host gpu backwards");
+  double worst_of_cpu = 0, worst_of_gpu = 0;
   for (const Case& each : all_cases()) {
-    const double distance = relative_distance(result_of(each, *device), result_of(each, *reference));
-    CAPTURE(name, each.name);
-    CHECK(distance < each.tolerance);
-    worst = std::max(worst, distance);
+    CAPTURE(each.name);
+    const auto expected = result_of(each, *reference), of_cpu = result_of(each, *cpu), of_gpu = result_of(each, *forwards);
+    const double distance_of_cpu = relative_distance(of_cpu, expected),
+                 distance_of_gpu = relative_distance(of_gpu, expected);
+    CHECK(distance_of_cpu < each.tolerance);
+    CHECK(distance_of_gpu < each.tolerance);
+    CHECK(same_bits(result_of(each, *isolated), of_cpu));
+    CHECK(same_bits(result_of(each, *backwards), of_gpu));
+    worst_of_cpu = std::max(worst_of_cpu, distance_of_cpu);
+    worst_of_gpu = std::max(worst_of_gpu, distance_of_gpu);
   }
-  CHECK(worst > 0);  // or nothing was compared
+  CHECK(worst_of_cpu > 0);  // or nothing was compared
+  CHECK(worst_of_gpu > 0);
 }
 
 TEST_CASE("every kernel of the GPU gives what the reference gives, at any precision of products", "[gpu]") {
@@ -343,20 +353,4 @@ TEST_CASE("NCCL's sum over one GPU alone is what is there", "[gpu]") {
 TEST_CASE("only GPUs have an allreduce of their own", "[backend]") {
   for (const char* name : {"cpu", "isolated", "reference", "meta"})
     CHECK_THROWS_WITH(make_device(name)->make_allreduce(), contains_text("choose another"));
-}
-
-TEST_CASE("the isolated device computes what cpu computes, bit for bit", "[backend]") {
-  const auto cpu = make_device("cpu"), isolated = make_device("isolated");
-  for (const Case& each : all_cases()) {
-    CAPTURE(each.name);
-    CHECK(same_bits(result_of(each, *isolated), result_of(each, *cpu)));
-  }
-}
-
-TEST_CASE("GPU kernels give the same bits in whatever order blocks and threads go", "[backend]") {
-  const auto forwards = any_device("host gpu"), backwards = any_device("host gpu backwards");
-  for (const Case& each : all_cases()) {
-    CAPTURE(each.name);
-    CHECK(same_bits(result_of(each, *backwards), result_of(each, *forwards)));
-  }
 }

@@ -99,7 +99,7 @@ TEST_CASE("computing can be scaled, the kernels of a strategy and of a reduction
   CHECK(compute_time_s(with_device(1), product.work()) == to_seconds(once));
 }
 
-TEST_CASE("announcing more work than the task does is a broken contract, told once and not hung on", "[sim]") {
+TEST_CASE("announcing more work than the task does is a broken contract, told once and not hung on", "[sim][threads]") {
   const int workers = GENERATE(1, 2, 5);
   const int host_threads = GENERATE(1, 2);
   const auto body = [](comm::Worker& worker) { worker.compute(streaming(1'000'000'000), [] {}); };
@@ -107,7 +107,7 @@ TEST_CASE("announcing more work than the task does is a broken contract, told on
                   std::logic_error);
 }
 
-TEST_CASE("two host threads run the tasks of two workers at the same time", "[sim]") {
+TEST_CASE("two host threads run the tasks of two workers at the same time", "[sim][threads]") {
   Meeting meeting(2);
   std::atomic<int> met = 0;
   run(with_device(2), 2, SimulationOptions{.host_threads = 2}, [&](comm::Worker& worker) {
@@ -120,7 +120,7 @@ TEST_CASE("two host threads run the tasks of two workers at the same time", "[si
   CHECK(met == 2);
 }
 
-TEST_CASE("an honest bound lets a task run beside one that started earlier in simulated time", "[sim]") {
+TEST_CASE("an honest bound lets a task run beside one that started earlier in simulated time", "[sim][threads]") {
   Meeting meeting(2);
   std::atomic<int> met = 0;
   const auto short_delay = streaming(4 * 1000);
@@ -136,7 +136,7 @@ TEST_CASE("an honest bound lets a task run beside one that started earlier in si
   CHECK(met == 2);
 }
 
-TEST_CASE("a bound that is too low costs concurrency, not correctness", "[sim]") {
+TEST_CASE("a bound that is too low costs concurrency, not correctness", "[sim][threads]") {
   Product product{48};
   const auto time = [&](const WorkMeter& expected) {
     std::vector<Time> ended(3);

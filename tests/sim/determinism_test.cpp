@@ -105,7 +105,8 @@ std::vector<std::pair<Time, std::vector<int>>> gossip(const std::vector<std::uin
 
 }  // namespace
 
-TEST_CASE("what is computed and the simulated times do not depend on the number of host threads and repeat", "[sim]") {
+TEST_CASE("what is computed and the simulated times do not depend on the number of host threads and repeat",
+          "[sim][threads]") {
   const Outcome one = train(1);
   CHECK(one.makespan_s > 0);
   CHECK(train(1) == one);
@@ -113,12 +114,12 @@ TEST_CASE("what is computed and the simulated times do not depend on the number 
   CHECK(train(4) == one);
 }
 
-TEST_CASE("the order in which the workers of a simulation are made changes nothing", "[sim]") {
+TEST_CASE("the order in which the workers of a simulation are made changes nothing", "[sim][threads]") {
   const Outcome by_rank = train(2);
   for (const std::uint64_t order : {1u, 2u, 3u}) CHECK(train(2, order) == by_rank);
 }
 
-TEST_CASE("the order in which workers are started changes nothing", "[sim]") {
+TEST_CASE("the order in which workers are started changes nothing", "[sim][threads]") {
   const std::uint32_t workers = GENERATE(2u, 7u, 12u);
   std::vector<std::uint32_t> order(workers);
   std::iota(order.begin(), order.end(), 0u);

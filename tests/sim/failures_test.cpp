@@ -46,7 +46,7 @@ TEST_CASE("the report of a deadlock among very many workers stays short", "[sim]
                       contains_text("and 992 more"));
 }
 
-TEST_CASE("an exception of one worker ends the simulation with it and unwinds the others", "[sim]") {
+TEST_CASE("an exception of one worker ends the simulation with it and unwinds the others", "[sim][threads]") {
   const std::string where = GENERATE("body", "compute", "kernels", "first", "last");
   const int host_threads = GENERATE(1, 3);
   std::atomic<int> alive = 0, ended_normally = 0;
@@ -79,7 +79,7 @@ TEST_CASE("an exception of one worker ends the simulation with it and unwinds th
   CHECK(ended_normally == 0);
 }
 
-TEST_CASE("of two failures the one that is first in simulated time is told", "[sim]") {
+TEST_CASE("of two failures the one that is first in simulated time is told", "[sim][threads]") {
   Platform platform = free_platform(3);
   platform.device = {1e12, 1e12, 1, 1, 0};
   REQUIRE_THROWS_WITH(run(platform, 3, SimulationOptions{.host_threads = 2},

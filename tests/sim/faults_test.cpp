@@ -101,7 +101,7 @@ TEST_CASE("work in a speed profile ends later the more it is and the later it be
   }
 }
 
-TEST_CASE("noise is the same in every run, differs by worker and seed, and only delays", "[sim]") {
+TEST_CASE("noise is the same in every run, differs by worker and seed, and only delays", "[sim][threads]") {
   Platform platform = slow_devices(4);
   CHECK(ends(platform, 4) == std::vector<double>(4, 1.0));
   platform.noise = {11, GENERATE(0., 0.1), GENERATE(0., 0.2)};
@@ -168,7 +168,7 @@ TEST_CASE("a slow worker takes as much longer as its fault says", "[sim]") {
   CHECK(ends(platform, 3)[2] == 1);
 }
 
-TEST_CASE("a dead worker ends the run with who waits for whom and who died when", "[sim]") {
+TEST_CASE("a dead worker ends the run with who waits for whom and who died when", "[sim][threads]") {
   Platform platform = slow_devices(4);
   platform.faults = {{0.05, Kind::worker, 2, 0, forever}};
   const bool announced = GENERATE(true, false);
@@ -185,7 +185,7 @@ TEST_CASE("a dead worker ends the run with who waits for whom and who died when"
   CHECK(text.find("worker 2 waits") == text.npos);
 }
 
-TEST_CASE("a dead worker sends nothing more, but what was on its way arrives", "[sim]") {
+TEST_CASE("a dead worker sends nothing more, but what was on its way arrives", "[sim][threads]") {
   Platform platform = slow_devices(2);
   platform.faults = {{0.05, Kind::worker, 0, 0, forever}};
   bool first = false, second = false;
@@ -207,7 +207,7 @@ TEST_CASE("a dead worker sends nothing more, but what was on its way arrives", "
   CHECK_THAT(text, contains_text("worker 0 died"));
 }
 
-TEST_CASE("a NIC that is cut for a while delays, one cut for good ends the run by name", "[sim]") {
+TEST_CASE("a NIC that is cut for a while delays, one cut for good ends the run by name", "[sim][threads]") {
   Platform platform = platform_of(3, 2, {1e-7, 1e12}, {1e-6, 1e9});
   constexpr std::size_t bytes = 1'000'000;  // 1 ms
   const auto body = [&](comm::Worker& worker) {
@@ -255,7 +255,7 @@ TEST_CASE("device links and uplinks can be cut too", "[sim]") {
   CHECK(time(7) == Approx(6e-3));      // waits at the far leaf, behind the latency
 }
 
-TEST_CASE("more workers than devices are refused by name, or share the devices on demand", "[sim]") {
+TEST_CASE("more workers than devices are refused by name, or share the devices on demand", "[sim][threads]") {
   Platform platform = slow_devices(2);
   platform.name = "small";
   platform.file = "somewhere/small.toml";

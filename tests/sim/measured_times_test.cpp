@@ -134,7 +134,7 @@ TEST_CASE("a kernel without a table takes its roofline, in the company of measur
   CHECK(time(measured(1), add) == from_seconds(add_table().seconds({36'000, 1, 1})));
 }
 
-TEST_CASE("measured times are the same with any number of host threads", "[sim]") {
+TEST_CASE("measured times are the same with any number of host threads", "[sim][threads]") {
   const auto makespan = [](int host_threads) {
     return run(measured(3), 3, SimulationOptions{.host_threads = host_threads},
                [](comm::Worker& worker) {

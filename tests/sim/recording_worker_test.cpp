@@ -148,7 +148,7 @@ TEST_CASE("every message is told once, and alone it takes latency and size over 
   }
 }
 
-TEST_CASE("watching messages changes nothing and is the same with any number of host threads", "[sim]") {
+TEST_CASE("watching messages changes nothing and is the same with any number of host threads", "[sim][threads]") {
   const std::string network = GENERATE("fifo", "segmented");
   const auto watched = [&](int host_threads) {
     std::vector<std::tuple<int, int, std::int64_t, Time, Time>> seen;

@@ -79,7 +79,7 @@ TEST_CASE("a service takes requests in the order of their arrival, at equal time
   CHECK(order == std::vector{3, 1, 2});
 }
 
-TEST_CASE("results and times with services repeat and do not depend on host threads", "[sim]") {
+TEST_CASE("results and times with services repeat and do not depend on host threads", "[sim][threads]") {
   constexpr int workers = 5;
   const auto program = [&](int host_threads) {
     std::vector<int> order;

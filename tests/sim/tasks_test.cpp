@@ -210,7 +210,7 @@ TEST_CASE("a task cannot be launched from within a computation", "[sim]") {
                     std::logic_error);
 }
 
-TEST_CASE("results and times with tasks repeat and do not depend on host threads", "[sim]") {
+TEST_CASE("results and times with tasks repeat and do not depend on host threads", "[sim][threads]") {
   constexpr int workers = 5;
   constexpr std::size_t length = 30000;
   const auto program = [&](int host_threads) {

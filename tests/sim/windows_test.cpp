@@ -184,7 +184,7 @@ TEST_CASE("who waits for a counter does not go on as another rises", "[sim]") {
   CHECK(woken_s == Approx(raised_s));
 }
 
-TEST_CASE("results and times with windows repeat and do not depend on host threads", "[sim]") {
+TEST_CASE("results and times with windows repeat and do not depend on host threads", "[sim][threads]") {
   constexpr int workers = 5;
   constexpr std::size_t length = 30000;
   const auto program = [&](int host_threads, const std::string& device) {

@@ -156,7 +156,7 @@ TEST_CASE("splits are given out once each, and from the first again in the next 
 }
 
 TEST_CASE("what servers do depends neither on host threads, nor on the order of starting, nor on buffering",
-          "[strategies]") {
+          "[strategies][threads]") {
   const std::string name =
       GENERATE("async_sgd", "bounded_staleness", "staleness_scaled", "lazy_sgd", "easgd", "backup_workers");
   const int servers = GENERATE(0, 1);

@@ -101,7 +101,8 @@ std::vector<std::string> with_collectives() {
 
 }  // namespace
 
-TEST_CASE("no strategy relies on buffering or on the order of starting: the same weights and no deadlock", "[strategies]") {
+TEST_CASE("no strategy relies on buffering or on the order of starting: the same weights and no deadlock",
+          "[strategies][threads]") {
   const std::string name = GENERATE(from_range(with_collectives()));
   const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
   const int workers = GENERATE(2, 5);
