@@ -107,7 +107,10 @@ class Runner(Plan):
             return False
         recipe = ROOT / "data" / f"{path.stem}.sh"
         if recipe.exists():
-            subprocess.run([recipe], cwd=ROOT, env=os.environ | {"PARAGRAD": str(self.program)}, check=False)
+            with recipe.open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # another harness may be making it
+                if not path.exists():
+                    subprocess.run([recipe], cwd=ROOT, env=os.environ | {"PARAGRAD": str(self.program)}, check=False)
         if not path.exists():
             raise UserError(f"there is no data file {data.file}: make it with make data-{data.name}")
         return True
