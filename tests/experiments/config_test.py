@@ -81,6 +81,7 @@ class Config(unittest.TestCase):
             ('baseline = "sgd"', 'baseline = "sdg"', "baseline", "did you mean 'sgd'"),
             ('rows = "workers"', 'rows = "wrokers"', "[[table]]", "'wrokers'"),
             ('against = "sgd"', 'against = "sdg"', "[[table]] 'against one worker'", "'sdg'", "'ma-2'"),
+            ('against = "sgd"', 'against = "sgd"\ncurves = 2', "[[table]] 'against one worker'", "'against' and 'curves'"),
             ('against = "sgd"', 'against = "{wrokers}"', "[[table]] 'against one worker'", "{wrokers}", "'ma-2'"),
             ('name = "async-2"', 'name = "sgd"', "2 runs have the name 'sgd'"),
         ):
