@@ -199,8 +199,8 @@ def runs_of(claim: Config) -> Iterator[str]:
 
 
 def check_table(table: Config, runs: list[Run]) -> None:
-    kinds = [key for key in ("rows", "columns", "against", "curves") if key in table and not (key == "columns" and "rows" in table)]
-    if len(kinds) > 1:
+    kinds = [key for key in ("rows", "columns", "against", "curves") if key in table]
+    if len(kinds) > 1 and kinds != ["rows", "columns"]:
         raise Mistake(f"{named('table', table)} has {' and '.join(map(repr, kinds))}, of which a table can have one")
     if "against" in table:
         check_against(table, runs)

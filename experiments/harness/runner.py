@@ -137,8 +137,8 @@ class Runner(Plan):
         return self.has_key(job.key_file, job) and (job.folder / "manifest.json").exists()
 
     def execute(self, job: Job) -> str:
-        """Executes the run, or the rest of one that was interrupted if its options set checkpoint-every; returns the program's
-        error message, or ""."""
+        """Executes the run, or resumes it if it was interrupted and sets checkpoint-every; returns the program's error message,
+        or ""."""
         job.folder.parent.mkdir(parents=True, exist_ok=True)
         job.key_file.unlink(missing_ok=True)
         resumes = "checkpoint-every" in job.options and self.has_key(job.begun_file, job)

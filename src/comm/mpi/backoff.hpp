@@ -7,13 +7,13 @@
 
 namespace paragrad::comm {
 
-/// How a rank waits: it polls, then yields its core between two polls, then sleeps between them.
+/// How long a rank waits actively. It spins, then yields its core between polls, then sleeps between them.
 struct Patience {
-  int polls = 2000;        ///< without a pause, some 100 us
-  double yields_s = 5e-3;  ///< from the first pause on
+  int polls = 2000;        ///< to spin, some 100 us
+  double yields_s = 5e-3;  ///< into the wait it sleeps instead of yielding
 
-  /// Where ranks share a core, one that waits keeps another from its work. A data-parallel training by 4 ranks on 2 cores,
-  /// nearly all of it allreduces, took 0.85 of the time like this, and half if other programs computed, too.
+  /// For oversubscribed cores, where a rank that spins keeps another from working. Data-parallel training with 4 ranks on 2
+  /// cores, dominated by allreduces, took 0.85 of the time with it, and about half on a machine that was busy otherwise.
   static Patience of_sharers() { return {.polls = 200, .yields_s = 2e-4}; }
 };
 

@@ -1,7 +1,6 @@
 #include "comm/mpi/mpi_communicator.hpp"
 
 #include <mpi.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include "comm/mpi/cancellation.hpp"
 #include "comm/mpi/device_sum.hpp"
 #include "comm/mpi/mpi_call.hpp"
+#include "comm/mpi/mpi_node.hpp"
 #include "comm/mpi/mpi_window.hpp"
 #include "comm/mpi/peers.hpp"
 #include "comm/mpi/staging.hpp"
@@ -116,28 +116,6 @@ struct MpiCommunicator::State {
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
 
-  /// Exchanges process ids and cores among the workers of this node.
-  void find_peers(MPI_Comm node, int here) {
-    struct Introduction {
-      std::int64_t rank;
-      ProcessIdentity process;
-      cpu_set_t cores;  // that it may run on
-    };
-    Introduction mine{rank, this_process(), {}};
-    sched_getaffinity(0, sizeof mine.cores, &mine.cores);
-    std::vector<Introduction> all(static_cast<std::size_t>(here));
-    constexpr int bytes = sizeof(Introduction);
-    check(MPI_Allgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, node), "MPI_Allgather");
-    peers = std::make_shared<Peers>(size);
-    cpu_set_t cores = mine.cores;
-    for (const Introduction& peer : all) {
-      peers->introduce(static_cast<int>(peer.rank), peer.process);
-      CPU_OR(&cores, &cores, &peer.cores);
-    }
-    const int known = CPU_COUNT(&cores);  // none on a machine with more than CPU_SETSIZE
-    if (known > 0 && here > known) patience = Patience::of_sharers();
-  }
-
   void refuse_if_gone(int peer, const Transfer& transfer) const {
     if (peer != any_source && peers->was_seen_gone(peer)) throw_gone(transfer);
   }
@@ -150,23 +128,6 @@ struct MpiCommunicator::State {
 
   [[noreturn]] void throw_gone(const Transfer& transfer) const {
     throw PeerGone(transfer.peer, core::format("worker {}: {}: that worker's process has ended", rank, transfer.text()));
-  }
-
-  /// From the shared-memory groups: the number of ranks on the first node, if every rank's node begins at a multiple of it.
-  int workers_per_node() {
-    MPI_Comm node = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
-    int first = rank, here = 1, place = 0;
-    check(MPI_Bcast(&first, 1, MPI_INT, 0, node), "MPI_Bcast");
-    check(MPI_Comm_size(node, &here), "MPI_Comm_size");
-    check(MPI_Comm_rank(node, &place), "MPI_Comm_rank");
-    find_peers(node, here);
-    check(MPI_Comm_free(&node), "MPI_Comm_free");
-    int per_node = here;
-    check(MPI_Bcast(&per_node, 1, MPI_INT, 0, comm), "MPI_Bcast");
-    int in_order = first == rank / per_node * per_node && rank == first + place;
-    check(MPI_Allreduce(MPI_IN_PLACE, &in_order, 1, MPI_INT, MPI_LAND, comm), "MPI_Allreduce");
-    return in_order ? per_node : 0;
   }
 
   Request keep(Transfer transfer) {
@@ -258,7 +219,10 @@ MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
     : Communicator(device, 0, 1), state_(std::make_unique<State>()) {
   state_->connect();
   set_position(state_->rank, state_->size);
-  set_workers_per_node(state_->workers_per_node());
+  const MpiNode node = explore_node(state_->comm);
+  set_workers_per_node(node.workers_per_node);
+  state_->peers = node.peers;
+  state_->patience = node.patience;
   set_membership(*state_->peers);
   state_->stall_s = stall_s;
   state_->start = Clock::now();
