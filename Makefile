@@ -4,7 +4,9 @@ SIZE ?=
 JOBS ?= $(shell nproc)
 UNITY ?=
 PROGRAM := $(BUILD)/paragrad
+MISSING ?=
 SIZED = $(if $(SIZE),--size $(SIZE))
+MISSED = $(if $(MISSING),--missing)
 HARNESS := python3 experiments/harness --program $(PROGRAM)
 PYTHON := src/setup/python.sh
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
@@ -104,13 +106,17 @@ predict-%: program
 verify-%: program
 	@$(HARNESS) verify $* $(SIZED)
 
-# target record-<name>: run an experiment, and write its values to expected.json
+# target record-<name>: run an experiment, and write its values to expected.json (MISSING=1: only runs that are not recorded)
 record-%: program
-	@$(HARNESS) record $* $(SIZED)
+	@$(HARNESS) record $* $(SIZED) $(MISSED)
 
-# target tune-<name>: choose an experiment's learning rates on the validation set again
+# target judge-<name>: check an experiment's claims by its recorded values, without running anything
+judge-%:
+	@$(HARNESS) judge $* $(SIZED)
+
+# target tune-<name>: choose an experiment's learning rates on the validation set (MISSING=1: only trials that are not recorded)
 tune-%: program
-	@$(HARNESS) tune $* $(SIZED)
+	@$(HARNESS) tune $* $(SIZED) $(MISSED)
 
 timeline: program ## make runs/timeline, the run shown in notebooks/06_timeline
 	@$(PROGRAM) simulate --device meta --model zoo:vgg16 --device-rate 149.7 --train-samples 1000000 --epochs 1 --max-blocks 1 \

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments" / "harness"))
 
 import published  # noqa: E402
+import records  # noqa: E402
 import results  # noqa: E402
 import tables  # noqa: E402
 from config import SIZES, Experiment, UserError, names, read_toml  # noqa: E402
@@ -157,7 +158,7 @@ class Study:
         self.name, self.size = name, size
         self.whole: Experiment = load(name, size)
         self.experiment, self.results = results.what_has_run(self.whole)
-        self.recorded: results.Results = results.recorded(self.whole)
+        self.recorded: results.Results = records.recorded(self.whole)
 
     @property
     def has_runs(self) -> bool:
@@ -202,7 +203,7 @@ class Study:
         return [self._verdict(claim, data.name) for data in self.whole.data for claim in self.whole.claims_of(data.name)]
 
     def _verdict(self, claim: dict[str, Any], data: str) -> Verdict:
-        for source in (self.results, self.recorded):
+        for source in (self.results, records.fully_recorded(self.whole)):
             try:
                 holds, numbers = judge(claim, source.get(data, {}), self.whole.baselines)
             except results.NotRun:

@@ -13,11 +13,12 @@ if sys.version_info < (3, 11):
     sys.exit(2)
 
 import verdicts
-from config import ROOT, SIZES, UserError, names
+from config import ROOT, SIZES, Experiment, UserError, names
 from leftovers import leftovers
 from loading import load
-from published import check_published
 from prediction import predict
+from published import check_published
+from recording import record
 from results import collect
 from runner import Runner
 from slurm import write_jobs
@@ -28,8 +29,9 @@ from worlds import compare_worlds, print_commands
 COMMANDS = {
     "run": "run what is missing, and print the table",
     "verify": "run, then check every claim and recorded value; exit status 1 if one fails",
-    "record": "run, then write the results to expected.json",
-    "tune": "choose the tuned option of every run on the validation set, and write tuned.toml",
+    "record": "run, and write the result of each run to expected.json when it is over",
+    "judge": "check every claim by the values of expected.json, without running anything; exit status 1 if one fails",
+    "tune": "choose the tuned option of every run on the validation set, and write tuned.toml (and every trial to trials.json)",
     "compare": "print the runs of one seed with `paragrad compare`",
     "commands": "print the runs as MPI commands, for a cluster",
     "jobs": "write the runs as Slurm jobs that resume after an interruption, and a script that submits them",
@@ -37,6 +39,7 @@ COMMANDS = {
     "worlds": "repeat one run (--run) under mpiexec; exit status 1 if the weights differ",
     "list": "list the experiments",
 }
+OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"]}  # options of some commands only
 
 
 def parse() -> argparse.Namespace:
@@ -48,7 +51,10 @@ def parse() -> argparse.Namespace:
                         help=f"size of the experiments: {', '.join(SIZES)} (default: laptop, or full if there is no laptop)")
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "paragrad",
                         help="path of the program (default: build/paragrad)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of parallel runs (default: one per core)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="number of parallel runs, which share the cores (default: one per core)")
+    parser.add_argument("--missing", action="store_true",
+                        help="for `record` and `tune`: leave out what expected.json or trials.json has for the same options")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
     parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
     return parser.parse_args()
@@ -74,29 +80,30 @@ def verify(runner: Runner) -> bool:
     return all([check(runner.experiment, results) for check in checks])
 
 
-def execute(command: str, runner: Runner, run: str, platform: str) -> bool:
+def execute(args: argparse.Namespace, experiment: Experiment) -> bool:
+    command = args.command
+    if command == "judge":
+        return verdicts.check_recorded_claims(experiment)
+    runner = Runner(experiment, args.program, args.jobs)
     if command == "verify":
         return verify(runner)
     if command == "compare":
         return compare(runner)
     if command == "worlds":
-        return compare_worlds(runner, run)
+        return compare_worlds(runner, args.run)
     if command == "commands":
         print_commands(runner)
-        return True
-    if command == "jobs":
+    elif command == "jobs":
         write_jobs(runner)
-        return True
-    if command == "predict":
-        return predict(runner, platform)
-    if command == "tune":
-        tune(runner)
-        return True
-    runner.run_all()
-    results = collect(runner.experiment, runner.data_sets())
-    print_tables(runner, results)
-    if command == "record":
-        verdicts.record(runner.experiment, results)
+    elif command == "predict":
+        return predict(runner, args.platform)
+    elif command == "tune":
+        tune(runner, args.missing)
+    elif command == "record":
+        record(runner, args.missing)
+    else:
+        runner.run_all()
+        print_tables(runner, collect(experiment, runner.data_sets()))
     return True
 
 
@@ -106,14 +113,12 @@ def main() -> int:
         print("\n".join(names()))
         return 0
     try:
-        for option, command in (("run", "worlds"), ("platform", "predict")):
-            if getattr(args, option) and args.command != command:
-                raise UserError(f"--{option} is for `{command}` only, not for `{args.command}`")
+        for option, commands in OPTIONS_OF.items():
+            if getattr(args, option) and args.command not in commands:
+                raise UserError(f"--{option} is for {' and '.join(f'`{known}`' for known in commands)} only, not for `{args.command}`")
         if args.command == "worlds" and not args.run:
             raise UserError("`worlds` repeats a single run: name it with --run")
-        good = [execute(args.command, Runner(load(name, args.size), args.program, args.jobs), args.run,
-                        args.platform)
-                for name in args.names or names()]
+        good = [execute(args, load(name, args.size)) for name in args.names or names()]
     except UserError as error:
         print(f"harness: {error}", file=sys.stderr)
         return 2

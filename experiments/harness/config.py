@@ -78,6 +78,10 @@ class Experiment:
         return self.folder / "tuned.toml"
 
     @property
+    def trials_file(self) -> Path:
+        return self.folder / "trials.json"
+
+    @property
     def expected_file(self) -> Path:
         return self.folder / "expected.json"
 

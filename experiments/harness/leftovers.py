@@ -1,4 +1,4 @@
-"""Finds values in expected.json and tuned.toml that no run of config.toml has any more, so that nothing uses them."""
+"""Finds values in expected.json, tuned.toml and trials.json that no run of config.toml has any more, so that nothing uses them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any, Iterator
 
 from config import EXPERIMENTS, ROOT, read_toml
 from loading import load
+from records import OPTIONS
 
 
 def leftovers(name: str) -> list[str]:
     """One sentence per leftover, over all sizes."""
     folder = EXPERIMENTS / name
     sizes = list(read_toml(folder / "config.toml")["size"])
-    expected, tuned = folder / "expected.json", folder / "tuned.toml"
+    expected, tuned, trials = folder / "expected.json", folder / "tuned.toml", folder / "trials.json"
     found = list(in_expected(name, sizes, json.loads(expected.read_text()))) if expected.exists() else []
-    found += in_tuned(name, sizes, read_toml(tuned)) if tuned.exists() else []
+    found += in_tuned(name, sizes, read_toml(tuned), "tuned.toml") if tuned.exists() else []
+    found += in_tuned(name, sizes, json.loads(trials.read_text()), "trials.json") if trials.exists() else []
     return [f"{(folder / file).relative_to(ROOT)} has {text}" for file, text in found]
 
 
@@ -25,7 +27,7 @@ def in_expected(name: str, sizes: list[str], expected: dict[str, Any]) -> Iterat
             yield "expected.json", f"values of size '{size}', which config.toml does not have"
             continue
         experiment = load(name, size)
-        metrics = [entry["metric"] for entry in experiment.repeats]
+        metrics = [OPTIONS, *(entry["metric"] for entry in experiment.repeats)]
         known = {data.name: {run.name: {str(seed): metrics for seed in experiment.seeds} for run in experiment.runs}
                  for data in experiment.data}
         for path in unknown_paths(known, of_size):
@@ -41,15 +43,15 @@ def unknown_paths(known: Any, found: Any) -> Iterator[list[str]]:
             yield from ([key, *rest] for rest in unknown_paths(known[key], found[key]))
 
 
-def in_tuned(name: str, sizes: list[str], tuned: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def in_tuned(name: str, sizes: list[str], tuned: dict[str, Any], file: str) -> Iterator[tuple[str, str]]:
     experiments = [load(name, size) for size in sizes]
     option = experiments[0].tune.get("option", "")
     data = {data.tuned_on for experiment in experiments for data in experiment.data}
     runs = {run.name for experiment in experiments for run in experiment.runs if option not in run.options}
     for data_set, values in tuned.items():
         if data_set not in data:
-            yield "tuned.toml", f"values of the data set '{data_set}', on which nothing is tuned"
+            yield file, f"values of the data set '{data_set}', on which nothing is tuned"
             continue
         for run in values:
             if run not in runs or not option:
-                yield "tuned.toml", f"a value of the run '{run}', which is not tuned"
+                yield file, f"a value of the run '{run}', which is not tuned"

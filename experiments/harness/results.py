@@ -73,14 +73,6 @@ def what_has_run(experiment: Experiment) -> tuple[Experiment, Results]:
     return present, collect(present, data_sets)
 
 
-def recorded(experiment: Experiment) -> Results:
-    """The values of expected.json."""
-    path = experiment.expected_file
-    of_size = json.loads(path.read_text()).get(experiment.size, {}) if path.exists() else {}
-    return {data: {run: {int(seed): result for seed, result in seeds.items()} for run, seeds in runs.items()}
-            for data, runs in of_size.items()}
-
-
 def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], run: str, metric: str) -> list[float]:
     """The metric for all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency, per worker;
     sooner: the baseline's total time over the run's; X_over_baseline: the run's X over the baseline's."""

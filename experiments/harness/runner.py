@@ -11,7 +11,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from config import ROOT, DataSet, Experiment, Options, UserError
 from grammar import unknown
@@ -20,7 +20,6 @@ from plan import Job, Plan
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
                       "io", "fast-collectives")  # that `train` does not have
-HARNESS_OPTIONS = {"simulate": ["--host-threads=1", "--quiet"]}  # by command
 
 
 def digest(path: Path) -> str:
@@ -85,6 +84,8 @@ class Runner(Plan):
         self.program = program.resolve()
         check_options(experiment, self.program)
         self.jobs = max(jobs, 1)
+        host_threads = max((os.cpu_count() or 1) // self.jobs, 1)
+        self.own_options = {"simulate": [f"--host-threads={host_threads}", "--quiet"]}  # by command; they change no result
         self.identity = program_identity(program)
         self.found: list[DataSet] | None = None
         self.file_digests: dict[str, str] = {}
@@ -143,7 +144,7 @@ class Runner(Plan):
         job.key_file.unlink(missing_ok=True)
         resumes = "checkpoint-every" in job.options and self.has_key(job.begun_file, job)
         job.begun_file.write_text(json.dumps(self.key(job), indent=1))
-        command = [self.program, job.command, *arguments(job.options), *HARNESS_OPTIONS.get(job.command, []),
+        command = [self.program, job.command, *arguments(job.options), *self.own_options.get(job.command, []),
                    "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
         complaint = complaint_of(command) or self.decode(job)
         if not complaint:
@@ -159,9 +160,14 @@ class Runner(Plan):
         return [str(self.program), "decode", str(folder / "checkpoint.h5"), *arguments(shared | (job.decode or {})),
                 f"--result={folder / 'decode.json'}"]
 
-    def run_jobs(self, jobs: list[Job], failures_allowed: bool = False) -> dict[str, str]:
-        """Executes the missing jobs; returns error messages by label."""
+    def run_jobs(self, jobs: list[Job], failures_allowed: bool = False,
+                 finished: Callable[[Job, str], None] = lambda job, complaint: None) -> dict[str, str]:
+        """Executes the missing jobs; returns error messages by label. `finished` is called in this thread for every job, once it
+        is done, with its error message or ""."""
         missing = [job for job in jobs if not self.is_done(job)]
+        for job in jobs:
+            if job not in missing:
+                finished(job, "")
         complaints = {}
         with ThreadPoolExecutor(self.jobs) as pool:
             running = {pool.submit(self.execute, job): job for job in missing}
@@ -173,6 +179,7 @@ class Runner(Plan):
                 if complaint and not failures_allowed:
                     pool.shutdown(cancel_futures=True)
                     raise UserError(f"{job.label}: {complaint}")
+                finished(job, complaint)
         return complaints
 
     def run_initial(self, seeds: list[int]) -> None:

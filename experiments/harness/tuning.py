@@ -1,4 +1,4 @@
-"""Chooses one option per run on the validation set: [tune] in config.toml, results in tuned.toml."""
+"""Chooses one option per run on the validation set: [tune] in config.toml, the trials in trials.json, the choice in tuned.toml."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from config import ROOT, DataSet, Run, UserError, tuned_by
 from plan import Job
+from records import Record, options_digest
 from results import result_of
 from runner import Runner, locked
 
@@ -20,7 +21,8 @@ def trial(runner: Runner, data: DataSet, run: Run, value: Any, seed: int) -> Job
     return Job(f"{data.name} {run.name} {option} {value} seed {seed}", job.options, folder)
 
 
-def tune(runner: Runner) -> None:
+def tune(runner: Runner, only_missing: bool) -> None:
+    """Records each trial as soon as it is over. only_missing: leaves out those that are recorded with the same options."""
     settings = runner.experiment.tune
     if not settings:
         raise UserError(f"{runner.experiment.name} has nothing to tune: no [tune] in its config.toml")
@@ -31,16 +33,25 @@ def tune(runner: Runner) -> None:
         raise UserError(f"{runner.experiment.name} has nothing to tune in size {runner.experiment.size}: "
                         + (f"all runs set {settings['option']} themselves" if not runs else
                            "all data sets use values tuned on others"))
+    file, measure = Record(runner.experiment.trials_file), settings["measure"]
+    trials = {(data.name, run.name, str(value), str(seed)): trial(runner, data, run, value, seed)
+              for data in data_sets for run in runs for value in grid(settings, run) for seed in seeds}
+    keys_of = {job.label: keys for keys, job in trials.items()
+               if not (only_missing and file.has(keys, options_digest(runner, job), [measure]))}
+
+    def finished(job: Job, complaint: str) -> None:
+        file.put(keys_of[job.label], options_digest(runner, job), {measure: None if complaint else score(job, measure)})
+
     with locked(runner.experiment):
-        runner.run_initial(seeds)
-        trials = {(data.name, run.name, value): [trial(runner, data, run, value, seed) for seed in seeds]
-                  for data in data_sets for run in runs for value in grid(settings, run)}
-        complaints = runner.run_jobs([job for jobs in trials.values() for job in jobs], failures_allowed=True)
-        scores = {key: score(jobs, settings["measure"], complaints) for key, jobs in trials.items()}
+        if keys_of:
+            runner.run_initial(seeds)
+        runner.run_jobs([job for job in trials.values() if job.label in keys_of], failures_allowed=True, finished=finished)
+    recorded = file.read()
     for data in data_sets:
         for run in runs:
-            of_run = {value: scores[data.name, run.name, value] for value in grid(settings, run)}
-            runner.tuned.setdefault(data.name, {})[run.name] = choose(f"{data.name} {run.name}", of_run)
+            scores = {value: mean_score([recorded[data.name][run.name][str(value)][str(seed)][measure] for seed in seeds])
+                      for value in grid(settings, run)}
+            runner.tuned.setdefault(data.name, {})[run.name] = choose(f"{data.name} {run.name}", scores)
     write(runner)
 
 
@@ -51,14 +62,16 @@ def grid(settings: dict[str, Any], run: Run) -> list[Any]:
     return list(settings["grid"][prefix])
 
 
-def score(jobs: list[Job], measure: str, complaints: dict[str, str]) -> float:
-    """A diverged run gets the worst score."""
-    if any(job.label in complaints for job in jobs):
-        return math.inf
-    results = [result_of(job.folder) for job in jobs]
-    if any(measure not in result for result in results):
-        raise UserError(f"[tune] has the unknown measure '{measure}'; known: {', '.join(sorted(results[0]))}")
-    return statistics.fmean(result[measure] for result in results)
+def score(job: Job, measure: str) -> float:
+    result = result_of(job.folder)
+    if measure not in result:
+        raise UserError(f"[tune] has the unknown measure '{measure}'; known: {', '.join(sorted(result))}")
+    return result[measure]
+
+
+def mean_score(scores: list[float | None]) -> float:
+    """A diverged run (None) gets the worst score."""
+    return math.inf if None in scores else statistics.fmean(scores)
 
 
 def choose(label: str, scores: dict[Any, float]) -> Any:

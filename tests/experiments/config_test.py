@@ -136,6 +136,7 @@ class Config(unittest.TestCase):
     def test_options_of_other_commands_are_refused(self):
         self.refused(self.with_config(words=("verify", "toy", "--run", "sgd")), "--run", "worlds")
         self.refused(self.with_config(words=("run", "toy", "--platform", "x.toml")), "--platform", "predict")
+        self.refused(self.with_config(words=("verify", "toy", "--missing")), "--missing", "record", "tune")
 
     def test_an_experiment_that_no_page_shows_is_reported_by_name(self):
         self.assertEqual(self.with_config().returncode, 0)

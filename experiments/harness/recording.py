@@ -1,0 +1,50 @@
+"""Writes the results of runs to expected.json."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from config import ROOT, Experiment
+from plan import Job
+from records import Record, options_digest
+from results import result_of
+from runner import Runner, locked
+from verdicts import value_of
+
+
+def record(runner: Runner, only_missing: bool) -> None:
+    """Records each run as soon as it is over. only_missing: leaves out the runs that are recorded with the same options."""
+    experiment, file = runner.experiment, Record(runner.experiment.expected_file)
+    metrics = [entry["metric"] for entry in experiment.repeats]
+    forget_unknown(experiment, file)
+    jobs = {(experiment.size, data.name, run.name, str(seed)): runner.job(data, run, seed)
+            for data in runner.data_sets() for seed in experiment.seeds for run in experiment.runs}
+    keys_of = {job.label: keys for keys, job in jobs.items()
+               if not (only_missing and file.has(keys, options_digest(runner, job), metrics))}
+
+    def finished(job: Job, _: str) -> None:
+        file.put(keys_of[job.label], options_digest(runner, job), known_metrics(result_of(job.folder), metrics))
+
+    with locked(experiment):
+        runner.run_initial(sorted({int(keys[-1]) for keys in keys_of.values()}))
+        runner.run_jobs([job for job in jobs.values() if job.label in keys_of], finished=finished)
+    print(f"wrote {len(keys_of)} of {len(jobs)} runs to {experiment.expected_file.relative_to(ROOT)}")
+
+
+def known_metrics(result: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
+    """The metrics that the run has; a timing run has no scores."""
+    return {metric: result[metric] for metric in metrics if not math.isnan(value_of(result, metric))}
+
+
+def forget_unknown(experiment: Experiment, file: Record) -> None:
+    """Removes values of this size that config.toml no longer names."""
+    content = file.read()
+    if experiment.size not in content:
+        return
+    runs, seeds, data_sets = ({run.name for run in experiment.runs}, {str(seed) for seed in experiment.seeds},
+                              {data.name for data in experiment.data})
+    content[experiment.size] = {
+        data: {run: {seed: values for seed, values in of_run.items() if seed in seeds} for run, of_run in of_data.items() if run in runs}
+        for data, of_data in content[experiment.size].items() if data in data_sets}
+    file.write(content)

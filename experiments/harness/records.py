@@ -1,0 +1,68 @@
+"""What earlier runs gave, in expected.json and trials.json: written run by run, so that an experiment can be continued on another
+machine that has only the source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from config import Experiment
+from plan import Job, Plan
+from results import Results
+
+OPTIONS = "options"  # among a run's values: the digest of its options
+
+
+def options_digest(plan: Plan, job: Job) -> str:
+    """Identifies the run's options, and those of the run whose model it starts from. Not the program, nor the data's content."""
+    text = json.dumps([job.command, job.options, job.decode, plan.experiment.initial], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A JSON file with the values of runs, each under a path of keys."""
+
+    path: Path
+
+    def read(self) -> dict[str, Any]:
+        return json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def write(self, content: dict[str, Any]) -> None:
+        """Replaces the file; one that an interruption leaves is the old one or the new one."""
+        new = self.path.with_name(self.path.name + ".new")
+        new.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+        os.replace(new, self.path)
+
+    def has(self, keys: tuple[str, ...], digest: str, metrics: list[str]) -> bool:
+        """Whether there are all these metrics of a run with these options."""
+        found: Any = self.read()
+        for key in keys:
+            found = found.get(key, {})
+        return found.get(OPTIONS) == digest and all(metric in found for metric in metrics)
+
+    def put(self, keys: tuple[str, ...], digest: str, values: dict[str, Any]) -> None:
+        content = self.read()
+        place = content
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+        place[keys[-1]] = {OPTIONS: digest} | values
+        self.write(content)
+
+
+def recorded(experiment: Experiment) -> Results:
+    """The values of expected.json. A run may lack seeds."""
+    of_size = Record(experiment.expected_file).read().get(experiment.size, {})
+    return {data: {run: {int(seed): {metric: value for metric, value in result.items() if metric != OPTIONS}
+                         for seed, result in seeds.items()} for run, seeds in runs.items()}
+            for data, runs in of_size.items()}
+
+
+def fully_recorded(experiment: Experiment) -> Results:
+    """The same without runs that lack a seed: what claims can be judged by."""
+    return {data: {run: seeds for run, seeds in runs.items() if seeds.keys() >= set(experiment.seeds)}
+            for data, runs in recorded(experiment).items()}

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Values are recorded run by run, and what is recorded need not be run again: not even where only the source is."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "notebooks"))
+
+import toy  # noqa: E402
+
+TUNE = '\n[tune]\noption = "learning-rate"\nmeasure = "valid_error"\nseeds = [1]\n[tune.grid]\nsgd = [0.1, 0.2]\nma = [0.2]\nasync = [0.1]\nlarge = [0.1]\n'
+
+
+class Recording(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="paragrad-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.root = toy.build(self.folder / "copy")
+        self.experiment = self.root / "experiments/toy"
+        (self.experiment / "expected.json").unlink()
+        toy.make_data(self.root)
+
+    def program(self, refused: str = "--refuse-nothing") -> Path:
+        """The program, which notes every run and fails if it gets the option `refused`."""
+        path = self.folder / "program"
+        path.write_text(f'#!/bin/sh\ncase "$*" in *"{refused} "*) echo "error: refused" >&2; exit 2;; *--out=*) echo run >> {self.folder}/ran;;'
+                        f' esac\nexec {toy.PROGRAM} "$@"\n')
+        path.chmod(0o755)
+        return path
+
+    def harness(self, *words: str, status: int = 0, refused: str = "--refuse-nothing") -> tuple[str, int]:
+        """What it prints, and how many runs it made."""
+        (self.folder / "ran").write_text("")
+        done = subprocess.run([sys.executable, self.root / "experiments/harness", "--program", self.program(refused), "--jobs", "1", *words],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr, len((self.folder / "ran").read_text().split())
+
+    def forget_runs(self) -> None:
+        shutil.rmtree(self.experiment / "runs")
+
+    def change(self, old: str, new: str) -> None:
+        path = self.experiment / "config.toml"
+        self.assertIn(old, path.read_text())
+        path.write_text(path.read_text().replace(old, new, 1))
+
+    def expected(self) -> dict:
+        return json.loads((self.experiment / "expected.json").read_text())["smoke"]["toy"]
+
+    def record(self, *words: str, **more) -> tuple[str, int]:
+        return self.harness("record", "toy", "--size", "smoke", *words, **more)
+
+    def test_what_is_recorded_is_not_run_again(self):
+        self.assertEqual(self.record()[1], 8)  # of sgd, ma-2, ma-4 and async-2, two seeds each
+        whole = self.expected()
+        self.forget_runs()
+        self.assertEqual(self.record("--missing")[1], 0)
+        self.assertEqual(self.expected(), whole)
+        kept = {"smoke": {"toy": whole | {"ma-4": {"1": whole["ma-4"]["1"]}}}}  # without seed 2
+        (self.experiment / "expected.json").write_text(json.dumps(kept))
+        text, runs = self.record("--missing")
+        self.assertEqual((runs, self.expected()["ma-4"]), (1, whole["ma-4"]))
+        self.assertIn("wrote 1 of 8 runs", text)
+        self.change("minibatch = 16", "minibatch = 32")
+        self.assertEqual(self.record("--missing")[1], 8)
+        self.assertNotEqual(self.expected()["sgd"]["1"]["options"], whole["sgd"]["1"]["options"])
+
+    def test_a_new_metric_is_recorded_too(self):
+        self.record()
+        self.change('[[repeats]]\nmetric = "test_error"', '[[repeats]]\nmetric = "valid_error"\nabsolute = 1\n\n[[repeats]]\nmetric = "test_error"')
+        self.forget_runs()
+        self.assertEqual(self.record("--missing")[1], 8)
+        self.assertEqual(self.expected()["sgd"]["1"].keys(), {"options", "test_error", "valid_error"})
+
+    def test_a_failure_loses_no_finished_run(self):
+        text, runs = self.record(status=2, refused="--seed=2")
+        self.assertIn("refused", text)
+        self.assertEqual({run: list(seeds) for run, seeds in self.expected().items()},
+                         {run: ["1"] for run in ("sgd", "ma-2", "ma-4", "async-2")})
+        self.forget_runs()
+        self.assertEqual(self.record("--missing")[1], 4)
+        self.assertEqual(self.harness("verify", "toy", "--size", "smoke", status=1)[1], 4)  # seed 1, to compare; one claim is wrong
+
+    def test_trials_are_recorded_one_by_one(self):
+        self.change("learning-rate = 0.1\n", "")
+        with (self.experiment / "config.toml").open("a") as file:
+            file.write(TUNE)
+        tune = ("tune", "toy", "--size", "smoke")
+        text, runs = self.harness(*tune, refused="--learning-rate=0.2")  # as if it diverged
+        self.assertEqual(runs, 2)
+        trials = json.loads((self.experiment / "trials.json").read_text())["toy"]
+        self.assertIsNone(trials["sgd"]["0.2"]["1"]["valid_error"])
+        self.assertIn("sgd = 0.1", (self.experiment / "tuned.toml").read_text())
+        self.forget_runs()
+        (self.experiment / "tuned.toml").unlink()
+        self.assertEqual(self.harness(*tune, "--missing")[1], 0)
+        self.assertIn("sgd = 0.1", (self.experiment / "tuned.toml").read_text())
+        self.change("sgd = [0.1, 0.2]", "sgd = [0.1, 0.4]")
+        self.assertEqual(self.harness(*tune, "--missing")[1], 1)
+
+    def test_claims_are_judged_by_the_record(self):
+        self.assertIn("no recorded values", self.harness("judge", "toy", "--size", "smoke")[0])
+        (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {"large": {"1": {"test_error": 0.95}}}}}))
+        text, runs = self.harness("judge", "toy", status=1)
+        self.assertEqual(runs, 0)
+        self.assertRegex(text, "FAILS  toy: sixty-four <workers> err in at most 90 %\n")
+        self.assertRegex(text, "open   toy: sixty-four workers are faster than two\n")
+        (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {"large": {"1": {"test_error": 0.85}}}}}))
+        self.assertRegex(self.harness("judge", "toy")[0], "holds  toy: sixty-four <workers> err in at most 90 %\n")
+        self.change("[size.full]", "[size.full]\nseeds = [1, 2]")
+        self.assertNotIn("holds", self.harness("judge", "toy")[0])  # one seed of two is no mean
+
+
+if __name__ == "__main__":
+    unittest.main()
