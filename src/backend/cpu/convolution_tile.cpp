@@ -9,7 +9,8 @@ namespace paragrad::backend::cpu {
 namespace {
 
 template <std::size_t rows, std::size_t vectors>
-void put(const Vector (&sum)[rows][vectors], float keep, std::size_t columns, std::size_t stride, float* c) {
+[[gnu::always_inline]] inline void put(const Vector (&sum)[rows][vectors], float keep, std::size_t columns,
+                                       std::size_t stride, float* c) {
   const std::size_t last = columns - (vectors - 1) * lanes;
 #pragma GCC unroll 28
   for (std::size_t i = 0; i < rows; ++i)

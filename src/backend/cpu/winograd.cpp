@@ -74,23 +74,21 @@ constexpr auto transform_to_filter = [](const Vector (&u)[6], Vector (&to)[3]) {
   to[2] = times(1.f / 6, far_sum - sum, u[5]);
 };
 
-/// A transform in both directions: to = T·from·Tᵀ.
-template <std::size_t in, std::size_t out, class Transform>
-void transform_square(const Transform& one, const Vector (&from)[in][in], Vector (&to)[out][out]) {
+/// A transform in both directions, T·from·Tᵀ: column(j, values) sets a column of `from`, row(i, values) gets one of the
+/// result.
+template <std::size_t in, std::size_t out, class Transform, class Column, class Row>
+void transform_square(const Transform& one, const Column& column, const Row& row) {
   Vector columns[in][out];
-#pragma GCC unroll 6
   for (std::size_t j = 0; j < in; ++j) {
-    Vector column[in];
-#pragma GCC unroll 6
-    for (std::size_t i = 0; i < in; ++i) column[i] = from[i][j];
-    one(column, columns[j]);
+    Vector values[in];
+    column(j, values);
+    one(values, columns[j]);
   }
-#pragma GCC unroll 6
   for (std::size_t i = 0; i < out; ++i) {
-    Vector row[in];
-#pragma GCC unroll 6
-    for (std::size_t j = 0; j < in; ++j) row[j] = columns[j][i];
-    one(row, to[i]);
+    Vector across[in], values[out];
+    for (std::size_t j = 0; j < in; ++j) across[j] = columns[j][i];
+    one(across, values);
+    row(i, values);
   }
 }
 
@@ -104,15 +102,19 @@ struct Planes {
   Planes(core::Arena& memory, std::size_t floats)
       : data(grown(memory, products * ((floats / lanes) | 1) * lanes)), distance(((floats / lanes) | 1) * lanes) {}
   float* of(std::size_t product) const { return data + product * distance; }
-  template <std::size_t side>
-  void put(const Vector (&values)[side][side], std::size_t at) const {
-    static_assert(side == patch_side);
-    for (std::size_t i = 0; i < side; ++i)
-      for (std::size_t j = 0; j < side; ++j) store(values[i][j], of(i * side + j) + at);
+};
+
+/// A place in all 36 matrices.
+struct Place {
+  float* first;
+  std::size_t distance;
+
+  Place(const Planes& planes, std::size_t at) : first(planes.data + at), distance(planes.distance) {}
+  void put_row(std::size_t i, const Vector (&values)[patch_side]) const {
+    for (std::size_t j = 0; j < patch_side; ++j) store(values[j], first + (i * patch_side + j) * distance);
   }
-  void take(std::size_t at, Vector (&values)[patch_side][patch_side]) const {
-    for (std::size_t i = 0; i < patch_side; ++i)
-      for (std::size_t j = 0; j < patch_side; ++j) values[i][j] = load(of(i * patch_side + j) + at);
+  void take_column(std::size_t j, Vector (&values)[patch_side]) const {
+    for (std::size_t i = 0; i < patch_side; ++i) values[i] = load(first + (i * patch_side + j) * distance);
   }
 };
 
@@ -123,41 +125,44 @@ struct Squares {
   std::size_t before_down, before_across;  ///< places before the array at which the first square begins
   std::size_t down, across;                ///< squares of an image
 
-  struct Corner {
-    std::size_t image, row, column;  ///< row and column counted from the first square's
+  /// The part of a square that is in the array: its rows and columns, counted from the square's corner, and where it
+  /// begins.
+  struct Part {
+    core::Range rows, columns;
+    std::size_t begin;
   };
-  Corner corner(std::size_t square) const {
-    return {square / (down * across), square / across % down * tile_side, square % across * tile_side};
-  }
-
-  /// Calls with(row, column, whether that place of the square is in the array, where its channels then begin).
-  template <std::size_t side, class With>
-  void for_places(std::size_t square, const With& with) const {
-    const Corner corner_of = corner(square);
-    for (std::size_t i = 0; i < side; ++i)
-      for (std::size_t j = 0; j < side; ++j) {
-        const std::size_t row = corner_of.row + i - before_down, column = corner_of.column + j - before_across;
-        const bool is_inside = row < height && column < width;  // a negative index wraps to a large one
-        with(i, j, is_inside, ((corner_of.image * height + row) * width + column) * channels);
-      }
+  Part part(std::size_t square, std::size_t side) const {
+    const std::size_t image = square / (down * across), in_image = square % (down * across);
+    const auto inside = [side](std::size_t corner, std::size_t before, std::size_t length) {
+      const std::size_t end = length + before;  // of the array, counted like the corner
+      return core::Range{before > corner ? before - corner : 0, corner < end ? std::min(side, end - corner) : 0};
+    };
+    const std::size_t row = in_image / across * tile_side, column = in_image % across * tile_side;
+    const core::Range rows = inside(row, before_down, height), columns = inside(column, before_across, width);
+    return {rows, columns,
+            ((image * height + row + rows.begin - before_down) * width + column + columns.begin - before_across) * channels};
   }
 };
 
-/// planes[squares][channels] = the transformed squares [first, first + count).
+/// planes[squares][channels] = the transformed squares [first, first + count). zeros: a row of a square.
 template <std::size_t side, class Transform>
 void transform_squares(const Transform& one, const Squares& squares, const float* from, std::size_t first, std::size_t count,
                        const float* zeros, const Planes& planes) {
+  const std::size_t channels = squares.channels, line = squares.width * channels;
   for (std::size_t t = 0; t < count; ++t) {
-    const float* places[side][side];
-    squares.for_places<side>(first + t, [&](std::size_t i, std::size_t j, bool is_inside, std::size_t at) {
-      places[i][j] = is_inside ? from + at : zeros;
-    });
-    for (std::size_t c = 0; c < squares.channels; c += lanes) {
-      Vector values[side][side], transformed[patch_side][patch_side];
-      for (std::size_t i = 0; i < side; ++i)
-        for (std::size_t j = 0; j < side; ++j) values[i][j] = load(places[i][j] + c);
-      transform_square(one, values, transformed);
-      planes.put(transformed, t * squares.channels + c);
+    const auto [rows, columns, begin] = squares.part(first + t, side);
+    const float* lines[side];
+    for (std::size_t i = 0; i < side; ++i)
+      lines[i] = i - rows.begin < rows.size() ? from + begin + (i - rows.begin) * line : zeros;
+    for (std::size_t c = 0; c < channels; c += lanes) {
+      const auto column = [&, columns = columns](std::size_t j, Vector(&values)[side]) {
+        if (j - columns.begin < columns.size())
+          for (std::size_t i = 0; i < side; ++i) values[i] = load(lines[i] + (j - columns.begin) * channels + c);
+        else
+          for (Vector& value : values) value = Vector{};
+      };
+      const Place to(planes, t * channels + c);
+      transform_square<side, patch_side>(one, column, [&](std::size_t i, const auto& values) { to.put_row(i, values); });
     }
   }
 }
@@ -170,12 +175,14 @@ void transform_filters(std::size_t channels, std::size_t outputs, const float* w
     const std::size_t width = panel_of(outputs, j);
     for (std::size_t c = 0; c < channels; ++c)
       for (std::size_t k = 0; k < width; k += lanes) {
-        Vector filter[window_side][window_side], transformed[patch_side][patch_side];
-        for (std::size_t y = 0; y < window_side; ++y)
-          for (std::size_t x = 0; x < window_side; ++x)
-            filter[y][x] = load(w + ((y * window_side + x) * channels + c) * outputs + j + k);
-        transform_square(transform_filter, filter, transformed);
-        planes.put(transformed, j * channels + c * width + k);
+        const Place to(planes, j * channels + c * width + k);
+        transform_square<window_side, patch_side>(
+            transform_filter,
+            [&](std::size_t x, Vector(&values)[window_side]) {
+              for (std::size_t y = 0; y < window_side; ++y)
+                values[y] = load(w + ((y * window_side + x) * channels + c) * outputs + j + k);
+            },
+            [&](std::size_t i, const auto& values) { to.put_row(i, values); });
       }
   }
 }
@@ -205,7 +212,7 @@ void convolve_tiles(Workspace& workspace, const Squares& squares, std::size_t ti
                     const Finish& finish) {
   const std::size_t channels = squares.channels, most = std::min(batch_of(channels, outputs), tiles);
   const Planes patches(workspace.images, most * channels), sums(workspace.gradients, most * outputs);
-  const std::vector<float> zeros(channels);
+  const std::vector<float> zeros(patch_side * channels);
   const Runs runs{{0}, channels};
   const Squares targets{steps_down, steps_across, outputs, 0, 0, squares.down, squares.across};
   for (std::size_t first = 0; first < tiles; first += most) {
@@ -217,15 +224,18 @@ void convolve_tiles(Workspace& workspace, const Squares& squares, std::size_t ti
                                             filters.of(product) + j * channels, 0, width, outputs,
                                             sums.of(product) + rows.begin * outputs + j);
       });
-    for (std::size_t t = 0; t < count; ++t)
+    for (std::size_t t = 0; t < count; ++t) {
+      const auto [rows, columns, begin] = targets.part(first + t, tile_side);
       for (std::size_t k = 0; k < outputs; k += lanes) {
-        Vector values[patch_side][patch_side], y[tile_side][tile_side];
-        sums.take(t * outputs + k, values);
-        transform_square(transform_to_outputs, values, y);
-        targets.for_places<tile_side>(first + t, [&](std::size_t i, std::size_t j, bool is_inside, std::size_t at) {
-          if (is_inside) finish(at + k, k, y[i][j]);
-        });
+        const Place products_of(sums, t * outputs + k);
+        transform_square<patch_side, tile_side>(
+            transform_to_outputs, [&](std::size_t j, auto& values) { products_of.take_column(j, values); },
+            [&, rows = rows, columns = columns, at = begin + k](std::size_t i, const Vector(&y)[tile_side]) {
+              if (i >= rows.end) return;
+              for (std::size_t j = 0; j < columns.end; ++j) finish(at + (i * steps_across + j) * outputs, k, y[j]);
+            });
       }
+    }
   }
 }
 
@@ -305,7 +315,7 @@ void run_winograd(Workspace& workspace, const ConvolutionBackwardWeights& kernel
   const std::size_t tiles = tile_count(squares, shape.rows), most = std::min(batch_of(channels, outputs), tiles);
   const Planes patches(workspace.images, most * channels), gradients(workspace.gradients, most * outputs);
   const Planes sums(workspace.filters, channels * outputs);
-  const std::vector<float> zeros(std::max(channels, outputs));
+  const std::vector<float> zeros(patch_side * std::max(channels, outputs));
   const std::vector<std::size_t> begin{0};
   for (std::size_t first = 0; first < tiles; first += most) {
     const std::size_t count = std::min(most, tiles - first);
@@ -321,14 +331,15 @@ void run_winograd(Workspace& workspace, const ConvolutionBackwardWeights& kernel
   }
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t k = 0; k < outputs; k += lanes) {
-      Vector values[patch_side][patch_side], gradient[window_side][window_side];
-      sums.take(c * outputs + k, values);
-      transform_square(transform_to_filter, values, gradient);
-      for (std::size_t y = 0; y < window_side; ++y)
-        for (std::size_t x = 0; x < window_side; ++x) {
-          float* const to = kernel.dw.data() + ((y * window_side + x) * channels + c) * outputs + k;
-          store(kernel.keep == 0 ? gradient[y][x] : multiply_add(broadcast(kernel.keep), load(to), gradient[y][x]), to);
-        }
+      const Place products_of(sums, c * outputs + k);
+      transform_square<patch_side, window_side>(
+          transform_to_filter, [&](std::size_t j, auto& values) { products_of.take_column(j, values); },
+          [&](std::size_t y, const Vector(&gradient)[window_side]) {
+            for (std::size_t x = 0; x < window_side; ++x) {
+              float* const to = kernel.dw.data() + ((y * window_side + x) * channels + c) * outputs + k;
+              store(kernel.keep == 0 ? gradient[x] : multiply_add(broadcast(kernel.keep), load(to), gradient[x]), to);
+            }
+          });
     }
 }
 
