@@ -110,7 +110,7 @@ verify-%: program
 record-%: program
 	@$(HARNESS) record $* $(SIZED) $(MISSED)
 
-# target judge-<name>: check an experiment's claims by its recorded values, without running anything
+# target judge-<name>: check an experiment's claims against its recorded values, without running anything
 judge-%:
 	@$(HARNESS) judge $* $(SIZED)
 

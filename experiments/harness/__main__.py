@@ -29,9 +29,9 @@ from worlds import compare_worlds, print_commands
 COMMANDS = {
     "run": "run what is missing, and print the table",
     "verify": "run, then check every claim and recorded value; exit status 1 if one fails",
-    "record": "run, and write the result of each run to expected.json when it is over",
-    "judge": "check every claim by the values of expected.json, without running anything; exit status 1 if one fails",
-    "tune": "choose the tuned option of every run on the validation set, and write tuned.toml (and every trial to trials.json)",
+    "record": "run, and save the result of each run in expected.json as soon as it is over",
+    "judge": "check every claim against expected.json, without running anything; exit status 1 if one fails",
+    "tune": "choose the tuned option of every run on the validation set, and write tuned.toml; trials.json gets every trial",
     "compare": "print the runs of one seed with `paragrad compare`",
     "commands": "print the runs as MPI commands, for a cluster",
     "jobs": "write the runs as Slurm jobs that resume after an interruption, and a script that submits them",
@@ -54,7 +54,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="number of parallel runs, which share the cores (default: one per core)")
     parser.add_argument("--missing", action="store_true",
-                        help="for `record` and `tune`: leave out what expected.json or trials.json has for the same options")
+                        help="for `record` and `tune`: skip runs that expected.json or trials.json already has with the same options")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
     parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
     return parser.parse_args()

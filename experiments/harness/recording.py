@@ -1,9 +1,9 @@
-"""Writes the results of runs to expected.json."""
+"""Runs jobs and records their values: those of an experiment in expected.json, trials for tuning.py."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Callable
 
 from config import ROOT, Experiment
 from plan import Job
@@ -13,23 +13,33 @@ from runner import Runner, locked
 from verdicts import value_of
 
 
+Keys = tuple[str, ...]
+
+
+def record_each(runner: Runner, file: Record, jobs: dict[Keys, Job], metrics: list[str], values_of: Callable[[Job, str], dict[str, Any]],
+                only_missing: bool, failures_allowed: bool = False) -> int:
+    """Executes the jobs and records values_of(job, error message or "") as soon as each is over. only_missing: leaves out those that
+    are recorded with these metrics and the same options. The last key of a job is its seed. Returns the number of jobs recorded."""
+    keys_of = {job.label: keys for keys, job in jobs.items()
+               if not (only_missing and file.has(keys, options_digest(runner, job), metrics))}
+
+    def finished(job: Job, complaint: str) -> None:
+        file.put(keys_of[job.label], options_digest(runner, job), values_of(job, complaint))
+
+    with locked(runner.experiment):
+        runner.run_initial(sorted({int(keys[-1]) for keys in keys_of.values()}))
+        runner.run_jobs([job for job in jobs.values() if job.label in keys_of], failures_allowed, finished)
+    return len(keys_of)
+
+
 def record(runner: Runner, only_missing: bool) -> None:
-    """Records each run as soon as it is over. only_missing: leaves out the runs that are recorded with the same options."""
     experiment, file = runner.experiment, Record(runner.experiment.expected_file)
     metrics = [entry["metric"] for entry in experiment.repeats]
     forget_unknown(experiment, file)
     jobs = {(experiment.size, data.name, run.name, str(seed)): runner.job(data, run, seed)
             for data in runner.data_sets() for seed in experiment.seeds for run in experiment.runs}
-    keys_of = {job.label: keys for keys, job in jobs.items()
-               if not (only_missing and file.has(keys, options_digest(runner, job), metrics))}
-
-    def finished(job: Job, _: str) -> None:
-        file.put(keys_of[job.label], options_digest(runner, job), known_metrics(result_of(job.folder), metrics))
-
-    with locked(experiment):
-        runner.run_initial(sorted({int(keys[-1]) for keys in keys_of.values()}))
-        runner.run_jobs([job for job in jobs.values() if job.label in keys_of], finished=finished)
-    print(f"wrote {len(keys_of)} of {len(jobs)} runs to {experiment.expected_file.relative_to(ROOT)}")
+    count = record_each(runner, file, jobs, metrics, lambda job, _: known_metrics(result_of(job.folder), metrics), only_missing)
+    print(f"wrote {count} of {len(jobs)} runs to {experiment.expected_file.relative_to(ROOT)}")
 
 
 def known_metrics(result: dict[str, Any], metrics: list[str]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from config import ROOT, DataSet, Run, UserError, tuned_by
 from plan import Job
-from records import Record, options_digest
+from recording import record_each
+from records import Record
 from results import result_of
-from runner import Runner, locked
+from runner import Runner
 
 
 def trial(runner: Runner, data: DataSet, run: Run, value: Any, seed: int) -> Job:
@@ -22,7 +23,7 @@ def trial(runner: Runner, data: DataSet, run: Run, value: Any, seed: int) -> Job
 
 
 def tune(runner: Runner, only_missing: bool) -> None:
-    """Records each trial as soon as it is over. only_missing: leaves out those that are recorded with the same options."""
+    """only_missing: leaves out the trials that are recorded with the same options."""
     settings = runner.experiment.tune
     if not settings:
         raise UserError(f"{runner.experiment.name} has nothing to tune: no [tune] in its config.toml")
@@ -36,16 +37,8 @@ def tune(runner: Runner, only_missing: bool) -> None:
     file, measure = Record(runner.experiment.trials_file), settings["measure"]
     trials = {(data.name, run.name, str(value), str(seed)): trial(runner, data, run, value, seed)
               for data in data_sets for run in runs for value in grid(settings, run) for seed in seeds}
-    keys_of = {job.label: keys for keys, job in trials.items()
-               if not (only_missing and file.has(keys, options_digest(runner, job), [measure]))}
-
-    def finished(job: Job, complaint: str) -> None:
-        file.put(keys_of[job.label], options_digest(runner, job), {measure: None if complaint else score(job, measure)})
-
-    with locked(runner.experiment):
-        if keys_of:
-            runner.run_initial(seeds)
-        runner.run_jobs([job for job in trials.values() if job.label in keys_of], failures_allowed=True, finished=finished)
+    record_each(runner, file, trials, [measure], lambda job, complaint: {measure: None if complaint else score(job, measure)},
+                only_missing, failures_allowed=True)
     recorded = file.read()
     for data in data_sets:
         for run in runs:

@@ -52,7 +52,7 @@ def check_claims(experiment: Experiment, results: Results, partial: bool = False
             except UserError:
                 if not partial:
                     raise
-                word, numbers = "open ", f"{claim['left']} {claim['op']} {claim['right']}: not recorded for all seeds"
+                word, numbers = "open ", f"{claim['left']} {claim['op']} {claim['right']}: not all of these values are recorded"
             good = good and word != "FAILS"
             print(f"{word}  {data}: {claim['text']}\n         {numbers}")
     return good

@@ -227,9 +227,9 @@ void convolve_tiles(Workspace& workspace, const Squares& squares, std::size_t ti
     for (std::size_t t = 0; t < count; ++t) {
       const auto [rows, columns, begin] = targets.part(first + t, tile_side);
       for (std::size_t k = 0; k < outputs; k += lanes) {
-        const Place products_of(sums, t * outputs + k);
+        const Place from(sums, t * outputs + k);
         transform_square<patch_side, tile_side>(
-            transform_to_outputs, [&](std::size_t j, auto& values) { products_of.take_column(j, values); },
+            transform_to_outputs, [&](std::size_t j, auto& values) { from.take_column(j, values); },
             [&, rows = rows, columns = columns, at = begin + k](std::size_t i, const Vector(&y)[tile_side]) {
               if (i >= rows.end) return;
               for (std::size_t j = 0; j < columns.end; ++j) finish(at + (i * steps_across + j) * outputs, k, y[j]);
@@ -331,9 +331,9 @@ void run_winograd(Workspace& workspace, const ConvolutionBackwardWeights& kernel
   }
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t k = 0; k < outputs; k += lanes) {
-      const Place products_of(sums, c * outputs + k);
+      const Place from(sums, c * outputs + k);
       transform_square<patch_side, window_side>(
-          transform_to_filter, [&](std::size_t j, auto& values) { products_of.take_column(j, values); },
+          transform_to_filter, [&](std::size_t j, auto& values) { from.take_column(j, values); },
           [&](std::size_t y, const Vector(&gradient)[window_side]) {
             for (std::size_t x = 0; x < window_side; ++x) {
               float* const to = kernel.dw.data() + ((y * window_side + x) * channels + c) * outputs + k;
