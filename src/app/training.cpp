@@ -40,7 +40,8 @@ void add_model_options(CLI::App& parser, train::TrainingOptions& options) {
   parser.add_option("--keep-best", options.keep_best, "end with the model that has the lowest validation error");
   add_number(parser, "--epochs", options.epochs, {.least = 0, .most = 1000000},
              "passes over the training set (0: pretrain only, see --pretrain-epochs)");
-  add_number(parser, "--seed", options.seed, core::any_seed, "random seed of initial weights, partition and block order");
+  add_number(parser, "--seed", options.seed, core::any_seed,
+             "random seed of initial weights, partition, order of blocks and samples");
   parser.add_option("--init", options.init, "checkpoint to start from");
 }
 
@@ -58,6 +59,9 @@ void add_strategy_options(CLI::App& parser, TrainingArguments& arguments) {
   add_number(parser, "--max-blocks", options.max_blocks, core::any_count,
              "number of blocks to train in each epoch; the rest are skipped (0: all)");
   add_number(parser, "--splits", options.splits, {.least = 0, .most = 100000000}, "N: splits per block (0: one per worker)");
+  parser.add_flag("--shuffle", options.shuffle,
+                  "take the samples of each block, or of each worker's split, in a new random order in every epoch; "
+                  "otherwise the minibatches are the same in all epochs");
   add_number(
       parser, "--tensor-parallel", options.tensor_parallel, {.least = 1, .most = 1000000},
       "tensor parallelism: workers per replica, each holding some outputs of every layer (1: one replica per worker)");

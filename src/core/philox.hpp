@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -45,7 +46,8 @@ enum class Purpose : std::uint32_t {
   activations_below,
   generated_speech,
   dropout,
-  augmentation
+  augmentation,
+  shuffle
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.
@@ -98,8 +100,13 @@ class RandomStream {
   std::vector<std::uint32_t> permutation(std::uint32_t count) const {
     std::vector<std::uint32_t> order(count);
     for (std::uint32_t i = 0; i < count; ++i) order[i] = i;
-    for (std::uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[below(i, i)]);
+    shuffle(order);
     return order;
+  }
+
+  /// The same for items of one's own. Uses the random numbers of the indices first + 2 … first + items.size().
+  void shuffle(std::span<std::uint32_t> items, std::uint64_t first = 0) const {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i, first + i)]);
   }
 
  private:

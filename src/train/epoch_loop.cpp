@@ -39,12 +39,16 @@ std::vector<std::uint32_t> EpochLoop::order(int epoch) const {
 
 BlockPlan EpochLoop::plan(const EpochSetting& setting, std::size_t block, bool ahead) const {
   const data::Partition& partition = *source_.partition;
-  if (setting.alone)
-    return plan_block(partition, block, strategies::Share::minibatch, setting.minibatch, 0, 1, options_.max_steps);
-  PartOf part_of;
-  if (options_.balance) part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
-  return plan_block(partition, block, blocks_.strategy().share(), setting.minibatch, worker_.rank(), worker_.size(),
-                    options_.max_steps, part_of);
+  PlanOptions plan = plan_options(setting);
+  if (setting.alone) return plan_block(partition, block, strategies::Share::minibatch, setting.minibatch, 0, 1, plan);
+  if (options_.balance) plan.part_of = [&](std::size_t length) { return balance_.part_of(length, worker_.rank(), ahead); };
+  return plan_block(partition, block, blocks_.strategy().share(), setting.minibatch, worker_.rank(), worker_.size(), plan);
+}
+
+PlanOptions EpochLoop::plan_options(const EpochSetting& setting) const {
+  PlanOptions plan{.max_steps = options_.max_steps};
+  if (options_.shuffle) plan.shuffle = sample_order(options_.seed, setting.epoch);
+  return plan;
 }
 
 void EpochLoop::run(const EpochSetting& setting, const Extent& extent, Sums& sums,
@@ -94,7 +98,7 @@ std::function<EpochLoop::Work()> EpochLoop::splits_as_taken(const EpochSetting& 
     Work work{.plan = {}, .position = number / splits, .progress = {done / splits, order.size(), part.size()}};
     if (number < all)
       work.plan = plan_block(partition, order[work.position], strategies::Share::block, setting.minibatch,
-                             static_cast<int>(number % splits), worker_.size(), options_.max_steps);
+                             static_cast<int>(number % splits), worker_.size(), plan_options(setting));
     return work;
   };
 }

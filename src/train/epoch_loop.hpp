@@ -51,6 +51,7 @@ class EpochLoop {
 
   /// This worker's part of a block: the block trained next or, if `ahead`, the one after it.
   BlockPlan plan(const EpochSetting& setting, std::size_t block, bool ahead) const;
+  PlanOptions plan_options(const EpochSetting& setting) const;
   void await_data();
 
   comm::Worker& worker_;

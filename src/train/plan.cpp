@@ -2,32 +2,45 @@
 
 #include <algorithm>
 
-#include "core/philox.hpp"
 #include "core/range.hpp"
 
 namespace paragrad::train {
+namespace {
+
+/// Empty if the partition has no rows.
+std::vector<std::uint32_t> rows_in_order(const data::Partition& partition, core::Range positions,
+                                         const std::optional<core::RandomStream>& shuffle) {
+  if (!partition.has_rows()) return {};
+  const auto stored = partition.rows(positions);
+  std::vector<std::uint32_t> rows(stored.begin(), stored.end());
+  if (shuffle) shuffle->shuffle(rows, positions.begin);
+  return rows;
+}
+
+}  // namespace
 
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, strategies::Share share, std::size_t minibatch,
-                     int rank, int workers, std::size_t max_steps, const PartOf& part_of) {
+                     int rank, int workers, const PlanOptions& options) {
   const bool shared = share == strategies::Share::minibatch;
   const core::Range whole = partition.block_range(block);
   core::Range all = shared ? whole : partition.split_range(block, static_cast<std::size_t>(rank));
-  if (!shared && part_of) {
-    const core::Range part = part_of(whole.size());
+  if (!shared && options.part_of) {
+    const core::Range part = options.part_of(whole.size());
     all = {whole.begin + part.begin, whole.begin + part.end};
   }
+  const std::vector<std::uint32_t> rows = rows_in_order(partition, all, options.shuffle);
   const std::size_t size = minibatch == 0 ? all.size() : minibatch;
   BlockPlan plan;
-  for (std::size_t begin = all.begin; begin < all.end; begin += size) {
-    if (max_steps > 0 && plan.mine.size() == max_steps) break;
-    const std::size_t together = std::min(size, all.end - begin);
+  for (std::size_t begin = 0; begin < all.size(); begin += size) {
+    if (options.max_steps > 0 && plan.mine.size() == options.max_steps) break;
+    const std::size_t together = std::min(size, all.size() - begin);
     core::Range part{0, together};
     if (shared)
-      part = part_of ? part_of(together)
-                     : core::part_of(together, static_cast<std::size_t>(workers), static_cast<std::size_t>(rank));
-    if (partition.has_rows()) {
-      const auto rows = partition.rows({begin + part.begin, begin + part.end});
-      plan.rows.insert(plan.rows.end(), rows.begin(), rows.end());
+      part = options.part_of ? options.part_of(together)
+                             : core::part_of(together, static_cast<std::size_t>(workers), static_cast<std::size_t>(rank));
+    if (!rows.empty()) {
+      const auto first = rows.begin() + static_cast<std::ptrdiff_t>(begin + part.begin);
+      plan.rows.insert(plan.rows.end(), first, first + static_cast<std::ptrdiff_t>(part.size()));
     }
     plan.samples += part.size();
     plan.mine.push_back(part.size());
@@ -39,6 +52,10 @@ BlockPlan plan_block(const data::Partition& partition, std::size_t block, strate
 std::vector<std::uint32_t> block_order(std::uint64_t seed, int epoch, std::size_t blocks) {
   return core::RandomStream(seed, core::Purpose::block_order, static_cast<std::uint32_t>(epoch))
       .permutation(static_cast<std::uint32_t>(blocks));
+}
+
+core::RandomStream sample_order(std::uint64_t seed, int epoch) {
+  return {seed, core::Purpose::shuffle, static_cast<std::uint32_t>(epoch)};
 }
 
 }  // namespace paragrad::train

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "core/philox.hpp"
 #include "data/partition.hpp"
 #include "strategies/strategy.hpp"
 
@@ -18,17 +20,28 @@ struct BlockPlan {
   std::vector<std::size_t> together;  ///< samples in each minibatch over all workers that share it
 };
 
-/// Share::minibatch: the block's samples, in stored order, cut into minibatches; each worker takes a contiguous part of
+struct PlanOptions {
+  std::size_t max_steps = 0;  ///< only the first minibatches; 0: all
+
+  /// part_of(length): this worker's part of `length` samples of a minibatch or block; empty function: equal parts, and
+  /// splits as they were drawn.
+  std::function<core::Range(std::size_t)> part_of{};
+
+  /// Reorders the samples of the block, or of this worker's part of it; none: the stored order. The order depends on the
+  /// stream and on the samples' positions in the partition.
+  std::optional<core::RandomStream> shuffle{};
+};
+
+/// Share::minibatch: the block's samples, in their order, cut into minibatches; each worker takes a contiguous part of
 /// each, so the minibatches do not depend on the number of workers. Share::block: worker k takes split k, in its own
-/// minibatches. minibatch = 0: one minibatch for the whole block (or split). max_steps: only the first minibatches; 0: all.
-///
-/// part_of(length): this worker's part of `length` samples of a minibatch or block; empty function: equal parts, and splits
-/// as they were drawn.
-using PartOf = std::function<core::Range(std::size_t)>;
+/// minibatches. minibatch = 0: one minibatch for the whole block (or split).
 BlockPlan plan_block(const data::Partition& partition, std::size_t block, strategies::Share share, std::size_t minibatch,
-                     int rank, int workers, std::size_t max_steps = 0, const PartOf& part_of = {});
+                     int rank, int workers, const PlanOptions& options = {});
 
 /// The order of the blocks in epoch `epoch` (from 1): random, the same for every strategy and number of workers.
 std::vector<std::uint32_t> block_order(std::uint64_t seed, int epoch, std::size_t blocks);
+
+/// PlanOptions::shuffle for a new order in every epoch.
+core::RandomStream sample_order(std::uint64_t seed, int epoch);
 
 }  // namespace paragrad::train

@@ -60,8 +60,9 @@ struct TrainingOptions {
   std::size_t splits = 0;       ///< per block (N of the partition N×M); 0: one per worker
   std::size_t blocks = 30;      ///< M
   std::size_t sync_period = 0;  ///< samples per worker between two synchronisations; if not 0, it determines M
+  bool shuffle = false;         ///< a new order of the samples in every epoch, see PlanOptions
   bool balance = false;         ///< divide the data by the measured speeds of the workers, see Balance
-  std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks
+  std::uint64_t seed = 1;       ///< initial weights, partition, order of blocks and samples
 
   std::string init;                ///< checkpoint to start from
   PretrainingOptions pretraining;  ///< makes the initial model instead of init

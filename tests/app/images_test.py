@@ -40,7 +40,7 @@ class Images(FolderTest):
 
     def test_images_changed_by_chance_are_the_same_in_both_worlds(self):
         augment = ("--augment-pad", "1", "--augment-flip", "--augment-cutout", "3", "--label-smoothing", "0.1", "--l2", "0.01",
-                   "--l2-on", "weights", "--ema-decay", "0.5")
+                   "--l2-on", "weights", "--ema-decay", "0.5", "--shuffle")
         data = self.folder / "shaped.h5"
         self.cifar(self.folder / "cifar")
         made = run("data", "import-cifar", "--from", self.folder / "cifar", "--out", data, "--name", "tiny", "--valid", "50", "--normalise")
@@ -54,8 +54,8 @@ class Images(FolderTest):
                     self.assertNotEqual(simulated, weights(self.simulate(workers, *options)))
         options = ["--data", str(data), *self.task()[2:], "--augment-pad", "4"]
         options[options.index(MODEL)] = "zoo:resnet:depth=8"
-        different = {weights(run("train", *options, *more)) for more in ((), ("--augment-flip",), ("--seed", "2"))}
-        self.assertEqual(len(different), 3)
+        different = {weights(run("train", *options, *more)) for more in ((), ("--augment-flip",), ("--shuffle",), ("--seed", "2"))}
+        self.assertEqual(len(different), 4)
         self.assertEqual(weights(run("train", *options)), weights(self.simulate(1, *options)))
         self.assert_refused(run("train", *options[:2], *self.task()[2:]), "8x8x3", "32x32x3")
         flat = self.task(*augment)

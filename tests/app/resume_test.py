@@ -80,7 +80,7 @@ class Resume(CliTest):
         run("data", "generate", "--out", images, "--samples", 320, "--valid", 40, "--test", 40, "--dim", 192, "--classes", 10)
         for name, more in {"exchanging": ["--strategy", "data_parallel", "--gradient-bits", "1", "--sync-batch-norm"], "local": ["--strategy", "bmuf"]}.items():
             self.options = ["--data", images, "--model", "zoo:resnet:depth=20,side=8", "--learning-rate", "0.1", "--epochs", "6", "--blocks", "6",
-                            "--minibatch", "16", "--quiet", "--schedule", "cosine", "--warm-up", "1.5", "--augment-pad", "1", "--augment-flip", "--ema-decay", "0.7", *more]
+                            "--minibatch", "16", "--quiet", "--schedule", "cosine", "--warm-up", "1.5", "--augment-pad", "1", "--augment-flip", "--shuffle", "--ema-decay", "0.7", *more]
             self.check_taken_up(6, name)
 
     def check_taken_up(self, epochs: int, name: str = "run") -> None:
