@@ -110,6 +110,10 @@ verify-%: program
 record-%: program
 	@$(HARNESS) record $* $(SIZED) $(MISSED)
 
+# target lock-<name>: write an experiment's claims to claims.lock, to be committed before the runs that judge them
+lock-%:
+	@$(HARNESS) lock $*
+
 # target judge-<name>: check an experiment's claims against its recorded values, without running anything
 judge-%:
 	@$(HARNESS) judge $* $(SIZED)

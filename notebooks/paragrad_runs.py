@@ -135,9 +135,9 @@ class Verdict:
     claim: dict[str, Any]
     size: str
     data: str
-    status: str         # "holds", "FAILS" or "not run"
+    status: str         # "holds", "unsure", "FAILS" or "not run"
     numbers: str        # empty if nothing is known
-    recorded: str = ""  # without runs here: "holds" or "FAILS" by expected.json, then also the source of `numbers`
+    recorded: str = ""  # without runs here: "holds", "unsure" or "FAILS" by expected.json, then also the source of `numbers`
 
 
 @dataclass(frozen=True)
@@ -205,16 +205,15 @@ class Study:
     def _verdict(self, claim: dict[str, Any], data: str) -> Verdict:
         for source in (self.results, records.fully_recorded(self.whole)):
             try:
-                holds, numbers = judge(claim, source.get(data, {}), self.whole.baselines)
+                found = judge(claim, source.get(data, {}), self.whole.baselines)
             except results.NotRun:
                 continue
             except UserError:  # not all metrics are recorded
                 if source is self.results:
                     raise
                 continue
-            word = "holds" if holds else "FAILS"
-            return (Verdict(claim, self.size, data, word, numbers) if source is self.results
-                    else Verdict(claim, self.size, data, "not run", numbers, word))
+            return (Verdict(claim, self.size, data, found.verdict, found.numbers) if source is self.results
+                    else Verdict(claim, self.size, data, "not run", found.numbers, found.verdict))
         return Verdict(claim, self.size, data, "not run", "")
 
     def repetitions(self) -> list[Repetition]:

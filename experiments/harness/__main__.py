@@ -13,6 +13,7 @@ if sys.version_info < (3, 11):
     sys.exit(2)
 
 import verdicts
+from claim_lock import check_committed, check_lock, lock
 from config import ROOT, SIZES, Experiment, UserError, names
 from leftovers import leftovers
 from loading import load
@@ -28,6 +29,7 @@ from worlds import compare_worlds, print_commands
 
 COMMANDS = {
     "run": "run what is missing, and print the table",
+    "lock": "write the claims to claims.lock, which has to be committed before the runs that judge them",
     "verify": "run, then check every claim and recorded value; exit status 1 if one fails",
     "record": "run, and save the result of each run in expected.json as soon as it is over",
     "judge": "check every claim against expected.json, without running anything; exit status 1 if one fails",
@@ -72,6 +74,7 @@ def compare(runner: Runner) -> bool:
 def verify(runner: Runner) -> bool:
     if left := leftovers(runner.experiment.name):
         raise UserError(left[0])
+    check_lock(runner.experiment.name)
     runner.run_all()
     results = collect(runner.experiment, runner.data_sets())
     print_tables(runner, results)
@@ -82,7 +85,11 @@ def verify(runner: Runner) -> bool:
 
 def execute(args: argparse.Namespace, experiment: Experiment) -> bool:
     command = args.command
+    if command == "lock":
+        lock(experiment.name)
+        return True
     if command == "judge":
+        check_lock(experiment.name)
         return verdicts.check_recorded_claims(experiment)
     runner = Runner(experiment, args.program, args.jobs)
     if command == "verify":
@@ -100,6 +107,7 @@ def execute(args: argparse.Namespace, experiment: Experiment) -> bool:
     elif command == "tune":
         tune(runner, args.missing)
     elif command == "record":
+        check_committed(experiment.name)
         record(runner, args.missing)
     else:
         runner.run_all()

@@ -99,6 +99,20 @@ class Experiment:
         raise UserError(f"{self.name} has no run '{name}' in size {self.size}; known: {known}")
 
 
+STATED = {"before": "", "after": "stated after a result", "reversed": "stated after a result, to the contrary of an earlier claim"}
+
+
+def when_stated(entry: dict[str, Any]) -> str:
+    """A remark on a claim or a bound that was not stated before its runs."""
+    remark = STATED[entry.get("stated", "before")]
+    return f" ({remark})" if remark else ""
+
+
+def is_judged(entry: dict[str, Any]) -> bool:
+    """Whether a [[published]] has a bound."""
+    return "within" in entry or "mean_within" in entry
+
+
 def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
     """Expands a claim with `each` to one claim per position of its lists."""
     each = claim.get("each", {})

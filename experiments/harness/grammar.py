@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from config import SIZES, Run, UserError, all_runs, any_of, spelled_out, tuned_by
+from config import SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
 
 TOP = ("command", "baseline", "options", "size", "data", "decode", "initial", "run", "tune", "claim", "published", "table", "repeats")
 SIZE = ("seeds", "runs", "data", "options")
@@ -16,8 +16,8 @@ TUNE = ("option", "measure", "seeds", "grid")
 # Keys of each [[…]], required ones first; a [[run]] has options, too.
 ENTRIES = {
     "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
-    "claim": (("text", "left", "op", "right"), ("margin", "sizes", "data", "each")),
-    "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "sizes", "file", "key")),
+    "claim": (("text", "left", "op", "right", "stated"), ("margin", "sizes", "data", "each")),
+    "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "stated", "sizes", "file", "key")),
     "table": ((), ("title", "runs", "curves", "against", "rows", "columns", "value", "least")),
     "repeats": (("metric",), ("absolute", "relative", "sizes", "runs")),
 }
@@ -49,7 +49,10 @@ def check(where: str, config: Config) -> None:
         check_data(config)
         check_tuning(config, [run for of_size in runs.values() for run in of_size])
         for claim in config.get("claim", []):
+            check_stated(named("claim", claim), claim)
             check_claim(claim, config, runs)
+        for entry in config.get("published", []):
+            check_published(entry)
         for kind, patterns in (("repeats", "runs"), ("table", "runs"), ("published", "rows")):
             for entry in config.get(kind, []):
                 check_patterns(named(kind, entry), patterns, entry.get(patterns, []), list(every))
@@ -162,6 +165,21 @@ def check_tuning(config: Config, runs: list[Run]) -> None:
     for run in tuned:
         if tuned_by(tune["grid"], run.name) is None:
             raise Mistake(f"[tune.grid] has no values for the run '{run.name}'")
+
+
+def check_stated(what: str, entry: Config) -> None:
+    if entry["stated"] not in STATED:
+        raise unknown(f"{what} has the unknown value of stated", entry["stated"], STATED)
+
+
+def check_published(entry: Config) -> None:
+    """Of those with a bound it is known when it was set."""
+    what = named("published", entry)
+    if is_judged(entry):
+        required(what, entry, ("stated",))
+        check_stated(what, entry)
+    elif "stated" in entry:
+        raise Mistake(f"{what} has 'stated', but neither 'within' nor 'mean_within'")
 
 
 def check_claim(claim: Config, config: Config, runs: dict[str, list[Run]]) -> None:

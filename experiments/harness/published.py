@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from config import ROOT, Experiment, UserError, any_of
+from config import ROOT, Experiment, UserError, any_of, is_judged, when_stated
 from results import NotRun, Results, mean_of
 
 
@@ -71,12 +71,12 @@ def compare(experiment: Experiment, results: Results, entry: dict[str, Any]) -> 
     predicted = {run: scale * mean_of(experiment, results, run, metric) for run in here}
     errors = {run: predicted[run] / rows[run] - 1 for run in here}
     return Comparison(entry["text"], column, {run: rows[run] for run in here}, predicted, errors,
-                      "within" in entry or "mean_within" in entry, judge(entry, errors))
+                      is_judged(entry), judge(entry, errors))
 
 
 def check_entry(experiment: Experiment, results: Results, entry: dict[str, Any]) -> bool:
     found = compare(experiment, results, entry)
-    print(f"{found.verdict}  {found.text}: mean absolute error {100 * found.mean_error:.1f} % over {len(found.errors)} values")
+    print(f"{found.verdict}  {found.text}{when_stated(entry)}: mean absolute error {100 * found.mean_error:.1f} % over {len(found.errors)} values")
     width = max(map(len, found.errors))
     print(f"         {'':<{width}}  {'published':>10}  {'predicted':>10}  {'error':>8}   ({found.column})")
     for run, error in found.errors.items():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator
 
 from config import DataSet, Run, UserError, any_of
+from intervals import half_width
 from plan import Plan
 from results import Results, mean_of, validations, values
 
@@ -81,15 +82,10 @@ def curves(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run])
     return [["samples", *places], *lines]
 
 
-T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
-         2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # Student's t, 1 to 30 degrees of freedom
-
-
 def interval(differences: list[float]) -> str:
-    """The mean and half of its 95 % confidence interval (Student's t), or the mean alone of a single seed."""
-    mean, n = statistics.fmean(differences), len(differences)
-    half = f" ± {T_975[min(n - 1, len(T_975)) - 1] * statistics.stdev(differences) / math.sqrt(n):.2f}" if n > 1 else ""
-    return f"{mean:+.2f}{half}"
+    """The mean and half of its 95 % confidence interval, or the mean alone of a single seed."""
+    half = f" ± {half_width(differences):.2f}" if len(differences) > 1 else ""
+    return f"{statistics.fmean(differences):+.2f}{half}"
 
 
 def paired(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:

@@ -7,38 +7,58 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from config import Experiment, UserError, any_of
+from config import Experiment, UserError, any_of, when_stated
+from intervals import half_width
 from records import fully_recorded, recorded
 from results import Results, values
 
 OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 
-def term(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], text: Any) -> tuple[float, str]:
-    """A number, or the mean of RUN.METRIC over the seeds, and its printed form."""
+@dataclass(frozen=True)
+class Judgement:
+    """What the results say about a claim."""
+
+    verdict: str  # "holds", "FAILS" or, if the mean over the seeds satisfies the claim but its 95 % confidence interval does not, "unsure"
+    numbers: str
+
+
+def term(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], text: Any) -> tuple[list[float], str]:
+    """A number, or RUN.METRIC of every seed, and the printed form with the mean."""
     if isinstance(text, (int, float)):
-        return float(text), f"{text:g}"
+        return [float(text)], f"{text:g}"
     run, _, metric = text.rpartition(".")
-    mean = statistics.fmean(values(runs, baselines, run, metric))
+    found = values(runs, baselines, run, metric)
+    mean = statistics.fmean(found)
     shown = f"{100 * mean:.2f} %" if metric.endswith("error") else f"{mean:.4g}"
-    return mean, f"{text} {shown}"
+    return found, f"{text} {shown}"
 
 
-def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]) -> tuple[bool, str]:
-    """`margin` is the slack: left <= right + margin, left >= right - margin."""
+def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]) -> Judgement:
+    """`margin` is the slack: left <= right + margin, left >= right - margin. Two runs are compared seed by seed."""
     try:
         compare = OPERATORS[claim["op"]]
         left, left_text = term(runs, baselines, claim["left"])
         right, right_text = term(runs, baselines, claim["right"])
     except KeyError as error:
         raise UserError(f"the claim '{claim.get('text', '?')}' lacks {error} or has an unknown one") from error
+    of_errors = str(claim["left"] if isinstance(claim["left"], str) else claim["right"]).endswith("error")
     margin = claim.get("margin", 0)
     signed = margin if claim["op"].startswith("<") else -margin
     slack = ""
     if margin:
-        both = f"{100 * abs(signed):g} %" if str(claim["left"]).endswith("error") else f"{abs(signed):g}"
-        slack = f" {'+' if signed > 0 else '-'} {both}"
-    return compare(left, right + signed), f"{left_text} {claim['op']} {right_text}{slack}"
+        slack = f" {'+' if signed > 0 else '-'} {f'{100 * abs(signed):g} %' if of_errors else f'{abs(signed):g}'}"
+    seeds = max(len(left), len(right))
+    differences = [one - other for one, other in zip(left * (seeds // len(left)), right * (seeds // len(right)))]
+    mean, half = statistics.fmean(left) - statistics.fmean(right), half_width(differences)
+    numbers = f"{left_text} {claim['op']} {right_text}{slack}"
+    varies = half > 1e-9 * max(map(abs, left + right))  # simulated times are the same for every seed, but for rounding
+    if varies:
+        numbers += f"; difference {f'{100 * mean:+.2f} ± {100 * half:.2f} points' if of_errors else f'{mean:+.4g} ± {half:.3g}'}"
+    if not compare(statistics.fmean(left), statistics.fmean(right) + signed):
+        return Judgement("FAILS", numbers)
+    farthest = mean + half if claim["op"].startswith("<") else mean - half
+    return Judgement("holds" if not varies or compare(farthest, signed) else "unsure", numbers)
 
 
 def check_claims(experiment: Experiment, results: Results, partial: bool = False) -> bool:
@@ -47,14 +67,13 @@ def check_claims(experiment: Experiment, results: Results, partial: bool = False
     for data, runs in results.items():
         for claim in experiment.claims_of(data):
             try:
-                holds, numbers = judge(claim, runs, experiment.baselines)
-                word = "holds" if holds else "FAILS"
+                found = judge(claim, runs, experiment.baselines)
             except UserError:
                 if not partial:
                     raise
-                word, numbers = "open ", f"{claim['left']} {claim['op']} {claim['right']}: not all of these values are recorded"
-            good = good and word != "FAILS"
-            print(f"{word}  {data}: {claim['text']}\n         {numbers}")
+                found = Judgement("open", f"{claim['left']} {claim['op']} {claim['right']}: not all of these values are recorded")
+            good = good and found.verdict != "FAILS"
+            print(f"{found.verdict:<6} {data}: {claim['text']}{when_stated(claim)}\n         {found.numbers}")
     return good
 
 

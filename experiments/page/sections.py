@@ -8,7 +8,7 @@ from typing import Any, Iterator
 
 import paragrad_runs
 import readme
-from config import ROOT, any_of
+from config import ROOT, any_of, when_stated
 from figures import Figure, figures_of
 from markup import badge, count, folded, inline, table, text
 from paragrad_runs import Beside, Study, Verdict
@@ -62,10 +62,10 @@ def claims(page: Page) -> Iterator[str]:
     if not page.verdicts:
         return
     yield "<h3>Claims</h3>"
-    failing, holding, waiting = ([verdict for verdict in page.verdicts if verdict.status == status]
-                                 for status in ("FAILS", "holds", "not run"))
-    if failing:
-        yield claims_table(failing)
+    failing, unsure, holding, waiting = ([verdict for verdict in page.verdicts if verdict.status == status]
+                                         for status in ("FAILS", "unsure", "holds", "not run"))
+    if failing or unsure:
+        yield claims_table(failing + unsure)
     if holding:
         shown = claims_table(holding)
         yield shown if len(holding) <= LONG else folded(badge("holds", f"{len(holding)} claims hold"), shown)
@@ -75,7 +75,7 @@ def claims(page: Page) -> Iterator[str]:
 
 def by_record(waiting: list[Verdict]) -> str:
     known = Counter(verdict.recorded for verdict in waiting)
-    words = [f"{known[status]} {word}" for status, word in (("holds", "hold"), ("FAILS", "fail")) if known[status]]
+    words = [f"{known[status]} {word}" for status, word in (("holds", "hold"), ("unsure", "are unsure"), ("FAILS", "fail")) if known[status]]
     return f"; by recorded values (<code>expected.json</code>) {', '.join(words)}" if words else ""
 
 
@@ -86,8 +86,13 @@ def claims_table(verdicts: list[Verdict]) -> str:
 def claim_row(verdict: Verdict) -> list[str]:
     mark = badge(verdict.status) + (f'<br><span class="aside">recorded: {verdict.recorded}</span>' if verdict.recorded else "")
     numbers = text(verdict.numbers.replace(">=", "≥").replace("<=", "≤"))
-    claim = text(verdict.claim["text"]) + (f"<br><code>{numbers}</code>" if numbers else "")
+    claim = text(verdict.claim["text"]) + aside(verdict.claim) + (f"<br><code>{numbers}</code>" if numbers else "")
     return [mark, claim, verdict.size, text(verdict.data)]
+
+
+def aside(entry: dict[str, Any]) -> str:
+    remark = when_stated(entry)
+    return f'<span class="aside">{remark}</span>' if remark else ""
 
 
 def published(page: Page) -> Iterator[str]:
@@ -107,7 +112,7 @@ def published(page: Page) -> Iterator[str]:
 
 def comparison(beside: Beside) -> str:
     found = beside.comparison
-    title, column = inline(beside.entry["text"]), f'<code>{text(beside.entry["column"])}</code>'
+    title, column = inline(beside.entry["text"]) + aside(beside.entry), f'<code>{text(beside.entry["column"])}</code>'
     if found is None:
         body = table("", ["run", "published", "ours"],
                      ([text(run), f"{value:.5g}", "not run"] for run, value in beside.published.items()

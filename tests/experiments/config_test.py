@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "notebooks"))
 import toy  # noqa: E402
 
 TUNE = '[tune]\noption = "momentum"\nmeasure = "valid_error"\nseeds = [1]\n[tune.grid]\nsgd = [0.5]\nma = [0.5, 0.9]\nlarge = [0.9]\n'
-CLAIM = '[[claim]]\ntext = "a claim"\nleft = "{left}"\nop = "{op}"\nright = {right}\n{more}\n'
+CLAIM = '[[claim]]\ntext = "a claim"\nstated = "before"\nleft = "{left}"\nop = "{op}"\nright = {right}\n{more}\n'
 
 
 def claim(left: str = "ma-2.test_error", op: str = "<", right: str = "1", more: str = "") -> str:
@@ -66,6 +66,10 @@ class Config(unittest.TestCase):
             ('model = "8-12', 'modell = "8-12', "`paragrad simulate`", "'modell'", "'model'"),
             ('momentum = 0\n', 'momentun = 0\n', "`paragrad simulate`", "'momentun'", "'momentum'"),
             ('text = "two workers are faster than one"\n', "", "[[claim]]", "lacks 'text'"),
+            ('stated = "reversed"', 'stated = "revised"', "[[claim]] 'two workers are a thousand", "'revised'", "'reversed'"),
+            ('stated = "reversed"\n', "", "[[claim]] 'two workers are a thousand", "lacks 'stated'"),
+            ('within = 10\nstated = "after"', "within = 10", "[[published]]", "lacks 'stated'"),
+            ("within = 10\n", "", "[[published]]", "'stated'", "neither 'within' nor 'mean_within'"),
         ):
             with self.subTest(new=new):
                 self.refused(self.with_config((old, new)), "experiments/toy/config.toml", *parts)

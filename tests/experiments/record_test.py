@@ -108,11 +108,12 @@ class Recording(unittest.TestCase):
         (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {"large": {"1": {"test_error": 0.95}}}}}))
         text, runs = self.harness("judge", "toy", status=1)
         self.assertEqual(runs, 0)
-        self.assertRegex(text, "FAILS  toy: sixty-four <workers> err in at most 90 %\n")
+        self.assertRegex(text, "FAILS  toy: sixty-four <workers> err in at most 90 % ")
         self.assertRegex(text, "open   toy: sixty-four workers are faster than two\n")
         (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {"large": {"1": {"test_error": 0.85}}}}}))
-        self.assertRegex(self.harness("judge", "toy")[0], "holds  toy: sixty-four <workers> err in at most 90 %\n")
+        self.assertRegex(self.harness("judge", "toy")[0], "holds  toy: sixty-four <workers> err in at most 90 % ")
         self.change("[size.full]", "[size.full]\nseeds = [1, 2]")
+        self.harness("lock", "toy")
         self.assertNotIn("holds", self.harness("judge", "toy")[0])  # one seed of two is no mean
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every experiment has a README and a line on the page of all; every size of it can be loaded; and expected.json and tuned.toml
-have values of nothing that its config.toml does not have."""
+"""Every experiment has a README and a line on the page of all; every size of it can be loaded; its claims are those of claims.lock;
+and expected.json and tuned.toml have values of nothing that its config.toml does not have."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,7 @@ ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 ROOT = ROOT if ROOT.is_dir() else ROOT.parents[2]
 sys.path[:0] = [str(ROOT / "experiments" / "harness"), str(ROOT / "experiments" / "page")]
 
+from claim_lock import check_lock  # noqa: E402
 from config import UserError, names  # noqa: E402
 from leftovers import leftovers  # noqa: E402
 from readme import undescribed  # noqa: E402
@@ -19,6 +20,7 @@ def main() -> int:
     for name in names():
         try:
             mistakes += leftovers(name)
+            check_lock(name)
         except UserError as error:
             mistakes.append(str(error))
     print("\n".join(mistakes) or f"{len(names())} experiments are described and whole")

@@ -56,18 +56,21 @@ workers = 64
 
 [[claim]]
 text = "two workers are faster than one"
+stated = "before"
 left = "ma-2.speed_up"
 op = ">"
 right = 1
 
 [[claim]]
 text = "two workers are a thousand times as fast"
+stated = "reversed"
 left = "ma-2.speed_up"
 op = ">="
 right = 1000
 
 [[claim]]
 text = "sixty-four <workers> err in at most 90 %"
+stated = "after"
 sizes = ["full"]
 left = "large.test_error"
 op = "<="
@@ -75,6 +78,7 @@ right = 0.9
 
 [[claim]]
 text = "sixty-four workers are faster than two"
+stated = "before"
 sizes = ["full"]
 left = "large.samples_per_s"
 op = ">"
@@ -86,6 +90,7 @@ column = "speed_up"
 metric = "speed_up"
 rows = ["ma-*"]
 within = 10
+stated = "after"
 
 [[table]]
 title = "results"
@@ -133,6 +138,7 @@ def build(folder: Path) -> Path:
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
+    subprocess.run([sys.executable, folder / "experiments/harness", "lock", "toy"], check=True, capture_output=True)
     return folder
 
 

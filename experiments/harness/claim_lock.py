@@ -1,0 +1,135 @@
+"""claims.lock: the claims and bounds of an experiment, committed before the runs that judge them. It holds a copy rather than a
+hash, so that a change can be named and the history shows every bound."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from config import EXPERIMENTS, ROOT, UserError, any_of, applies, is_judged, read_toml, spelled_out
+from grammar import named, runs_of
+
+Entry = dict[str, Any]
+
+BINDING = ("stated", "left", "op", "right", "margin", "column", "metric", "scale", "rows", "within", "mean_within", "file", "key",
+           "sizes", "data", "each", "seeds")  # what a claim says; its text may be reworded
+
+
+def lock_file(name: str) -> Path:
+    return EXPERIMENTS / name / "claims.lock"
+
+
+def config_file(name: str) -> str:
+    return f"experiments/{name}/config.toml"
+
+
+def stated_claims(name: str) -> list[Entry]:
+    """Each [[claim]] and each [[published]] with a bound; `seeds` are those of the sizes that it is about."""
+    config = read_toml(EXPERIMENTS / name / "config.toml")
+    found = []
+    for kind in ("claim", "published"):
+        for entry in config.get(kind, []):
+            if kind == "claim" or is_judged(entry):
+                seeds = {size: of_size.get("seeds", [1]) for size, of_size in config["size"].items() if applies(entry, size)}
+                found.append({"kind": kind, "text": entry["text"]} |
+                             {key: value for key, value in (entry | {"seeds": seeds}).items() if key in BINDING})
+    return found
+
+
+def locked_claims(name: str) -> list[Entry]:
+    file = lock_file(name)
+    try:
+        return json.loads(file.read_text()) if file.exists() else []
+    except json.JSONDecodeError as error:
+        raise UserError(f"{file.relative_to(ROOT)} is not valid JSON: {error}; restore it from the history") from error
+
+
+def binding(entry: Entry) -> Entry:
+    return {key: entry[key] for key in BINDING if key in entry}
+
+
+def missing_from(entries: list[Entry], others: list[Entry]) -> list[Entry]:
+    """Those of `entries` that `others` lacks."""
+    there = [binding(other) for other in others]
+    return [entry for entry in entries if binding(entry) not in there]
+
+
+def is_recorded(name: str, entry: Entry) -> bool:
+    """Whether expected.json has values that judge the entry, in one of its sizes."""
+    file = EXPERIMENTS / name / "expected.json"
+    expected = json.loads(file.read_text()) if file.exists() else {}
+    recorded = [set(runs) for size in entry["seeds"] for data, runs in expected.get(size, {}).items()
+                if data in entry.get("data", [data])]
+    if entry["kind"] == "published":
+        return any(any_of(entry.get("rows", ["*"]), run) for runs in recorded for run in runs)
+    return any(set(runs_of(claim)) <= runs for claim in spelled_out(entry) for runs in recorded)
+
+
+def shown(value: Any) -> str:
+    return "none" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def describe_change(before: Entry, after: Entry) -> str:
+    key = next(key for key in BINDING if before.get(key) != after.get(key))
+    return f"{key} is {shown(after.get(key))} and was {shown(before.get(key))}"
+
+
+def difference(name: str) -> str:
+    """What is not the same in config.toml and claims.lock, as part of a sentence; "" if nothing."""
+    stated, locked = stated_claims(name), locked_claims(name)
+    added, removed = missing_from(stated, locked), missing_from(locked, stated)
+    for entry in added:
+        twin = next((other for other in removed if other["text"] == entry["text"]), None)
+        what = describe_change(twin, entry) if twin else "it is not in claims.lock"
+        return f"{config_file(name)}: {named(entry['kind'], entry)}: {what}"
+    return f"{config_file(name)}: {named(removed[0]['kind'], removed[0])} of claims.lock is missing" if removed else ""
+
+
+def check_lock(name: str) -> None:
+    if found := difference(name):
+        raise UserError(f"{found}; undo the change or, if nothing has judged the claim yet, make lock-{name}")
+
+
+def check_committed(name: str) -> None:
+    """Claims come before runs: what is about to be recorded has to be judged by claims that are already in the history."""
+    check_lock(name)
+    file = lock_file(name)
+    if not file.exists():
+        return
+
+    def git(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(["git", "-C", file.parent, *words], capture_output=True, check=False)
+
+    if git("rev-parse", "--is-inside-work-tree").returncode != 0:
+        print(f"not in a Git repository: whether {file.relative_to(ROOT)} was committed before these runs cannot be checked")
+    elif git("show", f"HEAD:./{file.name}").stdout != file.read_bytes():
+        raise UserError(f"{file.relative_to(ROOT)} is not committed: claims come before the runs that judge them, so commit it first")
+
+
+def with_more_seeds(entry: Entry, others: list[Entry]) -> bool:
+    """Whether one of `others` is the same claim about these seeds and more."""
+    return any(binding(other | {"seeds": entry["seeds"]}) == binding(entry) and other["seeds"].keys() == entry["seeds"].keys()
+               and all(set(other["seeds"][size]) >= set(seeds) for size, seeds in entry["seeds"].items()) for other in others)
+
+
+def lock(name: str) -> None:
+    """Writes claims.lock. A claim whose runs are recorded can neither be removed nor changed, except that it may be judged by more
+    seeds; and a new claim about them was not stated before them."""
+    stated, locked = stated_claims(name), locked_claims(name)
+    for entry in missing_from(locked, stated):
+        if is_recorded(name, entry) and not with_more_seeds(entry, stated):
+            raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)} has been judged and must stay as it is in claims.lock; "
+                            "add a changed bound as a claim of its own, with stated = \"after\" or \"reversed\"")
+    for entry in missing_from(stated, locked):
+        if entry["stated"] == "before" and is_recorded(name, entry) and not any(with_more_seeds(other, [entry]) for other in locked):
+            raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)}: its runs are recorded, so it was not stated before them; "
+                            "set stated = \"after\"")
+    write(name, stated)
+    print(f"wrote {len(stated)} claims to {lock_file(name).relative_to(ROOT)}: commit it before the runs")
+
+
+def write(name: str, entries: list[Entry]) -> None:
+    lines = ",\n".join(" " + json.dumps(entry, ensure_ascii=False) for entry in entries)
+    lock_file(name).write_text(f"[\n{lines}\n]\n" if entries else "[]\n")
