@@ -10,6 +10,15 @@
 #include "core/format.hpp"
 
 namespace paragrad::strategies {
+namespace {
+
+/// The mean over a local run's minibatches i = 1 … τ of 1-ε^(τ-i+1), the factor by which momentum from rest shortens their
+/// contributions δ_b (Chen and Huo's slides).
+double momentum_share(double momentum, double steps) {
+  return 1 - momentum * (1 - std::pow(momentum, steps)) / (steps * (1 - momentum));
+}
+
+}  // namespace
 
 void BlockFilterOptions::describe(core::OptionList& list) {
   ModelExchangeOptions::describe(list);
@@ -67,6 +76,14 @@ Remarks Bmuf::explain(const Extent& extent) const {
                    momentum, time_constant, rate, gain),
       core::format("CNTK's rule: at least time constant times workers = {:.4g} samples of training data; there are {:.4g}{}",
                    wanted, extent.samples, extent.samples < wanted ? ", too few" : "")};
+  if (options_.reset_local_momentum && extent.momentum > 0) {
+    const double share = momentum_share(extent.momentum, extent.local_steps);
+    remarks.numbers.insert(remarks.numbers.end(), {{"local_steps", extent.local_steps}, {"local_momentum_share", share}});
+    remarks.lines.push_back(core::format(
+        "a local run has {:.0f} minibatches, with momentum {:.4g} from rest: on average a minibatch contributes {:.2g} of "
+        "what it would in a long run (the mean of 1 - momentum^k for k = 1 to {:.0f})",
+        extent.local_steps, extent.momentum, share, extent.local_steps));
+  }
   return remarks;
 }
 

@@ -2,6 +2,7 @@
 #include "backend/kernels/copy.hpp"
 #include "backend/kernels/momentum_update.hpp"
 #include "backend/kernels/scale.hpp"
+#include "core/format.hpp"
 #include "strategies/outer_optimiser.hpp"
 
 namespace paragrad::strategies {
@@ -36,6 +37,13 @@ class DiLoCo : public OuterOptimiser {
                         .momentum = options.momentum,
                         .learning_rate = options.learning_rate,
                         .reset_local_momentum = false}) {}
+
+  Remarks explain(const Extent& extent) const override {
+    Remarks remarks = OuterOptimiser::explain(extent);
+    remarks.lines.push_back(core::format("inner optimiser: {}{}", extent.optimiser,
+                                         extent.optimiser == "adamw" ? ", as in the paper" : "; the paper has adamw"));
+    return remarks;
+  }
 
  private:
   void outer_step(comm::Worker& worker, const Part& part, double local_rate) override;

@@ -35,8 +35,11 @@ struct Replica {
 /// The size of a training, and who takes part in it.
 struct Extent {
   int workers = 1;
-  double samples = 0;  ///< of the training set
-  double blocks = 1;   ///< per epoch
+  double samples = 0;            ///< of the training set
+  double blocks = 1;             ///< per epoch
+  double local_steps = 0;        ///< minibatches that a worker processes in a block
+  double momentum = 0;           ///< of the local optimiser, per minibatch
+  std::string_view optimiser{};  ///< the local optimiser's name
   std::size_t parameters = 0;
   const comm::Communicator* communicator = nullptr;  ///< of the workers; null where there is none to ask
 };

@@ -1,5 +1,6 @@
 #include "train/trainer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "comm/allreduce.hpp"
@@ -9,6 +10,18 @@
 #include "train/state/checkpoint.hpp"
 
 namespace paragrad::train {
+namespace {
+
+/// What the size means for one worker and, unless servers take each worker's gradient by itself, for all of them.
+std::string describe_minibatch(std::size_t minibatch, int workers, bool shared, bool served) {
+  const auto size = static_cast<double>(minibatch);
+  if (shared)
+    return core::format("minibatches of {} in all, {:.4g} on each of {} workers", minibatch, size / workers, workers);
+  const std::string each = core::format("minibatches of {} on each of {} workers", minibatch, workers);
+  return served ? each : each + core::format(", {:.0f} in all", size * workers);
+}
+
+}  // namespace
 
 Result Trainer::run() {
   try {
@@ -104,14 +117,25 @@ void Trainer::load_initial_model() {
 void Trainer::explain() {
   if (!run_.output.last_phase || run_.options.epochs == 0) return;
   const bool computes = run_.learner().computes();
+  const TrainingOptions& options = run_.options;
+  const data::Partition& partition = *run_.source.partition;
+  const bool shared = run_.blocks.strategy().share() == strategies::Share::minibatch;
+  const std::size_t units = partition.samples() / partition.blocks() / (shared ? 1 : partition.workers());
+  const std::size_t minibatch = options.minibatch == 0 ? std::max<std::size_t>(units, 1) : options.minibatch;
   run_.report.take_down(
       run_.blocks.strategy().explain({.workers = run_.worker.size(),
                                       .samples = static_cast<double>(run_.source.samples(data::Subset::train)),
-                                      .blocks = static_cast<double>(run_.source.partition->blocks()),
+                                      .blocks = static_cast<double>(partition.blocks()),
+                                      .local_steps = static_cast<double>((units + minibatch - 1) / minibatch),
+                                      .momentum = run_.blocks.step_sizes().of(0, minibatch).momentum,
+                                      .optimiser = options.optimiser.name,
                                       .parameters = run_.learner().parameters().size(),
                                       .communicator = run_.report.is_watched() ? &run_.worker.comm() : nullptr}),
       computes, run_.result);
-  if (computes) run_.report.say(run_.blocks.step_sizes().describe());
+  if (!computes) return;
+  if (run_.worker.size() > 1 && options.minibatch > 0)
+    run_.report.say(describe_minibatch(options.minibatch, run_.worker.size(), shared, run_.blocks.served() != nullptr));
+  run_.report.say(run_.blocks.step_sizes().describe());
 }
 
 Result Trainer::finish() {

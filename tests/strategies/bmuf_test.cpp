@@ -1,6 +1,7 @@
 // Blockwise model-update filtering: its formulas, what it explains and reports, what it amounts to without momentum.
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "catch.hpp"
 #include "tests/strategies/support.hpp"
@@ -153,6 +154,28 @@ TEST_CASE("bmuf explains what momentum and learning rate amount to, as published
   options["block-learning-rate-form"] = "cntk";  // then the gain is what was given
   options["bmuf-kind"] = "nbm";
   CHECK(strategies::make_strategy("bmuf", options)->explain(extent).numbers.at(2).second == Approx(1));
+}
+
+TEST_CASE("bmuf says by how much momentum from rest shortens what the minibatches of a local run contribute",
+          "[strategies]") {
+  const auto share_of = [](double steps, double momentum, bool reset) -> std::optional<double> {
+    core::Settings options;
+    options["reset-local-momentum"] = reset;
+    strategies::Extent extent{8, 64000. * 8, 64};
+    extent.local_steps = steps;
+    extent.momentum = momentum;
+    const auto numbers = strategies::make_strategy("bmuf", options)->explain(extent).numbers;
+    const std::map<std::string, double> said(numbers.begin(), numbers.end());
+    const auto found = said.find("local_momentum_share");
+    return found == said.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (const int steps : {1, 3, 5, 27}) {
+    double sum = 0;
+    for (int i = 1; i <= steps; ++i) sum += 1 - std::pow(0.9, steps - i + 1);
+    CHECK(share_of(steps, 0.9, true).value() == Approx(sum / steps));
+  }
+  CHECK(!share_of(5, 0.9, false));
+  CHECK(!share_of(5, 0, true));
 }
 
 TEST_CASE("looking at the model in between changes nothing", "[strategies]") {

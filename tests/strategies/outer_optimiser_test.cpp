@@ -78,6 +78,16 @@ TEST_CASE("fed_adam follows its formulas", "[strategies]") {
   }
 }
 
+TEST_CASE("diloco says which inner optimiser it has and which its paper has", "[strategies]") {
+  strategies::Extent extent{8, 64000, 4};
+  extent.optimiser = "nesterov";
+  CHECK(strategies::make_strategy("diloco", {})->explain(extent).lines ==
+        std::vector<std::string>{"inner optimiser: nesterov; the paper has adamw"});
+  extent.optimiser = "adamw";
+  CHECK(strategies::make_strategy("diloco", {})->explain(extent).lines ==
+        std::vector<std::string>{"inner optimiser: adamw, as in the paper"});
+}
+
 TEST_CASE("diloco sets out from the points of bmuf's nbm, and keeps the local momentum", "[strategies]") {
   const int workers = GENERATE(1, 2, 3);
   core::Settings options;
