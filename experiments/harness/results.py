@@ -14,6 +14,8 @@ from plan import Plan
 
 Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
 
+MACHINE = "machine"  # among a run's values: what its rounding depends on
+
 
 class NotRun(UserError):
     """A claim or row refers to a run that is not among the results."""
@@ -24,6 +26,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     manifest = json.loads((folder / "manifest.json").read_text())
     found = manifest["result"] | manifest["result"].get("strategy", {})
     result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
+    result[MACHINE] = machine_of(manifest)
     if "samples" in result:
         result["samples_per_s"] = result["samples"] / result["training_s"]
     if "training_s" in result:
@@ -37,6 +40,13 @@ def result_of(folder: Path) -> dict[str, Any]:
     if records := validations(folder):
         result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
     return result
+
+
+def machine_of(manifest: dict[str, Any]) -> str:
+    """The processor, the kernels chosen for it, and the compiler: runs with the same ones give the same bits."""
+    host, program = manifest["host"], manifest["program"]
+    kernels = program["blas"].partition("core ")[2] or program["blas"]
+    return f"{host.get('device') or host['processor']}, {kernels}, {program['compiler']}"
 
 
 def validations(folder: Path) -> list[dict[str, Any]]:

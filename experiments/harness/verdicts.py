@@ -10,7 +10,7 @@ from typing import Any
 from config import Experiment, UserError, any_of, when_stated
 from intervals import half_width
 from records import fully_recorded, recorded
-from results import Results, values
+from results import MACHINE, Results, values
 
 OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
@@ -122,20 +122,24 @@ def repetitions(experiment: Experiment, results: Results, expected: Results) -> 
 
 
 def repetition(entry: dict[str, Any], results: Results, expected: Results) -> Repetition:
+    """Values recorded on a machine like this run's must be the same to the last bit, others within the entry's tolerance."""
     metric = entry["metric"]
-    checked, worst, wrong = 0, 0.0, []
+    checked, exact, worst, wrong = 0, 0, 0.0, []
     for data, runs in results.items():
         for run, seeds in runs.items():
             if not any_of(entry.get("runs", ["*"]), run):
                 continue
             for seed, result in seeds.items():
-                want = expected[data].get(run, {}).get(seed, {}).get(metric)
+                record = expected[data].get(run, {}).get(seed, {})
+                want = record.get(metric)
                 if want is None:
                     wrong.append(f"{data} {run} seed {seed}: no recorded {metric} (make record-…)")
                     continue
-                off = abs(value_of(result, metric) - want)
-                checked, worst = checked + 1, max(worst, off)
-                if not off <= entry.get("absolute", 0) + entry.get("relative", 0) * abs(want):
-                    wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.10g}, recorded {want:.10g}")
+                off, alike = abs(value_of(result, metric) - want), record.get(MACHINE) == result.get(MACHINE, "unknown")
+                checked, exact, worst = checked + 1, exact + alike, max(worst, off)
+                if not off <= (0 if alike else entry.get("absolute", 0) + entry.get("relative", 0) * abs(want)):
+                    wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.17g}, recorded {want:.17g}"
+                                 f"{' on such a machine' if alike else ''}")
     tolerance = " + ".join(f"{entry[kind]:g} {kind}" for kind in ("absolute", "relative") if kind in entry)
-    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {tolerance})", wrong)
+    on_such = f"; none for the {exact} recorded on such a machine" if exact else ""
+    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {tolerance}{on_such})", wrong)

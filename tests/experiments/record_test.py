@@ -75,7 +75,23 @@ class Recording(unittest.TestCase):
         self.change('[[repeats]]\nmetric = "test_error"', '[[repeats]]\nmetric = "valid_error"\nabsolute = 1\n\n[[repeats]]\nmetric = "test_error"')
         self.forget_runs()
         self.assertEqual(self.record("--missing")[1], 8)
-        self.assertEqual(self.expected()["sgd"]["1"].keys(), {"options", "test_error", "valid_error"})
+        self.assertEqual(self.expected()["sgd"]["1"].keys(), {"machine", "options", "test_error", "valid_error"})
+
+    def test_on_such_a_machine_values_repeat_to_the_last_bit_on_others_within_the_tolerance(self):
+        self.change("right = 1000", "right = 1")
+        self.harness("lock", "toy")
+        self.record()
+        verify = ("verify", "toy", "--size", "smoke")
+        self.assertIn("test_error repeats: 8 values, largest difference 0 (tolerance 0.1 absolute; none for the 8 recorded on such a machine)",
+                      self.harness(*verify)[0])
+        path = self.experiment / "expected.json"
+        whole = json.loads(path.read_text())
+        whole["smoke"]["toy"]["ma-4"]["2"]["test_error"] += 1e-15
+        path.write_text(json.dumps(whole))
+        self.assertRegex(self.harness(*verify, status=1)[0], r"toy ma-4 seed 2: test_error [\d.]+, recorded [\d.]+ on such a machine\n")
+        whole["smoke"]["toy"]["ma-4"]["2"]["machine"] = "Difference Engine No. 2"
+        path.write_text(json.dumps(whole))
+        self.assertIn("(tolerance 0.1 absolute; none for the 7 recorded on such a machine)", self.harness(*verify)[0])
 
     def test_a_failure_loses_no_finished_run(self):
         text, runs = self.record(status=2, refused="--seed=2")
