@@ -39,6 +39,8 @@ def result_of(folder: Path) -> dict[str, Any]:
         result |= json.loads(decoded.read_text())
     if records := validations(folder):
         result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
+    if len(rates := rates_between(training_records(folder))) > 1:
+        result["peak_samples_per_s"] = max(rates)
     return result
 
 
@@ -49,12 +51,22 @@ def machine_of(manifest: dict[str, Any]) -> str:
     return f"{host.get('device') or host['processor']}, {kernels}, {program['compiler']}"
 
 
-def validations(folder: Path) -> list[dict[str, Any]]:
-    """The training records that have a validation error (without pretraining)."""
+def training_records(folder: Path) -> list[dict[str, Any]]:
+    """The records of the training (without pretraining), one per validation."""
     path = folder / "metrics.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [record for record in records
-            if "epoch" in record and "phase" not in record and record.get("valid_error") is not None]
+    return [record for record in records if "epoch" in record and "phase" not in record]
+
+
+def validations(folder: Path) -> list[dict[str, Any]]:
+    """Those that have a validation error."""
+    return [record for record in training_records(folder) if record.get("valid_error") is not None]
+
+
+def rates_between(records: list[dict[str, Any]]) -> list[float]:
+    """Samples per second from one record to the next."""
+    places = [(0, 0.0), *((record["samples"], record["time_s"]) for record in records)]
+    return [(samples - before) / (time - began) for (before, began), (samples, time) in zip(places, places[1:]) if time > began]
 
 
 def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:
@@ -84,7 +96,7 @@ def what_has_run(experiment: Experiment) -> tuple[Experiment, Results]:
 
 
 def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str], run: str, metric: str) -> list[float]:
-    """The metric for all seeds. Derived: speed_up over the run's baseline in samples per second; efficiency, per worker;
+    """The metric for all seeds. Derived: speed_up over the run's baseline in samples per second, and peak_speed_up; efficiency, per worker;
     sooner: the baseline's total time over the run's; X_over_baseline: the run's X over the baseline's."""
     if run not in runs:
         raise NotRun(f"'{run}.{metric}': the run is not in this size")
@@ -103,10 +115,12 @@ def values(runs: dict[str, dict[int, dict[str, Any]]], baselines: dict[str, str]
 
 
 def relative_to(baseline: dict[str, Any], result: dict[str, Any]) -> dict[str, float]:
-    """speed_up, efficiency and sooner, each if both results have the values it needs: expected.json has only some metrics."""
+    """speed_up, peak_speed_up, efficiency and sooner, each if both results have the values it needs: expected.json has only some metrics."""
     found = {}
     if "samples_per_s" in result and "samples_per_s" in baseline:
         found["speed_up"] = result["samples_per_s"] / baseline["samples_per_s"]
+        if "peak_samples_per_s" in result:
+            found["peak_speed_up"] = result["peak_samples_per_s"] / baseline["samples_per_s"]
         if "workers" in result:
             found["efficiency"] = found["speed_up"] / result["workers"]
     if "total_s" in result and "total_s" in baseline:
@@ -116,7 +130,7 @@ def relative_to(baseline: dict[str, Any], result: dict[str, Any]) -> dict[str, f
 
 def is_relative(metric: str) -> bool:
     """Whether the metric is relative to a baseline."""
-    return metric in ("speed_up", "efficiency", "sooner") or metric.endswith("_over_baseline")
+    return metric in ("speed_up", "peak_speed_up", "efficiency", "sooner") or metric.endswith("_over_baseline")
 
 
 def mean_of(experiment: Experiment, results: Results, run: str, metric: str) -> float:
