@@ -1,4 +1,6 @@
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/command.hpp"
 #include "app/option_use.hpp"
@@ -8,6 +10,8 @@
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
+#include "train/ensemble.hpp"
+#include "train/posteriors.hpp"
 #include "train/state/checkpoint.hpp"
 #include "train/train.hpp"
 
@@ -15,49 +19,85 @@ namespace paragrad::app {
 namespace {
 
 struct EvaluateArguments : CheckpointArguments {
+  std::vector<std::string> checkpoints;
   std::string subset = "test";
 };
 
 void add_options(CLI::App& parser, EvaluateArguments& arguments) {
+  parser
+      .add_option("checkpoint", arguments.checkpoints,
+                  "checkpoint.h5 of a run; of several runs, the mean of their posteriors is scored, too")
+      ->required();
   add_checkpoint_options(parser, arguments, "data file");
   add_subset_option(parser, arguments.subset);
   add_loss_option(parser, arguments.options.loss);
 }
 
-/// Scores a checkpoint, the samples divided among the workers.
+/// Scores checkpoints, the samples divided among the workers; several also as an ensemble.
 class Evaluation : public Job {
  public:
   Evaluation(EvaluateArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
 
   void prepare(const Process&) override {
-    checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
     OptionUse use(parser_);
-    require_used(use, arguments_, checkpoint_.model);
+    const bool ensemble = arguments_.checkpoints.size() > 1;
+    use.require(!ensemble || arguments_.options.loss == "cross_entropy", {"loss"},
+                "must be cross_entropy for several checkpoints, whose posteriors are averaged");
+    for (const std::string& path : arguments_.checkpoints) {
+      Network network{.path = path, .checkpoint = train::read_checkpoint(path)};
+      require_used(use, arguments_, network.checkpoint.model);
+      network.options = arguments_.options;
+      network.options.model = network.checkpoint.model;
+      networks_.push_back(std::move(network));
+    }
     use.check();
-    arguments_.options.model = checkpoint_.model;
-    source_ = train::open_evaluation_data(arguments_.options);
+    for (Network& network : networks_) network.source = train::open_evaluation_data(network.options);
   }
-  std::size_t row_bytes() const override { return source_->info.bytes_per_row(); }
+  std::size_t row_bytes() const override { return networks_.front().source->info.bytes_per_row(); }
 
   void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override {
     const data::Subset subset = parse_subset(arguments_.subset);
-    const train::Score score =
-        train::evaluate(worker, arguments_.options, checkpoint_.parameters, {*source_, decorate}, subset);
-    if (worker.rank() == 0) score_ = score;
+    for (Network& network : networks_) {
+      const train::Score score =
+          train::evaluate(worker, network.options, network.checkpoint.parameters, {*network.source, decorate}, subset);
+      if (worker.rank() == 0) network.score = score;
+    }
+    if (networks_.size() == 1) return;
+    train::Ensemble ensemble;
+    for (const Network& network : networks_) {
+      const std::vector<float> posteriors =
+          train::log_posteriors(worker, {*network.source, decorate}, network.checkpoint.parameters, subset);
+      if (worker.rank() == 0) ensemble.add(posteriors);
+    }
+    if (worker.rank() == 0) ensemble_ = ensemble.score(*networks_.front().source->dataset, subset);
   }
 
   void finish(const core::Json& world) override {
-    fmt::print("{} of {} after epoch {}: error {:.2f} %, loss {:.4f}\n", arguments_.subset,
-               core::printable(source_->dataset->info().name), checkpoint_.epoch, 100 * score_.error, score_.loss);
+    for (const Network& network : networks_) {
+      if (networks_.size() > 1) fmt::print("{}: ", core::printable(network.path));
+      fmt::print("{} of {} after epoch {}: error {:.2f} %, loss {:.4f}\n", arguments_.subset,
+                 core::printable(network.source->dataset->info().name), network.checkpoint.epoch, 100 * network.score.error,
+                 network.score.loss);
+    }
+    if (networks_.size() > 1)
+      fmt::print("mean of the posteriors of {} networks: error {:.2f} %, loss {:.4f}\n", networks_.size(),
+                 100 * ensemble_.error, ensemble_.loss);
     print_simulated_time(world);
   }
 
  private:
+  struct Network {
+    std::string path;
+    train::Checkpoint checkpoint;
+    train::TrainingOptions options{};
+    std::optional<train::TrainingData> source{};
+    train::Score score{};
+  };
+
   EvaluateArguments& arguments_;
   const CLI::App& parser_;
-  train::Checkpoint checkpoint_;
-  std::optional<train::TrainingData> source_;
-  train::Score score_;
+  std::vector<Network> networks_;
+  train::Score ensemble_;
 };
 
 int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
@@ -70,15 +110,16 @@ int evaluate(EvaluateArguments& arguments, const CLI::App& parser) {
 Command evaluate_command() {
   auto arguments = std::make_shared<EvaluateArguments>();
   arguments->options.minibatch = 256;
-  auto parser =
-      make_parser("evaluate",
-                  "Score a checkpoint on one subset of a data file.\n"
-                  "The samples are divided among the ranks under mpiexec, or among emulated workers on a platform.");
+  auto parser = make_parser(
+      "evaluate",
+      "Score a checkpoint on one subset of a data file, or several, each by itself and together as an ensemble.\n"
+      "The samples are divided among the ranks under mpiexec, or among emulated workers on a platform.");
   add_options(*parser, *arguments);
   set_examples(
       *parser,
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --subset valid\n"
+      "paragrad evaluate runs/one/checkpoint.h5 runs/bmuf/checkpoint.h5 --data frames.h5\n"
       "mpiexec -n 2 paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --workers 8 --platform sim/platforms/k40m-fdr.toml");
   return {parser, [arguments, parser] { return evaluate(*arguments, *parser); }};

@@ -26,7 +26,6 @@ std::size_t most(std::span<const float> values) {
 }  // namespace
 
 void add_checkpoint_options(CLI::App& parser, CheckpointArguments& arguments, const std::string& data_help) {
-  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
   parser.add_option("--data", arguments.options.data, data_help)->required();
   parser.add_option("--context", arguments.options.context,
                     "frames of context left and right that the network expects, such as 5+5 (default: as in the data file)");
@@ -45,6 +44,7 @@ void require_used(OptionUse& use, const CheckpointArguments& arguments, const st
 }
 
 void add_scoring_options(CLI::App& parser, ScoringArguments& arguments) {
+  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
   add_checkpoint_options(parser, arguments, "data file whose classes are HMM states of words");
   add_number(parser, "--prior-scale", arguments.prior_scale, core::any_number,
              "factor of the training set's log class priors, which are subtracted from the log posteriors");

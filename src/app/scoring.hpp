@@ -11,9 +11,8 @@
 
 namespace paragrad::app {
 
-/// Options of the commands that apply a checkpoint's network to a data file, on one or more workers.
+/// Options of the commands that apply the networks of checkpoints to a data file, on one or more workers.
 struct CheckpointArguments {
-  std::string checkpoint;
   train::TrainingOptions options;  // data, context, chunks
   std::string device = "cpu";
   SimWorldArguments world;
@@ -27,6 +26,7 @@ void require_used(OptionUse& use, const CheckpointArguments& arguments, const st
 
 /// Of `align` and `decode`.
 struct ScoringArguments : CheckpointArguments {
+  std::string checkpoint;
   double prior_scale = 1;
 };
 
