@@ -27,6 +27,7 @@ void add_options(CLI::App& parser, EvaluateArguments& arguments) {
   parser
       .add_option("checkpoint", arguments.checkpoints,
                   "checkpoint.h5 of a run; of several runs, the mean of their posteriors is scored, too")
+      ->default_str("")
       ->required();
   add_checkpoint_options(parser, arguments, "data file");
   add_subset_option(parser, arguments.subset);
