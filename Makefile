@@ -20,7 +20,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check experiments timeline report api clean
+.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check experiments recheck cost timeline report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -117,6 +117,12 @@ lock-%:
 # target judge-<name>: check an experiment's claims against its recorded values, without running anything
 judge-%:
 	@$(HARNESS) judge $* $(SIZED)
+
+recheck: program ## run a few recorded runs of the larger sizes again, others with every commit, and compare
+	@$(HARNESS) recheck
+
+cost: ## print what the recorded runs of all experiments took, in core-hours
+	@$(HARNESS) cost
 
 # target tune-<name>: choose an experiment's learning rates on the validation set (MISSING=1: only trials that are not recorded)
 tune-%: program

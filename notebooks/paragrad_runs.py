@@ -191,7 +191,7 @@ class Study:
         for data, of_data in self.recorded.items():
             for run, seeds in of_data.items():
                 shared = [metric for metric in next(iter(seeds.values()))
-                          if metric != results.MACHINE and all(metric in result for result in seeds.values())]
+                          if metric not in records.NO_METRICS and all(metric in result for result in seeds.values())]
                 found.append({"run": run, "data": data} | {
                     metric: statistics.fmean(result[metric] for result in seeds.values()) for metric in shared})
         return found

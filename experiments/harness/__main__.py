@@ -15,10 +15,12 @@ if sys.version_info < (3, 11):
 import verdicts
 from claim_lock import check_committed, check_lock, lock
 from config import ROOT, SIZES, Experiment, UserError, names
+from costs import print_costs
 from leftovers import leftovers
 from loading import load
 from prediction import predict
 from published import check_published
+from rechecking import recheck
 from recording import record
 from results import collect
 from runner import Runner
@@ -38,10 +40,13 @@ COMMANDS = {
     "commands": "print the runs as MPI commands, for a cluster",
     "jobs": "write the runs as Slurm jobs that resume after an interruption, and a script that submits them",
     "predict": "predict the times of the runs on --platform, and compare them with the measured times of finished MPI runs",
+    "recheck": "run a few recorded runs of the larger sizes again, others with every commit; exit status 1 if values do not repeat",
+    "cost": "print what the recorded runs took, in core-hours",
     "worlds": "repeat one run (--run) under mpiexec; exit status 1 if the weights differ",
     "list": "list the experiments",
 }
-OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"]}  # options of some commands only
+OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"], "budget": ["recheck"]}  # of some commands only
+BUDGET_S = 180
 
 
 def parse() -> argparse.Namespace:
@@ -57,6 +62,8 @@ def parse() -> argparse.Namespace:
                         help="number of parallel runs, which share the cores (default: one per core)")
     parser.add_argument("--missing", action="store_true",
                         help="for `record` and `tune`: skip runs that expected.json or trials.json already has with the same options")
+    parser.add_argument("--budget", type=float, default=0,
+                        help=f"seconds of a core that `recheck` may take, by the records (default: {BUDGET_S})")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
     parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
     return parser.parse_args()
@@ -126,7 +133,13 @@ def main() -> int:
                 raise UserError(f"--{option} is for {' and '.join(f'`{known}`' for known in commands)} only, not for `{args.command}`")
         if args.command == "worlds" and not args.run:
             raise UserError("`worlds` repeats a single run: name it with --run")
-        good = [execute(args, load(name, args.size)) for name in args.names or names()]
+        chosen = args.names or names()
+        if args.command == "recheck":
+            return 0 if recheck(chosen, args.program, args.jobs, args.budget or BUDGET_S) else 1
+        if args.command == "cost":
+            print_costs(chosen)
+            return 0
+        good = [execute(args, load(name, args.size)) for name in chosen]
     except UserError as error:
         print(f"harness: {error}", file=sys.stderr)
         return 2

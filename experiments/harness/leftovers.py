@@ -7,8 +7,7 @@ from typing import Any, Iterator
 
 from config import EXPERIMENTS, ROOT, read_toml
 from loading import load
-from records import OPTIONS
-from results import MACHINE
+from records import NO_METRICS
 
 
 def leftovers(name: str) -> list[str]:
@@ -28,7 +27,7 @@ def in_expected(name: str, sizes: list[str], expected: dict[str, Any]) -> Iterat
             yield "expected.json", f"values of size '{size}', which config.toml does not have"
             continue
         experiment = load(name, size)
-        metrics = [OPTIONS, MACHINE, *(entry["metric"] for entry in experiment.repeats)]
+        metrics = [*NO_METRICS, *(entry["metric"] for entry in experiment.repeats)]
         known = {data.name: {run.name: {str(seed): metrics for seed in experiment.seeds} for run in experiment.runs}
                  for data in experiment.data}
         for path in unknown_paths(known, of_size):

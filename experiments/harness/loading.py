@@ -15,6 +15,10 @@ def choose_size(name: str, sizes: list[str], wanted: str) -> str:
     return wanted
 
 
+def all_sizes(name: str) -> list[str]:
+    return list(read_toml(EXPERIMENTS / name / "config.toml").get("size", {}))
+
+
 def load(name: str, wanted: str) -> Experiment:
     if name not in names():
         raise UserError(f"no experiment '{name}'; known: {', '.join(names())}")

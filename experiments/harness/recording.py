@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from config import ROOT, Experiment
 from plan import Job
-from records import Record, options_digest
+from records import CORE_S, Record, options_digest
 from results import MACHINE, result_of
 from runner import Runner, locked
 from verdicts import value_of
@@ -43,8 +43,9 @@ def record(runner: Runner, only_missing: bool) -> None:
 
 
 def known_metrics(result: dict[str, Any], metrics: list[str]) -> dict[str, Any]:
-    """The metrics that the run has (a timing run has no scores), and what they were computed on."""
-    return {MACHINE: result[MACHINE]} | {metric: result[metric] for metric in metrics if not math.isnan(value_of(result, metric))}
+    """The metrics that the run has (a timing run has no scores), what they were computed on, and its costs if known."""
+    about = {key: result[key] for key in (MACHINE, CORE_S) if key in result}
+    return about | {metric: result[metric] for metric in metrics if not math.isnan(value_of(result, metric))}
 
 
 def forget_unknown(experiment: Experiment, file: Record) -> None:

@@ -12,9 +12,12 @@ from typing import Any
 
 from config import Experiment
 from plan import Job, Plan
-from results import Results
+from results import MACHINE, Results
 
-OPTIONS = "options"  # among a run's values: the digest of its options
+# Among a run's values, next to MACHINE (results.py):
+OPTIONS = "options"  # the digest of its options
+CORE_S = "core_s"    # seconds of a processor core that it took
+NO_METRICS = (OPTIONS, MACHINE, CORE_S)
 
 
 def options_digest(plan: Plan, job: Job) -> str:
@@ -43,7 +46,12 @@ class Record:
         found: Any = self.read()
         for key in keys:
             found = found.get(key, {})
-        return found.get(OPTIONS) == digest and all(metric in found for metric in metrics)
+        return self.is_of(found, digest) and all(metric in found for metric in metrics)
+
+    @staticmethod
+    def is_of(values: dict[str, Any], digest: str) -> bool:
+        """Whether a run with these options gave the values."""
+        return values.get(OPTIONS) == digest
 
     def put(self, keys: tuple[str, ...], digest: str, values: dict[str, Any]) -> None:
         content = self.read()

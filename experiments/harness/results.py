@@ -35,8 +35,9 @@ def result_of(folder: Path) -> dict[str, Any]:
     for name in ("splits", "blocks", "workers"):
         if name in manifest["run"]:
             result[name] = manifest["run"][name]
-    if (decoded := folder / "decode.json").exists():
-        result |= json.loads(decoded.read_text())
+    for more in ("decode.json", "cost.json"):
+        if (folder / more).exists():
+            result |= json.loads((folder / more).read_text())
     if records := validations(folder):
         result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
     if len(rates := rates_between(training_records(folder))) > 1:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Callable, Iterator
 from config import ROOT, DataSet, Experiment, Options, UserError
 from grammar import unknown
 from plan import Job, Plan
+from records import CORE_S
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
@@ -46,10 +48,21 @@ def arguments(options: Options) -> list[str]:
     return [f"--{key}={text(value)}" for key, value in options.items()]
 
 
-def complaint_of(command: list[Any]) -> str:
-    """Runs the command; returns its error message, or "" if it succeeds."""
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"
+def run_command(command: list[Any]) -> tuple[str, float]:
+    """Runs the command; returns its error message, or "" if it succeeds, and the seconds of a core that it took."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        complaint = "" if process.returncode == 0 else errors.read().strip() or f"exit status {process.returncode}"
+    return complaint, used.ru_utime + used.ru_stime
+
+
+def cost_of(folder: Path) -> float:
+    """What the run has taken until it was interrupted, as far as is known."""
+    file = folder / "cost.json"
+    return json.loads(file.read_text())[CORE_S] if file.exists() else 0
 
 
 def known_options(program: Path, command: str) -> list[str]:
@@ -146,14 +159,18 @@ class Runner(Plan):
         job.begun_file.write_text(json.dumps(self.key(job), indent=1))
         command = [self.program, job.command, *arguments(job.options), *self.own_options.get(job.command, []),
                    "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
-        complaint = complaint_of(command) or self.decode(job)
+        before_s = cost_of(job.folder) if resumes else 0
+        complaint, core_s = run_command(command)
+        if job.folder.exists():
+            (job.folder / "cost.json").write_text(json.dumps({CORE_S: float(f"{before_s + core_s:.3g}")}))
+        complaint = complaint or self.decode(job)
         if not complaint:
             job.begun_file.replace(job.key_file)
         return complaint
 
     def decode(self, job: Job) -> str:
         """Finds words with the model of the run, if the experiment has [decode]."""
-        return "" if job.decode is None else complaint_of(self.decode_command(job, job.folder))
+        return "" if job.decode is None else run_command(self.decode_command(job, job.folder))[0]
 
     def decode_command(self, job: Job, folder: Path) -> list[str]:
         shared = {name: job.options[name] for name in ("data", "context", "chunks") if name in job.options}

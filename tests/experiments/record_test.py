@@ -50,7 +50,10 @@ class Recording(unittest.TestCase):
         path.write_text(path.read_text().replace(old, new, 1))
 
     def expected(self) -> dict:
-        return json.loads((self.experiment / "expected.json").read_text())["smoke"]["toy"]
+        """What is recorded, without costs, which differ from time to time."""
+        runs = json.loads((self.experiment / "expected.json").read_text())["smoke"]["toy"]
+        return {run: {seed: {key: value for key, value in values.items() if key != "core_s"} for seed, values in seeds.items()}
+                for run, seeds in runs.items()}
 
     def record(self, *words: str, **more) -> tuple[str, int]:
         return self.harness("record", "toy", "--size", "smoke", *words, **more)
@@ -92,6 +95,33 @@ class Recording(unittest.TestCase):
         whole["smoke"]["toy"]["ma-4"]["2"]["machine"] = "Difference Engine No. 2"
         path.write_text(json.dumps(whole))
         self.assertIn("(tolerance 0.1 absolute; none for the 7 recorded on such a machine)", self.harness(*verify)[0])
+
+    def test_recorded_runs_of_larger_sizes_are_run_again_in_turn(self):
+        self.harness("recheck", "toy", status=2)  # nothing is recorded
+        self.harness("record", "toy", "--size", "smoke")
+        self.assertIn("no recorded run", self.harness("recheck", "toy", status=2)[0])  # of a larger size
+        self.harness("record", "toy", "--size", "full")
+        self.forget_runs()
+        text, runs = self.harness("recheck", "toy")
+        self.assertEqual(runs, 5)
+        self.assertIn("5 of 5 recorded runs", text)
+        self.assertIn("holds  toy, full: test_error repeats: 5 values, largest difference 0", text)
+        path = self.experiment / "expected.json"
+        whole = json.loads(path.read_text())
+        of_full = whole["full"]["toy"]
+        self.assertTrue(all(0 < seeds["1"]["core_s"] < 60 for seeds in of_full.values()))
+        self.assertRegex(self.harness("cost", "toy")[0], r"toy +smoke +8 +0\.00\d\ntoy +full +5 +0\.0\d+\nall ")
+        of_full["large"]["1"]["core_s"] = 1000  # too expensive
+        of_full["sgd"]["1"]["options"] = "other"  # not what config.toml says now
+        of_full["ma-2"]["1"]["test_error"] += 0.01
+        del of_full["ma-4"]["1"]["core_s"]  # as recorded by an earlier version
+        path.write_text(json.dumps(whole))
+        self.forget_runs()
+        text, runs = self.harness("recheck", "toy", "--budget", "500", status=1)
+        self.assertEqual(runs, 2)
+        self.assertIn("2 of 3 recorded runs", text)
+        self.assertRegex(text, r"toy ma-2 seed 1: test_error [\d.]+, recorded [\d.]+ on such a machine")
+        self.assertRegex(self.harness("cost", "toy")[0], r"toy +full +5 +0\.27\d   unknown for 1\n")
 
     def test_a_failure_loses_no_finished_run(self):
         text, runs = self.record(status=2, refused="--seed=2")

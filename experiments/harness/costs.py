@@ -1,0 +1,22 @@
+"""Prints what the recorded runs of experiments took, in core-hours."""
+
+from __future__ import annotations
+
+from loading import all_sizes, load
+from records import CORE_S, recorded
+
+
+def print_costs(names: list[str]) -> None:
+    """A line per experiment and size that has records. Records of earlier versions have no costs."""
+    total_s = 0.0
+    print(f"{'experiment':<24} {'size':<8} {'runs':>5} {'core-hours':>11}")
+    for name in names:
+        for size in all_sizes(name):
+            runs = [values for data in recorded(load(name, size)).values() for seeds in data.values() for values in seeds.values()]
+            if not runs:
+                continue
+            known = [values[CORE_S] for values in runs if CORE_S in values]
+            total_s += sum(known)
+            unknown = f"   unknown for {len(runs) - len(known)}" if len(known) < len(runs) else ""
+            print(f"{name:<24} {size:<8} {len(runs):>5} {sum(known) / 3600:>11.3f}{unknown}")
+    print(f"{'all':<24} {'':<8} {'':>5} {total_s / 3600:>11.3f}")
