@@ -20,7 +20,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check experiments recheck cost timeline report api clean
+.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check experiments recheck sources cost timeline report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -120,6 +120,9 @@ judge-%:
 
 recheck: program ## run a few recorded runs of the larger sizes again, others with every commit, and compare
 	@$(HARNESS) recheck
+
+sources: ## write experiments/sources.md: every row of the sources' tables next to our recorded value
+	@$(HARNESS) sources
 
 cost: ## print what the recorded runs of all experiments took, in core-hours
 	@$(HARNESS) cost

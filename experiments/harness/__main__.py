@@ -25,6 +25,7 @@ from recording import record
 from results import collect
 from runner import Runner
 from slurm import write_jobs
+from sources import write_page
 from tables import print_tables
 from tuning import tune
 from worlds import compare_worlds, print_commands
@@ -42,6 +43,7 @@ COMMANDS = {
     "predict": "predict the times of the runs on --platform, and compare them with the measured times of finished MPI runs",
     "recheck": "run a few recorded runs of the larger sizes again, others with every commit; exit status 1 if values do not repeat",
     "cost": "print what the recorded runs took, in core-hours",
+    "sources": "write experiments/sources.md: every row of the sources' tables next to our recorded value",
     "worlds": "repeat one run (--run) under mpiexec; exit status 1 if the weights differ",
     "list": "list the experiments",
 }
@@ -136,6 +138,9 @@ def main() -> int:
         chosen = args.names or names()
         if args.command == "recheck":
             return 0 if recheck(chosen, args.program, args.jobs, args.budget or BUDGET_S) else 1
+        if args.command == "sources":
+            write_page()
+            return 0
         if args.command == "cost":
             print_costs(chosen)
             return 0

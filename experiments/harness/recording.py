@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from config import ROOT, Experiment
+from config import ROOT, Experiment, any_of
 from plan import Job
 from records import CORE_S, Record, options_digest
 from results import MACHINE, result_of
@@ -16,15 +16,16 @@ from verdicts import value_of
 Keys = tuple[str, ...]
 
 
-def record_each(runner: Runner, file: Record, jobs: dict[Keys, Job], metrics: list[str], values_of: Callable[[Job, str], dict[str, Any]],
-                only_missing: bool, failures_allowed: bool = False) -> int:
-    """Executes the jobs and records values_of(job, error message or "") as soon as each is over. only_missing: leaves out those that
-    are recorded with these metrics and the same options. The last key of a job is its seed. Returns the number of jobs recorded."""
+def record_each(runner: Runner, file: Record, jobs: dict[Keys, Job], metrics_of: Callable[[Keys], list[str]],
+                values_of: Callable[[Keys, Job, str], dict[str, Any]], only_missing: bool, failures_allowed: bool = False) -> int:
+    """Executes the jobs and records values_of(keys, job, error message or "") as soon as each is over. only_missing: leaves out those
+    that are recorded with their metrics and the same options. The last key of a job is its seed. Returns the number of jobs recorded."""
     keys_of = {job.label: keys for keys, job in jobs.items()
-               if not (only_missing and file.has(keys, options_digest(runner, job), metrics))}
+               if not (only_missing and file.has(keys, options_digest(runner, job), metrics_of(keys)))}
 
     def finished(job: Job, complaint: str) -> None:
-        file.put(keys_of[job.label], options_digest(runner, job), values_of(job, complaint))
+        keys = keys_of[job.label]
+        file.put(keys, options_digest(runner, job), values_of(keys, job, complaint))
 
     with locked(runner.experiment):
         runner.run_initial(sorted({int(keys[-1]) for keys in keys_of.values()}))
@@ -34,11 +35,15 @@ def record_each(runner: Runner, file: Record, jobs: dict[Keys, Job], metrics: li
 
 def record(runner: Runner, only_missing: bool) -> None:
     experiment, file = runner.experiment, Record(runner.experiment.expected_file)
-    metrics = [entry["metric"] for entry in experiment.repeats]
+
+    def metrics_of(keys: Keys) -> list[str]:
+        return [entry["metric"] for entry in experiment.repeats if any_of(entry.get("runs", ["*"]), keys[2])]
+
     forget_unknown(experiment, file)
     jobs = {(experiment.size, data.name, run.name, str(seed)): runner.job(data, run, seed)
             for data in runner.data_sets() for seed in experiment.seeds for run in experiment.runs}
-    count = record_each(runner, file, jobs, metrics, lambda job, _: known_metrics(result_of(job.folder), metrics), only_missing)
+    count = record_each(runner, file, jobs, metrics_of, lambda keys, job, _: known_metrics(result_of(job.folder), metrics_of(keys)),
+                        only_missing)
     print(f"wrote {count} of {len(jobs)} runs to {experiment.expected_file.relative_to(ROOT)}")
 
 

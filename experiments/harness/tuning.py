@@ -37,7 +37,7 @@ def tune(runner: Runner, only_missing: bool) -> None:
     file, measure = Record(runner.experiment.trials_file), settings["measure"]
     trials = {(data.name, run.name, str(value), str(seed)): trial(runner, data, run, value, seed)
               for data in data_sets for run in runs for value in grid(settings, run) for seed in seeds}
-    record_each(runner, file, trials, [measure], lambda job, complaint: {measure: None if complaint else score(job, measure)},
+    record_each(runner, file, trials, lambda keys: [measure], lambda keys, job, complaint: {measure: None if complaint else score(job, measure)},
                 only_missing, failures_allowed=True)
     recorded = file.read()
     for data in data_sets:

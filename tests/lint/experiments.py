@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every experiment has a README and a line on the page of all; every size of it can be loaded; its claims are those of claims.lock;
-and expected.json and tuned.toml have values of nothing that its config.toml does not have."""
+sources.md is what the records say; and expected.json and tuned.toml have values of nothing that its config.toml does not have."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,7 @@ ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 ROOT = ROOT if ROOT.is_dir() else ROOT.parents[2]
 sys.path[:0] = [str(ROOT / "experiments" / "harness"), str(ROOT / "experiments" / "page")]
 
+import sources  # noqa: E402
 from claim_lock import check_lock  # noqa: E402
 from config import UserError, names  # noqa: E402
 from leftovers import leftovers  # noqa: E402
@@ -23,6 +24,8 @@ def main() -> int:
             check_lock(name)
         except UserError as error:
             mistakes.append(str(error))
+    if sources.SPEC.exists() and sources.PAGE.read_text() != sources.page():
+        mistakes.append("experiments/sources.md is not what the records say: make sources")
     print("\n".join(mistakes) or f"{len(names())} experiments are described and whole")
     return 1 if mistakes else 0
 
