@@ -118,7 +118,7 @@ lock-%:
 judge-%:
 	@$(HARNESS) judge $* $(SIZED)
 
-recheck: program ## run a few recorded runs of the larger sizes again, others with every commit, and compare
+recheck: program ## rerun a few recorded runs of the larger sizes, a different selection for each commit, and compare them with their records
 	@$(HARNESS) recheck
 
 sources: ## write experiments/sources.md: every row of the sources' tables next to our recorded value

@@ -135,9 +135,9 @@ class Verdict:
     claim: dict[str, Any]
     size: str
     data: str
-    status: str         # "holds", "unsure", "FAILS" or "not run"
+    status: str         # "holds", "undecided", "FAILS" or "not run"
     numbers: str        # empty if nothing is known
-    recorded: str = ""  # without runs here: "holds", "unsure" or "FAILS" by expected.json, then also the source of `numbers`
+    recorded: str = ""  # without runs here: "holds", "undecided" or "FAILS" by expected.json, then also the source of `numbers`
 
 
 @dataclass(frozen=True)

@@ -41,13 +41,15 @@ COMMANDS = {
     "commands": "print the runs as MPI commands, for a cluster",
     "jobs": "write the runs as Slurm jobs that resume after an interruption, and a script that submits them",
     "predict": "predict the times of the runs on --platform, and compare them with the measured times of finished MPI runs",
-    "recheck": "run a few recorded runs of the larger sizes again, others with every commit; exit status 1 if values do not repeat",
+    "recheck": "rerun a few recorded runs of the larger sizes, a different selection for each commit; exit status 1 if values do not repeat",
     "cost": "print what the recorded runs took, in core-hours",
     "sources": "write experiments/sources.md: every row of the sources' tables next to our recorded value",
     "worlds": "repeat one run (--run) under mpiexec; exit status 1 if the weights differ",
     "list": "list the experiments",
 }
-OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"], "budget": ["recheck"]}  # of some commands only
+OF_ALL_SIZES = ("list", "lock", "recheck", "cost", "sources")
+OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"], "budget": ["recheck"],
+              "size": [command for command in COMMANDS if command not in OF_ALL_SIZES]}  # options of some commands only
 BUDGET_S = 180
 
 
@@ -65,10 +67,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--missing", action="store_true",
                         help="for `record` and `tune`: skip runs that expected.json or trials.json already has with the same options")
     parser.add_argument("--budget", type=float, default=0,
-                        help=f"seconds of a core that `recheck` may take, by the records (default: {BUDGET_S})")
+                        help=f"core-seconds that `recheck` may spend on runs, according to the records (default: {BUDGET_S})")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
     parser.add_argument("--platform", default="", help="platform file for `predict` (default: each run's own)")
     return parser.parse_args()
+
+
+def listed(commands: list[str]) -> str:
+    return " and ".join(f"`{command}`" for command in commands)
 
 
 def compare(runner: Runner) -> bool:
@@ -126,15 +132,17 @@ def execute(args: argparse.Namespace, experiment: Experiment) -> bool:
 
 def main() -> int:
     args = parse()
-    if args.command == "list":
-        print("\n".join(names()))
-        return 0
     try:
         for option, commands in OPTIONS_OF.items():
             if getattr(args, option) and args.command not in commands:
-                raise UserError(f"--{option} is for {' and '.join(f'`{known}`' for known in commands)} only, not for `{args.command}`")
+                raise UserError(f"--{option} is for {listed(commands)} only, not for `{args.command}`")
+        if args.names and args.command in ("list", "sources"):
+            raise UserError(f"`{args.command}` is about all experiments: leave out '{args.names[0]}'")
         if args.command == "worlds" and not args.run:
             raise UserError("`worlds` repeats a single run: name it with --run")
+        if args.command == "list":
+            print("\n".join(names()))
+            return 0
         chosen = args.names or names()
         if args.command == "recheck":
             return 0 if recheck(chosen, args.program, args.jobs, args.budget or BUDGET_S) else 1

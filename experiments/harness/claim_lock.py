@@ -4,12 +4,12 @@ hash, so that a change can be named and the history shows every bound."""
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from config import EXPERIMENTS, ROOT, UserError, any_of, applies, is_judged, read_toml, spelled_out
+from config import EXPERIMENTS, ROOT, UserError, any_of, applies, git, is_judged, read_toml, spelled_out
 from grammar import named, runs_of
+from published import read_table
 
 Entry = dict[str, Any]
 
@@ -38,12 +38,21 @@ def stated_claims(name: str) -> list[Entry]:
     return found
 
 
+def parse(text: str | bytes) -> list[Entry]:
+    return json.loads(text)
+
+
 def locked_claims(name: str) -> list[Entry]:
     file = lock_file(name)
     try:
-        return json.loads(file.read_text()) if file.exists() else []
+        return parse(file.read_text()) if file.exists() else []
     except json.JSONDecodeError as error:
         raise UserError(f"{file.relative_to(ROOT)} is not valid JSON: {error}; restore it from the history") from error
+
+
+def committed_lock(name: str) -> bytes | None:
+    """The last committed claims.lock; None if there is none, or no Git repository."""
+    return git(lock_file(name).parent, "show", f"HEAD:./{lock_file(name).name}")
 
 
 def binding(entry: Entry) -> Entry:
@@ -56,15 +65,24 @@ def missing_from(entries: list[Entry], others: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if binding(entry) not in there]
 
 
-def is_recorded(name: str, entry: Entry) -> bool:
-    """Whether expected.json has values that judge the entry, in one of its sizes."""
-    file = EXPERIMENTS / name / "expected.json"
+def is_known(name: str, entry: Entry) -> bool:
+    """Whether results that judge the entry are recorded in expected.json, or are in run folders here, in one of its sizes."""
+    folder = EXPERIMENTS / name
+    file = folder / "expected.json"
     expected = json.loads(file.read_text()) if file.exists() else {}
-    recorded = [set(runs) for size in entry["seeds"] for data, runs in expected.get(size, {}).items()
-                if data in entry.get("data", [data])]
+    known: list[set[str]] = []
+    for size in entry["seeds"]:
+        for data, runs in expected.get(size, {}).items():
+            if data in entry.get("data", [data]):
+                known.append(set(runs))
+        for data in (folder / "runs" / size).glob("*"):
+            if data.name in entry.get("data", [data.name]):
+                known.append({path.parent.name.rpartition("-s")[0] for path in data.glob("*/manifest.json")})
     if entry["kind"] == "published":
-        return any(any_of(entry.get("rows", ["*"]), run) for runs in recorded for run in runs)
-    return any(set(runs_of(claim)) <= runs for claim in spelled_out(entry) for runs in recorded)
+        _, rows = read_table(folder / entry.get("file", "published.csv"))
+        published = {row[entry.get("key", "run")] for row in rows if any_of(entry.get("rows", ["*"]), row[entry.get("key", "run")])}
+        return any(published & runs for runs in known)
+    return any(set(runs_of(claim)) <= runs for claim in spelled_out(entry) for runs in known)
 
 
 def shown(value: Any) -> str:
@@ -84,12 +102,12 @@ def difference(name: str) -> str:
         twin = next((other for other in removed if other["text"] == entry["text"]), None)
         what = describe_change(twin, entry) if twin else "it is not in claims.lock"
         return f"{config_file(name)}: {named(entry['kind'], entry)}: {what}"
-    return f"{config_file(name)}: {named(removed[0]['kind'], removed[0])} of claims.lock is missing" if removed else ""
+    return f"{config_file(name)} lacks {named(removed[0]['kind'], removed[0])}, which is in claims.lock" if removed else ""
 
 
 def check_lock(name: str) -> None:
     if found := difference(name):
-        raise UserError(f"{found}; undo the change or, if nothing has judged the claim yet, make lock-{name}")
+        raise UserError(f"{found}; undo the change, or accept it with make lock-{name}, which refuses changes to judged claims")
 
 
 def check_committed(name: str) -> None:
@@ -98,34 +116,32 @@ def check_committed(name: str) -> None:
     file = lock_file(name)
     if not file.exists():
         return
-
-    def git(*words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(["git", "-C", file.parent, *words], capture_output=True, check=False)
-
-    if git("rev-parse", "--is-inside-work-tree").returncode != 0:
+    if git(file.parent, "rev-parse", "--is-inside-work-tree") is None:
         print(f"not in a Git repository: whether {file.relative_to(ROOT)} was committed before these runs cannot be checked")
-    elif git("show", f"HEAD:./{file.name}").stdout != file.read_bytes():
+    elif committed_lock(name) != file.read_bytes():
         raise UserError(f"{file.relative_to(ROOT)} is not committed: claims come before the runs that judge them, so commit it first")
 
 
 def with_more_seeds(entry: Entry, others: list[Entry]) -> bool:
-    """Whether one of `others` is the same claim about these seeds and more."""
-    return any(binding(other | {"seeds": entry["seeds"]}) == binding(entry) and other["seeds"].keys() == entry["seeds"].keys()
-               and all(set(other["seeds"][size]) >= set(seeds) for size, seeds in entry["seeds"].items()) for other in others)
+    """Whether one of `others` is the same claim about these seeds and more, or about further sizes."""
+    return any(binding(other | {"seeds": entry["seeds"]}) == binding(entry)
+               and all(set(other["seeds"].get(size, [])) >= set(seeds) for size, seeds in entry["seeds"].items()) for other in others)
 
 
 def lock(name: str) -> None:
-    """Writes claims.lock. A claim whose runs are recorded can neither be removed nor changed, except that it may be judged by more
-    seeds; and a new claim about them was not stated before them."""
+    """Writes claims.lock. A claim whose results are known can neither be removed nor changed, except that it may be judged by more
+    seeds or in more sizes; and a new claim about them was not stated before them."""
     stated, locked = stated_claims(name), locked_claims(name)
-    for entry in missing_from(locked, stated):
-        if is_recorded(name, entry) and not with_more_seeds(entry, stated):
+    committed = parse(committed_lock(name) or b"[]")  # should claims.lock have been edited or removed
+    for entry in missing_from(locked + committed, stated):
+        if is_known(name, entry) and not with_more_seeds(entry, stated):
             raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)} has been judged and must stay as it is in claims.lock; "
                             "add a changed bound as a claim of its own, with stated = \"after\" or \"reversed\"")
-    for entry in missing_from(stated, locked):
-        if entry["stated"] == "before" and is_recorded(name, entry) and not any(with_more_seeds(other, [entry]) for other in locked):
-            raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)}: its runs are recorded, so it was not stated before them; "
-                            "set stated = \"after\"")
+    for entry in missing_from(stated, locked + committed):
+        if (entry["stated"] == "before" and is_known(name, entry)
+                and not any(with_more_seeds(other, [entry]) for other in locked + committed)):
+            raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)}: results of its runs are known, so it was not stated "
+                            "before them; set stated = \"after\"")
     write(name, stated)
     print(f"wrote {len(stated)} claims to {lock_file(name).relative_to(ROOT)}: commit it before the runs")
 

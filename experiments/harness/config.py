@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import subprocess
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,7 +100,7 @@ class Experiment:
         raise UserError(f"{self.name} has no run '{name}' in size {self.size}; known: {known}")
 
 
-STATED = {"before": "", "after": "stated after a result", "reversed": "stated after a result, to the contrary of an earlier claim"}
+STATED = {"before": "", "after": "stated after a result", "reversed": "stated after a result, contradicting an earlier claim"}
 
 
 def when_stated(entry: dict[str, Any]) -> str:
@@ -125,6 +126,15 @@ def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:
 def tuned_by(grid: dict[str, Any], run: str) -> str | None:
     """The key of [tune.grid] for the run, a prefix of its name such as ma in ma-16; None if there is none."""
     return next((prefix for prefix in grid if run == prefix or run.startswith(prefix + "-")), None)
+
+
+def git(folder: Path, *words: str) -> bytes | None:
+    """What Git prints; None if there is no Git, no repository, or an error."""
+    try:
+        done = subprocess.run(["git", "-C", folder, *words], capture_output=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 def names() -> list[str]:

@@ -10,6 +10,8 @@ T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 
 
 
 def half_width(sample: list[float]) -> float:
-    """Half of the 95 % confidence interval of the mean (Student's t); 0 for a single value."""
+    """Half of the 95 % confidence interval of the mean (Student's t); 0 for a single value, NaN if one is not finite."""
+    if not all(map(math.isfinite, sample)):
+        return math.nan
     n = len(sample)
     return T_975[min(n - 1, len(T_975)) - 1] * statistics.stdev(sample) / math.sqrt(n) if n > 1 else 0.0

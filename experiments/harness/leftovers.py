@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 from config import EXPERIMENTS, ROOT, read_toml
 from loading import load
-from records import NO_METRICS
+from records import NO_METRICS, recorded_metrics
 
 
 def leftovers(name: str) -> list[str]:
@@ -27,7 +27,8 @@ def in_expected(name: str, sizes: list[str], expected: dict[str, Any]) -> Iterat
             yield "expected.json", f"values of size '{size}', which config.toml does not have"
             continue
         experiment = load(name, size)
-        metrics = [*NO_METRICS, *(entry["metric"] for entry in experiment.repeats)]
+        metrics = {*NO_METRICS, *(entry["metric"] for entry in experiment.repeats),
+                   *(metric for run in experiment.runs for metric in recorded_metrics(experiment, run.name))}
         known = {data.name: {run.name: {str(seed): metrics for seed in experiment.seeds} for run in experiment.runs}
                  for data in experiment.data}
         for path in unknown_paths(known, of_size):

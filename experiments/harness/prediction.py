@@ -11,7 +11,7 @@ from plan import Job
 from runner import Runner, locked
 from worlds import mpi_folder, mpi_jobs
 
-NEEDS_RESULTS = ("init", "keep-best")  # options that a timing run cannot have; times do not depend on them
+NEEDS_RESULTS = ("init", "keep-best", "shuffle")  # options that a timing run cannot have; times do not depend on them
 
 
 def predicted(job: Job, platform: str) -> Job:

@@ -1,20 +1,19 @@
-"""Runs a few recorded runs of the larger sizes again, others with every commit, so that no record ages unnoticed."""
+"""Runs a few recorded runs of the larger sizes again, a different selection for each commit, so that no record ages unnoticed."""
 
 from __future__ import annotations
 
 import hashlib
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator
 
-from config import ROOT, DataSet, Experiment, Run, UserError
+from config import ROOT, DataSet, Experiment, Run, UserError, git
 from loading import all_sizes, load
 from plan import Plan
 from records import CORE_S, Record, options_digest, recorded
 from results import result_of
 from runner import Runner, locked
-from verdicts import repetitions
+from verdicts import print_repetitions, repetitions
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ def recorded_runs(name: str) -> Iterator[RecordedRun]:
 
 def in_turn(runs: list[RecordedRun]) -> list[RecordedRun]:
     """In an order that differs from commit to commit; the same one without Git."""
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout
-    return sorted(runs, key=lambda run: hashlib.sha256((commit + run.label).encode()).digest())
+    commit = git(ROOT, "rev-parse", "HEAD") or b""
+    return sorted(runs, key=lambda run: hashlib.sha256(commit + run.label.encode()).digest())
 
 
 def within(runs: list[RecordedRun], budget_s: float) -> list[RecordedRun]:
@@ -65,13 +64,13 @@ def within(runs: list[RecordedRun], budget_s: float) -> list[RecordedRun]:
 
 
 def recheck(names: list[str], program: Path, jobs: int, budget_s: float) -> bool:
-    """budget_s: seconds of a core. Whether all values repeat."""
+    """budget_s: core-seconds. Whether all values repeat."""
     known = in_turn([run for name in names for run in recorded_runs(name)])
     chosen = within(known, budget_s)
     if not chosen:
-        raise UserError(f"there is no recorded run of at most {budget_s:g} s of a core whose data are here")
+        raise UserError(f"no recorded run takes at most {budget_s:g} core-seconds and has its data file here: raise --budget")
     cost_s = sum(run.core_s for run in chosen)
-    print(f"{len(chosen)} of {len(known)} recorded runs, which took {cost_s:.0f} s of a core:", flush=True)
+    print(f"{len(chosen)} of {len(known)} recorded runs, which took {cost_s:.0f} core-seconds:", flush=True)
     good = True
     for name, size in dict.fromkeys((run.experiment.name, run.experiment.size) for run in chosen):
         here = [run for run in chosen if (run.experiment.name, run.experiment.size) == (name, size)]
@@ -83,15 +82,11 @@ def repeats(runs: list[RecordedRun], runner: Runner) -> bool:
     """Runs of one experiment and size again, and compares them with their records."""
     experiment = runner.experiment
     jobs = [runner.job(run.data, run.run, run.seed) for run in runs]
+    initial = {job.label: job for run in runs if (job := runner.initial_job(run.data, run.seed)) is not None}
     with locked(experiment):
-        runner.run_initial(sorted({run.seed for run in runs}))
+        runner.run_jobs(list(initial.values()))
         runner.run_jobs(jobs)
     results: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
     for run, job in zip(runs, jobs):
         results.setdefault(run.data.name, {}).setdefault(run.run.name, {})[run.seed] = result_of(job.folder)
-    found = repetitions(experiment, results, recorded(experiment))
-    for repetition in found:
-        print(f"{'FAILS' if repetition.wrong else 'holds'}  {experiment.name}, {experiment.size}: {repetition.summary}")
-        for line in repetition.wrong:
-            print(f"         {line}")
-    return not any(repetition.wrong for repetition in found)
+    return print_repetitions(repetitions(experiment, results, recorded(experiment)), f"{experiment.name}, {experiment.size}: ")

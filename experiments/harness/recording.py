@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from config import ROOT, Experiment, any_of
+from config import ROOT, Experiment
 from plan import Job
-from records import CORE_S, Record, options_digest
+from records import CORE_S, Record, options_digest, recorded_metrics
 from results import MACHINE, result_of
 from runner import Runner, locked
 from verdicts import value_of
@@ -37,7 +37,7 @@ def record(runner: Runner, only_missing: bool) -> None:
     experiment, file = runner.experiment, Record(runner.experiment.expected_file)
 
     def metrics_of(keys: Keys) -> list[str]:
-        return [entry["metric"] for entry in experiment.repeats if any_of(entry.get("runs", ["*"]), keys[2])]
+        return recorded_metrics(experiment, keys[2])
 
     forget_unknown(experiment, file)
     jobs = {(experiment.size, data.name, run.name, str(seed)): runner.job(data, run, seed)

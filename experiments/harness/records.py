@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from config import Experiment
+from config import Experiment, any_of, spelled_out
 from plan import Job, Plan
-from results import MACHINE, Results
+from results import MACHINE, Results, is_relative, parts_of
 
 # Among a run's values, next to MACHINE (results.py):
 OPTIONS = "options"  # the digest of its options
-CORE_S = "core_s"    # seconds of a processor core that it took
+CORE_S = "core_s"    # the core-seconds that it took
 NO_METRICS = (OPTIONS, MACHINE, CORE_S)
 
 
@@ -24,6 +24,13 @@ def options_digest(plan: Plan, job: Job) -> str:
     """Identifies the run's options, and those of the run whose model it starts from. Not the program, nor the data's content."""
     text = json.dumps([job.command, job.options, job.decode, plan.experiment.initial], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Replaces the file; one that an interruption leaves is the old one or the new one."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+    os.replace(new, path)
 
 
 @dataclass(frozen=True)
@@ -36,10 +43,7 @@ class Record:
         return json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def write(self, content: dict[str, Any]) -> None:
-        """Replaces the file; one that an interruption leaves is the old one or the new one."""
-        new = self.path.with_name(self.path.name + ".new")
-        new.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
-        os.replace(new, self.path)
+        write_json(self.path, content)
 
     def has(self, keys: tuple[str, ...], digest: str, metrics: list[str]) -> bool:
         """Whether there are all these metrics of a run with these options."""
@@ -60,6 +64,18 @@ class Record:
             place = place.setdefault(key, {})
         place[keys[-1]] = {OPTIONS: digest} | values
         self.write(content)
+
+
+def recorded_metrics(experiment: Experiment, run: str) -> list[str]:
+    """What is recorded of the run: what is to repeat, and what the claims about it, or relative to it, are judged by."""
+    metrics = [entry["metric"] for entry in experiment.repeats if any_of(entry.get("runs", ["*"]), run)]
+    for claim in (claim for entry in experiment.claims for claim in spelled_out(entry)):
+        for side in (claim["left"], claim["right"]):
+            if isinstance(side, str):
+                other, _, metric = side.rpartition(".")
+                if run in (other, experiment.baselines.get(other) if is_relative(metric) else other):
+                    metrics += [one for one in parts_of(metric) if run == other or one not in ("workers", "peak_samples_per_s")]
+    return list(dict.fromkeys(metrics))
 
 
 def recorded(experiment: Experiment) -> Results:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import platform
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -46,10 +47,9 @@ def result_of(folder: Path) -> dict[str, Any]:
 
 
 def machine_of(manifest: dict[str, Any]) -> str:
-    """The processor, the kernels chosen for it, and the compiler: runs with the same ones give the same bits."""
+    """What rounding depends on: processor, BLAS and the kernels chosen for it, compiler, and the C library, of this machine."""
     host, program = manifest["host"], manifest["program"]
-    kernels = program["blas"].partition("core ")[2] or program["blas"]
-    return f"{host.get('device') or host['processor']}, {kernels}, {program['compiler']}"
+    return "; ".join((host.get("device") or host["processor"], program["blas"], program["compiler"], " ".join(platform.libc_ver())))
 
 
 def training_records(folder: Path) -> list[dict[str, Any]]:
@@ -127,6 +127,13 @@ def relative_to(baseline: dict[str, Any], result: dict[str, Any]) -> dict[str, f
     if "total_s" in result and "total_s" in baseline:
         found["sooner"] = baseline["total_s"] / result["total_s"]
     return found
+
+
+def parts_of(metric: str) -> list[str]:
+    """The metrics that this one is derived from; itself if it is not."""
+    derived = {"speed_up": ["samples_per_s"], "peak_speed_up": ["peak_samples_per_s", "samples_per_s"],
+               "efficiency": ["samples_per_s", "workers"], "sooner": ["total_s"]}
+    return derived.get(metric, [metric.removesuffix("_over_baseline")])
 
 
 def is_relative(metric: str) -> bool:

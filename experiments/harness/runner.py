@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterator
 from config import ROOT, DataSet, Experiment, Options, UserError
 from grammar import unknown
 from plan import Job, Plan
-from records import CORE_S
+from records import CORE_S, write_json
 
 SOURCES = ("*.cpp", "*.hpp", "*.def", "*.cu")
 SIMULATION_OPTIONS = ("workers", "platform", "network", "host-threads", "oversubscribe", "nodes", "devices-per-node", "device-rate",
@@ -49,7 +49,7 @@ def arguments(options: Options) -> list[str]:
 
 
 def run_command(command: list[Any]) -> tuple[str, float]:
-    """Runs the command; returns its error message, or "" if it succeeds, and the seconds of a core that it took."""
+    """Runs the command; returns its error message, or "" if it succeeds, and the core-seconds that it took."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
         _, status, used = os.wait4(process.pid, 0)
@@ -161,16 +161,18 @@ class Runner(Plan):
                    "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
         before_s = cost_of(job.folder) if resumes else 0
         complaint, core_s = run_command(command)
+        if not complaint:
+            complaint, decode_s = self.decode(job)
+            core_s += decode_s
         if job.folder.exists():
-            (job.folder / "cost.json").write_text(json.dumps({CORE_S: float(f"{before_s + core_s:.3g}")}))
-        complaint = complaint or self.decode(job)
+            write_json(job.folder / "cost.json", {CORE_S: float(f"{before_s + core_s:.3g}")})
         if not complaint:
             job.begun_file.replace(job.key_file)
         return complaint
 
-    def decode(self, job: Job) -> str:
-        """Finds words with the model of the run, if the experiment has [decode]."""
-        return "" if job.decode is None else run_command(self.decode_command(job, job.folder))[0]
+    def decode(self, job: Job) -> tuple[str, float]:
+        """Finds words with the model of the run, if the experiment has [decode]; like run_command."""
+        return ("", 0.0) if job.decode is None else run_command(self.decode_command(job, job.folder))
 
     def decode_command(self, job: Job, folder: Path) -> list[str]:
         shared = {name: job.options[name] for name in ("data", "context", "chunks") if name in job.options}

@@ -18,17 +18,17 @@ from results import Results, values
 from verdicts import judge
 
 SPEC, PAGE = EXPERIMENTS / "sources.toml", EXPERIMENTS / "sources.md"
-STATUSES = ("reproduced", "not reproduced", "fitted", "baseline", "cannot")
+STATUSES = ("reproduced", "not reproduced", "fitted", "baseline", "no value")
 
 HEAD = """# The sources' tables, row by row
 
-Written by `make sources` from `sources.toml`, the experiments' `published.csv` and their recorded values; a test compares. ± is the 95 %
-confidence interval of the mean over the seeds. Values without ± are predictions of times, the same for every seed.
+Written by `make sources` from `sources.toml`, the experiments' `published.csv` and their recorded values; a test checks that it is up to date. ± is the 95 %
+confidence interval of the mean over the seeds; values without ± are the same for every seed.
 
 * **reproduced**: an accuracy if the published value lies in the interval of ours (a wide interval makes that easy); a time if ours is off by
   at most the share that the table states.
 * **fitted**: the row gave a constant of the model. **baseline**: 1 by definition.
-* **cannot**: there is no value of ours, with the reason.
+* **no value**: we have none; the reason follows.
 
 Sizes differ by orders of magnitude where accuracies are compared: they are stated with each table.
 """
@@ -56,9 +56,9 @@ class Column:
     def line(self, row: dict[str, str]) -> Line:
         entry, name = self.entry, row["run"]
         published = float(row[entry["column"]])
-        for pattern, why in entry.get("cannot", {}).items():
+        for pattern, why in entry.get("no_value", {}).items():
             if fnmatch.fnmatchcase(name, pattern):
-                return Line(name, entry["text"], published, "", f"cannot: {why}")
+                return Line(name, entry["text"], published, "", f"no value: {why}")
         run = entry.get("run", "{run}").format(**row)
         found = [value for runs in self.results.values() if run in runs for value in
                  values(runs, self.experiment.baselines, run, entry["metric"])]
@@ -91,7 +91,8 @@ def lines_of(table: dict[str, Any]) -> Iterator[Line]:
     columns = [Column(table, entry) for entry in table.get("column", [])]
     _, rows = read_table(EXPERIMENTS / table["experiment"] / "published.csv")
     for row in rows:
-        yield from (column.line(row) for column in columns if row.get(column.entry["column"]))
+        if any_of(table.get("rows", ["*"]), row["run"]):
+            yield from (column.line(row) for column in columns if row.get(column.entry["column"]))
 
 
 def claims_of(table: dict[str, Any]) -> Iterator[list[str]]:
@@ -103,7 +104,7 @@ def claims_of(table: dict[str, Any]) -> Iterator[list[str]]:
                     found = judge(claim, runs, experiment.baselines)
                     yield [claim["text"], f"`{found.numbers}`", found.verdict]
                 except UserError:
-                    yield [claim["text"], "", f"cannot: not recorded (`make verify-{experiment.name}` judges it)"]
+                    yield [claim["text"], "", f"no value: not recorded (`make verify-{experiment.name}` judges it)"]
 
 
 def markdown(columns: list[str], rows: list[list[str]]) -> str:

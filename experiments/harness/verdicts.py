@@ -19,7 +19,7 @@ OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operat
 class Judgement:
     """What the results say about a claim."""
 
-    verdict: str  # "holds", "FAILS" or, if the mean over the seeds satisfies the claim but its 95 % confidence interval does not, "unsure"
+    verdict: str  # "holds", "FAILS" or, if the mean over the seeds satisfies the claim but not its whole confidence interval, "undecided"
     numbers: str
 
 
@@ -58,7 +58,7 @@ def judge(claim: dict[str, Any], runs: dict[str, dict[int, dict[str, Any]]], bas
     if not compare(statistics.fmean(left), statistics.fmean(right) + signed):
         return Judgement("FAILS", numbers)
     farthest = mean + half if claim["op"].startswith("<") else mean - half
-    return Judgement("holds" if not varies or compare(farthest, signed) else "unsure", numbers)
+    return Judgement("holds" if not varies or compare(farthest, signed) else "undecided", numbers)
 
 
 def check_claims(experiment: Experiment, results: Results, partial: bool = False) -> bool:
@@ -73,7 +73,7 @@ def check_claims(experiment: Experiment, results: Results, partial: bool = False
                     raise
                 found = Judgement("open", f"{claim['left']} {claim['op']} {claim['right']}: not all of these values are recorded")
             good = good and found.verdict != "FAILS"
-            print(f"{found.verdict:<6} {data}: {claim['text']}{when_stated(claim)}\n         {found.numbers}")
+            print(f"{found.verdict:<9} {data}: {claim['text']}{when_stated(claim)}\n          {found.numbers}")
     return good
 
 
@@ -88,7 +88,7 @@ def check_recorded_claims(experiment: Experiment) -> bool:
 def value_of(result: dict[str, Any], metric: str) -> float:
     """The metric of a [[repeats]]."""
     if metric not in result:
-        raise UserError(f"[[repeats]] has the unknown metric '{metric}'; known: {', '.join(sorted(result))}")
+        raise UserError(f"unknown metric '{metric}' in [[repeats]] or [[claim]]; known: {', '.join(sorted(result))}")
     return result[metric]
 
 
@@ -107,9 +107,13 @@ def check_repeats(experiment: Experiment, results: Results) -> bool:
         return True
     for data in results.keys() - expected.keys():
         print(f"{data}: no recorded values, not compared")
-    found = repetitions(experiment, results, expected)
+    return print_repetitions(repetitions(experiment, results, expected))
+
+
+def print_repetitions(found: list[Repetition], of_what: str = "") -> bool:
+    """Whether all values repeat."""
     for repetition in found:
-        print(f"{'FAILS' if repetition.wrong else 'holds'}  {repetition.summary}")
+        print(f"{'FAILS' if repetition.wrong else 'holds'}  {of_what}{repetition.summary}")
         for line in repetition.wrong:
             print(f"         {line}")
     return not any(repetition.wrong for repetition in found)
@@ -139,7 +143,7 @@ def repetition(entry: dict[str, Any], results: Results, expected: Results) -> Re
                 checked, exact, worst = checked + 1, exact + alike, max(worst, off)
                 if not off <= (0 if alike else entry.get("absolute", 0) + entry.get("relative", 0) * abs(want)):
                     wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.17g}, recorded {want:.17g}"
-                                 f"{' on such a machine' if alike else ''}")
+                                 f"{' on a machine like this one' if alike else ''}")
     tolerance = " + ".join(f"{entry[kind]:g} {kind}" for kind in ("absolute", "relative") if kind in entry)
-    on_such = f"; none for the {exact} recorded on such a machine" if exact else ""
-    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {tolerance}{on_such})", wrong)
+    here = f"; none for the {exact} recorded on a machine like this one" if exact else ""
+    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {tolerance}{here})", wrong)

@@ -9,7 +9,7 @@ from markup import count, inline, kind, table
 from sections import Page, section
 
 HERE = Path(__file__).resolve().parent
-WORDS = {"holds": "hold", "unsure": "unsure", "FAILS": "fail", "not run": "not run"}
+WORDS = {"holds": "hold", "undecided": "undecided", "FAILS": "fail", "not run": "not run"}
 
 
 def document(pages: list[Page]) -> str:
@@ -51,7 +51,7 @@ def head(pages: list[Page]) -> str:
             f"{with_runs} of them have runs here; for the others, recorded values are shown." if with_runs else
             "There are no runs here (<code>make experiments SIZE=smoke</code> makes some): the values shown are recorded ones.")
     recorded = sum(verdict.recorded == "holds" for page in pages for verdict in page.verdicts)
-    words = {"holds": "claims hold", "unsure": "are unsure", "FAILS": "fail", "not run": f"not run here, of which {recorded} hold according to recorded values"}
+    words = {"holds": "claims hold", "undecided": "are undecided", "FAILS": "fail", "not run": f"not run here, of which {recorded} hold according to recorded values"}
     totals = "\n".join(f'<li class="{kind(status)}"><b>{total[status]}</b> {word}</li>' for status, word in words.items())
     return f"""<header>
 <h1>Experiments</h1>
@@ -66,7 +66,7 @@ def overview(pages: list[Page]) -> str:
     rows = ([f'<a href="#{page.name}">{page.name.replace("_", "_<wbr>")}</a><br>{inline(page.readme.summary)}',
              claims(page), error(page), inline(page.readme.source), inline(page.readme.came_out),
              page.study.size if page.study.has_runs else "no runs"] for page in pages)
-    return table("Claims are judged by the runs found here; a claim is unsure if the mean over the seeds satisfies it, but not the whole 95 % "
+    return table("Claims are judged by the runs found here; a claim is undecided if the mean over the seeds satisfies it, but not the whole 95 % "
                  "confidence interval of the mean. The error is the mean absolute error over published values that have a bound, "
                  "including fitted ones. The column result is taken from <code>experiments/README.md</code>, on the recorded runs.",
                  ["experiment", "claims", "error", "from", "result", "size"], rows, "overview")

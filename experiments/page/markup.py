@@ -6,7 +6,7 @@ import html
 import re
 from typing import Iterable
 
-BADGES = {"holds": "✓", "unsure": "?", "FAILS": "✗", "not run": "–", "shown": "·"}
+BADGES = {"holds": "✓", "undecided": "?", "FAILS": "✗", "not run": "–", "shown": "·"}
 
 
 def text(value: object) -> str:

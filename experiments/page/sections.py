@@ -62,10 +62,10 @@ def claims(page: Page) -> Iterator[str]:
     if not page.verdicts:
         return
     yield "<h3>Claims</h3>"
-    failing, unsure, holding, waiting = ([verdict for verdict in page.verdicts if verdict.status == status]
-                                         for status in ("FAILS", "unsure", "holds", "not run"))
-    if failing or unsure:
-        yield claims_table(failing + unsure)
+    failing, undecided, holding, waiting = ([verdict for verdict in page.verdicts if verdict.status == status]
+                                         for status in ("FAILS", "undecided", "holds", "not run"))
+    if failing or undecided:
+        yield claims_table(failing + undecided)
     if holding:
         shown = claims_table(holding)
         yield shown if len(holding) <= LONG else folded(badge("holds", f"{len(holding)} claims hold"), shown)
@@ -75,7 +75,7 @@ def claims(page: Page) -> Iterator[str]:
 
 def by_record(waiting: list[Verdict]) -> str:
     known = Counter(verdict.recorded for verdict in waiting)
-    words = [f"{known[status]} {word}" for status, word in (("holds", "hold"), ("unsure", "are unsure"), ("FAILS", "fail")) if known[status]]
+    words = [f"{known[status]} {word}" for status, word in (("holds", "hold"), ("undecided", "are undecided"), ("FAILS", "fail")) if known[status]]
     return f"; by recorded values (<code>expected.json</code>) {', '.join(words)}" if words else ""
 
 

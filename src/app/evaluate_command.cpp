@@ -26,7 +26,7 @@ struct EvaluateArguments : CheckpointArguments {
 void add_options(CLI::App& parser, EvaluateArguments& arguments) {
   parser
       .add_option("checkpoint", arguments.checkpoints,
-                  "checkpoint.h5 of a run; of several runs, the mean of their posteriors is scored, too")
+                  "checkpoint.h5 of a run; with several, the mean of their posteriors is scored as well")
       ->default_str("")
       ->required();
   add_checkpoint_options(parser, arguments, "data file");
@@ -113,7 +113,7 @@ Command evaluate_command() {
   arguments->options.minibatch = 256;
   auto parser = make_parser(
       "evaluate",
-      "Score a checkpoint on one subset of a data file, or several, each by itself and together as an ensemble.\n"
+      "Score one checkpoint, or several, each alone and all together as an ensemble, on one subset of a data file.\n"
       "The samples are divided among the ranks under mpiexec, or among emulated workers on a platform.");
   add_options(*parser, *arguments);
   set_examples(

@@ -250,7 +250,7 @@ OptionUse use_of_training(const CLI::App& parser, const TrainingArguments& argum
               "applies to the training of the network, but --epochs 0 only pretrains");
   use.require(!computes, {"train-samples", "valid-samples", "test-samples", "max-steps", "fast-collectives"},
               "needs --device meta (a timing run)");
-  use.require(computes, {"keep-best", "init"}, "has no effect in a timing run");
+  use.require(computes, {"keep-best", "init", "shuffle"}, "has no effect in a timing run");
   use.require(arguments.instruments.timeline, {"timeline-events"}, "needs --timeline");
   use.require(!arguments.out.empty(), {"overwrite"}, "needs --out: it replaces the run in that folder");
   return use;

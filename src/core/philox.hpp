@@ -47,7 +47,8 @@ enum class Purpose : std::uint32_t {
   generated_speech,
   dropout,
   augmentation,
-  shuffle
+  shuffle,
+  search
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.
@@ -104,7 +105,7 @@ class RandomStream {
     return order;
   }
 
-  /// The same for items of one's own. Uses the random numbers of the indices first + 2 … first + items.size().
+  /// Shuffles `items` in place in the same way, with the random numbers of the indices first + 2 … first + items.size().
   void shuffle(std::span<std::uint32_t> items, std::uint64_t first = 0) const {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i, first + i)]);
   }

@@ -13,9 +13,9 @@ namespace paragrad::strategies {
 namespace {
 
 /// The mean over a local run's minibatches i = 1 … τ of 1-ε^(τ-i+1), the factor by which momentum from rest shortens their
-/// contributions δ_b (Chen and Huo's slides).
-double momentum_share(double momentum, double steps) {
-  return 1 - momentum * (1 - std::pow(momentum, steps)) / (steps * (1 - momentum));
+/// contributions δ_b (Chen and Huo's slides, for classical momentum). Nesterov's has one more power of ε.
+double momentum_share(double momentum, double steps, bool nesterov) {
+  return 1 - (nesterov ? momentum : 1) * momentum * (1 - std::pow(momentum, steps)) / (steps * (1 - momentum));
 }
 
 }  // namespace
@@ -76,13 +76,14 @@ Remarks Bmuf::explain(const Extent& extent) const {
                    momentum, time_constant, rate, gain),
       core::format("CNTK's rule: at least time constant times workers = {:.4g} samples of training data; there are {:.4g}{}",
                    wanted, extent.samples, extent.samples < wanted ? ", too few" : "")};
-  if (options_.reset_local_momentum && extent.momentum > 0) {
-    const double share = momentum_share(extent.momentum, extent.local_steps);
+  const bool nesterov = extent.optimiser == "nesterov";
+  if (options_.reset_local_momentum && extent.momentum > 0 && (nesterov || extent.optimiser == "momentum")) {
+    const double share = momentum_share(extent.momentum, extent.local_steps, nesterov);
     remarks.numbers.insert(remarks.numbers.end(), {{"local_steps", extent.local_steps}, {"local_momentum_share", share}});
     remarks.lines.push_back(core::format(
-        "a local run has {:.0f} minibatches, with momentum {:.4g} from rest: on average a minibatch contributes {:.2g} of "
-        "what it would in a long run (the mean of 1 - momentum^k for k = 1 to {:.0f})",
-        extent.local_steps, extent.momentum, share, extent.local_steps));
+        "momentum {:.4g} restarts from zero in every local run of {:.0f} minibatches: on average a minibatch contributes "
+        "{:.2g} of what it would in a long run",
+        extent.momentum, extent.local_steps, share));
   }
   return remarks;
 }

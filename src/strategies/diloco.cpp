@@ -41,7 +41,7 @@ class DiLoCo : public OuterOptimiser {
   Remarks explain(const Extent& extent) const override {
     Remarks remarks = OuterOptimiser::explain(extent);
     remarks.lines.push_back(core::format("inner optimiser: {}{}", extent.optimiser,
-                                         extent.optimiser == "adamw" ? ", as in the paper" : "; the paper has adamw"));
+                                         extent.optimiser == "adamw" ? ", as in the paper" : "; the paper uses adamw"));
     return remarks;
   }
 

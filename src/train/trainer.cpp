@@ -16,7 +16,7 @@ namespace {
 std::string describe_minibatch(std::size_t minibatch, int workers, bool shared, bool served) {
   const auto size = static_cast<double>(minibatch);
   if (shared)
-    return core::format("minibatches of {} in all, {:.4g} on each of {} workers", minibatch, size / workers, workers);
+    return core::format("minibatches of {} samples, {:.4g} on each of {} workers", minibatch, size / workers, workers);
   const std::string each = core::format("minibatches of {} on each of {} workers", minibatch, workers);
   return served ? each : each + core::format(", {:.0f} in all", size * workers);
 }
@@ -122,11 +122,13 @@ void Trainer::explain() {
   const bool shared = run_.blocks.strategy().share() == strategies::Share::minibatch;
   const std::size_t units = partition.samples() / partition.blocks() / (shared ? 1 : partition.workers());
   const std::size_t minibatch = options.minibatch == 0 ? std::max<std::size_t>(units, 1) : options.minibatch;
+  const std::size_t steps = (units + minibatch - 1) / minibatch;
+  const std::size_t local_steps = options.max_steps > 0 ? std::min(steps, options.max_steps) : steps;
   run_.report.take_down(
       run_.blocks.strategy().explain({.workers = run_.worker.size(),
                                       .samples = static_cast<double>(run_.source.samples(data::Subset::train)),
                                       .blocks = static_cast<double>(partition.blocks()),
-                                      .local_steps = static_cast<double>((units + minibatch - 1) / minibatch),
+                                      .local_steps = static_cast<double>(local_steps),
                                       .momentum = run_.blocks.step_sizes().of(0, minibatch).momentum,
                                       .optimiser = options.optimiser.name,
                                       .parameters = run_.learner().parameters().size(),

@@ -33,6 +33,9 @@ class ClaimLock(unittest.TestCase):
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         return done.stdout + done.stderr
 
+    def git(self, *words: str) -> None:
+        subprocess.run(["git", "-C", self.root, "-c", "user.name=x", "-c", "user.email=x@y", *words], check=True, capture_output=True)
+
     def refused(self, *words: str, parts: tuple[str, ...]) -> None:
         text = self.harness(*words, status=2)
         for part in parts:
@@ -76,14 +79,43 @@ class ClaimLock(unittest.TestCase):
         text = self.config.read_text()
         begin = text.index('[[claim]]\ntext = "sixty-four <workers>')
         self.config.write_text(text[:begin] + text[text.index("[[claim]]", begin + 1):])
-        self.refused("judge", "toy", parts=("'sixty-four <workers> err in at most 90 %' of claims.lock is missing",))
+        self.refused("judge", "toy", parts=("lacks [[claim]] 'sixty-four <workers> err in at most 90 %'",))
         self.refused("lock", "toy", parts=("has been judged and must stay",))
         self.config.write_text(text + CLAIM.format(text="half", stated="before"))
-        self.refused("lock", "toy", parts=("'half'", "its runs are recorded", 'stated = "after"'))
+        self.refused("lock", "toy", parts=("'half'", "results of its runs are known", 'stated = "after"'))
         self.config.write_text(text + CLAIM.format(text="half", stated="after"))
         self.refused("judge", "toy", parts=("'half'", "not in claims.lock"))
         self.harness("lock", "toy")
-        self.assertIn("FAILS  toy: half (stated after a result)", self.harness("judge", "toy", status=1))
+        self.assertIn("FAILS     toy: half (stated after a result)", self.harness("judge", "toy", status=1))
+
+    def test_results_in_run_folders_count_too_and_so_does_a_lock_that_was_removed(self):
+        (self.experiment / "expected.json").unlink()
+        run = self.experiment / "runs/full/toy/large-s1"
+        run.mkdir(parents=True)
+        (run / "manifest.json").write_text("{}")
+        text = self.config.read_text()
+        self.config.write_text(text + CLAIM.format(text="half", stated="before"))
+        self.refused("lock", "toy", parts=("'half'", "results of its runs are known"))
+        self.config.write_text(text)
+        self.git("init")
+        self.git("add", "experiments/toy")
+        self.git("commit", "-m", "claims")
+        self.lock.unlink()
+        self.change("right = 0.9", "right = 0.95")
+        self.refused("lock", "toy", parts=("must stay as it is",))
+        self.config.write_text(text)
+        self.harness("lock", "toy")
+
+    def test_a_new_size_does_not_change_what_has_been_judged(self):
+        self.change('text = "sixty-four <workers> err in at most 90 %"\nstated = "after"\nsizes = ["full"]',
+                    'text = "sgd errs in at most 90 %"\nstated = "after"')
+        self.change('left = "large.test_error"', 'left = "sgd.test_error"')
+        (self.experiment / "expected.json").unlink()
+        self.harness("lock", "toy")
+        self.record(sgd=[0.95])
+        self.change("[[data]]", '[size.laptop]\noptions = { epochs = 2 }\n\n[[data]]')
+        self.harness("lock", "toy")
+        self.assertEqual(json.loads(self.lock.read_text())[2]["seeds"].keys(), {"smoke", "laptop", "full"})
 
     def test_a_judged_claim_may_get_more_seeds_but_not_fewer(self):
         self.record(large=[0.95])
@@ -109,19 +141,15 @@ class ClaimLock(unittest.TestCase):
         toy.make_data(self.root)
         self.change('runs = ["sgd", "ma-*", "async-2"]', 'runs = ["sgd", "ma-*"]')  # fewer runs take less time
         record = ("record", "toy", "--size", "smoke")
-
-        def git(*words: str) -> None:
-            subprocess.run(["git", "-C", self.root, "-c", "user.name=x", "-c", "user.email=x@y", *words], check=True, capture_output=True)
-
-        git("init")
+        self.git("init")
         self.refused(*record, parts=("experiments/toy/claims.lock is not committed",))
-        git("add", "experiments/toy")
-        git("commit", "-m", "claims")
+        self.git("add", "experiments/toy")
+        self.git("commit", "-m", "claims")
         self.change("right = 1000", "right = 500")
         self.harness("lock", "toy")
         self.refused(*record, parts=("experiments/toy/claims.lock is not committed",))
         self.assertFalse((self.experiment / "expected.json").exists())
-        git("commit", "-a", "-m", "a claim changed")
+        self.git("commit", "-a", "-m", "a claim changed")
         self.assertIn("wrote 6 of 6 runs", self.harness(*record))
         shutil.rmtree(self.root / ".git")
         self.assertIn("cannot be checked", self.harness(*record))
@@ -139,14 +167,14 @@ class ClaimLock(unittest.TestCase):
 
         # t of 2 degrees of freedom is 4.303, so three differences of 0.002, 0.004, 0.006 have the interval 0.004 ± 0.005
         self.assertRegex(judged([0.2, 0.3, 0.4], [0.202, 0.304, 0.406]),
-                         r"holds  toy: no worse than one\n.*; difference \+0\.40 ± 0\.50 points")
+                         r"holds     toy: no worse than one\n.*; difference \+0\.40 ± 0\.50 points")
         # the means are as before, but the differences scatter
-        self.assertRegex(judged([0.2, 0.3, 0.4], [0.212, 0.304, 0.396]), r"unsure toy: no worse than one\n.*\+0\.40 ± 1\.99 points")
-        self.assertRegex(judged([0.2, 0.3, 0.4], [0.212, 0.314, 0.416]), r"FAILS  toy: no worse than one")
-        self.assertRegex(judged([0.2, 0.3, 0.4], [0.21, 0.31, 0.41]), r"holds  toy: no worse than one\n[^;]*\n")  # to the last digit
+        self.assertRegex(judged([0.2, 0.3, 0.4], [0.212, 0.304, 0.396]), r"undecided toy: no worse than one\n.*\+0\.40 ± 1\.99 points")
+        self.assertRegex(judged([0.2, 0.3, 0.4], [0.212, 0.314, 0.416]), r"FAILS     toy: no worse than one")
+        self.assertRegex(judged([0.2, 0.3, 0.4], [0.21, 0.31, 0.41]), r"holds     toy: no worse than one\n[^;]*\n")  # to the last digit
         # against a number, the interval is that of the mean
-        self.assertRegex(judged([0.2] * 3, [0.7, 0.7, 0.7]), r"holds  toy: sixty-four <workers> err in at most 90 %")
-        self.assertRegex(judged([0.2] * 3, [0.95, 0.6, 0.9]), r"unsure toy: sixty-four <workers> err in at most 90 %")
+        self.assertRegex(judged([0.2] * 3, [0.7, 0.7, 0.7]), r"holds     toy: sixty-four <workers> err in at most 90 %")
+        self.assertRegex(judged([0.2] * 3, [0.95, 0.6, 0.9]), r"undecided toy: sixty-four <workers> err in at most 90 %")
 
 
 if __name__ == "__main__":

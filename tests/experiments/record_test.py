@@ -78,23 +78,24 @@ class Recording(unittest.TestCase):
         self.change('[[repeats]]\nmetric = "test_error"', '[[repeats]]\nmetric = "valid_error"\nabsolute = 1\n\n[[repeats]]\nmetric = "test_error"')
         self.forget_runs()
         self.assertEqual(self.record("--missing")[1], 8)
-        self.assertEqual(self.expected()["sgd"]["1"].keys(), {"machine", "options", "test_error", "valid_error"})
+        self.assertEqual(self.expected()["sgd"]["1"].keys(),
+                         {"machine", "options", "test_error", "valid_error", "samples_per_s"})  # the last for a claim on ma-2.speed_up
 
-    def test_on_such_a_machine_values_repeat_to_the_last_bit_on_others_within_the_tolerance(self):
+    def test_on_a_machine_like_the_recording_one_values_repeat_to_the_last_bit_on_others_within_the_tolerance(self):
         self.change("right = 1000", "right = 1")
         self.harness("lock", "toy")
         self.record()
         verify = ("verify", "toy", "--size", "smoke")
-        self.assertIn("test_error repeats: 8 values, largest difference 0 (tolerance 0.1 absolute; none for the 8 recorded on such a machine)",
+        self.assertIn("test_error repeats: 8 values, largest difference 0 (tolerance 0.1 absolute; none for the 8 recorded on a machine like this one)",
                       self.harness(*verify)[0])
         path = self.experiment / "expected.json"
         whole = json.loads(path.read_text())
         whole["smoke"]["toy"]["ma-4"]["2"]["test_error"] += 1e-15
         path.write_text(json.dumps(whole))
-        self.assertRegex(self.harness(*verify, status=1)[0], r"toy ma-4 seed 2: test_error [\d.]+, recorded [\d.]+ on such a machine\n")
+        self.assertRegex(self.harness(*verify, status=1)[0], r"toy ma-4 seed 2: test_error [\d.]+, recorded [\d.]+ on a machine like this one\n")
         whole["smoke"]["toy"]["ma-4"]["2"]["machine"] = "Difference Engine No. 2"
         path.write_text(json.dumps(whole))
-        self.assertIn("(tolerance 0.1 absolute; none for the 7 recorded on such a machine)", self.harness(*verify)[0])
+        self.assertIn("(tolerance 0.1 absolute; none for the 7 recorded on a machine like this one)", self.harness(*verify)[0])
 
     def test_recorded_runs_of_larger_sizes_are_run_again_in_turn(self):
         self.harness("recheck", "toy", status=2)  # nothing is recorded
@@ -120,7 +121,7 @@ class Recording(unittest.TestCase):
         text, runs = self.harness("recheck", "toy", "--budget", "500", status=1)
         self.assertEqual(runs, 2)
         self.assertIn("2 of 3 recorded runs", text)
-        self.assertRegex(text, r"toy ma-2 seed 1: test_error [\d.]+, recorded [\d.]+ on such a machine")
+        self.assertRegex(text, r"toy ma-2 seed 1: test_error [\d.]+, recorded [\d.]+ on a machine like this one")
         self.assertRegex(self.harness("cost", "toy")[0], r"toy +full +5 +0\.27\d   unknown for 1\n")
 
     def test_a_failure_loses_no_finished_run(self):
@@ -154,10 +155,10 @@ class Recording(unittest.TestCase):
         (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {"large": {"1": {"test_error": 0.95}}}}}))
         text, runs = self.harness("judge", "toy", status=1)
         self.assertEqual(runs, 0)
-        self.assertRegex(text, "FAILS  toy: sixty-four <workers> err in at most 90 % ")
-        self.assertRegex(text, "open   toy: sixty-four workers are faster than two\n")
+        self.assertRegex(text, "FAILS     toy: sixty-four <workers> err in at most 90 % ")
+        self.assertRegex(text, "open      toy: sixty-four workers are faster than two\n")
         (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {"large": {"1": {"test_error": 0.85}}}}}))
-        self.assertRegex(self.harness("judge", "toy")[0], "holds  toy: sixty-four <workers> err in at most 90 % ")
+        self.assertRegex(self.harness("judge", "toy")[0], "holds     toy: sixty-four <workers> err in at most 90 % ")
         self.change("[size.full]", "[size.full]\nseeds = [1, 2]")
         self.harness("lock", "toy")
         self.assertNotIn("holds", self.harness("judge", "toy")[0])  # one seed of two is no mean

@@ -72,13 +72,13 @@ class Page(unittest.TestCase):
         self.assertIn("Are two workers faster than <em>one</em>, by <code>speed_up</code>?", self.page)
         self.assertRegex(self.page, r"holds</span></td><td>two workers are faster than one<br><code>ma-2.speed_up 1\.\d+ &gt; 1</code>")
         self.assertRegex(self.page, r"FAILS</span></td><td>two workers are a thousand times as fast"
-                                    r'<span class="aside"> \(stated after a result, to the contrary of an earlier claim\)</span>')
+                                    r'<span class="aside"> \(stated after a result, contradicting an earlier claim\)</span>')
         self.assertRegex(self.page, r"not run</span><br><span [^>]*>recorded: holds</span></td><td>sixty-four &lt;workers&gt; err")
         self.assertRegex(self.page, r"<td>ma-2</td><td>1\.9</td><td>1\.\d+</td>")
         self.assertIn("Source: A publication, of 2016.", self.page)
         self.assertIn("make verify-toy  # seconds", self.page)
         self.assertIn("<b>2</b> claims hold", self.page)
-        self.assertIn("<b>0</b> are unsure", self.page)
+        self.assertIn("<b>0</b> are undecided", self.page)
         self.assertIn("<b>1</b> fail", self.page)
         self.assertIn("<b>2</b> not run here, of which 1 hold", self.page)
 

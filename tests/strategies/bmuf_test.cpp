@@ -158,24 +158,36 @@ TEST_CASE("bmuf explains what momentum and learning rate amount to, as published
 
 TEST_CASE("bmuf says by how much momentum from rest shortens what the minibatches of a local run contribute",
           "[strategies]") {
-  const auto share_of = [](double steps, double momentum, bool reset) -> std::optional<double> {
+  const auto share_of = [](int steps, double momentum, bool reset, std::string_view optimiser) -> std::optional<double> {
     core::Settings options;
     options["reset-local-momentum"] = reset;
     strategies::Extent extent{8, 64000. * 8, 64};
     extent.local_steps = steps;
     extent.momentum = momentum;
+    extent.optimiser = optimiser;
     const auto numbers = strategies::make_strategy("bmuf", options)->explain(extent).numbers;
     const std::map<std::string, double> said(numbers.begin(), numbers.end());
     const auto found = said.find("local_momentum_share");
     return found == said.end() ? std::nullopt : std::optional(found->second);
   };
-  for (const int steps : {1, 3, 5, 27}) {
-    double sum = 0;
-    for (int i = 1; i <= steps; ++i) sum += 1 - std::pow(0.9, steps - i + 1);
-    CHECK(share_of(steps, 0.9, true).value() == Approx(sum / steps));
-  }
-  CHECK(!share_of(5, 0.9, false));
-  CHECK(!share_of(5, 0, true));
+  for (const bool nesterov : {false, true})
+    for (const int steps : {1, 3, 5, 27}) {
+      // A gradient of 1 at one minibatch of a local run, over what it moves in a run without end.
+      double sum = 0;
+      for (int at = 0; at < steps; ++at) {
+        double velocity = 0, moved = 0;
+        for (int step = 0; step < steps; ++step) {
+          const double gradient = step == at ? 1 : 0;
+          velocity = 0.9 * velocity + gradient;
+          moved += nesterov ? gradient + 0.9 * velocity : velocity;
+        }
+        sum += moved / (1 / (1 - 0.9));
+      }
+      CHECK(share_of(steps, 0.9, true, nesterov ? "nesterov" : "momentum").value() == Approx(sum / steps));
+    }
+  CHECK(!share_of(5, 0.9, false, "momentum"));
+  CHECK(!share_of(5, 0, true, "momentum"));
+  CHECK(!share_of(5, 0.9, true, "adam"));
 }
 
 TEST_CASE("looking at the model in between changes nothing", "[strategies]") {

@@ -78,11 +78,11 @@ TEST_CASE("fed_adam follows its formulas", "[strategies]") {
   }
 }
 
-TEST_CASE("diloco says which inner optimiser it has and which its paper has", "[strategies]") {
+TEST_CASE("diloco says which inner optimiser it has and which its paper uses", "[strategies]") {
   strategies::Extent extent{8, 64000, 4};
   extent.optimiser = "nesterov";
   CHECK(strategies::make_strategy("diloco", {})->explain(extent).lines ==
-        std::vector<std::string>{"inner optimiser: nesterov; the paper has adamw"});
+        std::vector<std::string>{"inner optimiser: nesterov; the paper uses adamw"});
   extent.optimiser = "adamw";
   CHECK(strategies::make_strategy("diloco", {})->explain(extent).lines ==
         std::vector<std::string>{"inner optimiser: adamw, as in the paper"});
