@@ -1,7 +1,6 @@
 #include "app/config_file.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -108,33 +107,18 @@ class Values {
   std::size_t at_ = 0;
 };
 
-CLI::Option& option_of(CLI::App& parser, const Line& line, const std::string& key) {
-  CLI::Option* const option = parser.get_option_no_throw("--" + key);
-  if (option == nullptr) {
-    std::vector<std::string> known;
-    for (const CLI::Option* one : named_options(parser))
-      if (one->get_configurable()) known.push_back(one->get_single_name());
-    const std::string near = nearest_name(key, known);
-    throw line.error(near.empty()
-                         ? core::format("unknown key '{}' (paragrad {} --help lists the options)", key, parser.get_name())
-                         : core::format("unknown key '{}'; did you mean '{}'?", key, near));
-  }
-  if (!option->get_configurable()) throw line.error(core::format("'{}' can be given on the command line only", key));
-  return *option;
-}
-
-void give(CLI::Option& option, const Line& line, const std::string& key, const std::vector<std::string>& values) {
+void give(CLI::Option& option, const ConfigEntry& entry) {
   try {
     const bool flag = option.get_expected_min() == 0;
-    if (flag && values.size() != 1) throw line.error(core::format("'{}' must be true or false", key));
-    if (values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
-      throw line.error(core::format("'{}' takes one value, not a list", key));
+    if (flag && entry.values.size() != 1) throw entry.error(core::format("'{}' must be true or false", entry.key));
+    if (entry.values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
+      throw entry.error(core::format("'{}' takes one value, not a list", entry.key));
     // Options with several values take them as typed on the command line.
-    const std::string value = core::format("{}", fmt::join(values, ","));
-    option.add_result(flag ? option.get_flag_value(key, value) : value);
+    const std::string value = core::format("{}", fmt::join(entry.values, ","));
+    option.add_result(flag ? option.get_flag_value(entry.key, value) : value);
     option.run_callback();
   } catch (const CLI::ParseError& error) {
-    throw line.error(error.what());
+    throw entry.error(error.what());
   }
 }
 
@@ -152,9 +136,11 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   return nearest;
 }
 
-std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
-  Line line{parser_.get_config_ptr()->as<std::string>(), 0, ""};
-  std::map<std::string, int> seen;
+core::ConfigError ConfigEntry::error(const std::string& what) const { return Line{file, line, ""}.error(what); }
+
+std::vector<ConfigEntry> read_config(std::istream& input, const std::string& file) {
+  Line line{file, 0, ""};
+  std::vector<ConfigEntry> entries;
   while (std::getline(input, line.text)) {
     ++line.number;
     const std::string text = trimmed(line.text);
@@ -170,11 +156,32 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
       ++line.number;
       value += ' ' + without_remark(line.text);
     }
-    const auto values = Values(first, value).read();
-    if (const auto [before, is_new] = seen.emplace(key, first.number); !is_new)
-      throw first.error(core::format("'{}' is already set in line {}", key, before->second));
-    CLI::Option& option = option_of(parser_, first, key);
-    if (option.empty()) give(option, first, key, values);
+    for (const ConfigEntry& before : entries)
+      if (before.key == key) throw first.error(core::format("'{}' is already set in line {}", key, before.line));
+    entries.push_back({file, first.number, key, Values(first, value).read(), value.starts_with('[')});
+  }
+  return entries;
+}
+
+CLI::Option& option_of(CLI::App& parser, const ConfigEntry& entry) {
+  CLI::Option* const option = parser.get_option_no_throw("--" + entry.key);
+  if (option == nullptr) {
+    std::vector<std::string> known;
+    for (const CLI::Option* one : named_options(parser))
+      if (one->get_configurable()) known.push_back(one->get_single_name());
+    const std::string near = nearest_name(entry.key, known);
+    throw entry.error(
+        near.empty() ? core::format("unknown key '{}' (paragrad {} --help lists the options)", entry.key, parser.get_name())
+                     : core::format("unknown key '{}'; did you mean '{}'?", entry.key, near));
+  }
+  if (!option->get_configurable()) throw entry.error(core::format("'{}' can be given on the command line only", entry.key));
+  return *option;
+}
+
+std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
+  for (const ConfigEntry& entry : read_config(input, parser_.get_config_ptr()->as<std::string>())) {
+    CLI::Option& option = option_of(parser_, entry);
+    if (option.empty()) give(option, entry);
   }
   return {};
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/errors.hpp"
+
 namespace paragrad::app {
 
 /// Reads the --config file: a flat TOML file of 'key = value' lines, where a value is a number, a word, a quoted string, or
@@ -20,6 +22,23 @@ class ConfigFile : public CLI::ConfigTOML {
  private:
   CLI::App& parser_;
 };
+
+/// A line of such a file.
+struct ConfigEntry {
+  std::string file;
+  int line = 0;
+  std::string key;
+  std::vector<std::string> values;  ///< one, or those of a list
+  bool is_list = false;
+
+  core::ConfigError error(const std::string& what) const;  ///< names file and line
+};
+
+/// Throws ConfigError for a line that is not 'key = value' and for a duplicate key.
+std::vector<ConfigEntry> read_config(std::istream& input, const std::string& file);
+
+/// The option of that name that a file may set. Throws ConfigError for others, with the name that was probably meant.
+CLI::Option& option_of(CLI::App& parser, const ConfigEntry& entry);
 
 /// The known name closest to `name`, or "" if none is close.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);

@@ -1,0 +1,73 @@
+#include "app/search/child_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+[[noreturn]] void become(const std::vector<std::string>& command, int log, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);  // it died before the call above
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  ::dprintf(STDERR_FILENO, "cannot start '%s': %s\n", arguments[0], std::strerror(errno));
+  ::_exit(127);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& log) {
+  const int descriptor = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) throw core::ConfigError(core::format("cannot write '{}': {}", log, std::strerror(errno)));
+  const pid_t parent = ::getpid();
+  process_ = ::fork();
+  if (process_ == 0) become(command, descriptor, parent);
+  const int error = errno;
+  ::close(descriptor);
+  if (process_ < 0)
+    throw core::ConfigError(core::format("cannot start a process: {}; use fewer jobs", std::strerror(error)));
+  ::setpgid(process_, process_);  // whichever of the two comes first
+}
+
+ChildProcess::~ChildProcess() { end(); }
+
+std::optional<int> ChildProcess::exit_code() {
+  int status = 0;
+  const pid_t ended = ::waitpid(process_, &status, WNOHANG);
+  if (ended != process_) return std::nullopt;
+  process_ = -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void ChildProcess::end() {
+  if (process_ <= 0) return;
+  const pid_t group = process_;
+  ::kill(-group, SIGTERM);
+  const auto give_up = std::chrono::steady_clock::now() + 5s;
+  while (!exit_code() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(5ms);
+  ::kill(-group, SIGKILL);
+  while (process_ > 0 && !exit_code()) std::this_thread::sleep_for(5ms);
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace paragrad::app {
+
+/// A program running in a process group of its own. Killed when this object goes, and when this process dies in whatever
+/// way.
+class ChildProcess {
+ public:
+  /// Starts `command`, whose output is written to the file `log`. Throws ConfigError.
+  ChildProcess(const std::vector<std::string>& command, const std::string& log);
+  ~ChildProcess();
+  ChildProcess(ChildProcess&& other) noexcept : process_(std::exchange(other.process_, -1)) {}
+  ChildProcess& operator=(ChildProcess&&) = delete;
+
+  /// The exit code once it has ended, or 128 plus the signal that killed it. Nothing while it runs.
+  std::optional<int> exit_code();
+
+  /// Ends it and waits: asks first, so that mpiexec ends its ranks, and kills what has not ended after 5 s.
+  void end();
+
+ private:
+  pid_t process_ = -1;
+};
+
+}  // namespace paragrad::app

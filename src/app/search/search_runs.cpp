@@ -1,0 +1,144 @@
+#include "app/search/search_runs.hpp"
+
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <thread>
+
+#include "app/command.hpp"
+#include "app/search/child_process.hpp"
+#include "core/errors.hpp"
+#include "core/files.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+/// Nothing if the file is missing or is not valid JSON.
+std::optional<core::Json> read_json(const std::string& path) {
+  if (!fs::exists(path)) return std::nullopt;
+  core::Json json = core::Json::parse(core::read_text(path), nullptr, false);
+  return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
+}
+
+/// The last record of each epoch of the training, not of its pretraining; a line that is still being written is left out.
+std::optional<core::Json> record_of_epoch(const std::string& folder, int epoch) {
+  std::ifstream lines(folder + "/metrics.jsonl");
+  std::optional<core::Json> found;
+  for (std::string line; std::getline(lines, line);) {
+    core::Json record = core::Json::parse(line, nullptr, false);
+    if (record.is_discarded() || !record.contains("epoch") || record.contains("phase")) continue;
+    if (epoch == 0 || record.at("epoch") == epoch) found = std::move(record);
+  }
+  return found;
+}
+
+std::string last_line(const std::string& path) {
+  std::ifstream lines(path);
+  std::string last;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) last = line;
+  return last;
+}
+
+}  // namespace
+
+struct SearchRuns::Job {
+  std::size_t configuration;
+  std::uint64_t seed;
+  ChildProcess process;
+};
+
+SearchRuns::SearchRuns(SearchPlan plan, Report report) : plan_(std::move(plan)), report_(std::move(report)) {
+  for (std::size_t configuration = 0; configuration < plan_.configurations.size(); ++configuration)
+    for (const std::uint64_t seed : plan_.seeds) fs::remove(path(configuration, seed) + ".failure");
+}
+
+std::string SearchRuns::name(std::size_t configuration, std::uint64_t seed) const {
+  return core::format("{:03}-s{}", configuration + 1, seed);
+}
+
+std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std::uint64_t seed) const {
+  std::vector<std::string> command;
+  if (plan_.ranks > 0) command = {"mpiexec", "-n", core::format("{}", plan_.ranks)};
+  command.push_back(fs::read_symlink("/proc/self/exe"));
+  command.push_back(plan_.command);
+  for (const auto& [option, value] : plan_.configurations[configuration])
+    command.push_back(core::format("--{}={}", option, value));
+  command.push_back(core::format("--seed={}", seed));
+  if (plan_.host_threads > 0) command.push_back(core::format("--host-threads={}", plan_.host_threads));
+  if (plan_.pauses) command.push_back("--checkpoint-every=100000000");  // blocks: only after each epoch
+  command.insert(command.end(), {"--quiet", "--resume", "--out=" + path(configuration, seed)});
+  return command;
+}
+
+RunRecord SearchRuns::record(std::size_t configuration, std::uint64_t seed, int epoch) const {
+  const std::string folder = path(configuration, seed);
+  RunRecord record;
+  if (fs::exists(folder + ".failure")) record.failure = core::read_text(folder + ".failure");
+  if (const auto found = record_of_epoch(folder, epoch)) {
+    record.values = *found;
+    record.epoch = found->at("epoch");
+  }
+  const auto manifest = read_json(folder + "/manifest.json");
+  record.finished = manifest && manifest->contains("finished");
+  if (record.finished && (epoch == 0 || record.epoch == 0)) {  // a run may end before the epoch
+    record.values = manifest->at("result");
+    record.epoch = record.values.at("epochs");
+  }
+  return record;
+}
+
+bool SearchRuns::has_reached(const RunRecord& record, int epoch) const {
+  return record.finished || !record.failure.empty() || (epoch > 0 && record.epoch >= epoch);
+}
+
+/// Whether the run has ended, or has reached the epoch and was paused.
+bool SearchRuns::is_over(Job& job, int epoch) const {
+  const std::string folder = path(job.configuration, job.seed);
+  const auto code = job.process.exit_code();
+  if (!code) {
+    if (epoch == 0 || !record_of_epoch(folder, epoch)) return false;
+    job.process.end();
+    return true;
+  }
+  const std::string message = last_line(folder + ".log");
+  if (*code == user_error)  // of this configuration, as if its loss is no longer finite
+    std::ofstream(folder + ".failure") << message;
+  else if (*code != success)
+    throw core::ConfigError(core::format("the run {} ended with exit code {} ({}); the same command continues the search",
+                                         name(job.configuration, job.seed), *code, message));
+  return true;
+}
+
+void SearchRuns::reach(const std::vector<std::size_t>& configurations, int epoch) {
+  std::deque<std::pair<std::size_t, std::uint64_t>> waiting;
+  for (const std::size_t configuration : configurations)
+    for (const std::uint64_t seed : plan_.seeds)
+      if (!has_reached(record(configuration, seed, epoch), epoch)) waiting.emplace_back(configuration, seed);
+  std::list<Job> running;
+  while (!waiting.empty() || !running.empty()) {
+    while (!waiting.empty() && running.size() < static_cast<std::size_t>(plan_.jobs)) {
+      const auto [configuration, seed] = waiting.front();
+      waiting.pop_front();
+      running.push_back(
+          {configuration, seed, ChildProcess(command_line(configuration, seed), path(configuration, seed) + ".log")});
+    }
+    for (auto job = running.begin(); job != running.end();) {
+      const auto next = std::next(job);
+      if (is_over(*job, epoch)) {
+        report_(name(job->configuration, job->seed), record(job->configuration, job->seed, epoch));
+        running.erase(job);
+      }
+      job = next;
+    }
+    std::this_thread::sleep_for(20ms);
+  }
+}
+
+}  // namespace paragrad::app

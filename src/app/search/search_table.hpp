@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace paragrad::app {
+
+/// A line of the table of a search. Values of the seeds; NaN where a run failed or has none.
+struct SearchedConfiguration {
+  std::string name;                 ///< 003
+  std::vector<std::string> values;  ///< of the options that vary
+  int epochs = 0;                   ///< trained
+  bool to_the_end = false;
+  std::vector<double> measures, test_errors;
+
+  double score() const;  ///< mean of the measures
+};
+
+/// Best first: configurations that went to the end, then those stopped at a rung, the last rung first, then failures.
+void rank(std::vector<SearchedConfiguration>& configurations);
+
+/// Means and standard deviations over the seeds, errors in percent.
+std::string search_table(const std::vector<std::string>& options, const std::string& measure,
+                         const std::vector<SearchedConfiguration>& configurations);
+
+}  // namespace paragrad::app

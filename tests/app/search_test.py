@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""A search runs every configuration once, goes on after an interruption, and stops the worse ones at its rungs."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from paragrad_cli import PLATFORM, PROGRAM, CliTest, run, weights
+
+
+class Search(CliTest):
+    def setUp(self) -> None:
+        self.out = self.folder / self._testMethodName
+        self.file = self.folder / f"{self._testMethodName}.toml"
+
+    def write(self, **options: str) -> None:
+        values = {"data": self.data, "model": "8-12-6:sigmoid", "workers": "2", "platform": PLATFORM, "blocks": "4", "epochs": "4",
+                  "minibatch": "16", "strategy": '["model_averaging", "bmuf"]', "learning-rate": "[0.05, 0.2]"} | options
+        self.file.write_text("".join(f"{key} = {value}\n" for key, value in values.items() if value))
+
+    def search(self, *words, status: int = 0, **more) -> subprocess.CompletedProcess:
+        done = run("search", self.file, "--out", self.out, *words, **more)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def manifest(self, name: str) -> dict:
+        return json.loads((self.out / name / "manifest.json").read_text())
+
+    def table(self, text: str) -> list[list[str]]:
+        """The cells of the lines after the head."""
+        lines = text.splitlines()
+        head = next(i for i, line in enumerate(lines) if line.startswith("run "))
+        return [re.split(r"  +", line.strip()) for line in lines[head + 1:-1]]
+
+    def test_every_configuration_runs_with_every_seed_and_gives_what_it_gives_alone(self):
+        self.write()
+        text = self.search("--seeds", "1,2").stdout
+        self.assertIn("4 configurations, 2 seeds", text)
+        rows = self.table(text)
+        self.assertEqual(sorted(row[0] for row in rows), ["001", "002", "003", "004"])
+        scores = [float(row[4].split()[0]) for row in rows]
+        self.assertEqual(scores, sorted(scores))
+        self.assertTrue(text.endswith(f"best by valid_error: {self.out}/{rows[0][0]}-s1\n"))
+        alone = run("simulate", "--data", self.data, "--model", "8-12-6:sigmoid", "--workers", 2, "--platform", PLATFORM, "--blocks", 4,
+                    "--epochs", 4, "--minibatch", 16, "--strategy", "bmuf", "--learning-rate", "0.05", "--seed", 2, "--quiet")
+        bmuf = next(row[0] for row in rows if row[1:3] == ["bmuf", "0.05"])
+        self.assertEqual(self.manifest(f"{bmuf}-s2")["result"]["parameters_sha256"], weights(alone))
+        errors = [100 * self.manifest(f"{rows[0][0]}-s{seed}")["result"]["valid_error"] for seed in (1, 2)]
+        deviation = abs(errors[0] - errors[1]) / 2 ** 0.5
+        self.assertEqual(rows[0][4], f"{sum(errors) / 2:.2f} ± {deviation:.2f} %")
+
+    def test_what_is_finished_is_not_run_again_and_another_search_is_refused(self):
+        self.write()
+        first = self.search().stdout
+        finished = self.manifest("002-s1")
+        (self.out / "003-s1/manifest.json").unlink()
+        second = self.search().stdout
+        self.assertEqual(self.manifest("002-s1"), finished)
+        self.assertEqual(re.findall(r"^\d{3}-s\d", second, re.MULTILINE), ["003-s1"])
+        self.assertEqual(self.table(first), self.table(second))
+        for words, part in ((("--seeds", "1,2"), "--seeds"), (("--rungs", "1"), "--rungs")):
+            self.assert_refused(run("search", self.file, "--out", self.out, *words), "holds another search", part)
+        self.write(epochs="5")
+        self.assert_refused(run("search", self.file, "--out", self.out), "holds another search", self.file.name)
+
+    def test_a_killed_search_ends_its_runs_and_is_continued(self):
+        self.write(epochs="400", **{"checkpoint-every": ""})
+        words = ["--rungs", "200"]
+        process = subprocess.Popen([PROGRAM, "search", self.file, "--out", self.out, *words], stdout=subprocess.DEVNULL)
+        while not list(self.out.glob("*/metrics.jsonl")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        deadline = time.monotonic() + 10
+        while self.runs_of_search() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.runs_of_search(), [])
+        continued = self.table(self.search(*words, timeout=100).stdout)
+        self.out = self.folder / "uninterrupted"
+        self.assertEqual(self.table(self.search(*words, timeout=100).stdout), continued)
+
+    def runs_of_search(self) -> list[str]:
+        """Processes that write into the folder of the search."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"--out={self.out}/" in (process / "cmdline").read_text() and int(process.name) != os.getpid():
+                    found.append(process.name)
+            except OSError:
+                pass  # it has ended meanwhile
+        return found
+
+    def test_the_worse_configurations_stop_at_the_rungs(self):
+        self.write(strategy="model_averaging", **{"learning-rate": '"0.001..1 log"'})
+        text = self.search("--draws", "4", "--rungs", "1,2", "--keep", "0.5").stdout
+        self.assertIn("epoch 1: 2 of 4 configurations go on\n", text)
+        self.assertIn("epoch 2: 1 of 2 configurations go on\n", text)
+        rows = self.table(text)
+        self.assertEqual([row[2] for row in rows], ["4", "2", "1", "1"])
+        self.assertEqual([row[4] for row in rows[1:]], ["-"] * 3)
+
+        def error_after(name: str, epoch: int) -> float:
+            records = [json.loads(line) for line in (self.out / f"{name}-s1/metrics.jsonl").read_text().splitlines()]
+            return next(record["valid_error"] for record in records if record.get("epoch") == epoch)
+
+        first = {row[0]: error_after(row[0], 1) for row in rows}
+        self.assertLessEqual(max(first[row[0]] for row in rows[:2]), min(first[row[0]] for row in rows[2:]))
+        alone = run("simulate", "--data", self.data, "--model", "8-12-6:sigmoid", "--workers", 2, "--platform", PLATFORM, "--blocks", 4,
+                    "--epochs", 4, "--minibatch", 16, "--strategy", "model_averaging", "--learning-rate", rows[0][1], "--quiet")
+        self.assertEqual(self.manifest(f"{rows[0][0]}-s1")["result"]["parameters_sha256"], weights(alone))
+
+    def test_runs_that_end_before_a_rung_are_judged_by_their_results(self):
+        self.write(strategy="model_averaging")
+        rows = self.table(self.search("--rungs", "9").stdout)
+        self.assertEqual([row[2] for row in rows], ["4", "4"])
+        self.assertLess(float(rows[0][3].split()[0]), float(rows[1][3].split()[0]))
+
+    def test_a_configuration_that_fails_is_last(self):
+        self.write(strategy='["nonsense", "model_averaging"]', **{"learning-rate": "0.1"})
+        text = self.search().stdout
+        self.assertRegex(text, r"001-s1  .*unknown strategy 'nonsense'")
+        self.assertEqual([(row[0], row[-1] == "-") for row in self.table(text)], [("002", False), ("001", True)])
+        again = self.search().stdout  # tries it again, as the reason might have been a full disk
+        self.assertEqual(re.findall(r"^\d{3}-s\d", again, re.MULTILINE), ["001-s1"])
+        self.assertEqual(self.table(again), self.table(text))
+        self.write(strategy="nonsense", **{"learning-rate": "0.1"})
+        self.out = self.folder / "all-fail"
+        self.assert_refused(run("search", self.file, "--out", self.out), "every configuration failed", "nonsense")
+
+    def test_ranks_train_what_emulated_workers_train(self):
+        self.write(workers="", platform="", **{"learning-rate": "0.1"})
+        self.search("--command", "train", "--ranks", "2", "--jobs", "1", timeout=100)
+        for number, strategy in (("001", "model_averaging"), ("002", "bmuf")):
+            alone = run("simulate", "--data", self.data, "--model", "8-12-6:sigmoid", "--workers", 2, "--platform", PLATFORM, "--blocks",
+                        4, "--epochs", 4, "--minibatch", 16, "--strategy", strategy, "--learning-rate", "0.1", "--quiet")
+            self.assertEqual(self.manifest(f"{number}-s1")["result"]["parameters_sha256"], weights(alone))
+
+    def test_wrong_input_is_refused_in_one_sentence(self):
+        for options, words, *parts in (
+            ({"lerning-rate": "0.1"}, (), "line", "'lerning-rate'", "'learning-rate'"),
+            ({"seed": "[1, 2]"}, (), "'seed' is set by the search", "--seeds"),
+            ({"out": "x"}, (), "'out' is set by the search"),
+            ({"learning-rate": '"1..0.1"'}, (), "--learning-rate", "empty"),
+            ({"learning-rate": '"0..0.1 log"'}, (), "--learning-rate", "logarithm"),
+            ({"learning-rate": "[]"}, (), "--learning-rate", "empty list"),
+            ({}, ("--draws", "3"), "--draws", "range"),
+            ({}, ("--keep", "0.3"), "--keep", "--rungs"),
+            ({}, ("--rungs", "3,2"), "--rungs"),
+            ({}, ("--ranks", "2"), "--ranks", "--command train"),
+            ({}, ("--seeds", "1,1"), "--seeds"),
+            ({}, ("--measure", "accuracy"), "accuracy"),
+            ({}, ("--command", "evaluate"), "evaluate"),
+        ):
+            with self.subTest(options=options, words=words):
+                self.write(**options)
+                self.assert_refused(run("search", self.file, "--out", self.out, *words), *parts)
+        self.assert_refused(run("search", self.folder / "none.toml", "--out", self.out), "none.toml")
+        self.assertFalse(self.out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
