@@ -120,7 +120,7 @@ Command evaluate_command() {
       *parser,
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --subset valid\n"
-      "paragrad evaluate runs/one/checkpoint.h5 runs/bmuf/checkpoint.h5 --data frames.h5\n"
+      "paragrad evaluate runs/one/checkpoint.h5 runs/faster/checkpoint.h5 --data frames.h5\n"
       "mpiexec -n 2 paragrad evaluate runs/one/checkpoint.h5 --data frames.h5\n"
       "paragrad evaluate runs/one/checkpoint.h5 --data frames.h5 --workers 8 --platform sim/platforms/k40m-fdr.toml");
   return {parser, [arguments, parser] { return evaluate(*arguments, *parser); }};

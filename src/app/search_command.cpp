@@ -251,8 +251,8 @@ Command search_command() {
       "printf 'data = frames.h5\\nmodel = 40-64-120:relu\\nepochs = 2\\nworkers = 4\\n"
       "platform = sim/platforms/k40m-fdr.toml\\nstrategy = [bmuf, model_averaging]\\nlearning-rate = \"0.01..0.3 log\"\\n' "
       "> search.toml\n"
-      "paragrad search search.toml --draws 3 --seeds 1,2 --out runs/search\n"
-      "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out runs/halving");
+      "paragrad search search.toml --draws 3 --seeds 1,2 --out searches/grid\n"
+      "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out searches/halving");
   return {parser, [arguments, parser] { return search_runs(*arguments, *parser); }};
 }
 
