@@ -38,14 +38,10 @@ def stated_claims(name: str) -> list[Entry]:
     return found
 
 
-def parse(text: str | bytes) -> list[Entry]:
-    return json.loads(text)
-
-
 def locked_claims(name: str) -> list[Entry]:
     file = lock_file(name)
     try:
-        return parse(file.read_text()) if file.exists() else []
+        return json.loads(file.read_text()) if file.exists() else []
     except json.JSONDecodeError as error:
         raise UserError(f"{file.relative_to(ROOT)} is not valid JSON: {error}; restore it from the history") from error
 
@@ -132,7 +128,7 @@ def lock(name: str) -> None:
     """Writes claims.lock. A claim whose results are known can neither be removed nor changed, except that it may be judged by more
     seeds or in more sizes; and a new claim about them was not stated before them."""
     stated, locked = stated_claims(name), locked_claims(name)
-    committed = parse(committed_lock(name) or b"[]")  # should claims.lock have been edited or removed
+    committed = json.loads(committed_lock(name) or b"[]")  # should claims.lock have been edited or removed
     for entry in missing_from(locked + committed, stated):
         if is_known(name, entry) and not with_more_seeds(entry, stated):
             raise UserError(f"{config_file(name)}: {named(entry['kind'], entry)} has been judged and must stay as it is in claims.lock; "

@@ -51,7 +51,8 @@ def head(pages: list[Page]) -> str:
             f"{with_runs} of them have runs here; for the others, recorded values are shown." if with_runs else
             "There are no runs here (<code>make experiments SIZE=smoke</code> makes some): the values shown are recorded ones.")
     recorded = sum(verdict.recorded == "holds" for page in pages for verdict in page.verdicts)
-    words = {"holds": "claims hold", "undecided": "are undecided", "FAILS": "fail", "not run": f"not run here, of which {recorded} hold according to recorded values"}
+    words = {"holds": "claims hold", "undecided": "are undecided", "FAILS": "fail",
+             "not run": f"not run here, of which {recorded} hold according to recorded values"}
     totals = "\n".join(f'<li class="{kind(status)}"><b>{total[status]}</b> {word}</li>' for status, word in words.items())
     return f"""<header>
 <h1>Experiments</h1>

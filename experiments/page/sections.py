@@ -63,7 +63,7 @@ def claims(page: Page) -> Iterator[str]:
         return
     yield "<h3>Claims</h3>"
     failing, undecided, holding, waiting = ([verdict for verdict in page.verdicts if verdict.status == status]
-                                         for status in ("FAILS", "undecided", "holds", "not run"))
+                                            for status in ("FAILS", "undecided", "holds", "not run"))
     if failing or undecided:
         yield claims_table(failing + undecided)
     if holding:
