@@ -18,7 +18,7 @@ ENTRIES = {
     "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
     "claim": (("text", "left", "op", "right", "stated"), ("margin", "sizes", "data", "each")),
     "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "stated", "sizes", "file", "key")),
-    "table": ((), ("title", "runs", "curves", "against", "rows", "columns", "value", "least")),
+    "table": ((), ("title", "runs", "curves", "against", "costs", "rows", "columns", "value", "least")),
     "repeats": (("metric",), ("absolute", "relative", "sizes", "runs")),
 }
 OPERATORS = ("<=", ">=", "<", ">")
@@ -217,17 +217,19 @@ def runs_of(claim: Config) -> Iterator[str]:
 
 
 def check_table(table: Config, runs: list[Run]) -> None:
-    kinds = [key for key in ("rows", "columns", "against", "curves") if key in table]
+    kinds = [key for key in ("rows", "columns", "against", "costs", "curves") if key in table]
     if len(kinds) > 1 and kinds != ["rows", "columns"]:
         raise Mistake(f"{named('table', table)} has {' and '.join(map(repr, kinds))}, of which a table can have one")
     if "against" in table:
         check_against(table, runs)
+    if "costs" in table:
+        required(named("table", table), table, ("title",))
     if "rows" not in table:
         for key in ("value", "least"):
             if key in table:
                 raise Mistake(f"{named('table', table)} has '{key}', which only a table with rows may have")
         return
-    required(named("table", table), table, ("columns", "value"))
+    required(named("table", table), table, ("title", "columns", "value"))
     for key in ("rows", "columns", "least"):
         for run in runs:
             if key in table and any_of(table.get("runs", ["*"]), run.name) and table[key] not in run.options:

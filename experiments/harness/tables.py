@@ -37,6 +37,8 @@ def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
                 yield Table(title, lines)
         elif "curves" in entry:
             yield Table(title, curves(plan, results, entry, runs))
+        elif "costs" in entry:
+            yield from (Table(title, error_and_costs(plan, {data: of_data}, entry, runs)) for data, of_data in results.items())
         elif "columns" in entry:
             yield Table(title, listed(plan, results, entry, runs))
         else:
@@ -56,16 +58,16 @@ def aligned(line: list[str], lines: Lines) -> str:
 
 
 def listed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
-    """One line per run, one column per metric in `columns`; "-" if the run lacks a metric that others have."""
-    shown = [result for of_data in results.values() for run in runs for result in of_data[run.name].values()]
+    """One line per run, one column per metric in `columns`."""
+    return [["run", *table["columns"]]] + [[run.name, *cells(plan, results, run, runs, table["columns"])] for run in runs]
 
-    def cell(run: str, metric: str) -> str:
-        missing = all(metric not in result for of_data in results.values() for result in of_data[run].values())
-        if missing and any(metric in result for result in shown):
-            return "-"
-        return f"{mean_of(plan.experiment, results, run, metric):.5g}"
 
-    return [["run", *table["columns"]]] + [[run.name, *(cell(run.name, metric) for metric in table["columns"])] for run in runs]
+def cells(plan: Plan, results: Results, run: Run, runs: list[Run], metrics: list[str]) -> Iterator[str]:
+    """The run's means; "-" if it lacks a metric that other runs have."""
+    for metric in metrics:
+        having = {each.name for of_data in results.values() for each in runs
+                  for result in of_data[each.name].values() if metric in result}
+        yield "-" if having and run.name not in having else f"{mean_of(plan.experiment, results, run.name, metric):.5g}"
 
 
 def curves(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
@@ -101,6 +103,17 @@ def paired(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run])
             differences = [100 * (left - right) for left, right in zip(ours, theirs)]
             lines.append([*([data] if len(results) > 1 else []), run.name, other, interval(differences)])
     return [[*(["data"] if len(results) > 1 else []), "run", "minus", "points"], *lines]
+
+
+def error_and_costs(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
+    """The mean test error in %, of one data set, with half of its 95 % confidence interval, and the metrics in `costs`."""
+    def error(run: str) -> str:
+        errors = [100 * value for of_data in results.values() for value in values(of_data, plan.experiment.baselines, run, "test_error")]
+        half = f" ± {half_width(errors):.2f}" if len(errors) > 1 else ""
+        return f"{statistics.fmean(errors):.2f}{half}"
+
+    return [["run", "test %", *table["costs"]]] + [
+        [run.name, error(run.name), *cells(plan, results, run, runs, table["costs"])] for run in runs]
 
 
 def crossed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:

@@ -38,7 +38,7 @@ plt.rcParams.update({
 @dataclass(frozen=True)
 class Line:
     label: str                # in the legend; a label looks the same in all panels
-    points: list[tuple[float, float]]  # none: the line is not drawn, but the others look as if it were
+    points: list[tuple[float, ...]]  # x, y; none: the line is not drawn, but the others look as if it were
     panel: str = ""           # its title; "*": shown in all panels, as the reference
     published: bool = False   # hollow markers, not joined
 
@@ -173,6 +173,28 @@ def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale:
     set_scale(axes, "y", scale.y_log, scale.y_unit, ys)
     if scale.x_names:
         axes.set_xticks(range(len(scale.x_names)), scale.x_names)
+
+
+def draw_beside(name: str, panels: list[tuple[Axes, list[Line]]]) -> str:
+    """Panels side by side, which share the y axis: the same lines over different quantities. Their points have a third value, half
+    the height of an error bar."""
+    every = [line for _, lines in panels for line in lines]
+    alt = (f"Line charts of {panels[0][0].y} over {' and over '.join(scale.x for scale, _ in panels)}: "
+           f"{', '.join(dict.fromkeys(line.label for line in every))}")
+    looks = looks_of(every)
+    figure, grid = plt.subplots(1, len(panels), sharey=True, squeeze=False)
+    fit(figure, 2.9, legend_below(figure, handles_of(looks, every, panels[0][0])))
+    ys = [y for line in every for _, y, _ in line.points]
+    for axes, (scale, lines) in zip(grid.flat, panels):
+        for line in lines:
+            xs, middles, halves = zip(*line.points)
+            axes.errorbar(xs, middles, yerr=halves, elinewidth=0.8, **looks[line.label])
+        set_scale(axes, "x", scale.x_log, scale.x_unit, [x for line in lines for x, *_ in line.points], narrow=True)
+        set_scale(axes, "y", scale.y_log, scale.y_unit, ys)
+        axes.tick_params(length=2.5, width=0.6)
+        axes.set_xlabel(scale.x)
+    grid.flat[0].set_ylabel(panels[0][0].y)
+    return svg_of(figure, name, alt)
 
 
 def draw_dots(name: str, dots: list[tuple[str, float | None, str]], x: str, alt: str) -> str:

@@ -4,6 +4,7 @@
 * time to the runs' target error, or otherwise to an error that most of them reach
 * speed-up over workers, if there is a run of one worker to compare with, and published speed-ups
 * staleness, if gradients were stale
+* the error over what it costs, for each [[table]] with `costs`
 * a chart for each [[table]] with `rows` and `columns`
 """
 
@@ -17,8 +18,11 @@ from typing import Any, Iterator
 
 import charts
 from charts import Axes, Line
-from config import Run, any_of
+from config import Experiment, Run, any_of
+from intervals import half_width
+from markup import count
 from paragrad_runs import Study
+from results import values
 
 MOST_IN_A_PANEL = 7
 SECONDS = {"s": 1, "min": 60, "h": 3600}
@@ -40,13 +44,13 @@ class Figure:
 
 
 def figures_of(study: Study) -> Iterator[Figure]:
-    for maker in (learning_curves, time_to_error, speed_up, staleness, crossed_tables):
+    for maker in (learning_curves, time_to_error, speed_up, staleness, costs, crossed_tables):
         yield from maker(study)
 
 
 def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
     """Title and runs of each [[table]] that lists runs; without any, all runs as one group."""
-    listed = [entry for entry in study.experiment.tables if "runs" in entry and not {"rows", "against"} & set(entry)] or [{}]
+    listed = [entry for entry in study.experiment.tables if "runs" in entry and not {"rows", "against", "costs"} & set(entry)] or [{}]
     for entry in listed:
         runs = [run for run in study.experiment.runs if any_of(entry.get("runs", ["*"]), run.name)]
         if runs:
@@ -214,6 +218,39 @@ def mean_staleness(study: Study, run: str) -> dict[str, float]:
     return {name: statistics.fmean(histogram.get(name, 0) for histogram in histograms) for name in classes}
 
 
+def costs(study: Study) -> Iterator[Figure]:
+    for index, table in enumerate(entry for entry in study.experiment.tables if "costs" in entry):
+        for data, of_data in study.results.items():
+            if panels := cost_panels(study.experiment, of_data, table):
+                caption = f"mean of {count(len(study.experiment.seeds), 'seed')} with its 95 % confidence interval"
+                yield Figure(f"{sentence(table['title'])}{of(study, data)}", caption,
+                             charts.draw_beside(identity(study, f"costs-{index}-{data}"), panels),
+                             [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
+
+
+def cost_panels(experiment: Experiment, of_data: dict[str, Any], table: dict[str, Any]) -> list[tuple[Axes, list[Line]]]:
+    """A panel for each metric in the `costs` of a [[table]], a line per family of runs. Points that cost nothing, or without the
+    metric, are left out."""
+    runs = [run for run in experiment.runs if run.name in of_data and any_of(table.get("runs", ["*"]), run.name)]
+    panels = []
+    for metric in table["costs"]:
+        points: dict[str, list[tuple[float, ...]]] = {run.family: [] for run in runs}
+        for run in runs:
+            known = all(metric in result for result in of_data[run.name].values())
+            x = statistics.fmean(values(of_data, experiment.baselines, run.name, metric)) if known else 0
+            if x > 0:
+                errors = [100 * error for error in values(of_data, experiment.baselines, run.name, "test_error")]
+                points[run.family].append((x, statistics.fmean(errors), half_width(errors)))
+        if xs := [x for of_family in points.values() for x, *_ in of_family]:
+            scale = Axes(LABELS.get(metric, metric), "test error (%)", x_log=max(xs) > 8 * min(xs), x_unit=unit_of(metric))
+            panels.append((scale, [Line(family, sorted(of_family)) for family, of_family in points.items() if of_family]))
+    return panels
+
+
+def unit_of(metric: str) -> str:
+    return "B" if metric.endswith("_bytes") else "s" if metric.endswith("_s") and metric != "samples_per_s" else ""
+
+
 def crossed_tables(study: Study) -> Iterator[Figure]:
     for index, table in enumerate(study.experiment.tables):
         runs = [run for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)]
@@ -239,7 +276,7 @@ def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> 
     ys = [y for points in lines.values() for _, y in points]
     scale = Axes(LABELS.get(along, along), LABELS.get(value, value) + (" per worker" if per_worker else ""), x_log=True,
                  y_log=min(ys) > 0 and max(ys) > 20 * min(ys), x_unit="B" if along == "bytes" else "",
-                 y_unit="B" if value.endswith("_bytes") else "s" if value.endswith("_s") and value != "samples_per_s" else "")
+                 y_unit=unit_of(value))
     yield figure(study, name, sentence(table["title"]), "drawn per worker" if per_worker else "",
                  [Line(label, sorted(points)) for label, points in lines.items()], scale, [run.name for run in runs])
 

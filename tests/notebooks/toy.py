@@ -101,6 +101,11 @@ runs = ["ma-*"]
 against = "sgd"
 
 [[table]]
+title = "error and costs"
+runs = ["sgd", "ma-*"]
+costs = ["sent_bytes", "training_s"]
+
+[[table]]
 title = "speed-up by strategy"
 runs = ["ma-*"]
 rows = "workers"

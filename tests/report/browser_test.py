@@ -37,8 +37,8 @@ class InABrowser(unittest.TestCase):
 
     def test_the_front_pages_figure_is_an_image_of_its_own(self):
         figure = self.folder / "front.svg"
-        subprocess.run([toy.ROOT / "src/setup/python.sh", "matplotlib", "--", toy.ROOT / "experiments/page/front.py",
-                        "--size", "smoke", figure], check=True, timeout=60)
+        subprocess.run([toy.ROOT / "src/setup/python.sh", "matplotlib", "--", toy.ROOT / "experiments/page/pictures.py",
+                        "bmuf_images", "--size", "smoke", figure], check=True, timeout=60)
         self.browser.open(figure.as_uri(), 800)
         self.assertEqual(self.browser.happened("Log.entryAdded"), [])
         text = self.browser.evaluate("document.documentElement.textContent")

@@ -93,7 +93,7 @@ class Page(unittest.TestCase):
         titles = [re.search(r"<figcaption><strong>(.*?)</strong>", figure)[1] for figure in figures]
         self.assertEqual(titles, ["Learning curves over epochs", "Learning curves over simulated time (s)",
                                   "Learning curves over bytes sent per worker", "Time to accuracy", "Speed-up over workers",
-                                  "Staleness of gradients", "Speed-up by strategy", "The best strategy"])
+                                  "Staleness of gradients", "Error and costs", "Speed-up by strategy", "The best strategy"])
         for figure in figures:
             self.assertRegex(figure, r'<svg role="img" aria-label="[^"]{20,}"')
             for fact in ("commit", "core", "platform", "k40m-fdr", "sha256", "manifest.json", "make run-toy SIZE=smoke"):
@@ -126,6 +126,10 @@ class Page(unittest.TestCase):
             self.assertIn("<button type=\"button\">sent MB</button>", text)
             self.assertRegex(text, rf"<td>ma-2</td><td>2x4</td>(<td>[^<]*</td>)+<td>[\d.]+ %</td><td>{bytes_sent}</td><td>[\d.]+</td>")
             self.assertRegex(text, r"<td>sgd</td><td>1x4</td>(<td>[^<]*</td>)+<td>0\.0 %</td><td>0</td><td>1\.00</td>")
+        drawn = r'aria-label="Line charts of test error \(%\) over sent per worker and over simulated time: ma, sgd"'
+        self.assertRegex(self.page, drawn)
+        self.assertRegex(self.page, r"<td>ma-2</td><td>[\d.]+ ± [\d.]+</td><td>\d+</td><td>0\.0[\d]+</td>")
+        self.assertRegex(page, r"<td>ma-2</td><td>[\d.]+ ± [\d.]+</td><td>-</td><td>0\.0[\d]+</td>")
         chart = r'aria-label="Line chart of validation error \(%\) over bytes sent per worker: ([^"]*)"'
         self.assertEqual(re.findall(chart, self.page), ["ma-2, ma-4, async-2"])
         self.assertEqual(re.findall(chart, page), ["async-2"])

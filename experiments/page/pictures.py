@@ -1,5 +1,6 @@
-"""Draws the README's figure from bmuf_images in size full, after make verify-bmuf_images: src/setup/python.sh matplotlib --
-experiments/page/front.py [--size SIZE] [FILE]"""
+"""Draws the pictures that READMEs show, each as a file of its own: src/setup/python.sh matplotlib -- experiments/page/pictures.py
+NAME [--size SIZE] [FILE]. NAME is bmuf_images, for the main README, which needs the runs (make verify-bmuf_images), or an
+experiment with a [[table]] with `costs`, which is drawn from expected.json."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "notebooks"))
 
-from paragrad_runs import Study, UserError  # noqa: E402
+from paragrad_runs import Study, UserError, records  # noqa: E402
 
 import charts  # noqa: E402
 import figures  # noqa: E402
@@ -19,7 +20,7 @@ import figures  # noqa: E402
 NAMES = {"sgd": "one worker", "ma-16": "16 workers, model averaging", "nbm-16": "16, block momentum", "nbm-64": "64, block momentum"}
 
 
-def drawing(study: Study) -> str:
+def learning_curves(study: Study) -> str:
     missing = [name for name in NAMES if name not in [run.name for run in study.experiment.runs]]
     if missing:
         raise UserError(f"{study.name} has no run {missing[0]} of size {study.size}: make run-{study.name} SIZE={study.size}")
@@ -28,6 +29,14 @@ def drawing(study: Study) -> str:
     ends = ", ".join(f"{line.label} {line.points[-1][1]:.2f} % after {line.points[-1][0]:.2g} s" for line in lines)
     scale = charts.Axes("simulated time (s)", "validation error (%)", x_log=True)
     return charts.draw_lines("front", lines, scale, f"Learning curves: {ends}")
+
+
+def costs(study: Study) -> str:
+    table = next((entry for entry in study.whole.tables if "costs" in entry), None)
+    recorded = records.fully_recorded(study.whole)
+    if table is None or not recorded:
+        raise UserError(f"{study.name} has no [[table]] with costs, or nothing is recorded of size {study.size}")
+    return charts.draw_beside("costs", figures.cost_panels(study.whole, next(iter(recorded.values())), table))
 
 
 def standalone(svg: str) -> str:
@@ -41,11 +50,14 @@ def standalone(svg: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name")
     parser.add_argument("--size", default="full")
-    parser.add_argument("file", nargs="?", type=Path, default=ROOT / "experiments/bmuf_images/learning_curves.svg")
+    parser.add_argument("file", nargs="?", type=Path)
     arguments = parser.parse_args()
+    draw = learning_curves if arguments.name == "bmuf_images" else costs
+    file = arguments.file or ROOT / f"experiments/{arguments.name}/{draw.__name__}.svg"
     try:
-        arguments.file.write_text(standalone(drawing(Study("bmuf_images", arguments.size))))
+        file.write_text(standalone(draw(Study(arguments.name, arguments.size))))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
