@@ -1,9 +1,19 @@
-"""Prints what the recorded runs of experiments took, in core-hours."""
+"""Prints what the recorded runs and trials of experiments took, in core-hours."""
 
 from __future__ import annotations
 
+from typing import Any, Iterator
+
 from loading import all_sizes, load
-from records import CORE_S, recorded
+from records import CORE_S, Record, recorded
+
+
+def recorded_in(name: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The records of the runs by size, and those of the trials."""
+    for size in all_sizes(name):
+        yield size, [values for data in recorded(load(name, size)).values() for seeds in data.values() for values in seeds.values()]
+    trials = Record(load(name, size).trials_file).read()
+    yield "tune", [values for data in trials.values() for run in data.values() for seeds in run.values() for values in seeds.values()]
 
 
 def print_costs(names: list[str]) -> None:
@@ -11,8 +21,7 @@ def print_costs(names: list[str]) -> None:
     total_s = 0.0
     print(f"{'experiment':<24} {'size':<8} {'runs':>5} {'core-hours':>11}")
     for name in names:
-        for size in all_sizes(name):
-            runs = [values for data in recorded(load(name, size)).values() for seeds in data.values() for values in seeds.values()]
+        for size, runs in recorded_in(name):
             if not runs:
                 continue
             known = [values[CORE_S] for values in runs if CORE_S in values]

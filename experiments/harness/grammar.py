@@ -12,7 +12,7 @@ from config import SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, s
 
 TOP = ("command", "baseline", "options", "size", "data", "decode", "initial", "run", "tune", "claim", "published", "table", "repeats")
 SIZE = ("seeds", "runs", "data", "options")
-TUNE = ("option", "measure", "seeds", "grid")
+TUNE = (("option", "measure", "seeds", "grid"), ("rungs", "keep"))  # required, optional
 # Keys of each [[…]], required ones first; a [[run]] has options, too.
 ENTRIES = {
     "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
@@ -78,8 +78,8 @@ def check_keys(config: Config) -> None:
     for name, size in config["size"].items():
         known_only(f"[size.{name}] has the unknown key", size, SIZE)
     if "tune" in config:
-        known_only("[tune] has the unknown key", config["tune"], TUNE)
-        required("[tune]", config["tune"], TUNE)
+        known_only("[tune] has the unknown key", config["tune"], TUNE[0] + TUNE[1])
+        required("[tune]", config["tune"], TUNE[0])
     for run in config["run"]:
         required(named("run", run), run, ("name",))
     for kind, (needed, optional) in ENTRIES.items():

@@ -9,6 +9,9 @@ from typing import Any
 from config import ROOT, DataSet, Experiment, Options, Run, UserError, read_toml
 
 
+SEED = "{seed}"  # stands for a run's seed in the options of a search
+
+
 @dataclass(frozen=True)
 class Job:
     """One run of the program."""
@@ -34,13 +37,14 @@ class Plan:
         self.experiment = experiment
         self.tuned = read_toml(experiment.tuned_file) if experiment.tuned_file.exists() else {}
 
-    def initial_job(self, data: DataSet, seed: int) -> Job | None:
+    def initial_job(self, data: DataSet, seed: int | str) -> Job | None:
         if self.experiment.initial is None:
             return None
         options = self.experiment.initial | {"data": data.file, "seed": seed}
         return Job(f"{data.name} initial model seed {seed}", options, self.experiment.run_folder(data.name, "initial", seed))
 
-    def job(self, data: DataSet, run: Run, seed: int) -> Job:
+    def job(self, data: DataSet, run: Run, seed: int | str) -> Job:
+        """seed: a number or SEED."""
         options = run.options | data.options | run.own
         if data.file:
             options["data"] = data.file

@@ -1,9 +1,9 @@
-"""Runs jobs and records their values: those of an experiment in expected.json, trials for tuning.py."""
+"""Runs an experiment and records its values in expected.json."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from typing import Any
 
 from config import ROOT, Experiment
 from plan import Job
@@ -13,38 +13,29 @@ from runner import Runner, locked
 from verdicts import value_of
 
 
-Keys = tuple[str, ...]
-
-
-def record_each(runner: Runner, file: Record, jobs: dict[Keys, Job], metrics_of: Callable[[Keys], list[str]],
-                values_of: Callable[[Keys, Job, str], dict[str, Any]], only_missing: bool, failures_allowed: bool = False) -> int:
-    """Executes the jobs and records values_of(keys, job, error message or "") as soon as each is over. only_missing: leaves out those
-    that are recorded with their metrics and the same options. The last key of a job is its seed. Returns the number of jobs recorded."""
-    keys_of = {job.label: keys for keys, job in jobs.items()
-               if not (only_missing and file.has(keys, options_digest(runner, job), metrics_of(keys)))}
-
-    def finished(job: Job, complaint: str) -> None:
-        keys = keys_of[job.label]
-        file.put(keys, options_digest(runner, job), values_of(keys, job, complaint))
-
-    with locked(runner.experiment):
-        runner.run_initial(sorted({int(keys[-1]) for keys in keys_of.values()}))
-        runner.run_jobs([job for job in jobs.values() if job.label in keys_of], failures_allowed, finished)
-    return len(keys_of)
-
-
 def record(runner: Runner, only_missing: bool) -> None:
+    """Records each run as soon as it is over. only_missing: leaves out those that are recorded with their metrics and the same options."""
     experiment, file = runner.experiment, Record(runner.experiment.expected_file)
-
-    def metrics_of(keys: Keys) -> list[str]:
-        return recorded_metrics(experiment, keys[2])
-
     forget_unknown(experiment, file)
-    jobs = {(experiment.size, data.name, run.name, str(seed)): runner.job(data, run, seed)
-            for data in runner.data_sets() for seed in experiment.seeds for run in experiment.runs}
-    count = record_each(runner, file, jobs, metrics_of, lambda keys, job, _: known_metrics(result_of(job.folder), metrics_of(keys)),
-                        only_missing)
-    print(f"wrote {count} of {len(jobs)} runs to {experiment.expected_file.relative_to(ROOT)}")
+    keys_of: dict[str, tuple[str, ...]] = {}
+    jobs = []
+    for data in runner.data_sets():
+        for seed in experiment.seeds:
+            for run in experiment.runs:
+                job, keys = runner.job(data, run, seed), (experiment.size, data.name, run.name, str(seed))
+                if not (only_missing and file.has(keys, options_digest(runner, job), recorded_metrics(experiment, run.name))):
+                    keys_of[job.label] = keys
+                    jobs.append(job)
+
+    def finished(job: Job, _: str) -> None:
+        keys = keys_of[job.label]
+        file.put(keys, options_digest(runner, job), known_metrics(result_of(job.folder), recorded_metrics(experiment, keys[2])))
+
+    with locked(experiment):
+        runner.run_initial(sorted({int(keys[-1]) for keys in keys_of.values()}))
+        runner.run_jobs(jobs, finished=finished)
+    total = len(runner.data_sets()) * len(experiment.seeds) * len(experiment.runs)
+    print(f"wrote {len(jobs)} of {total} runs to {experiment.expected_file.relative_to(ROOT)}")
 
 
 def known_metrics(result: dict[str, Any], metrics: list[str]) -> dict[str, Any]:

@@ -97,8 +97,8 @@ class Runner(Plan):
         self.program = program.resolve()
         check_options(experiment, self.program)
         self.jobs = max(jobs, 1)
-        host_threads = max((os.cpu_count() or 1) // self.jobs, 1)
-        self.own_options = {"simulate": [f"--host-threads={host_threads}", "--quiet"]}  # by command; they change no result
+        self.host_threads = max((os.cpu_count() or 1) // self.jobs, 1)  # of a run of `simulate`
+        self.own_options = {"simulate": [f"--host-threads={self.host_threads}", "--quiet"]}  # by command; they change no result
         self.identity = program_identity(program)
         self.found: list[DataSet] | None = None
         self.file_digests: dict[str, str] = {}

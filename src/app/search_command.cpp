@@ -40,13 +40,13 @@ const std::vector<std::string> searchable_commands{"simulate", "train"};
 const std::vector<std::string> search_measures{"valid_error", "valid_loss", "train_error", "train_loss"};
 
 /// What the search sets itself.
-const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed", "checkpoint-every"};
+const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed"};
 
 void add_options(CLI::App& parser, SearchArguments& arguments) {
   parser
       .add_option("file", arguments.file,
                   "options of the runs, 'key = value' as in --config; a list [0.1, 0.2] makes a grid, a range 0.01..1 or "
-                  "\"0.01..1 log\" is drawn from")
+                  "\"0.01..1 log\" is drawn from, {seed} is the run's seed")
       ->required();
   parser.add_option("--out", arguments.folder, "folder of the search, in which every run has its own")->required();
   parser.add_option("--command", arguments.command, "the runs' command")->check(known_names(searchable_commands));
@@ -124,7 +124,7 @@ class Search {
     std::iota(here.begin(), here.end(), std::size_t{0});
     for (const int rung : arguments_.rungs) here = go_on(here, rung);
     runs_.reach(here, 0);
-    return print_table();
+    return finish();
   }
 
  private:
@@ -185,11 +185,16 @@ class Search {
     return found;
   }
 
-  int print_table() const {
+  int finish() const {
     std::vector<SearchedConfiguration> all;
     for (std::size_t configuration = 0; configuration < plan_.configurations.size(); ++configuration)
       all.push_back(searched(configuration));
     rank(all);
+    const core::Json results{{"measure", arguments_.measure},
+                             {"seeds", plan_.seeds},
+                             {"configurations", search_json(varied_, arguments_.measure, all)}};
+    core::replace_file(plan_.folder + "/results.json",
+                       [&](std::ostream& file) { file << core::text_of(results, 1) << "\n"; });
     fmt::print("{}", search_table(varied_, arguments_.measure, all));
     if (std::isnan(all[0].score())) {
       const std::string failure = runs_.record(0, plan_.seeds[0]).failure;

@@ -53,6 +53,21 @@ class Search(CliTest):
         errors = [100 * self.manifest(f"{rows[0][0]}-s{seed}")["result"]["valid_error"] for seed in (1, 2)]
         deviation = abs(errors[0] - errors[1]) / 2 ** 0.5
         self.assertEqual(rows[0][4], f"{sum(errors) / 2:.2f} ± {deviation:.2f} %")
+        results = json.loads((self.out / "results.json").read_text())
+        self.assertEqual([(one["run"], one["options"]["strategy"], one["options"]["learning-rate"]) for one in results["configurations"]],
+                         [tuple(row[:3]) for row in rows])
+        self.assertEqual([100 * error for error in results["configurations"][0]["valid_error"]], errors)
+
+    def test_a_value_may_name_the_seed(self):
+        for seed in (1, 2):
+            first = run("simulate", "--data", self.data, "--model", "8-12-6:sigmoid", "--workers", 1, "--platform", PLATFORM, "--seed", seed,
+                        "--learning-rate", 0.1, "--epochs", 1, "--quiet", "--out", self.folder / f"first-s{seed}")
+            self.assertEqual(first.returncode, 0, first.stderr)
+        self.write(strategy="bmuf", init=f'"{self.folder}/first-s{{seed}}/checkpoint.h5"', **{"host-threads": "1"})
+        self.search("--seeds", "1,2")
+        for seed in (1, 2):
+            config = (self.out / f"001-s{seed}/config.toml").read_text()
+            self.assertIn(f'first-s{seed}/checkpoint.h5"', config)
 
     def test_what_is_finished_is_not_run_again_and_another_search_is_refused(self):
         self.write()
@@ -69,7 +84,7 @@ class Search(CliTest):
         self.assert_refused(run("search", self.file, "--out", self.out), "holds another search", self.file.name)
 
     def test_a_killed_search_ends_its_runs_and_is_continued(self):
-        self.write(epochs="400", **{"checkpoint-every": ""})
+        self.write(epochs="400", **{"checkpoint-every": "70"})
         words = ["--rungs", "200"]
         process = subprocess.Popen([PROGRAM, "search", self.file, "--out", self.out, *words], stdout=subprocess.DEVNULL)
         while not list(self.out.glob("*/metrics.jsonl")):

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "notebooks"))
 
 import toy  # noqa: E402
 
-TUNE = '\n[tune]\noption = "learning-rate"\nmeasure = "valid_error"\nseeds = [1]\n[tune.grid]\nsgd = [0.1, 0.2]\nma = [0.2]\nasync = [0.1]\nlarge = [0.1]\n'
+TUNE = '\n[tune]\noption = "learning-rate"\nmeasure = "valid_error"\nseeds = [1]\n[tune.grid]\nsgd = [0.1, 1e300]\nma = [0.2]\nasync = [0.1]\nlarge = [0.1]\n'
 
 
 class Recording(unittest.TestCase):
@@ -133,22 +133,38 @@ class Recording(unittest.TestCase):
         self.assertEqual(self.record("--missing")[1], 4)
         self.assertEqual(self.harness("verify", "toy", "--size", "smoke", status=1)[1], 4)  # seed 1, to compare; one claim is wrong
 
-    def test_trials_are_recorded_one_by_one(self):
+    def test_each_runs_trials_are_one_search_and_recorded(self):
         self.change("learning-rate = 0.1\n", "")
         with (self.experiment / "config.toml").open("a") as file:
             file.write(TUNE)
         tune = ("tune", "toy", "--size", "smoke")
-        text, runs = self.harness(*tune, refused="--learning-rate=0.2")  # as if it diverged
-        self.assertEqual(runs, 2)
+        text, searches = self.harness(*tune)
+        self.assertEqual(searches, 4)
         trials = json.loads((self.experiment / "trials.json").read_text())["toy"]
-        self.assertIsNone(trials["sgd"]["0.2"]["1"]["valid_error"])
+        self.assertIsNone(trials["sgd"]["1e+300"]["1"]["valid_error"])  # diverged
         self.assertIn("sgd = 0.1", (self.experiment / "tuned.toml").read_text())
+        result = json.loads((self.experiment / "runs/smoke/tune/toy/ma-2/001-s1/manifest.json").read_text())["result"]
+        self.assertEqual(trials["ma-2"]["0.2"]["1"]["valid_error"], result["valid_error"])
+        self.assertRegex(self.harness("cost", "toy")[0], r"toy +tune +5 +0\.00\d\n")
         self.forget_runs()
         (self.experiment / "tuned.toml").unlink()
         self.assertEqual(self.harness(*tune, "--missing")[1], 0)
         self.assertIn("sgd = 0.1", (self.experiment / "tuned.toml").read_text())
-        self.change("sgd = [0.1, 0.2]", "sgd = [0.1, 0.4]")
+        self.change("sgd = [0.1, 1e300]", "sgd = [0.1, 0.4]")
         self.assertEqual(self.harness(*tune, "--missing")[1], 1)
+        self.assertEqual([path.name for path in (self.experiment / "runs/smoke/tune/toy/sgd").glob("*-s1")], ["001-s1"])  # 0.4 alone
+        self.change("sgd = [0.1, 0.4]", "sgd = [1e300]")
+        self.assertIn("every learning-rate of its grid failed", self.harness(*tune, status=2)[0])
+
+    def test_trials_that_stop_at_a_rung_are_not_chosen(self):
+        self.change("learning-rate = 0.1\n", "")
+        with (self.experiment / "config.toml").open("a") as file:
+            file.write(TUNE.replace("sgd = [0.1, 1e300]", "sgd = [0.1, 0.0001]").replace("seeds = [1]", "seeds = [1, 2]\nrungs = [1]"))
+        self.harness("tune", "toy", "--size", "smoke")
+        trials = json.loads((self.experiment / "trials.json").read_text())["toy"]["sgd"]
+        self.assertEqual({value: [of_seed.get("stopped_after") for of_seed in seeds.values()] for value, seeds in trials.items()},
+                         {"0.1": [None, None], "0.0001": [1, 1]})
+        self.assertIn("sgd = 0.1", (self.experiment / "tuned.toml").read_text())
 
     def test_claims_are_judged_by_the_record(self):
         self.assertIn("no recorded values", self.harness("judge", "toy", "--size", "smoke")[0])

@@ -46,6 +46,14 @@ std::string last_line(const std::string& path) {
   return last;
 }
 
+/// The value with the seed for "{seed}".
+std::string with_seed(std::string value, std::uint64_t seed) {
+  const std::string place = "{seed}", number = std::to_string(seed);
+  for (auto at = value.find(place); at != std::string::npos; at = value.find(place, at + number.size()))
+    value.replace(at, place.size(), number);
+  return value;
+}
+
 }  // namespace
 
 struct SearchRuns::Job {
@@ -68,11 +76,13 @@ std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std
   if (plan_.ranks > 0) command = {"mpiexec", "-n", core::format("{}", plan_.ranks)};
   command.push_back(fs::read_symlink("/proc/self/exe"));
   command.push_back(plan_.command);
-  for (const auto& [option, value] : plan_.configurations[configuration])
-    command.push_back(core::format("--{}={}", option, value));
+  const search::Values& values = plan_.configurations[configuration];
+  for (const auto& [option, value] : values) command.push_back(core::format("--{}={}", option, with_seed(value, seed)));
   command.push_back(core::format("--seed={}", seed));
-  if (plan_.host_threads > 0) command.push_back(core::format("--host-threads={}", plan_.host_threads));
-  if (plan_.pauses) command.push_back("--checkpoint-every=100000000");  // blocks: only after each epoch
+  if (plan_.host_threads > 0 && !values.contains("host-threads"))
+    command.push_back(core::format("--host-threads={}", plan_.host_threads));
+  if (plan_.pauses && !values.contains("checkpoint-every"))
+    command.push_back("--checkpoint-every=100000000");  // blocks: only after each epoch
   command.insert(command.end(), {"--quiet", "--resume", "--out=" + path(configuration, seed)});
   return command;
 }

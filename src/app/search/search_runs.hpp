@@ -13,14 +13,14 @@ namespace paragrad::app {
 
 /// What the runs of a search have in common.
 struct SearchPlan {
-  std::string command = "simulate";  ///< of this program
-  std::string folder;                ///< a run's folder in it: 003-s1 is configuration 3 with seed 1
-  std::vector<search::Values> configurations;
+  std::string command = "simulate";            ///< of this program
+  std::string folder;                          ///< a run's folder in it: 003-s1 is configuration 3 with seed 1
+  std::vector<search::Values> configurations;  ///< "{seed}" in a value stands for the run's seed
   std::vector<std::uint64_t> seeds;
   int jobs = 1;          ///< runs at a time
   int ranks = 0;         ///< of each run, under mpiexec; 0: none
-  int host_threads = 0;  ///< of each run of `simulate`; 0: not given
-  bool pauses = false;   ///< runs are paused and resumed, so they save their state after every epoch
+  int host_threads = 0;  ///< of each run of `simulate`, unless its configuration says so itself; 0: not given
+  bool pauses = false;   ///< runs are paused and resumed, so they save their state, at least after every epoch
 };
 
 /// What is known of a run.

@@ -61,6 +61,22 @@ void rank(std::vector<SearchedConfiguration>& configurations) {
   });
 }
 
+core::Json search_json(const std::vector<std::string>& options, const std::string& measure,
+                       const std::vector<SearchedConfiguration>& configurations) {
+  core::Json found = core::Json::array();
+  for (const SearchedConfiguration& one : configurations) {
+    core::Json values = core::Json::object();
+    for (std::size_t i = 0; i < options.size(); ++i) values[options[i]] = one.values[i];
+    found.push_back({{"run", one.name},
+                     {"options", values},
+                     {"epochs", one.epochs},
+                     {"to_the_end", one.to_the_end},
+                     {measure, one.measures},
+                     {"test_error", one.test_errors}});
+  }
+  return found;
+}
+
 std::string search_table(const std::vector<std::string>& options, const std::string& measure,
                          const std::vector<SearchedConfiguration>& configurations) {
   std::vector<TableRow> lines{{"run"}};

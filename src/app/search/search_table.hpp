@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
+
 namespace paragrad::app {
 
 /// A line of the table of a search. Values of the seeds; NaN where a run failed or has none.
@@ -18,6 +20,10 @@ struct SearchedConfiguration {
 
 /// Best first: configurations that went to the end, then those stopped at a rung, the last rung first, then failures.
 void rank(std::vector<SearchedConfiguration>& configurations);
+
+/// All that is known, configuration by configuration: text for the values of options, null for NaN.
+core::Json search_json(const std::vector<std::string>& options, const std::string& measure,
+                       const std::vector<SearchedConfiguration>& configurations);
 
 /// Means and standard deviations over the seeds, errors in percent.
 std::string search_table(const std::vector<std::string>& options, const std::string& measure,
