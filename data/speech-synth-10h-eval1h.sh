@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 
 out=${1:-data/speech-synth-10h-eval1h.h5}
 [ -n "${1:-}" ] || ! have $out || exit 0
-HOURS=10 VALID=60min TEST=60min data/speech-synth.sh "$out"
+HOURS=10 VALID=60min TEST=60min NAME=speech-synth-10h-eval1h data/speech-synth.sh "$out"

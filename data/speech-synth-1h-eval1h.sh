@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 
 out=${1:-data/speech-synth-1h-eval1h.h5}
 [ -n "${1:-}" ] || ! have $out || exit 0
-HOURS=1 VALID=60min TEST=60min data/speech-synth.sh "$out"
+HOURS=1 VALID=60min TEST=60min NAME=speech-synth-1h-eval1h data/speech-synth.sh "$out"

@@ -2,7 +2,7 @@
 # data/speech-synth.h5: generated speech, labelled with the state of a phone for each frame; HOURS (default 1) for training.
 # Three synthetic voices read the King James Bible and three quarters of the sentences of fortune's cookies for training, the
 # fourth quarter for validation and test. Needs the packages bible-kjv, bible-kjv-text, fortunes and fortunes-min.
-# Further variables: SEED (1), JOBS (all processors), VALID and TEST (6min), CLASSES (1200).
+# Further variables: SEED (1), JOBS (all processors), VALID and TEST (6min), CLASSES (1200), NAME (in the file).
 # An argument names another output file.
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 hours=${HOURS:-1}
 seed=${SEED:-1}
 out=${1:-data/speech-synth.h5}
-name=speech-synth-${hours}h-s$seed
+name=${NAME:-speech-synth-${hours}h-s$seed}
 [ -n "${1:-}" ] || ! have $out || ! "$paragrad" data info $out | grep -q "\"$name\"" || exit 0
 command -v bible > /dev/null || fail "install the packages bible-kjv and bible-kjv-text, the text for training"
 cookies=/usr/share/games/fortunes

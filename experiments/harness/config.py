@@ -90,7 +90,7 @@ class Experiment:
         return self.runs_folder / data / f"{run}-s{seed}"
 
     def claims_of(self, data: str) -> list[dict[str, Any]]:
-        return [claim for entry in self.claims if data in entry.get("data", [data]) for claim in spelled_out(entry)]
+        return [claim for entry in self.claims if any_of(entry.get("data", ["*"]), data) for claim in spelled_out(entry)]
 
     def run(self, name: str) -> Run:
         for run in self.runs:

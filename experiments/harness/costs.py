@@ -12,7 +12,7 @@ def recorded_in(name: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The records of the runs by size, and those of the trials."""
     for size in all_sizes(name):
         yield size, [values for data in recorded(load(name, size)).values() for seeds in data.values() for values in seeds.values()]
-    trials = Record(load(name, size).trials_file).read()
+    trials = Record(load(name, "").trials_file).read()
     yield "tune", [values for data in trials.values() for run in data.values() for seeds in run.values() for values in seeds.values()]
 
 

@@ -9,10 +9,12 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from config import SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
+from results import is_relative
 
 TOP = ("command", "baseline", "options", "size", "data", "decode", "initial", "run", "tune", "claim", "published", "table", "repeats")
 SIZE = ("seeds", "runs", "data", "options")
 TUNE = (("option", "measure", "seeds", "grid"), ("rungs", "keep"))  # required, optional
+MEASURES = ("valid_error", "valid_loss", "train_error", "train_loss")  # of `paragrad search`
 # Keys of each [[…]], required ones first; a [[run]] has options, too.
 ENTRIES = {
     "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
@@ -155,6 +157,11 @@ def check_tuning(config: Config, runs: list[Run]) -> None:
         raise Mistake(f"[tune] tunes nothing: every run sets {tune['option']} itself")
     if not tune["seeds"]:
         raise Mistake("[tune] tunes nothing: it has no seeds")
+    known_only("[tune] has the unknown measure", [tune["measure"]], MEASURES)
+    if not tune.get("rungs", [1]):
+        raise Mistake("[tune] has no epoch in 'rungs'")
+    if "keep" in tune and "rungs" not in tune:
+        raise Mistake("[tune] has 'keep', which only works with 'rungs'")
     used = {tuned_by(tune["grid"], run.name) for run in tuned}
     for prefix, values in tune["grid"].items():
         if not values:
@@ -224,6 +231,9 @@ def check_table(table: Config, runs: list[Run]) -> None:
         check_against(table, runs)
     if "costs" in table:
         required(named("table", table), table, ("title",))
+        for metric in table["costs"]:
+            if is_relative(metric):
+                raise Mistake(f"{named('table', table)}: costs has '{metric}', which is relative to a baseline")
     if "rows" not in table:
         for key in ("value", "least"):
             if key in table:

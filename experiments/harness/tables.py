@@ -38,7 +38,8 @@ def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
         elif "curves" in entry:
             yield Table(title, curves(plan, results, entry, runs))
         elif "costs" in entry:
-            yield from (Table(title, error_and_costs(plan, {data: of_data}, entry, runs)) for data, of_data in results.items())
+            for data, of_data in results.items():
+                yield Table(title + (f", {data}" if len(results) > 1 else ""), error_and_costs(plan, data, of_data, entry, runs))
         elif "columns" in entry:
             yield Table(title, listed(plan, results, entry, runs))
         else:
@@ -105,15 +106,15 @@ def paired(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run])
     return [[*(["data"] if len(results) > 1 else []), "run", "minus", "points"], *lines]
 
 
-def error_and_costs(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
-    """The mean test error in %, of one data set, with half of its 95 % confidence interval, and the metrics in `costs`."""
+def error_and_costs(plan: Plan, data: str, of_data: dict[str, Any], table: dict[str, Any], runs: list[Run]) -> Lines:
+    """The mean test error in % with half of its 95 % confidence interval, and the metrics in `costs`."""
     def error(run: str) -> str:
-        errors = [100 * value for of_data in results.values() for value in values(of_data, plan.experiment.baselines, run, "test_error")]
+        errors = [100 * value for value in values(of_data, plan.experiment.baselines, run, "test_error")]
         half = f" ± {half_width(errors):.2f}" if len(errors) > 1 else ""
         return f"{statistics.fmean(errors):.2f}{half}"
 
     return [["run", "test %", *table["costs"]]] + [
-        [run.name, error(run.name), *cells(plan, results, run, runs, table["costs"])] for run in runs]
+        [run.name, error(run.name), *cells(plan, {data: of_data}, run, runs, table["costs"])] for run in runs]
 
 
 def crossed(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:

@@ -3,20 +3,20 @@ the choice in tuned.toml."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
 import shutil
 import statistics
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from config import ROOT, DataSet, Options, Run, UserError, tuned_by
+from config import ROOT, DataSet, Run, UserError, tuned_by
 from plan import SEED, Job
 from records import CORE_S, Record, options_digest, write_json
 from runner import Runner, cost_of, locked, run_command
 
+Trials = dict[tuple[str, ...], tuple[str, dict[str, Any]]]  # by keys: the digest of what decided the trial, and what to record of it
 STOPPED_AFTER = "stopped_after"  # in trials.json: the epoch of the rung at which the search stopped the trial
 
 
@@ -34,9 +34,9 @@ def tune(runner: Runner, only_missing: bool) -> None:
                            "all data sets use values tuned on others"))
     file = Record(runner.experiment.trials_file)
     searches = [Search(runner, data, run, grid(settings, run)) for data in data_sets for run in runs]
-    search_all(runner, file, [search.without_recorded(file) if only_missing else search for search in searches])
+    complaints = search_all(runner, file, [search.without_recorded(file) if only_missing else search for search in searches])
     for search in searches:
-        runner.tuned.setdefault(search.data.name, {})[search.run.name] = choose(search, file)
+        runner.tuned.setdefault(search.data.name, {})[search.run.name] = choose(search, file, complaints.get(search.label, ""))
     write(runner)
 
 
@@ -70,93 +70,96 @@ class Search:
     def keys(self, value: Any, seed: int) -> tuple[str, ...]:
         return self.data.name, self.run.name, str(value), str(seed)
 
+    def digest(self, value: Any, seed: int) -> str:
+        """Of the trial's options; with rungs, which compare the trials, of all that decides the search."""
+        digest = options_digest(self.runner, self.trial(value, seed))
+        if "rungs" not in self.settings:
+            return digest
+        deciding = [digest, grid(self.settings, self.run), *(self.settings.get(key) for key in ("seeds", "measure", "rungs", "keep"))]
+        return hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:16]
+
     def without_recorded(self, file: Record) -> Search:
         left = [value for value in self.values
-                if not all(file.has(self.keys(value, seed), options_digest(self.runner, self.trial(value, seed)), [self.settings["measure"]])
+                if not all(file.has(self.keys(value, seed), self.digest(value, seed), [self.settings["measure"]])
                            for seed in self.settings["seeds"])]
-        return replace(self, values=self.values if left and self.settings.get("rungs") else left)
+        return replace(self, values=self.values if left and "rungs" in self.settings else left)
 
-    def options(self) -> Options:
-        """Of the file for `paragrad search`."""
-        options = self.trial(self.values, SEED).options
-        threads = {"host-threads": self.runner.host_threads} if self.run.command == "simulate" else {}
-        return {key: value for key, value in options.items() if key != "seed"} | threads
-
-    def execute(self, jobs: int) -> dict[tuple[str, ...], tuple[str, dict[str, Any]]]:
-        """Runs the trials, `jobs` at a time; an interrupted search goes on. Returns the digests of their options, and what to record of
-        them, by keys."""
+    def execute(self, jobs: int) -> tuple[Trials, str]:
+        """Runs the trials, `jobs` at a time; an interrupted search goes on. Returns the error message, too, if all of them failed."""
         folder = self.runner.experiment.runs_folder / "tune" / self.data.name / self.run.name
-        text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in self.options().items())
         words = [f"--{key}={','.join(map(str, self.settings[key]))}" for key in ("seeds", "rungs") if key in self.settings]
         words += [f"--{key}={self.settings[key]}" for key in ("measure", "keep") if key in self.settings]
-        key = {"words": words, "trials": [self.runner.key(self.trial(value, seed)) for value in self.values for seed in self.settings["seeds"]]}
-        key_file = folder.with_name(folder.name + ".key.json")
-        if not key_file.exists() or json.loads(key_file.read_text()) != key:
+        identity = {"words": words, "trials": [self.runner.key(self.trial(value, seed)) for value in self.values for seed in self.settings["seeds"]]}
+        identity_file, options_file = (folder.with_name(folder.name + end) for end in (".key.json", ".toml"))
+        if not identity_file.exists() or json.loads(identity_file.read_text()) != identity:
             shutil.rmtree(folder, ignore_errors=True)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        write_json(key_file, key)
-        options_file = folder.with_name(folder.name + ".toml")
-        options_file.write_text(text)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(identity_file, identity)
+        options = self.trial(self.values, SEED).options
+        options_file.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items() if key != "seed"))
+        (folder / "results.json").unlink(missing_ok=True)
+        words += [f"--host-threads={self.runner.host_threads}"] if self.run.command == "simulate" else []
         complaint, core_s = run_command([self.runner.program, "search", options_file, f"--out={folder.relative_to(ROOT)}",
                                          f"--command={self.run.command}", f"--jobs={jobs}", *words])
         core_s += cost_of(folder)
-        if folder.exists():
-            write_json(folder / "cost.json", {CORE_S: core_s})
-        return self.found(json.loads(self.results(folder, complaint).read_text())["configurations"], core_s)
-
-    def results(self, folder: Path, complaint: str) -> Path:
-        """The file of the results, which is there even if every trial failed."""
-        if complaint and "every configuration failed" not in complaint:
+        write_json(folder / "cost.json", {CORE_S: core_s})
+        if not (folder / "results.json").exists():
             raise UserError(f"{self.label}: {complaint}")
-        return folder / "results.json"
+        return self.found(json.loads((folder / "results.json").read_text())["configurations"], core_s), complaint
 
-    def found(self, configurations: list[dict[str, Any]], core_s: float) -> dict[tuple[str, ...], tuple[str, dict[str, Any]]]:
+    def found(self, configurations: list[dict[str, Any]], core_s: float) -> Trials:
         """Every trial gets the same share of the costs."""
         measure, seeds = self.settings["measure"], self.settings["seeds"]
         share = float(f"{core_s / len(configurations) / len(seeds):.3g}")
-        records = {}
+        trials: Trials = {}
         for one in configurations:
             value = self.values[int(one["run"]) - 1]
-            stopped = {} if one["to_the_end"] else {STOPPED_AFTER: one["epochs"]}
+            stopped = {} if one["to_the_end"] or None in one[measure] else {STOPPED_AFTER: one["epochs"]}
             for seed, score in zip(seeds, one[measure]):
-                records[self.keys(value, seed)] = (options_digest(self.runner, self.trial(value, seed)), {measure: score, CORE_S: share} | stopped)
-        return records
+                trials[self.keys(value, seed)] = (self.digest(value, seed), {measure: score, CORE_S: share} | stopped)
+        return trials
 
 
-def search_all(runner: Runner, file: Record, searches: list[Search]) -> None:
-    """Records the trials of each search as soon as it is over."""
+def search_all(runner: Runner, file: Record, searches: list[Search]) -> dict[str, str]:
+    """Records the trials of each search as soon as it is over. Returns the error messages of those whose trials all failed, by label."""
     wanted = [search for search in searches if search.values]
-    at_once = max(min(runner.jobs, len(wanted)), 1)
+    at_once, complaints = max(min(runner.jobs, len(wanted)), 1), {}
     with locked(runner.experiment):
         if wanted:
             runner.run_initial(runner.experiment.tune["seeds"])
         with ThreadPoolExecutor(at_once) as pool:
-            running = {pool.submit(search.execute, runner.jobs // at_once): search for search in wanted}
-            for count, done in enumerate(as_completed(running), 1):
-                try:
-                    trials = done.result()
-                except UserError:
-                    pool.shutdown(cancel_futures=True)
-                    raise
-                for keys, (digest, values) in trials.items():
-                    file.put(keys, digest, values)
-                print(f"[{count}/{len(wanted)}] {running[done].label}", flush=True)
+            try:
+                running = {pool.submit(search.execute, runner.jobs // at_once): search for search in wanted}
+                for count, done in enumerate(as_completed(running), 1):
+                    trials, complaint = done.result()
+                    for keys, (digest, values) in trials.items():
+                        file.put(keys, digest, values)
+                    if complaint:
+                        complaints[running[done].label] = complaint
+                    print(f"[{count}/{len(wanted)}] {running[done].label}", flush=True)
+            except BaseException:  # an interruption, too, ends the searches that wait
+                pool.shutdown(cancel_futures=True)
+                raise
+    return complaints
 
 
-def choose(search: Search, file: Record) -> Any:
-    """The best of the trials that went to the end. A failed one has no score; one that diverged has failed."""
-    trials, measure, seeds = file.read()[search.data.name][search.run.name], search.settings["measure"], search.settings["seeds"]
-    scores, stopped = {}, {}
+def choose(search: Search, file: Record, complaint: str) -> Any:
+    """The value with the best mean score. One that failed or was stopped has none."""
+    trials, measure = file.read()[search.data.name][search.run.name], search.settings["measure"]
+    scores, shown = {}, []
     for value in search.values:
-        of_seeds = [trials[str(value)][str(seed)] for seed in seeds]
-        found = [one[measure] for one in of_seeds]
-        score = math.inf if None in found else statistics.fmean(found)
-        (stopped if any(STOPPED_AFTER in one for one in of_seeds) else scores)[value] = score
-    if not any(map(math.isfinite, scores.values())):
-        raise UserError(f"{search.label}: every {search.settings['option']} of its grid failed; try smaller ones in [tune.grid]")
+        of_seeds = [trials[str(value)][str(seed)] for seed in search.settings["seeds"]]
+        if any(one[measure] is None for one in of_seeds):
+            shown.append(f"{value}: failed")
+        elif any(STOPPED_AFTER in one for one in of_seeds):
+            shown.append(f"{value}: stopped")
+        else:
+            scores[value] = statistics.fmean(one[measure] for one in of_seeds)
+            shown.append(f"{value}: {100 * scores[value]:.2f} %")
+    if not scores:
+        raise UserError(f"{search.label}: every {search.settings['option']} of its grid failed{': ' if complaint else ''}{complaint}")
     best = min(scores, key=lambda value: scores[value])
     edge = " (edge of the grid)" if best in (min(search.values), max(search.values)) else ""
-    shown = [f"{value}: {100 * scores[value]:.2f} %" if value in scores else f"{value}: stopped" for value in search.values]
     print(f"{search.label}: {', '.join(shown)} -> {best}{edge}")
     return best
 

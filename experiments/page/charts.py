@@ -38,7 +38,7 @@ plt.rcParams.update({
 @dataclass(frozen=True)
 class Line:
     label: str                # in the legend; a label looks the same in all panels
-    points: list[tuple[float, ...]]  # x, y; none: the line is not drawn, but the others look as if it were
+    points: list[tuple[float, ...]]  # x, y and, for draw_side_by_side, half the height of the error bar; none: the line is not drawn, but the others look as if it were
     panel: str = ""           # its title; "*": shown in all panels, as the reference
     published: bool = False   # hollow markers, not joined
 
@@ -175,9 +175,8 @@ def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale:
         axes.set_xticks(range(len(scale.x_names)), scale.x_names)
 
 
-def draw_beside(name: str, panels: list[tuple[Axes, list[Line]]]) -> str:
-    """Panels side by side, which share the y axis: the same lines over different quantities. Their points have a third value, half
-    the height of an error bar."""
+def draw_side_by_side(name: str, panels: list[tuple[Axes, list[Line]]]) -> str:
+    """Panels side by side, which share the y axis: the same lines over different quantities, with error bars."""
     every = [line for _, lines in panels for line in lines]
     alt = (f"Line charts of {panels[0][0].y} over {' and over '.join(scale.x for scale, _ in panels)}: "
            f"{', '.join(dict.fromkeys(line.label for line in every))}")

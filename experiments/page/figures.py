@@ -224,7 +224,7 @@ def costs(study: Study) -> Iterator[Figure]:
             if panels := cost_panels(study.experiment, of_data, table):
                 caption = f"mean of {count(len(study.experiment.seeds), 'seed')} with its 95 % confidence interval"
                 yield Figure(f"{sentence(table['title'])}{of(study, data)}", caption,
-                             charts.draw_beside(identity(study, f"costs-{index}-{data}"), panels),
+                             charts.draw_side_by_side(identity(study, f"costs-{index}-{data}"), panels),
                              [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
 
 

@@ -34,9 +34,12 @@ def learning_curves(study: Study) -> str:
 def costs(study: Study) -> str:
     table = next((entry for entry in study.whole.tables if "costs" in entry), None)
     recorded = records.fully_recorded(study.whole)
-    if table is None or not recorded:
-        raise UserError(f"{study.name} has no [[table]] with costs, or nothing is recorded of size {study.size}")
-    return charts.draw_beside("costs", figures.cost_panels(study.whole, next(iter(recorded.values())), table))
+    if table is None or len(recorded) > 1:
+        raise UserError(f"{study.name} has no [[table]] with costs, or more than one data set")
+    panels = [panel for of_data in recorded.values() for panel in figures.cost_panels(study.whole, of_data, table)]
+    if not panels:
+        raise UserError(f"{study.name} has no run of size {study.size} that is recorded for all seeds: make record-{study.name}")
+    return charts.draw_side_by_side("costs", panels)
 
 
 def standalone(svg: str) -> str:

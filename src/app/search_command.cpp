@@ -34,13 +34,14 @@ struct SearchArguments {
   double keep = 0.5;
   int jobs = 0;
   int ranks = 0;
+  int host_threads = 0;
 };
 
 const std::vector<std::string> searchable_commands{"simulate", "train"};
 const std::vector<std::string> search_measures{"valid_error", "valid_loss", "train_error", "train_loss"};
 
 /// What the search sets itself.
-const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed"};
+const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet", "config", "seed", "host-threads"};
 
 void add_options(CLI::App& parser, SearchArguments& arguments) {
   parser
@@ -62,6 +63,8 @@ void add_options(CLI::App& parser, SearchArguments& arguments) {
              "share of the configurations that goes on at each rung");
   add_number(parser, "--jobs", arguments.jobs, {.least = 0, .most = 100000},
              "runs at a time (0: one per processor core or, with --ranks, one per that many cores)");
+  add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 100000},
+             "with --command simulate: threads of this machine that each run uses (0: one per core, shared by the runs)");
   add_number(parser, "--ranks", arguments.ranks, {.least = 0, .most = 100000},
              "with --command train: MPI ranks of each run, which is then started with mpiexec (0: none)");
 }
@@ -72,7 +75,10 @@ search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
   search::Space space;
   for (const ConfigEntry& entry : read_config(input, arguments.file)) {
     if (not_of_the_file.contains(entry.key))
-      throw entry.error(core::format("'{}' is set by the search{}", entry.key, entry.key == "seed" ? ": give --seeds" : ""));
+      throw entry.error(core::format("'{}' is set by the search{}", entry.key,
+                                     entry.key == "seed"           ? ": give --seeds"
+                                     : entry.key == "host-threads" ? ": give it --host-threads"
+                                                                   : ""));
     option_of(runs, entry);
     space.add(entry.key, entry.values);
   }
@@ -138,7 +144,8 @@ class Search {
     plan.pauses = !arguments.rungs.empty();
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     plan.jobs = arguments.jobs > 0 ? arguments.jobs : std::max(1, cores / std::max(1, arguments.ranks));
-    if (arguments.command == "simulate") plan.host_threads = std::max(1, cores / plan.jobs);
+    if (arguments.command == "simulate")
+      plan.host_threads = arguments.host_threads > 0 ? arguments.host_threads : std::max(1, cores / plan.jobs);
     return plan;
   }
 
@@ -197,7 +204,7 @@ class Search {
                        [&](std::ostream& file) { file << core::text_of(results, 1) << "\n"; });
     fmt::print("{}", search_table(varied_, arguments_.measure, all));
     if (std::isnan(all[0].score())) {
-      const std::string failure = runs_.record(0, plan_.seeds[0]).failure;
+      const std::string failure = first_failure();
       throw core::ConfigError(failure.empty()
                                   ? core::format("no configuration has the measure '{}' for all seeds; choose another "
                                                  "with --measure",
@@ -206,6 +213,13 @@ class Search {
     }
     fmt::print("best by {}: {}/{}-s{}\n", arguments_.measure, core::printable(plan_.folder), all[0].name, plan_.seeds[0]);
     return success;
+  }
+
+  std::string first_failure() const {
+    for (std::size_t configuration = 0; configuration < plan_.configurations.size(); ++configuration)
+      for (const std::uint64_t seed : plan_.seeds)
+        if (std::string failure = runs_.record(configuration, seed).failure; !failure.empty()) return failure;
+    return {};
   }
 
   const SearchArguments& arguments_;
@@ -222,6 +236,7 @@ void check(SearchArguments& arguments, const CLI::App& parser) {
     throw core::unknown_name("measure", arguments.measure, search_measures);
   OptionUse use(parser);
   use.require(arguments.command == "train", {"ranks"}, "needs --command train");
+  use.require(arguments.command == "simulate", {"host-threads"}, "needs --command simulate");
   use.require(!arguments.rungs.empty(), {"keep"}, "needs --rungs");
   use.check();
   if (std::ranges::adjacent_find(arguments.rungs, std::ranges::greater_equal{}) != arguments.rungs.end())

@@ -69,8 +69,9 @@ std::size_t OptionList::index_of(const std::string& option, const std::string& t
 }
 
 void OptionList::add(OptionInfo info, std::function<void(const std::string&)> set) {
-  const bool is_use = info.kind.empty();  // of which two parts of a list may have the same
-  if (is_use && std::ranges::any_of(members_, [&](const Member& one) { return one.info.name == info.name; })) return;
+  const bool described_elsewhere = info.kind.empty();  // two parts of a strategy may use the same option
+  if (described_elsewhere && std::ranges::any_of(members_, [&](const Member& one) { return one.info.name == info.name; }))
+    return;
   info.group = group_;
   members_.push_back({std::move(info), std::move(set)});
 }

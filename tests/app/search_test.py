@@ -63,8 +63,8 @@ class Search(CliTest):
             first = run("simulate", "--data", self.data, "--model", "8-12-6:sigmoid", "--workers", 1, "--platform", PLATFORM, "--seed", seed,
                         "--learning-rate", 0.1, "--epochs", 1, "--quiet", "--out", self.folder / f"first-s{seed}")
             self.assertEqual(first.returncode, 0, first.stderr)
-        self.write(strategy="bmuf", init=f'"{self.folder}/first-s{{seed}}/checkpoint.h5"', **{"host-threads": "1"})
-        self.search("--seeds", "1,2")
+        self.write(strategy="bmuf", init=f'"{self.folder}/first-s{{seed}}/checkpoint.h5"')
+        self.search("--seeds", "1,2", "--host-threads", "1")
         for seed in (1, 2):
             config = (self.out / f"001-s{seed}/config.toml").read_text()
             self.assertIn(f'first-s{seed}/checkpoint.h5"', config)
@@ -160,6 +160,8 @@ class Search(CliTest):
             ({"lerning-rate": "0.1"}, (), "line", "'lerning-rate'", "'learning-rate'"),
             ({"seed": "[1, 2]"}, (), "'seed' is set by the search", "--seeds"),
             ({"out": "x"}, (), "'out' is set by the search"),
+            ({"host-threads": "2"}, (), "'host-threads' is set by the search", "--host-threads"),
+            ({}, ("--command", "train", "--host-threads", "2"), "--host-threads", "--command simulate"),
             ({"learning-rate": '"1..0.1"'}, (), "--learning-rate", "empty"),
             ({"learning-rate": '"0..0.1 log"'}, (), "--learning-rate", "logarithm"),
             ({"learning-rate": "[]"}, (), "--learning-rate", "empty list"),

@@ -38,7 +38,7 @@ struct Cart {
     list.numbers("stops", stops, any_number, "miles");
     list.entry("wheel", wheel, wheels, "kind of wheel");
     list.uses("road");
-    list.uses("road");  // as two parts of a list may; told once
+    list.uses("road");  // by two parts; listed once
   }
 };
 

@@ -113,6 +113,8 @@ class Config(unittest.TestCase):
             ([], TUNE + "async = [0.1]\n", "[tune.grid]", "'async'"),
             ([], TUNE.replace("ma = ", "nbm = "), "[tune.grid]", "'nbm'"),
             ([], TUNE.replace("seeds = [1]", "seeds = []"), "[tune] tunes nothing"),
+            ([], TUNE.replace("valid_error", "word_error"), "[tune]", "'word_error'"),
+            ([], TUNE.replace("seeds = [1]", "seeds = [1]\nkeep = 0.5"), "[tune]", "'keep'", "'rungs'"),
             ([("learning-rate = 0.1", "learning-rate = 0.1\nmomentum = 0.9")], TUNE, "[tune] tunes nothing", "momentum"),
             ([("learning-rate = 0.1", "")], TUNE.replace('"momentum"', '"learning-rat"') + "async = [1]\n", "'learning-rat'"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntuned_on = "toi"')], TUNE, "'toi'"),

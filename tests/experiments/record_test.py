@@ -161,10 +161,18 @@ class Recording(unittest.TestCase):
         with (self.experiment / "config.toml").open("a") as file:
             file.write(TUNE.replace("sgd = [0.1, 1e300]", "sgd = [0.1, 0.0001]").replace("seeds = [1]", "seeds = [1, 2]\nrungs = [1]"))
         self.harness("tune", "toy", "--size", "smoke")
+        self.assertEqual(self.harness("tune", "toy", "--size", "smoke", "--missing")[1], 0)
         trials = json.loads((self.experiment / "trials.json").read_text())["toy"]["sgd"]
         self.assertEqual({value: [of_seed.get("stopped_after") for of_seed in seeds.values()] for value, seeds in trials.items()},
                          {"0.1": [None, None], "0.0001": [1, 1]})
         self.assertIn("sgd = 0.1", (self.experiment / "tuned.toml").read_text())
+        self.change("rungs = [1]", "rungs = [2]")  # which could have stopped others
+        self.assertEqual(self.harness("tune", "toy", "--size", "smoke", "--missing")[1], 4)
+        self.assertEqual(self.harness("tune", "toy", "--size", "smoke", "--jobs", "2")[1], 4)  # continues the same searches
+
+    def test_data_sets_of_a_size_may_be_patterns(self):
+        self.change('[size.smoke]', '[size.smoke]\ndata = ["t*"]')
+        self.assertIn("wrote 8 of 8 runs", self.record()[0])
 
     def test_claims_are_judged_by_the_record(self):
         self.assertIn("no recorded values", self.harness("judge", "toy", "--size", "smoke")[0])

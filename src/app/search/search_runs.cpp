@@ -79,8 +79,7 @@ std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std
   const search::Values& values = plan_.configurations[configuration];
   for (const auto& [option, value] : values) command.push_back(core::format("--{}={}", option, with_seed(value, seed)));
   command.push_back(core::format("--seed={}", seed));
-  if (plan_.host_threads > 0 && !values.contains("host-threads"))
-    command.push_back(core::format("--host-threads={}", plan_.host_threads));
+  if (plan_.host_threads > 0) command.push_back(core::format("--host-threads={}", plan_.host_threads));
   if (plan_.pauses && !values.contains("checkpoint-every"))
     command.push_back("--checkpoint-every=100000000");  // blocks: only after each epoch
   command.insert(command.end(), {"--quiet", "--resume", "--out=" + path(configuration, seed)});

@@ -19,7 +19,7 @@ struct SearchPlan {
   std::vector<std::uint64_t> seeds;
   int jobs = 1;          ///< runs at a time
   int ranks = 0;         ///< of each run, under mpiexec; 0: none
-  int host_threads = 0;  ///< of each run of `simulate`, unless its configuration says so itself; 0: not given
+  int host_threads = 0;  ///< of each run of `simulate`; 0: not given
   bool pauses = false;   ///< runs are paused and resumed, so they save their state, at least after every epoch
 };
 
