@@ -28,6 +28,8 @@ def result_of(folder: Path) -> dict[str, Any]:
     found = manifest["result"] | manifest["result"].get("strategy", {})
     result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
     result[MACHINE] = machine_of(manifest)
+    if test := manifest.get("data", {}).get("samples", {}).get("test"):
+        result["test_samples"] = test
     if "samples" in result:
         result["samples_per_s"] = result["samples"] / result["training_s"]
     if "training_s" in result:

@@ -20,6 +20,7 @@ class Table:
     title: str
     lines: Lines
     of_training: bool = False
+    note: str = ""  # below the lines
 
 
 def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
@@ -51,6 +52,8 @@ def print_tables(plan: Plan, results: Results) -> None:
         print(f"\n{table.title}")
         for line in table.lines:
             print(training_line(line) if table.of_training else aligned(line, table.lines))
+        if table.note:
+            print(table.note)
 
 
 def aligned(line: list[str], lines: Lines) -> str:
@@ -148,6 +151,16 @@ def megabytes(counts: list[float]) -> str:
     return "-" if math.isnan(mean) else f"{mean:.4g}" if mean < 1e4 else f"{mean:.0f}"
 
 
+def test_set_note(runs: list[dict[int, dict[str, Any]]]) -> str:
+    """What the ± over seeds leaves out: the test set is a sample, too. Binomial, at the median of the runs' errors."""
+    known = [result for seeds in runs for result in seeds.values() if "test_samples" in result and not math.isnan(result["test_error"])]
+    if not known:
+        return ""
+    error, samples = statistics.median(result["test_error"] for result in known), known[0]["test_samples"]
+    half = 1.96 * math.sqrt(error * (1 - error) / samples)
+    return f"The test set's {samples:,} samples add at least ± {100 * half:.2f} points (95 %) to every test error, mostly the same to all."
+
+
 def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Table:
     experiment, of_data = plan.experiment, results[data.name]
     option = experiment.tune.get("option", "")
@@ -170,7 +183,8 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
                       f"{training_s:.4g}", f"{100 * aggregate_s / training_s:.1f} %",
                       megabytes(sent), f"{speed_up:.2f}", f"{efficiency:.2f}"])
     seeds = ", ".join(str(seed) for seed in experiment.seeds)
-    return Table(f"{experiment.name}, {experiment.size}, {data.name}, seeds {seeds}", lines, of_training=True)
+    return Table(f"{experiment.name}, {experiment.size}, {data.name}, seeds {seeds}", lines, of_training=True,
+                 note=test_set_note([of_data[run.name] for run in runs]))
 
 
 def training_line(line: list[str]) -> str:

@@ -172,16 +172,16 @@ def origin(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def came_out(page: Page) -> Iterator[str]:
     study = page.study
-    shown = [(found.title if found.of_training else found.title.split(": ", 1)[1], found.lines) for found in study.tables()]
+    shown = [(found.title if found.of_training else found.title.split(": ", 1)[1], found.lines, found.note) for found in study.tables()]
     if not study.has_runs and study.recorded:
-        shown = [(f"size {study.size}, means over the seeds", recorded_lines(study))]
+        shown = [(f"size {study.size}, means over the seeds", recorded_lines(study), "")]
     if not shown:
         return
     yield f"<h3>{'Results' if study.has_runs else 'Recorded results'}</h3>"
-    for title, lines in shown:
+    for title, lines, note in shown:
         used = [place for place, name in enumerate(lines[0]) if name]  # the column is empty if no option was tuned
         head, *rows = ([text(line[place].strip()) for place in used] for line in lines)
-        body = table("", head, rows)
+        body = table("", head, rows) + (f'<p class="source">{text(note)}</p>' if note else "")
         yield folded(inline(title or "all runs"), body, is_open=len(lines) <= LONG and len(shown) == 1)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The report page says what the runs say, and says it when there are none."""
 
+import html
 import json
 import re
 import shutil
@@ -110,6 +111,14 @@ class Page(unittest.TestCase):
             first, second = (ours - theirs for ours, theirs in zip(errors(run), errors("sgd")))
             half = 12.706 * abs(first - second) / 2  # of the 95 % interval of a mean of two
             self.assertIn(f"<td>{run}</td><td>sgd</td><td>{(first + second) / 2:+.2f} ± {half:.2f}</td>", self.page)
+
+    def test_the_table_says_what_the_size_of_the_test_set_adds(self):
+        results = [json.loads(path.read_text()) for path in (self.root / "experiments/toy/runs/smoke/toy").glob("*/manifest.json")]
+        errors = sorted(result["result"]["test_error"] for result in results)
+        self.assertEqual(len(errors), 8)
+        median, samples = (errors[3] + errors[4]) / 2, results[0]["data"]["samples"]["test"]
+        half = 196 * (median * (1 - median) / samples) ** 0.5
+        self.assertIn(f"The test set's {samples} samples add at least ± {half:.2f} points", html.unescape(self.page))
 
     def test_runs_of_earlier_versions_have_no_bytes(self):
         root = self.folder / "earlier"
