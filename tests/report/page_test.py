@@ -112,6 +112,21 @@ class Page(unittest.TestCase):
             half = 12.706 * abs(first - second) / 2  # of the 95 % interval of a mean of two
             self.assertIn(f"<td>{run}</td><td>sgd</td><td>{(first + second) / 2:+.2f} ± {half:.2f}</td>", self.page)
 
+    def test_a_picture_of_errors_over_costs_is_drawn_from_the_records(self):
+        def draw(name: str, *words: str) -> subprocess.CompletedProcess:
+            return subprocess.run([toy.ROOT / "src/setup/python.sh", "matplotlib", "--", toy.ROOT / "experiments/page/pictures.py",
+                                   name, *words, self.folder / "costs.svg"], capture_output=True, text=True, timeout=60)
+
+        done = draw("local_sgd_family")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        picture = (self.folder / "costs.svg").read_text()
+        for words in ("test error (%)", "sent per worker", "simulated time", "sync", "diloco_adamw", "nbm"):
+            self.assertIn(f">{words}</text>", picture)
+        for name, words in (("one_bit", "[[table]] with costs"), ("bmuf_dblstm_data", "more than one data set")):
+            done = draw(name)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(words, done.stderr)
+
     def test_the_table_says_what_the_size_of_the_test_set_adds(self):
         results = [json.loads(path.read_text()) for path in (self.root / "experiments/toy/runs/smoke/toy").glob("*/manifest.json")]
         errors = sorted(result["result"]["test_error"] for result in results)
