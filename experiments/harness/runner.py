@@ -12,7 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 from config import ROOT, DataSet, Experiment, Options, UserError
 from grammar import unknown
@@ -87,6 +87,22 @@ def check_options(experiment: Experiment, program: Path) -> None:
         for key in sorted(keys):
             if key not in known:
                 raise UserError(f"experiments/{experiment.name}/config.toml: {unknown(f'`paragrad {command}` has no option', key, known)}")
+
+
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+
+
+def in_parallel(jobs: int, execute: Callable[[Task], Outcome], tasks: list[Task]) -> Iterator[tuple[Task, Outcome]]:
+    """Executes the tasks, `jobs` at a time, and yields each with its outcome when it is over. If the loop over them is left, by an
+    interruption too, those that wait do not begin."""
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            running = {pool.submit(execute, task): task for task in tasks}
+            for done in as_completed(running):
+                yield running[done], done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class Runner(Plan):
@@ -188,17 +204,13 @@ class Runner(Plan):
             if job not in missing:
                 finished(job, "")
         complaints = {}
-        with ThreadPoolExecutor(self.jobs) as pool:
-            running = {pool.submit(self.execute, job): job for job in missing}
-            for count, done in enumerate(as_completed(running), 1):
-                job, complaint = running[done], done.result()
-                print(f"[{count}/{len(missing)}] {job.label}{': ' + complaint if complaint else ''}", flush=True)
-                if complaint:
-                    complaints[job.label] = complaint
-                if complaint and not failures_allowed:
-                    pool.shutdown(cancel_futures=True)
-                    raise UserError(f"{job.label}: {complaint}")
-                finished(job, complaint)
+        for count, (job, complaint) in enumerate(in_parallel(self.jobs, self.execute, missing), 1):
+            print(f"[{count}/{len(missing)}] {job.label}{': ' + complaint if complaint else ''}", flush=True)
+            if complaint:
+                complaints[job.label] = complaint
+            if complaint and not failures_allowed:
+                raise UserError(f"{job.label}: {complaint}")
+            finished(job, complaint)
         return complaints
 
     def run_initial(self, seeds: list[int]) -> None:

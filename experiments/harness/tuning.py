@@ -7,14 +7,13 @@ import hashlib
 import json
 import shutil
 import statistics
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import Any
 
 from config import ROOT, DataSet, Run, UserError, tuned_by
 from plan import SEED, Job
 from records import CORE_S, Record, options_digest, write_json
-from runner import Runner, cost_of, locked, run_command
+from runner import Runner, cost_of, in_parallel, locked, run_command
 
 Trials = dict[tuple[str, ...], tuple[str, dict[str, Any]]]  # by keys: the digest of what decided the trial, and what to record of it
 STOPPED_AFTER = "stopped_after"  # in trials.json: the epoch of the rung at which the search stopped the trial
@@ -127,19 +126,13 @@ def search_all(runner: Runner, file: Record, searches: list[Search]) -> dict[str
     with locked(runner.experiment):
         if wanted:
             runner.run_initial(runner.experiment.tune["seeds"])
-        with ThreadPoolExecutor(at_once) as pool:
-            try:
-                running = {pool.submit(search.execute, runner.jobs // at_once): search for search in wanted}
-                for count, done in enumerate(as_completed(running), 1):
-                    trials, complaint = done.result()
-                    for keys, (digest, values) in trials.items():
-                        file.put(keys, digest, values)
-                    if complaint:
-                        complaints[running[done].label] = complaint
-                    print(f"[{count}/{len(wanted)}] {running[done].label}", flush=True)
-            except BaseException:  # an interruption, too, ends the searches that wait
-                pool.shutdown(cancel_futures=True)
-                raise
+        searched = in_parallel(at_once, lambda search: search.execute(runner.jobs // at_once), wanted)
+        for count, (search, (trials, complaint)) in enumerate(searched, 1):
+            for keys, (digest, values) in trials.items():
+                file.put(keys, digest, values)
+            if complaint:
+                complaints[search.label] = complaint
+            print(f"[{count}/{len(wanted)}] {search.label}", flush=True)
     return complaints
 
 
