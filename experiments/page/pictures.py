@@ -34,7 +34,7 @@ def learning_curves(study: Study) -> str:
 def costs(study: Study) -> str:
     table = next((entry for entry in study.whole.tables if "costs" in entry), None)
     recorded = records.fully_recorded(study.whole)
-    if table is None or len(recorded) > 1:
+    if table is None or len(study.whole.data) > 1:
         raise UserError(f"{study.name} has no [[table]] with costs, or more than one data set")
     panels = [panel for of_data in recorded.values() for panel in figures.cost_panels(study.whole, of_data, table)]
     if not panels:

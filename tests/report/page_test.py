@@ -122,10 +122,10 @@ class Page(unittest.TestCase):
         picture = (self.folder / "costs.svg").read_text()
         for words in ("test error (%)", "sent per worker", "simulated time", "sync", "diloco_adamw", "nbm"):
             self.assertIn(f">{words}</text>", picture)
-        for name, words in (("one_bit", "[[table]] with costs"), ("bmuf_dblstm_data", "more than one data set")):
-            done = draw(name)
+        for words, message in ((("one_bit",), "[[table]] with costs"), (("bmuf_dblstm_data", "--size", "laptop"), "more than one data set")):
+            done = draw(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn(words, done.stderr)
+            self.assertIn(message, done.stderr)
 
     def test_the_table_says_what_the_size_of_the_test_set_adds(self):
         results = [json.loads(path.read_text()) for path in (self.root / "experiments/toy/runs/smoke/toy").glob("*/manifest.json")]
