@@ -56,7 +56,7 @@ def main() -> int:
     parser.add_argument("name")
     parser.add_argument("--size", default="full")
     parser.add_argument("file", nargs="?", type=Path)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     draw = learning_curves if arguments.name == "bmuf_images" else costs
     file = arguments.file or ROOT / f"experiments/{arguments.name}/{draw.__name__}.svg"
     try:
