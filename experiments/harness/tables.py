@@ -158,7 +158,8 @@ def test_set_note(runs: list[dict[int, dict[str, Any]]]) -> str:
         return ""
     error, samples = statistics.median(result["test_error"] for result in known), known[0]["test_samples"]
     half = 1.96 * math.sqrt(error * (1 - error) / samples)
-    return f"The test set's {samples:,} samples add at least ± {100 * half:.2f} points (95 %) to every test error, mostly the same to all."
+    return (f"With {samples:,} test samples, every test error is uncertain by at least ± {100 * half:.2f} points (95 %), most of it common to "
+            "all runs.")
 
 
 def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Table:

@@ -64,7 +64,7 @@ void add_options(CLI::App& parser, SearchArguments& arguments) {
   add_number(parser, "--jobs", arguments.jobs, {.least = 0, .most = 100000},
              "runs at a time (0: one per processor core or, with --ranks, one per that many cores)");
   add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 100000},
-             "with --command simulate: threads of this machine that each run uses (0: one per core, shared by the runs)");
+             "with --command simulate: threads of this machine for each run (0: the cores divided by --jobs)");
   add_number(parser, "--ranks", arguments.ranks, {.least = 0, .most = 100000},
              "with --command train: MPI ranks of each run, which is then started with mpiexec (0: none)");
 }

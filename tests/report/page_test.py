@@ -133,7 +133,7 @@ class Page(unittest.TestCase):
         self.assertEqual(len(errors), 8)
         median, samples = (errors[3] + errors[4]) / 2, results[0]["data"]["samples"]["test"]
         half = 196 * (median * (1 - median) / samples) ** 0.5
-        self.assertIn(f"The test set's {samples} samples add at least ± {half:.2f} points", html.unescape(self.page))
+        self.assertIn(f"With {samples} test samples, every test error is uncertain by at least ± {half:.2f} points", html.unescape(self.page))
 
     def test_runs_of_earlier_versions_have_no_bytes(self):
         root = self.folder / "earlier"
