@@ -77,7 +77,7 @@ search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
     if (not_of_the_file.contains(entry.key))
       throw entry.error(core::format("'{}' is set by the search{}", entry.key,
                                      entry.key == "seed"           ? ": give --seeds"
-                                     : entry.key == "host-threads" ? ": give it --host-threads"
+                                     : entry.key == "host-threads" ? ": give --host-threads"
                                                                    : ""));
     option_of(runs, entry);
     space.add(entry.key, entry.values);
