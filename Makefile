@@ -5,8 +5,10 @@ JOBS ?= $(shell nproc)
 UNITY ?=
 PROGRAM := $(BUILD)/paragrad
 MISSING ?=
+DATA ?=
 SIZED = $(if $(SIZE),--size $(SIZE))
 MISSED = $(if $(MISSING),--missing)
+ON_DATA = $(if $(DATA),--data '$(DATA)')
 HARNESS := python3 experiments/harness --program $(PROGRAM)
 PYTHON := src/setup/python.sh
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
@@ -86,9 +88,9 @@ data-%: program
 experiments: program ## verify all experiments (SIZE=smoke, laptop or full)
 	@$(HARNESS) verify $(SIZED)
 
-# target run-<name>: run what is missing of an experiment, and print its table (SIZE=smoke, laptop or full)
+# target run-<name>: run what is missing of an experiment, and print its table (SIZE=smoke, laptop or full; DATA=a pattern of data sets)
 run-%: program
-	@$(HARNESS) run $* $(SIZED)
+	@$(HARNESS) run $* $(SIZED) $(ON_DATA)
 
 # target commands-<name>: print an experiment's runs as MPI commands for a cluster (SIZE=full)
 commands-%: program
@@ -106,9 +108,9 @@ predict-%: program
 verify-%: program
 	@$(HARNESS) verify $* $(SIZED)
 
-# target record-<name>: run an experiment, and write its values to expected.json (MISSING=1: only runs that are not recorded)
+# target record-<name>: run an experiment, and write its values to expected.json (MISSING=1: only runs that are not recorded; DATA)
 record-%: program
-	@$(HARNESS) record $* $(SIZED) $(MISSED)
+	@$(HARNESS) record $* $(SIZED) $(MISSED) $(ON_DATA)
 
 # target lock-<name>: write an experiment's claims to claims.lock, to be committed before the runs that judge them
 lock-%:
@@ -127,9 +129,9 @@ sources: ## write experiments/sources.md: every row of the sources' tables next 
 cost: ## print what the recorded runs of all experiments took, in core-hours
 	@$(HARNESS) cost
 
-# target tune-<name>: choose an experiment's learning rates on the validation set (MISSING=1: only trials that are not recorded)
+# target tune-<name>: choose an experiment's learning rates on the validation set (MISSING=1: only trials that are not recorded; DATA)
 tune-%: program
-	@$(HARNESS) tune $* $(SIZED) $(MISSED)
+	@$(HARNESS) tune $* $(SIZED) $(MISSED) $(ON_DATA)
 
 timeline: program ## make runs/timeline, the run shown in notebooks/06_timeline
 	@$(PROGRAM) simulate --device meta --model zoo:vgg16 --device-rate 149.7 --train-samples 1000000 --epochs 1 --max-blocks 1 \

@@ -49,6 +49,7 @@ COMMANDS = {
 }
 OF_ALL_SIZES = ("list", "lock", "recheck", "cost", "sources")
 OPTIONS_OF = {"run": ["worlds"], "platform": ["predict"], "missing": ["record", "tune"], "budget": ["recheck"],
+              "data": ["run", "record", "tune"],
               "size": [command for command in COMMANDS if command not in OF_ALL_SIZES]}  # options of some commands only
 BUDGET_S = 180
 
@@ -66,6 +67,8 @@ def parse() -> argparse.Namespace:
                         help="number of parallel runs, which share the cores (default: one per core)")
     parser.add_argument("--missing", action="store_true",
                         help="for `record` and `tune`: skip runs that expected.json or trials.json already has with the same options")
+    parser.add_argument("--data", default="",
+                        help="for `run`, `record` and `tune`: a pattern of data sets; the others are left out (default: all)")
     parser.add_argument("--budget", type=float, default=0,
                         help=f"core-seconds that `recheck` may spend on runs, according to the records (default: {BUDGET_S})")
     parser.add_argument("--run", default="", help="name of the run that `worlds` repeats")
@@ -106,7 +109,7 @@ def execute(args: argparse.Namespace, experiment: Experiment) -> bool:
     if command == "judge":
         check_lock(experiment.name)
         return verdicts.check_recorded_claims(experiment)
-    runner = Runner(experiment, args.program, args.jobs)
+    runner = Runner(experiment, args.program, args.jobs, args.data or "*")
     if command == "verify":
         return verify(runner)
     if command == "compare":

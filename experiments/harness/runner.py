@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator, TypeVar
 
-from config import ROOT, DataSet, Experiment, Options, UserError
+from config import ROOT, DataSet, Experiment, Options, UserError, any_of
 from grammar import unknown
 from plan import Job, Plan
 from records import CORE_S, write_json
@@ -106,8 +106,13 @@ def in_parallel(jobs: int, execute: Callable[[Task], Outcome], tasks: list[Task]
 
 
 class Runner(Plan):
-    def __init__(self, experiment: Experiment, program: Path, jobs: int) -> None:
+    def __init__(self, experiment: Experiment, program: Path, jobs: int, data: str = "*") -> None:
+        """data: a pattern of the data sets to process."""
         super().__init__(experiment)
+        self.chosen_data = [one for one in experiment.data if any_of([data], one.name)]
+        if not self.chosen_data:
+            known = ", ".join(one.name for one in experiment.data)
+            raise UserError(f"{experiment.name} has no data set '{data}' in size {experiment.size}; known: {known}")
         if not os.access(program, os.X_OK):
             raise UserError(f"there is no program {program}: build it with make build")
         self.program = program.resolve()
@@ -120,10 +125,10 @@ class Runner(Plan):
         self.file_digests: dict[str, str] = {}
 
     def data_sets(self) -> list[DataSet]:
-        """The available data sets. A missing required one is made by its recipe data/<name>.sh."""
+        """The available data sets among the chosen ones. A missing required one is made by its recipe data/<name>.sh."""
         if self.found is None:
             self.found = []
-            for data in self.experiment.data:
+            for data in self.chosen_data:
                 if all(there.name != data.instead_of for there in self.found) and self.find(data):
                     self.found.append(data)
         return self.found

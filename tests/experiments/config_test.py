@@ -143,6 +143,7 @@ class Config(unittest.TestCase):
         self.refused(self.with_config(words=("verify", "toy", "--run", "sgd")), "--run", "worlds")
         self.refused(self.with_config(words=("run", "toy", "--platform", "x.toml")), "--platform", "predict")
         self.refused(self.with_config(words=("verify", "toy", "--missing")), "--missing", "record", "tune")
+        self.refused(self.with_config(words=("verify", "toy", "--data", "toy")), "--data", "record", "tune")
 
     def test_an_experiment_that_no_page_shows_is_reported_by_name(self):
         self.assertEqual(self.with_config().returncode, 0)

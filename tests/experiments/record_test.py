@@ -174,6 +174,20 @@ class Recording(unittest.TestCase):
         self.change('[size.smoke]', '[size.smoke]\ndata = ["t*"]')
         self.assertIn("wrote 8 of 8 runs", self.record()[0])
 
+    def test_a_single_data_set_is_tuned_and_recorded_without_touching_the_others(self):
+        self.change("learning-rate = 0.1\n", "")
+        self.change('name = "toy"\nfile = "data/toy.h5"\n', 'name = "toy"\nfile = "data/toy.h5"\n\n[[data]]\nname = "other"\nfile = "data/toy.h5"\n')
+        with (self.experiment / "config.toml").open("a") as file:
+            file.write(TUNE)
+        for data in ("toy", "oth*"):
+            self.assertEqual(self.harness("tune", "toy", "--size", "smoke", "--data", data)[1], 4)
+            self.assertEqual(self.record("--data", data)[1], 8)
+        self.assertEqual(self.record("--missing")[1], 0)
+        recorded = json.loads((self.experiment / "expected.json").read_text())["smoke"]
+        test_errors = [{run: values["1"]["test_error"] for run, values in recorded[data].items()} for data in ("toy", "other")]
+        self.assertEqual(*test_errors)
+        self.assertIn("no data set 'third'", self.record("--data", "third", status=2)[0])
+
     def test_claims_are_judged_by_the_record(self):
         self.assertIn("no recorded values", self.harness("judge", "toy", "--size", "smoke")[0])
         (self.experiment / "expected.json").write_text(json.dumps({"full": {"toy": {"large": {"1": {"test_error": 0.95}}}}}))
