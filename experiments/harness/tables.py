@@ -50,8 +50,9 @@ def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
 def print_tables(plan: Plan, results: Results) -> None:
     for table in tables_of(plan, results):
         print(f"\n{table.title}")
+        names = max(10, *(len(line[0]) for line in table.lines))
         for line in table.lines:
-            print(training_line(line) if table.of_training else aligned(line, table.lines))
+            print(training_line(line, names) if table.of_training else aligned(line, table.lines))
         if table.note:
             print(table.note)
 
@@ -188,8 +189,8 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
                  note=test_set_note([of_data[run.name] for run in runs]))
 
 
-def training_line(line: list[str]) -> str:
-    """Formats a line; all these tables have the same columns at the same positions."""
+def training_line(line: list[str], names: int) -> str:
+    """Formats a line; all these tables have the same columns at the same positions, unless the names of the runs need more room."""
     run, partition, option, valid, test, *words, training_s, aggregate, sent, speed_up, per_worker = line
-    return (f"{run:<10} {partition.rjust(7):<8}{option:>14}  {valid:>14} {test:>14}  {''.join(f'{word:>14}  ' for word in words)}"
+    return (f"{run:<{names}} {partition.rjust(7):<8}{option:>14}  {valid:>14} {test:>14}  {''.join(f'{word:>14}  ' for word in words)}"
             f"{training_s:>11} {aggregate:>9} {sent:>8} {speed_up:>8} {per_worker:>10}")
