@@ -13,6 +13,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "experiments"
 SIZES = ("smoke", "laptop", "full")
+AFTER = ("decode", "sharpness")  # commands of the program that may follow each run, with its model; a table of options each
 
 Options = dict[str, Any]
 
@@ -60,7 +61,7 @@ class Experiment:
     published: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
     tune: dict[str, Any] = field(default_factory=dict)
-    decode: Options | None = None  # options of `paragrad decode`, called after each run
+    after: dict[str, Options] = field(default_factory=dict)  # by command of AFTER: its options
 
     @property
     def folder(self) -> Path:

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from config import SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
+from config import AFTER, SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
 from results import is_relative
 
-TOP = ("command", "baseline", "options", "size", "data", "decode", "initial", "run", "tune", "claim", "published", "table", "repeats")
+TOP = ("command", "baseline", "options", "size", "data", *AFTER, "initial", "run", "tune", "claim", "published", "table", "repeats")
 SIZE = ("seeds", "runs", "data", "options")
 TUNE = (("option", "measure", "seeds", "grid"), ("rungs", "keep"))  # required, optional
 MEASURES = ("valid_error", "valid_loss", "train_error", "train_loss")  # of `paragrad search`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config import EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, all_runs, any_of, applies, names, read_toml
+from config import AFTER, EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, all_runs, any_of, applies, names, read_toml
 from grammar import check
 
 
@@ -40,6 +40,6 @@ def load(name: str, wanted: str) -> Experiment:
             published=[entry for entry in config.get("published", []) if applies(entry, size)],
             tables=config.get("table", []),
             tune=config.get("tune", {}),
-            decode=config.get("decode"))
+            after={command: config[command] for command in AFTER if command in config})
     except KeyError as error:
         raise UserError(f"experiments/{name}/config.toml lacks {error} (size {size})") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class Job:
     options: Options
     folder: Path
     command: str = "simulate"
-    decode: Options | None = None  # options of `paragrad decode`, called with the resulting model
+    after: dict[str, Options] = field(default_factory=dict)  # the commands that follow with its model, and their options
 
     @property
     def key_file(self) -> Path:
@@ -57,7 +57,7 @@ class Plan:
         if initial is not None:
             options["init"] = str((initial.folder / "checkpoint.h5").relative_to(ROOT))
         folder = self.experiment.run_folder(data.name, run.name, seed)
-        return Job(f"{data.name} {run.name} seed {seed}", options, folder, run.command, self.experiment.decode)
+        return Job(f"{data.name} {run.name} seed {seed}", options, folder, run.command, self.experiment.after)
 
     def tuned_value(self, data: DataSet, run: Run) -> Any:
         try:

@@ -22,7 +22,9 @@ NO_METRICS = (OPTIONS, MACHINE, CORE_S)
 
 def options_digest(plan: Plan, job: Job) -> str:
     """Identifies the run's options, and those of the run whose model it starts from. Not the program, nor the data's content."""
-    text = json.dumps([job.command, job.options, job.decode, plan.experiment.initial], sort_keys=True)
+    others = {command: options for command, options in job.after.items() if command != "decode"}  # decode came before them
+    text = json.dumps([job.command, job.options, job.after.get("decode"), plan.experiment.initial, *([others] if others else [])],
+                      sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

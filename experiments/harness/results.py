@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from config import DataSet, Experiment, Run, UserError
+from config import AFTER, DataSet, Experiment, Run, UserError
 from plan import Plan
 
 Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
@@ -38,7 +38,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     for name in ("splits", "blocks", "workers"):
         if name in manifest["run"]:
             result[name] = manifest["run"][name]
-    for more in ("decode.json", "cost.json"):
+    for more in (*(f"{command}.json" for command in AFTER), "cost.json"):
         if (folder / more).exists():
             result |= json.loads((folder / more).read_text())
     if records := validations(folder):

@@ -80,8 +80,7 @@ def check_options(experiment: Experiment, program: Path) -> None:
         first = used[experiment.runs[0].command]
         first |= {key for data in experiment.data for key in data.options} | (experiment.initial or {}).keys()
         first |= {experiment.tune["option"]} if experiment.tune else set()
-    if experiment.decode is not None:
-        used["decode"] = set(experiment.decode)
+    used |= {command: set(options) for command, options in experiment.after.items()}
     for command, keys in used.items():
         known = known_options(program, command)
         for key in sorted(keys):
@@ -159,8 +158,7 @@ class Runner(Plan):
                 cached = self.file_digests.get(path) or digest(ROOT / path)
                 self.file_digests[path] = cached
                 files[name] = cached
-        key = {"command": job.command, "options": job.options, "program": self.identity, "files": files}
-        return key if job.decode is None else key | {"decode": job.decode}
+        return {"command": job.command, "options": job.options, "program": self.identity, "files": files} | job.after
 
     def has_key(self, file: Path, job: Job) -> bool:
         try:
@@ -182,23 +180,22 @@ class Runner(Plan):
                    "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
         before_s = cost_of(job.folder) if resumes else 0
         complaint, core_s = run_command(command)
-        if not complaint:
-            complaint, decode_s = self.decode(job)
-            core_s += decode_s
+        for command in self.commands_after(job, job.folder) if not complaint else []:
+            complaint, command_s = run_command(command)
+            core_s += command_s
+            if complaint:
+                break
         if job.folder.exists():
             write_json(job.folder / "cost.json", {CORE_S: float(f"{before_s + core_s:.3g}")})
         if not complaint:
             job.begun_file.replace(job.key_file)
         return complaint
 
-    def decode(self, job: Job) -> tuple[str, float]:
-        """Finds words with the model of the run, if the experiment has [decode]; like run_command."""
-        return ("", 0.0) if job.decode is None else run_command(self.decode_command(job, job.folder))
-
-    def decode_command(self, job: Job, folder: Path) -> list[str]:
+    def commands_after(self, job: Job, folder: Path) -> list[list[str]]:
+        """What follows the run, with the checkpoint in the folder; each command writes a JSON file with its name there."""
         shared = {name: job.options[name] for name in ("data", "context", "chunks") if name in job.options}
-        return [str(self.program), "decode", str(folder / "checkpoint.h5"), *arguments(shared | (job.decode or {})),
-                f"--result={folder / 'decode.json'}"]
+        return [[str(self.program), command, str(folder / "checkpoint.h5"), *arguments(shared | options),
+                 f"--result={folder / f'{command}.json'}"] for command, options in job.after.items()]
 
     def run_jobs(self, jobs: list[Job], failures_allowed: bool = False,
                  finished: Callable[[Job, str], None] = lambda job, complaint: None) -> dict[str, str]:

@@ -21,11 +21,11 @@ cd "$(dirname "$0")"
 """
 
 
-def job_file(name: str, ranks: int, train: list[str], out: Path, afterwards: list[str]) -> str:
-    """Fills the template. train: the command without mpiexec; out: its run folder; afterwards: a command, or empty."""
+def job_file(name: str, ranks: int, train: list[str], out: Path, afterwards: list[list[str]]) -> str:
+    """Fills the template. train: the command without mpiexec; out: its run folder; afterwards: commands that follow."""
     values = {"NAME": name, "RANKS": str(ranks), "ROOT": shlex.quote(str(ROOT)), "OUT": shlex.quote(str(out)),
               "TRAIN": shlex.join(train),
-              "AFTERWARDS": "# shellcheck disable=SC2086\n${PARAGRAD_INSIDE:-} " + shlex.join(afterwards) if afterwards else ""}
+              "AFTERWARDS": "\n".join("# shellcheck disable=SC2086\n${PARAGRAD_INSIDE:-} " + shlex.join(command) for command in afterwards)}
     return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], TEMPLATE.read_text()).rstrip() + "\n"
 
 
@@ -36,8 +36,8 @@ def file_of(job: Job) -> str:
 def text_of(runner: Runner, job: Job, folder: Path) -> str:
     every = max(1, int(job.options.get("blocks", 1)) // CHECKPOINTS_PER_EPOCH)
     train = [*train_command(runner, job, folder), "--quiet", f"--checkpoint-every={every}", "--resume"]
-    decode = [] if job.decode is None else runner.decode_command(job, folder)
-    return job_file(f"{runner.experiment.name}-{file_of(job).removesuffix('.sbatch')}", ranks_of(job), train, folder, decode)
+    afterwards = runner.commands_after(job, folder)
+    return job_file(f"{runner.experiment.name}-{file_of(job).removesuffix('.sbatch')}", ranks_of(job), train, folder, afterwards)
 
 
 def submission(job: Job, initial: Job | None) -> str:

@@ -27,29 +27,41 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
 
 // Scores this worker's part of the first `samples` samples.
 backend::LossSum Evaluator::part_of(data::Subset subset, std::size_t samples) {
+  const SubsetPart part = open_part(worker_, input_, subset, samples, learner_.largest_batch());
+  backend::DeviceArray<backend::LossSum> loss(worker_.device(), 1);
+  compute(worker_, learner_, cost_ ? cost_->evaluate(part.samples) : backend::WorkMeter{},
+          [&] { Minibatch(learner_, worker_.device(), *part.stream, part.samples).evaluate(loss.data()); });
+  return backend::value_at(worker_.device(), loss.data());
+}
+
+SubsetPart open_part(comm::Worker& worker, const WorkerInput& input, data::Subset subset, std::size_t samples,
+                     std::size_t largest) {
   const core::Range part =
-      core::part_of(samples, static_cast<std::size_t>(worker_.size()), static_cast<std::size_t>(worker_.rank()));
-  const auto stream = input_.open(worker_.device(), subset, learner_.largest_batch());
-  std::vector<std::uint32_t> indices(input_.source.dataset ? part.size() : 0);
+      core::part_of(samples, static_cast<std::size_t>(worker.size()), static_cast<std::size_t>(worker.rank()));
+  auto stream = input.open(worker.device(), subset, largest);
+  std::vector<std::uint32_t> indices(input.source.dataset ? part.size() : 0);
   std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(part.begin));
   stream->prefetch({part.size(), std::move(indices)});
   stream->advance();
-  backend::DeviceArray<backend::LossSum> loss(worker_.device(), 1);
-  compute(worker_, learner_, cost_ ? cost_->evaluate(part.size()) : backend::WorkMeter{},
-          [&] { Minibatch(learner_, worker_.device(), *stream, part.size()).evaluate(loss.data()); });
-  return backend::value_at(worker_.device(), loss.data());
+  return {part.size(), std::move(stream)};
+}
+
+std::unique_ptr<Learner> trained_network(comm::Worker& worker, const TrainingOptions& options,
+                                         std::span<const float> parameters, const TrainingData& source, bool bare_gradient) {
+  check_size(source, parameters);
+  constexpr std::size_t sequences = 16;  // together
+  const std::size_t minibatch = source.has_sequences() ? sequences : options.minibatch;
+  const MakeLearner make = network_learners(source.network, options, source.most_rows_per_sample());
+  auto learner = make(worker.device(), minibatch, bare_gradient);
+  learner->restore(parameters);
+  return learner;
 }
 
 Score evaluate(comm::Worker& worker, const TrainingOptions& options, std::span<const float> parameters,
                const WorkerInput& input, data::Subset subset) {
-  const TrainingData& source = input.source;
-  constexpr std::size_t sequences = 16;  // together
-  const std::size_t minibatch = source.has_sequences() ? sequences : options.minibatch;
-  const MakeLearner make = network_learners(source.network, options, source.most_rows_per_sample());
-  const auto learner = make(worker.device(), minibatch, false);
+  const auto learner = trained_network(worker, options, parameters, input.source, false);
   std::optional<LearnerCost> cost;
-  if (!source.has_sequences()) cost.emplace(*learner, worker.device().call_times());
-  learner->restore(parameters);
+  if (!input.source.has_sequences()) cost.emplace(*learner, worker.device().call_times());
   const AddUp add_up = [&](std::span<double> values) {
     comm::sum_in_rank_order(worker.comm(), values);
     return true;

@@ -6,8 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "core/errors.hpp"
-#include "core/format.hpp"
 #include "nn/model.hpp"
 
 namespace paragrad::train {
@@ -64,9 +62,7 @@ class Scoring {
         model_(device, source.network, together * source.most_rows_per_sample()),
         parameters_(device.allocate(model_.parameter_count())) {
     if (!device.computes()) throw std::logic_error("posteriors need a device that computes");
-    if (parameters.size() != source.network->model_size())
-      throw core::ConfigError(core::format("the checkpoint has {} parameters, but its model has {}", parameters.size(),
-                                           source.network->model_size()));
+    check_size(source, parameters);
     device.transfer(parameters.first(parameters_.size()), parameters_.span());
     device.transfer(parameters.subspan(parameters_.size()), model_.buffers());
   }

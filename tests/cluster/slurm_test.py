@@ -28,7 +28,7 @@ class Jobs(CliTest):
     def write_job(self, name: str, options: list[str], every: int = 2) -> Path:
         out, job = self.folder / name, self.folder / f"{name}.sbatch"
         train = [PROGRAM, "train", *options, f"--out={out}", f"--checkpoint-every={every}", "--resume"]
-        job.write_text(job_file(name, 2, train, out, [PROGRAM, "evaluate", str(out / "checkpoint.h5"), f"--data={self.data}"]))
+        job.write_text(job_file(name, 2, train, out, [[PROGRAM, "evaluate", str(out / "checkpoint.h5"), f"--data={self.data}"]]))
         return job
 
     def state(self, name: str) -> str:

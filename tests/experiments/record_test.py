@@ -81,6 +81,24 @@ class Recording(unittest.TestCase):
         self.assertEqual(self.expected()["sgd"]["1"].keys(),
                          {"machine", "options", "test_error", "valid_error", "samples_per_s"})  # the last for a claim on ma-2.speed_up
 
+    def test_what_follows_a_run_adds_metrics(self):
+        self.record()
+        before = self.expected()["sgd"]["1"]
+        self.change('[[repeats]]\nmetric = "test_error"', '[sharpness]\nepsilon = 0.01\n\n[[repeats]]\nmetric = "sharpness"\nabsolute = 1\n\n'
+                                                         '[[repeats]]\nmetric = "test_error"')
+        self.record("--missing")
+        after = self.expected()["sgd"]["1"]
+        self.assertGreater(after["sharpness"], 0)
+        self.assertEqual(after["test_error"], before["test_error"])
+        self.assertNotEqual(after["options"], before["options"])
+        self.change("epsilon = 0.01", "epsilon = 0.02")
+        self.record("--missing")
+        self.assertGreater(self.expected()["sgd"]["1"]["sharpness"], after["sharpness"])
+        self.change("epsilon = 0.02", "epsilon = 0")
+        self.assertIn("--epsilon", self.record(status=2)[0])
+        self.change("epsilon = 0", "epsilom = 0.01")
+        self.assertIn("epsilon", self.record(status=2)[0])
+
     def test_on_a_machine_like_the_recording_one_values_repeat_to_the_last_bit_on_others_within_the_tolerance(self):
         self.change("right = 1000", "right = 1")
         self.harness("lock", "toy")

@@ -159,6 +159,12 @@ double TrainingData::scored_per_sample() const {
   return has_sequences() ? sequences[0]->mean_scored() : 1;
 }
 
+void check_size(const TrainingData& source, std::span<const float> parameters) {
+  if (parameters.size() == source.network->model_size()) return;
+  throw core::ConfigError(core::format("the checkpoint has {} parameters, but its model has {}", parameters.size(),
+                                       source.network->model_size()));
+}
+
 TrainingData open_evaluation_data(const TrainingOptions& options) {
   TrainingData source;
   source.network = network_of(options);

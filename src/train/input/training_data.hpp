@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 
 #include "data/dataset.hpp"
 #include "data/partition.hpp"
@@ -48,6 +49,9 @@ struct TrainingData {
   std::size_t most_rows_per_sample() const;
   double scored_per_sample() const;  ///< mean over the training set
 };
+
+/// Throws ConfigError if these are not the parameters of a model with the network's size, as of a damaged checkpoint.
+void check_size(const TrainingData& source, std::span<const float> parameters);
 
 /// Opens the data and reads the partition N×M with the run's seed from the file, or makes the one that would be stored
 /// there. Throws ConfigError, also if the model does not fit the data.

@@ -1,0 +1,102 @@
+#include <optional>
+#include <string>
+
+#include "app/command.hpp"
+#include "app/number_options.hpp"
+#include "app/option_use.hpp"
+#include "app/scoring.hpp"
+#include "app/shared_options.hpp"
+#include "core/file_replacement.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+#include "core/printable.hpp"
+#include "train/sharpness.hpp"
+#include "train/state/checkpoint.hpp"
+
+namespace paragrad::app {
+namespace {
+
+struct SharpnessArguments : CheckpointArguments {
+  std::string checkpoint;
+  std::string subset = "train";
+  std::size_t samples = 0;  // 0: all
+  train::SharpnessOptions how;
+  std::string result;  // "": no file
+};
+
+void add_options(CLI::App& parser, SharpnessArguments& arguments) {
+  parser.add_option("checkpoint", arguments.checkpoint, "checkpoint.h5 of a run")->required();
+  add_checkpoint_options(parser, arguments, "data file");
+  add_subset_option(parser, arguments.subset);
+  add_number(parser, "--samples", arguments.samples, core::any_count, "use only this many samples of the subset (0: all)");
+  add_number(parser, "--epsilon", arguments.how.epsilon, core::above_zero,
+             "size of the box: a parameter w may change by this times |w| + 1");
+  add_number(parser, "--steps", arguments.how.steps, {.least = 1, .most = 1000}, "maximum number of steps of the search");
+  add_loss_option(parser, arguments.options.loss);
+  parser.add_option("--result", arguments.result, "file to write the result to, as JSON");
+}
+
+class Measuring : public Job {
+ public:
+  Measuring(SharpnessArguments& arguments, const CLI::App& parser) : arguments_(arguments), parser_(parser) {}
+
+  void prepare(const Process&) override {
+    checkpoint_ = train::read_checkpoint(arguments_.checkpoint);
+    OptionUse use(parser_);
+    require_used(use, arguments_, checkpoint_.model);
+    use.check();
+    arguments_.options.model = checkpoint_.model;
+    source_ = train::open_evaluation_data(arguments_.options);
+  }
+  std::size_t row_bytes() const override { return source_->info.bytes_per_row(); }
+
+  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override {
+    train::SharpnessOptions how = arguments_.how;
+    if (arguments_.samples > 0) how.samples = arguments_.samples;
+    const train::Sharpness found = train::sharpness(worker, arguments_.options, checkpoint_.parameters, {*source_, decorate},
+                                                    parse_subset(arguments_.subset), how);
+    if (worker.rank() == 0) found_ = found;
+  }
+
+  void finish(const core::Json& world) override {
+    fmt::print("{} of {} after epoch {}: sharpness {:.4g}, loss {:.4f}, in the box up to {:.4f}\n", arguments_.subset,
+               core::printable(source_->dataset->info().name), checkpoint_.epoch, found_.percent(), found_.loss,
+               found_.highest_loss);
+    print_simulated_time(world);
+    if (arguments_.result.empty()) return;
+    const core::Json record{
+        {"sharpness", found_.percent()}, {"sharpness_loss", found_.loss}, {"sharpness_highest_loss", found_.highest_loss}};
+    core::replace_file(arguments_.result, [&](std::ostream& out) { out << core::text_of(record, 1) << "\n"; });
+  }
+
+ private:
+  SharpnessArguments& arguments_;
+  const CLI::App& parser_;
+  train::Checkpoint checkpoint_;
+  std::optional<train::TrainingData> source_;
+  train::Sharpness found_;
+};
+
+int measure(SharpnessArguments& arguments, const CLI::App& parser) {
+  Measuring job(arguments, parser);
+  return make_world(arguments.world, arguments.device)->run(job);
+}
+
+}  // namespace
+
+Command sharpness_command() {
+  auto arguments = std::make_shared<SharpnessArguments>();
+  arguments->options.minibatch = 256;
+  auto parser =
+      make_parser("sharpness",
+                  "Measure how sharply the loss rises around a checkpoint's parameters.\n"
+                  "Prints 100 (h - f) / (1 + f), where f is the loss and h the highest loss found in a box around the "
+                  "parameters (Keskar et al., ICLR 2017).");
+  add_options(*parser, *arguments);
+  set_examples(*parser,
+               "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5\n"
+               "paragrad sharpness runs/one/checkpoint.h5 --data frames.h5 --epsilon 0.0005 --samples 1000");
+  return {parser, [arguments, parser] { return measure(*arguments, *parser); }};
+}
+
+}  // namespace paragrad::app
