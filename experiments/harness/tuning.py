@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import statistics
 from dataclasses import dataclass, replace
@@ -157,10 +158,15 @@ def choose(search: Search, file: Record, complaint: str) -> Any:
     return best
 
 
+def key(name: str) -> str:
+    """In TOML: quoted if it has a dot, for example."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
 def write(runner: Runner) -> None:
     lines = [f"# Written by `make tune-{runner.experiment.name}`: {runner.experiment.tune['option']} with the least "
              f"{runner.experiment.tune['measure']}."]
     for data, chosen in sorted(runner.tuned.items()):
-        lines += ["", f"[{data}]", *(f"{name} = {value!r}" for name, value in chosen.items())]
+        lines += ["", f"[{key(data)}]", *(f"{key(name)} = {value!r}" for name, value in chosen.items())]
     runner.experiment.tuned_file.write_text("\n".join(lines) + "\n")
     print(f"wrote {runner.experiment.tuned_file.relative_to(ROOT)}")
