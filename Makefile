@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check experiments recheck sources cost timeline report api clean
+.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost timeline report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -84,6 +84,9 @@ calibrate-check: program data-fashion-mnist ## calibrate with 2 ranks, predict t
 # target data-<name>: make data/<name>.h5 with data/<name>.sh, where <name> is fashion-mnist, mnist (MNIST_DIR=...), cifar10 (CIFAR10_DIR=...), cifar10-jpeg, cifar10-jpeg-49k (CIFAR10_JPEG_DIR=...), generated, generated-200k, speech-digits (FSDD_DIR=...), speech-synth (HOURS=...), speech-synth-6min, speech-synth-3h, speech-synth-{1,3,10}h-eval1h
 data-%: program
 	@data/$*.sh
+
+storage-check: program ## train from a disk whose bandwidth a control group limits, and compare with predicted times (root; an idle machine)
+	@python3 tests/bench/storage.py --program $(PROGRAM)
 
 experiments: program ## verify all experiments (SIZE=smoke, laptop or full)
 	@$(HARNESS) verify $(SIZED)

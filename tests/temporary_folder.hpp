@@ -14,8 +14,8 @@ namespace paragrad::test {
 /// A folder of its own, removed with what is in it.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    auto pattern = (std::filesystem::temp_directory_path() / "paragrad-test-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    auto pattern = (in / "paragrad-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
   }

@@ -10,7 +10,8 @@ namespace {
 /// A training of this machine's workers.
 class RealTraining : public TrainingJob {
  public:
-  using TrainingJob::TrainingJob;
+  RealTraining(const TrainingArguments& arguments, const std::string& config, const World& world, bool read_ahead)
+      : TrainingJob(arguments, config, world), read_ahead_(read_ahead) {}
 
  private:
   train::TrainingData open(const train::TrainingOptions& options, int workers) const override {
@@ -18,8 +19,12 @@ class RealTraining : public TrainingJob {
       throw core::ConfigError(core::format(
           "the device '{}' counts work but computes nothing: train with cpu or reference, or time it with paragrad simulate",
           arguments().device));
-    return TrainingJob::open(options, workers);
+    train::TrainingData source = TrainingJob::open(options, workers);
+    if (!read_ahead_) source.prefetcher = std::make_shared<data::Prefetcher>(data::Reading::on_demand);
+    return source;
   }
+
+  bool read_ahead_;
 };
 
 /// Advice to print when the death of a rank has ended the run.
@@ -28,7 +33,7 @@ std::string advice_after_death(const TrainingArguments& arguments) {
   return core::format("the run in {} can be resumed with --resume", core::printable(arguments.out));
 }
 
-int run(TrainingArguments& arguments, const CLI::App& parser) {
+int run(TrainingArguments& arguments, bool read_ahead, const CLI::App& parser) {
   resolve(arguments);
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
@@ -38,7 +43,7 @@ int run(TrainingArguments& arguments, const CLI::App& parser) {
       make_real_world(arguments.device, arguments.workers_per_node,
                       {deaths_of(arguments.options),
                        {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
-  RealTraining job(arguments, use.config(), *world);
+  RealTraining job(arguments, use.config(), *world, read_ahead);
   return world->run(job);
 }
 
@@ -46,16 +51,21 @@ int run(TrainingArguments& arguments, const CLI::App& parser) {
 
 Command train_command() {
   auto arguments = std::make_shared<TrainingArguments>();
+  auto read_ahead = std::make_shared<bool>(true);
   auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank.");
   add_training_options(*parser, *arguments);
   parser->get_option("--data")->required();
+  parser
+      ->add_option("--read-ahead", *read_ahead,
+                   "read a worker's next split while it processes the current one (false: only when it needs it)")
+      ->default_str("true");
   show_first(*parser, common_training_options);
   set_examples(*parser,
                "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
                "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
                "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
                "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two");
-  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
+  return {parser, [arguments, read_ahead, parser] { return run(*arguments, *read_ahead, *parser); }};
 }
 
 }  // namespace paragrad::app

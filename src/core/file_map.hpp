@@ -23,8 +23,22 @@ class FileMap {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // Of a part of bytes(), which is not empty. The system may ignore advice.
+
+  /// Starts to read the part without waiting for it. The system may limit how much it reads at once: a call for each 128 KiB
+  /// is safe.
+  void read_soon(std::span<const std::byte> part) const;
+
+  /// From now on, accessing a page that is not in memory reads this page only, and not those around it as well (on some
+  /// systems megabytes).
+  void read_by_page(std::span<const std::byte> part) const;
+
+  /// Whether the first byte is in memory, as far as the system tells.
+  bool in_memory(std::span<const std::byte> part) const;
+
  private:
   std::span<const std::byte> bytes_;
+  int descriptor_ = -1;  // a copy, for in_memory()
 };
 
 }  // namespace paragrad::core

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 
@@ -141,6 +142,7 @@ struct Dataset::Mapping {
   DatasetInfo info;
   core::FileMap map;
   std::array<SubsetArrays, 3> subsets;
+  std::array<std::once_flag, 3> announced;  // whether rows of the subset are read page by page
 };
 
 void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
@@ -236,6 +238,19 @@ std::span<const std::byte> Dataset::rows(Subset subset, std::size_t first, std::
   if (first > samples || count > samples - first) throw std::out_of_range("Dataset::rows: no such sample");
   const auto bytes = mapping_->info.bytes_per_row();
   return mapping_->subsets[index].features.bytes.subspan(first * bytes, count * bytes);
+}
+
+void Dataset::read_soon(Subset subset, std::size_t first, std::size_t count) const {
+  const auto index = static_cast<std::size_t>(subset);
+  const Array& features = mapping_->subsets[index].features;
+  if (!features.copy.empty() || count == 0) return;
+  std::call_once(mapping_->announced[index], [&] { mapping_->map.read_by_page(features.bytes); });
+  mapping_->map.read_soon(rows(subset, first, count));
+}
+
+bool Dataset::in_memory(Subset subset, std::size_t sample) const {
+  const Array& features = mapping_->subsets[static_cast<std::size_t>(subset)].features;
+  return !features.copy.empty() || mapping_->map.in_memory(row(subset, sample));
 }
 
 std::int32_t Dataset::label(Subset subset, std::size_t sample) const {

@@ -61,6 +61,14 @@ class Dataset {
   std::span<const std::byte> row(Subset subset, std::size_t sample) const { return rows(subset, sample, 1); }
   std::span<const std::byte> rows(Subset subset, std::size_t first, std::size_t count) const;
   std::int32_t label(Subset subset, std::size_t sample) const;
+
+  // Rows may have to be read from the disk when they are accessed. Nothing happens where the data file could not be mapped.
+
+  /// Starts to read consecutive rows without waiting for them; see core::FileMap::read_soon. From the first call on, access
+  /// to a row of the subset that was not announced reads that row's pages only.
+  void read_soon(Subset subset, std::size_t first, std::size_t count) const;
+  bool in_memory(Subset subset, std::size_t sample) const;  ///< as far as the system tells
+
   std::span<const std::int64_t> offsets(Subset subset) const;  ///< [sequences + 1], empty without sequences
 
   /// The name and the speaker of each sequence, valid as long as this data set. Empty if the file has none.

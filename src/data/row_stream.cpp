@@ -34,7 +34,7 @@ struct Prefetcher::Thread {
   }
 };
 
-Prefetcher::Prefetcher() : thread_(std::make_unique<Thread>()) {}
+Prefetcher::Prefetcher(Reading reading) : reading_(reading), thread_(std::make_unique<Thread>()) {}
 
 Prefetcher::~Prefetcher() {
   if (!thread_->thread.joinable()) return;
@@ -47,6 +47,7 @@ Prefetcher::~Prefetcher() {
 }
 
 std::future<void> Prefetcher::submit(std::function<void()> task) {
+  if (reading_ == Reading::on_demand) return std::async(std::launch::deferred, std::move(task));
   std::packaged_task<void()> packaged(std::move(task));
   auto done = packaged.get_future();
   std::unique_lock lock(thread_->mutex);

@@ -10,22 +10,26 @@
 
 namespace paragrad::data {
 
+/// When a stream reads a split: in the background while the one before is processed, or when it is waited for.
+enum class Reading { ahead, on_demand };
+
 /// One background thread that runs tasks in order; if the machine gives none, submit() runs them. Shared by all streams of a
 /// process. The thread starts with the first task, hence after the files were opened: try_reading() forks best while a
-/// process has one thread.
+/// process has one thread. When reading on demand there is none, and whoever waits for a task runs it.
 class Prefetcher {
  public:
-  Prefetcher();
+  explicit Prefetcher(Reading reading = Reading::ahead);
   ~Prefetcher();  ///< finishes all submitted tasks
   std::future<void> submit(std::function<void()> task);
 
  private:
   struct Thread;
+  Reading reading_;
   std::unique_ptr<Thread> thread_;
 };
 
-/// Samples that are rows of a data set, copied from the file in the background; their features are not decoded. Holds the
-/// stored bytes of two splits.
+/// Samples that are rows of a data set, copied from the file when the prefetcher says; their features are not decoded. Holds
+/// the stored bytes of two splits.
 class RowStream : public SampleStream {
  public:
   /// Called in the background as soon as a split has been read, before advance() makes it current, for example to copy it to

@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/range.hpp"
 
 namespace paragrad::data {
 namespace {
@@ -50,11 +51,66 @@ std::vector<Run> plan_runs(const std::vector<std::uint32_t>& rows, std::span<con
   return runs;
 }
 
+/// Has rows read from the disk that are about to be copied, in rising order: many pieces at once, no others, and no more
+/// than some megabytes before they are needed. Without it every access to a row that is not in memory waits for the disk,
+/// and the system reads the neighbourhood of each, which may be most of the file.
+class Announcement {
+ public:
+  /// rows: some of those that will be added. If they are in memory, nothing will be announced.
+  Announcement(const Dataset& dataset, Subset subset, std::span<const std::uint32_t> rows)
+      : dataset_(dataset), subset_(subset), needed_(!in_memory(rows)) {}
+
+  bool needed() const { return needed_; }
+
+  void add(std::size_t first, std::size_t end) {
+    if (!runs_.empty() && first <= runs_.back().end + gap_bytes / bytes_)
+      runs_.back().end = std::max(end, runs_.back().end);
+    else
+      runs_.push_back({first, end});
+  }
+
+  void before_copying(std::size_t row) {
+    while (next_ < runs_.size() && runs_[next_].begin <= row + ahead_bytes / bytes_) {
+      core::Range& run = runs_[next_];
+      const std::size_t count = std::min(run.size(), piece());
+      dataset_.read_soon(subset_, run.begin, count);
+      run.begin += count;
+      if (run.empty()) ++next_;
+    }
+  }
+
+  /// How many rows to copy between two calls of before_copying, at most.
+  std::size_t piece() const { return std::max<std::size_t>(piece_bytes / bytes_, 1); }
+
+ private:
+  static constexpr std::size_t piece_bytes = 128 << 10;  // see core::FileMap::read_soon
+  static constexpr std::size_t gap_bytes = 16 << 10;     // cheaper to read than to ask twice
+  static constexpr std::size_t ahead_bytes = 64 << 20;
+
+  bool in_memory(std::span<const std::uint32_t> rows) const {
+    constexpr std::size_t looks = 16;
+    for (std::size_t i = 0; i < std::min(looks, rows.size()); ++i)
+      if (!dataset_.in_memory(subset_, rows[i * rows.size() / std::min(looks, rows.size())])) return false;
+    return true;
+  }
+
+  const Dataset& dataset_;
+  Subset subset_;
+  std::size_t bytes_ = dataset_.info().bytes_per_row();
+  bool needed_;
+  std::vector<core::Range> runs_;
+  std::size_t next_ = 0;
+};
+
 /// Writes the frames of a run to `out`; returns the end of the written bytes.
-std::byte* copy_run(const Dataset& dataset, Subset subset, const Run& run, std::byte* out) {
+std::byte* copy_run(const Dataset& dataset, Subset subset, const Run& run, Announcement& announcement, std::byte* out) {
   const auto copy = [&](std::int64_t first, std::int64_t count) {
-    const auto bytes = dataset.rows(subset, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-    out = std::copy(bytes.begin(), bytes.end(), out);
+    const auto end = static_cast<std::size_t>(first + count);
+    for (auto row = static_cast<std::size_t>(first); row < end; row += announcement.piece()) {
+      announcement.before_copying(row);
+      const auto bytes = dataset.rows(subset, row, std::min(announcement.piece(), end - row));
+      out = std::copy(bytes.begin(), bytes.end(), out);
+    }
   };
   for (std::int64_t t = run.begin; t < std::min(run.end, run.first); ++t) copy(run.first, 1);
   const std::int64_t begin = std::max(run.begin, run.first), end = std::min(run.end, run.last + 1);
@@ -94,8 +150,20 @@ void Split::read_rows(const Dataset& dataset, Subset subset) {
   const std::size_t bytes = dataset.info().bytes_per_row();
   stored.resize(rows.size() * bytes);
   std::iota(windows.begin(), windows.end(), 0u);
-  for (std::size_t i = 0; i < rows.size(); ++i)
+  const auto copy = [&](std::size_t i) {
     std::memcpy(stored.data() + i * bytes, dataset.row(subset, rows[i]).data(), bytes);
+  };
+  Announcement announcement(dataset, subset, rows);
+  if (!announcement.needed()) {
+    for (std::size_t i = 0; i < rows.size(); ++i) copy(i);
+    return;
+  }
+  const auto order = by_row(rows);
+  for (const auto i : order) announcement.add(rows[i], rows[i] + std::size_t{1});
+  for (const auto i : order) {
+    announcement.before_copying(rows[i]);
+    copy(i);
+  }
 }
 
 void Split::read_windows(const Dataset& dataset, Subset subset) {
@@ -105,8 +173,13 @@ void Split::read_windows(const Dataset& dataset, Subset subset) {
   std::size_t frames = 0;
   for (const auto& run : runs) frames += static_cast<std::size_t>(run.end - run.begin);
   stored.resize(frames * dataset.info().bytes_per_row());
+  Announcement announcement(dataset, subset, rows);
+  if (announcement.needed())
+    for (const auto& run : runs)
+      announcement.add(static_cast<std::size_t>(std::max(run.begin, run.first)),
+                       static_cast<std::size_t>(std::min(run.end, run.last + 1)));
   std::byte* out = stored.data();
-  for (const auto& run : runs) out = copy_run(dataset, subset, run, out);
+  for (const auto& run : runs) out = copy_run(dataset, subset, run, announcement, out);
 }
 
 }  // namespace paragrad::data

@@ -142,6 +142,14 @@ class Worlds(CliTest):
                     self.assertEqual(weights(self.simulate(1, *options)), reference)
             self.assertEqual(weights(run("train", *self.task, *options, ranks=1)), reference)
 
+    def test_when_samples_are_read_changes_no_weight(self):
+        options = ["--strategy", "bmuf"]
+        for ranks in (1, 3):
+            with self.subTest(ranks=ranks):
+                self.assertEqual(weights(run("train", *self.task, *options, "--read-ahead", "false", ranks=ranks)),
+                                 weights(self.simulate(ranks, *options)))
+        self.assert_refused(run("simulate", *self.task, "--read-ahead", "false", "--workers", 2, "--platform", PLATFORM), "--read-ahead")
+
     def test_local_optimisers_and_losses_end_in_the_same_weights_in_both_worlds(self):
         for options in (["--optimiser", "nesterov"], ["--optimiser", "adam"], ["--optimiser", "adamw", "--l2", "0.01"],
                         ["--optimiser", "lars", "--lars-trust", "0.02"], ["--optimiser", "sgd", "--l2", "0.001"],

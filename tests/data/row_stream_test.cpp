@@ -1,11 +1,18 @@
 #include "data/row_stream.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "core/philox.hpp"
+#include "data/generate.hpp"
 #include "data/partition.hpp"
 #include "decoded.hpp"
 #include "support.hpp"
@@ -38,6 +45,14 @@ void take_all(const Dataset& dataset, RowStream& stream, std::size_t at_most, co
   good = good && i == expected.size();
 }
 
+/// Removes what is in the file from the page cache, if it is on a disk.
+void remove_from_memory(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY);
+  REQUIRE(::fsync(file) == 0);
+  REQUIRE(::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0);
+  ::close(file);
+}
+
 }  // namespace
 
 TEST_CASE("a stream of rows hands out each row of its splits once, in order, while prefetching", "[data]") {
@@ -47,7 +62,7 @@ TEST_CASE("a stream of rows hands out each row of its splits once, in order, whi
   const std::size_t minibatch = GENERATE(1, 7, 64, 5000);
   const std::size_t blocks = 5;
   const auto partition = Partition::random(1000, 3, blocks, 1);
-  Prefetcher prefetcher;
+  Prefetcher prefetcher(GENERATE(Reading::ahead, Reading::on_demand));
   RowStream stream(dataset, Subset::train, prefetcher);
   CHECK(stream.remaining() == 0);
   CHECK(stream.next(3).size() == 0);
@@ -60,6 +75,49 @@ TEST_CASE("a stream of rows hands out each row of its splits once, in order, whi
     CHECK(good);
   }
   CHECK(stream.next(minibatch).size() == 0);
+}
+
+TEST_CASE("rows that are on the disk alone are read as they are stored, in any order and at any distance", "[data]") {
+  const TemporaryFolder folder(std::filesystem::current_path());  // which is more likely on a disk than the temporary folder
+  const auto path = folder.file("x.h5");
+  generate({.out = path, .samples = 1500, .valid = 1, .test = 1, .dim = 700, .classes = 6, .sequence_length = 40});
+  const Context context = GENERATE(Context{0, 0}, Context{2, 3});
+  std::vector<std::uint32_t> rows(1500);
+  std::iota(rows.begin(), rows.end(), 0u);
+  SECTION("all") {}
+  SECTION("all, shuffled") { rows = core::RandomStream(1, core::Purpose::generator).permutation(1500); }
+  SECTION("few, backwards") {
+    std::erase_if(rows, [](std::uint32_t row) { return row % 97 != 5; });
+    std::reverse(rows.begin(), rows.end());
+  }
+  SECTION("one") { rows = {1499}; }
+  const auto read = [&] {
+    const auto dataset = Dataset::open(path, context);
+    const bool from_memory = dataset->in_memory(Subset::train, rows.back());
+    Split split;
+    split.read(*dataset, Subset::train, rows);
+    CHECK(dataset->in_memory(Subset::train, rows.back()) >= from_memory);
+    return split;
+  };
+  const Split expected = read();  // of a file that was just written
+  remove_from_memory(path);
+  const Split found = read();
+  CHECK((found.stored == expected.stored));  // not to be printed
+  CHECK((found.windows == expected.windows));
+  CHECK((found.labels == expected.labels));
+}
+
+TEST_CASE("on demand, whoever waits for a task runs it; ahead, another thread does", "[data][threads]") {
+  std::thread::id ran_on;
+  const auto task = [&] { ran_on = std::this_thread::get_id(); };
+  Prefetcher ahead, on_demand(Reading::on_demand);
+  ahead.submit(task).wait();
+  CHECK(ran_on != std::this_thread::get_id());
+  ran_on = {};
+  auto done = on_demand.submit(task);
+  CHECK(ran_on == std::thread::id{});
+  done.wait();
+  CHECK(ran_on == std::this_thread::get_id());
 }
 
 TEST_CASE("a stream of rows adds up what it waited for, split by split", "[data]") {
