@@ -186,7 +186,7 @@ def training(plan: Plan, results: Results, data: DataSet, runs: list[Run]) -> Ta
                       megabytes(sent), f"{speed_up:.2f}", f"{efficiency:.2f}"])
     seeds = ", ".join(str(seed) for seed in experiment.seeds)
     return Table(f"{experiment.name}, {experiment.size}, {data.name}, seeds {seeds}", lines, of_training=True,
-                 note=test_set_note([of_data[run.name] for run in runs]))
+                 note=test_set_note([of_data[run.name] for run in runs if run.options.get("loss") != "ctc"]))  # whose errors are of tokens
 
 
 def training_line(line: list[str], names: int) -> str:
