@@ -50,6 +50,8 @@ class Plan:
             options["data"] = data.file
         if run.command == "simulate":
             options["seed"] = seed
+        if run.command == "search":  # whose runs are of `simulate`
+            options |= {"seeds": seed} | ({"draw-seed": seed} if "draws" in options else {})
         tuned_option = self.experiment.tune.get("option")
         if tuned_option and tuned_option not in run.options:
             options[tuned_option] = self.tuned_value(data, run)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -71,6 +72,14 @@ def known_options(program: Path, command: str) -> list[str]:
     return re.findall(r"^ +(?:-\w,)?--([a-z0-9-]+)", text, re.MULTILINE)
 
 
+def search_command(program: Path, options: Options, folder: Path) -> list[Any]:
+    """The command of a `paragrad search` in the folder, without options of its own. options: of its runs; written to a file next to the folder,
+    in which a list is a grid and a text such as "0.01..1 log" a range to draw from."""
+    file = folder.with_name(folder.name + ".toml")
+    file.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items()))
+    return [program, "search", file, f"--out={folder.relative_to(ROOT)}"]
+
+
 def check_options(experiment: Experiment, program: Path) -> None:
     """Checks the options of all runs, and of the steps before and after them, before the first run starts."""
     used = {run.command: run.options.keys() | {} for run in experiment.runs}
@@ -82,7 +91,7 @@ def check_options(experiment: Experiment, program: Path) -> None:
         first |= {experiment.tune["option"]} if experiment.tune else set()
     used |= {command: set(options) for command, options in experiment.after.items()}
     for command, keys in used.items():
-        known = known_options(program, command)
+        known = known_options(program, command) + (known_options(program, "simulate") if command == "search" else [])
         for key in sorted(keys):
             if key not in known:
                 raise UserError(f"experiments/{experiment.name}/config.toml: {unknown(f'`paragrad {command}` has no option', key, known)}")
@@ -174,10 +183,11 @@ class Runner(Plan):
         or ""."""
         job.folder.parent.mkdir(parents=True, exist_ok=True)
         job.key_file.unlink(missing_ok=True)
-        resumes = "checkpoint-every" in job.options and self.has_key(job.begun_file, job)
+        resumes = (job.command == "search" or "checkpoint-every" in job.options) and self.has_key(job.begun_file, job)
         job.begun_file.write_text(json.dumps(self.key(job), indent=1))
-        command = [self.program, job.command, *arguments(job.options), *self.own_options.get(job.command, []),
-                   "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
+        command = self.search(job, resumes) if job.command == "search" else [
+            self.program, job.command, *arguments(job.options), *self.own_options.get(job.command, []),
+            "--resume" if resumes else "--overwrite", f"--out={job.folder.relative_to(ROOT)}"]
         before_s = cost_of(job.folder) if resumes else 0
         complaint, core_s = run_command(command)
         for command in self.commands_after(job, job.folder) if not complaint else []:
@@ -190,6 +200,15 @@ class Runner(Plan):
         if not complaint:
             job.begun_file.replace(job.key_file)
         return complaint
+
+    def search(self, job: Job, resumes: bool) -> list[Any]:
+        """The command of a run that is a search."""
+        if not resumes:
+            shutil.rmtree(job.folder, ignore_errors=True)
+        own = known_options(self.program, "search")
+        words = {key: value for key, value in job.options.items() if key in own}
+        options = {key: value for key, value in job.options.items() if key not in own}
+        return [*search_command(self.program, options, job.folder), "--jobs=1", f"--host-threads={self.host_threads}", *arguments(words)]
 
     def commands_after(self, job: Job, folder: Path) -> list[list[str]]:
         """What follows the run, with the checkpoint in the folder; each command writes a JSON file with its name there."""

@@ -14,7 +14,7 @@ from typing import Any
 from config import ROOT, DataSet, Run, UserError, tuned_by
 from plan import SEED, Job
 from records import CORE_S, Record, options_digest, write_json
-from runner import Runner, cost_of, in_parallel, locked, run_command
+from runner import Runner, cost_of, in_parallel, locked, run_command, search_command
 
 Trials = dict[tuple[str, ...], tuple[str, dict[str, Any]]]  # by keys: the digest of what decided the trial, and what to record of it
 STOPPED_AFTER = "stopped_after"  # in trials.json: the epoch of the rung at which the search stopped the trial
@@ -90,17 +90,16 @@ class Search:
         words = [f"--{key}={','.join(map(str, self.settings[key]))}" for key in ("seeds", "rungs") if key in self.settings]
         words += [f"--{key}={self.settings[key]}" for key in ("measure", "keep") if key in self.settings]
         identity = {"words": words, "trials": [self.runner.key(self.trial(value, seed)) for value in self.values for seed in self.settings["seeds"]]}
-        identity_file, options_file = (folder.with_name(folder.name + end) for end in (".key.json", ".toml"))
+        identity_file = folder.with_name(folder.name + ".key.json")
         if not identity_file.exists() or json.loads(identity_file.read_text()) != identity:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(identity_file, identity)
-        options = self.trial(self.values, SEED).options
-        options_file.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items() if key != "seed"))
+        options = {key: value for key, value in self.trial(self.values, SEED).options.items() if key != "seed"}
         (folder / "results.json").unlink(missing_ok=True)
         words += [f"--host-threads={self.runner.host_threads}"] if self.run.command == "simulate" else []
-        complaint, core_s = run_command([self.runner.program, "search", options_file, f"--out={folder.relative_to(ROOT)}",
-                                         f"--command={self.run.command}", f"--jobs={jobs}", *words])
+        complaint, core_s = run_command([*search_command(self.runner.program, options, folder), f"--command={self.run.command}",
+                                         f"--jobs={jobs}", *words])
         core_s += cost_of(folder)
         write_json(folder / "cost.json", {CORE_S: core_s})
         if not (folder / "results.json").exists():

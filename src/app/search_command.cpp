@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
 #include <thread>
 
 #include "app/config_file.hpp"
+#include "app/environment.hpp"
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/program_parser.hpp"
@@ -17,7 +19,9 @@
 #include "core/folder_lock.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
+#include "core/units.hpp"
 #include "search/halving.hpp"
+#include "search/schedule.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -35,6 +39,7 @@ struct SearchArguments {
   int jobs = 0;
   int ranks = 0;
   int host_threads = 0;
+  int groups = 0;
 };
 
 const std::vector<std::string> searchable_commands{"simulate", "train"};
@@ -67,6 +72,8 @@ void add_options(CLI::App& parser, SearchArguments& arguments) {
              "with --command simulate: threads of this machine for each run (0: the cores divided by --jobs)");
   add_number(parser, "--ranks", arguments.ranks, {.least = 0, .most = 100000},
              "with --command train: MPI ranks of each run, which is then started with mpiexec (0: none)");
+  add_number(parser, "--groups", arguments.groups, {.least = 0, .most = 100000},
+             "groups of workers on which to predict how long the search takes, from the times of its runs (0: --jobs)");
 }
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
@@ -130,6 +137,7 @@ class Search {
     std::iota(here.begin(), here.end(), std::size_t{0});
     for (const int rung : arguments_.rungs) here = go_on(here, rung);
     runs_.reach(here, 0);
+    account(here, 0);
     return finish();
   }
 
@@ -152,6 +160,7 @@ class Search {
   /// Trains these configurations to the rung. Returns those that go on, in their order.
   std::vector<std::size_t> go_on(const std::vector<std::size_t>& here, int rung) {
     runs_.reach(here, rung);
+    account(here, rung);
     std::vector<double> scores;
     for (const std::size_t configuration : here) {
       stopped_after_[configuration] = rung;
@@ -164,6 +173,23 @@ class Search {
     fmt::print("epoch {}: {} of {} configurations go on\n", rung, kept.size(), here.size());
     return kept;
   }
+
+  /// Adds what it took these configurations to reach the rung (0: the end) from the one before.
+  void account(const std::vector<std::size_t>& here, int rung) {
+    std::vector<double> stage;
+    for (const std::size_t configuration : here)
+      for (const std::uint64_t seed : plan_.seeds) {
+        Spent& so_far = spent_[{configuration, seed}];
+        const RunRecord record = runs_.record(configuration, seed, rung);
+        if (!record.values.is_object()) continue;  // it failed before its first record
+        const double reached_s = record.values.at(record.values.contains("training_s") ? "training_s" : "time_s");
+        stage.push_back(reached_s - so_far.training_s);
+        so_far = {reached_s, record.epoch};
+      }
+    makespan_s_ += search::makespan(stage, groups());
+  }
+
+  std::size_t groups() const { return static_cast<std::size_t>(arguments_.groups > 0 ? arguments_.groups : plan_.jobs); }
 
   void report(const std::string& run, const RunRecord& record) const {
     const double value = value_of(record, arguments_.measure);
@@ -202,6 +228,7 @@ class Search {
                              {"configurations", search_json(varied_, arguments_.measure, all)}};
     core::replace_file(plan_.folder + "/results.json",
                        [&](std::ostream& file) { file << core::text_of(results, 1) << "\n"; });
+    write_manifest(all[0]);
     fmt::print("{}", search_table(varied_, arguments_.measure, all));
     if (std::isnan(all[0].score())) {
       const std::string failure = first_failure();
@@ -213,6 +240,31 @@ class Search {
     }
     fmt::print("best by {}: {}/{}-s{}\n", arguments_.measure, core::printable(plan_.folder), all[0].name, plan_.seeds[0]);
     return success;
+  }
+
+  /// What the search cost and gave, in the form of a run's manifest.
+  void write_manifest(const SearchedConfiguration& best) const {
+    double training_s = 0;
+    int epochs = 0;
+    for (const auto& [run, spent] : spent_) {
+      training_s += spent.training_s;
+      epochs += spent.epochs;
+    }
+    fmt::print("{} epochs in all: {} of training, or on {} group{} of workers {}\n", epochs,
+               core::format_quantity(training_s, core::Unit::time), groups(), groups() == 1 ? "" : "s",
+               core::format_quantity(makespan_s_, core::Unit::time));
+    core::Json manifest = environment();
+    manifest["run"] = identity(arguments_);
+    manifest["run"]["groups"] = groups();
+    manifest["result"] = {{"best", best.name},
+                          {"runs", spent_.size()},
+                          {"epochs", epochs},
+                          {"training_s", training_s},
+                          {"makespan_s", makespan_s_},
+                          {arguments_.measure, best.score()},
+                          {"test_error", best.test_error()}};
+    core::replace_file(plan_.folder + "/manifest.json",
+                       [&](std::ostream& file) { file << core::text_of(manifest, 1) << "\n"; });
   }
 
   std::string first_failure() const {
@@ -227,6 +279,14 @@ class Search {
   SearchPlan plan_;
   std::vector<int> stopped_after_;  // the rung of each configuration; 0: not stopped
   SearchRuns runs_;
+
+  /// What a run took so far, simulated or real.
+  struct Spent {
+    double training_s = 0;
+    int epochs = 0;
+  };
+  std::map<std::pair<std::size_t, std::uint64_t>, Spent> spent_;  // by configuration and seed
+  double makespan_s_ = 0;
 };
 
 void check(SearchArguments& arguments, const CLI::App& parser) {

@@ -54,6 +54,14 @@ class Search(CliTest):
         deviation = abs(errors[0] - errors[1]) / 2 ** 0.5
         self.assertEqual(rows[0][4], f"{sum(errors) / 2:.2f} ± {deviation:.2f} %")
         results = json.loads((self.out / "results.json").read_text())
+        spent = [self.manifest(f"{row[0]}-s{seed}")["result"]["training_s"] for row in rows for seed in (1, 2)]
+        of_all = self.manifest("")["result"]
+        self.assertAlmostEqual(of_all["training_s"], sum(spent))
+        self.assertEqual((of_all["runs"], of_all["epochs"], of_all["best"]), (8, 32, rows[0][0]))
+        self.assertEqual(100 * of_all["valid_error"], sum(errors) / 2)
+        self.assertLess(max(spent), of_all["makespan_s"])
+        self.search("--seeds", "1,2", "--groups", "100")
+        self.assertEqual(self.manifest("")["result"]["makespan_s"], max(spent))
         self.assertEqual([(one["run"], one["options"]["strategy"], one["options"]["learning-rate"]) for one in results["configurations"]],
                          [tuple(row[:3]) for row in rows])
         self.assertEqual([100 * error for error in results["configurations"][0]["valid_error"]], errors)

@@ -107,7 +107,7 @@ TEST_CASE("rows that are on the disk alone are read as they are stored, in any o
   CHECK((found.labels == expected.labels));
 }
 
-TEST_CASE("on demand, whoever waits for a task runs it; ahead, another thread does", "[data][threads]") {
+TEST_CASE("on demand, whoever waits for a task runs it; ahead, another thread does", "[data]") {
   std::thread::id ran_on;
   const auto task = [&] { ran_on = std::this_thread::get_id(); };
   Prefetcher ahead, on_demand(Reading::on_demand);

@@ -52,6 +52,7 @@ std::string aligned(const std::vector<TableRow>& lines) {
 }  // namespace
 
 double SearchedConfiguration::score() const { return mean_of(measures); }
+double SearchedConfiguration::test_error() const { return mean_of(test_errors); }
 
 void rank(std::vector<SearchedConfiguration>& configurations) {
   std::ranges::stable_sort(configurations, {}, [](const SearchedConfiguration& one) {

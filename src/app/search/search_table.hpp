@@ -15,7 +15,8 @@ struct SearchedConfiguration {
   bool to_the_end = false;
   std::vector<double> measures, test_errors;
 
-  double score() const;  ///< mean of the measures
+  double score() const;       ///< mean of the measures
+  double test_error() const;  ///< mean over the seeds
 };
 
 /// Best first: configurations that went to the end, then those stopped at a rung, the last rung first, then failures.
