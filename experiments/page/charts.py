@@ -81,7 +81,7 @@ def set_scale(axes: plt.Axes, axis: str, log: bool, unit: str, values: Sequence[
         of.set_minor_locator(NullLocator())
         of.set_minor_formatter(NullFormatter())
     else:
-        of.set_major_locator(MaxNLocator(6, integer=all(float(value).is_integer() for value in values)))
+        of.set_major_locator(MaxNLocator(3 if narrow else 6, integer=all(float(value).is_integer() for value in values)))
     of.set_major_formatter(FuncFormatter(lambda value, _: prefixed(value, unit) if unit else plain(value)))
 
 
