@@ -21,7 +21,7 @@
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "search/halving.hpp"
-#include "search/schedule.hpp"
+#include "search/makespan.hpp"
 
 namespace paragrad::app {
 namespace {

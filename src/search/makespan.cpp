@@ -1,4 +1,4 @@
-#include "search/schedule.hpp"
+#include "search/makespan.hpp"
 
 #include <algorithm>
 #include <vector>
