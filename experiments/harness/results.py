@@ -89,11 +89,12 @@ def has_run(plan: Plan, data: DataSet, run: Run) -> bool:
 
 
 def what_has_run(experiment: Experiment) -> tuple[Experiment, Results]:
-    """The experiment restricted to data sets with a finished run and to runs finished on all of these; their results."""
+    """The experiment restricted to data sets with a finished run, and to runs finished on all of these, as their baselines are; their results."""
     plan = Plan(experiment)
     there = {data.name: {run.name for run in experiment.runs if has_run(plan, data, run)} for data in experiment.data}
     data_sets = [data for data in experiment.data if there[data.name]]
-    runs = [run for run in experiment.runs if data_sets and all(run.name in there[data.name] for data in data_sets)]
+    runs = [run for run in experiment.runs
+            if data_sets and all({run.name, run.baseline or run.name} <= there[data.name] for data in data_sets)]
     present = replace(experiment, data=data_sets, runs=runs)
     return present, collect(present, data_sets)
 

@@ -164,6 +164,14 @@ class Page(unittest.TestCase):
         self.assertIn("<b>0</b> claims hold", self.without_runs)
         self.assertRegex(self.without_runs, r"<tr><td>large</td><td>toy</td><td>0\.5</td></tr>")
 
+    def test_runs_are_left_out_until_their_baseline_has_run(self):
+        root = self.folder / "partly"
+        shutil.copytree(self.root, root, symlinks=True)
+        shutil.rmtree(root / "experiments/toy/runs/smoke/toy/sgd-s1")
+        page = write_page(root, self.folder / "partly.html")
+        self.assertIn("ma-4", self.page)
+        self.assertEqual(page, self.without_runs)
+
     def test_what_files_hold_is_text_on_the_page(self):
         attack = '<img src=x onerror="alert(1)"> & </td>'
         root = self.folder / "attacked"
