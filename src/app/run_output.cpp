@@ -18,9 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Options that do not change what is computed.
-const std::set<std::string> free_to_change{"checkpoint-every", "config", "host-threads", "out",         "quiet",
-                                           "read-ahead",       "record", "sync-stats",   "tensorboard", "timeline",
-                                           "timeline-events"};
+const std::set<std::string> free_to_change{"checkpoint-every", "config",     "host-threads", "out",      "quiet",
+                                           "record",           "sync-stats", "tensorboard",  "timeline", "timeline-events"};
 
 std::map<std::string, std::string> options_in(std::istream& config) {
   std::map<std::string, std::string> options;

@@ -58,7 +58,8 @@ Command train_command() {
   parser
       ->add_option("--read-ahead", *read_ahead,
                    "read a worker's next split while it processes the current one (false: only when it needs it)")
-      ->default_str("true");
+      ->default_str("true")
+      ->configurable(false);  // config.toml is for simulate, too
   show_first(*parser, common_training_options);
   set_examples(*parser,
                "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"

@@ -142,6 +142,12 @@ class Worlds(CliTest):
                     self.assertEqual(weights(self.simulate(1, *options)), reference)
             self.assertEqual(weights(run("train", *self.task, *options, ranks=1)), reference)
 
+    def test_the_configuration_of_a_training_can_be_simulated(self):
+        out = self.folder / "trained"
+        real = run("train", *self.task, "--strategy", "bmuf", "--read-ahead", "false", "--out", out, ranks=2)
+        again = run("simulate", "--config", out / "config.toml", "--workers", 2, "--platform", PLATFORM, "--out", self.folder / "simulated")
+        self.assertEqual(weights(again), weights(real))
+
     def test_when_samples_are_read_changes_no_weight(self):
         options = ["--strategy", "bmuf"]
         for ranks in (1, 3):
