@@ -88,9 +88,12 @@ Sharpness sharpness(comm::Worker& worker, const TrainingOptions& options, std::s
     throw core::ConfigError(
         "sharpness is not defined for a model with batch normalisation, whose training loss is another function than the "
         "loss that scores it");
+  if (std::min(how.samples, input.source.samples(subset)) == 0)
+    throw core::ConfigError("the subset has no samples: sharpness needs some");
   Loss loss(worker, input, subset, how.samples, *network);
   Sharpness found{.loss = loss.at(parameters)};
-  if (std::isnan(found.loss)) throw core::ConfigError("there are no samples to compute the sharpness of");
+  if (!std::isfinite(found.loss))
+    throw core::ConfigError("the loss of the checkpoint is not finite, so it has no sharpness");
   found.highest_loss = found.loss;
   std::vector<float> highest(parameters.begin(), parameters.end());
   for (int step = 0; step < how.steps; ++step) {

@@ -32,7 +32,7 @@ struct SharpnessOptions {
 ///
 /// Costs at most `steps` gradients and 4 * steps + 1 evaluations of the samples. With another number of workers, sums are
 /// rounded differently. Throws ConfigError for a network with running statistics (batch normalisation), whose training loss
-/// is another function than the loss it is scored by, and for a subset without samples.
+/// is another function than the loss it is scored by, for a subset without samples, and for a loss that is not finite.
 Sharpness sharpness(comm::Worker& worker, const TrainingOptions& options, std::span<const float> parameters,
                     const WorkerInput& input, data::Subset subset, const SharpnessOptions& how);
 

@@ -89,6 +89,8 @@ TEST_CASE("sharpness is refused where it is not defined", "[train]") {
   CHECK_THROWS_AS(normalised.sharpness({}), core::ConfigError);
   Measured net("8-12-6:relu");
   CHECK_THROWS_AS(net.sharpness({.samples = 0}), core::ConfigError);
+  net.parameters.back() = NAN;
+  CHECK_THROWS_AS(net.sharpness({}), core::ConfigError);
   net.parameters.pop_back();
   CHECK_THROWS_AS(net.sharpness({}), core::ConfigError);
 }
