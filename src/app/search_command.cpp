@@ -51,29 +51,31 @@ const std::set<std::string> not_of_the_file{"out", "resume", "overwrite", "quiet
 void add_options(CLI::App& parser, SearchArguments& arguments) {
   parser
       .add_option("file", arguments.file,
-                  "options of the runs, 'key = value' as in --config; a list [0.1, 0.2] makes a grid, a range 0.01..1 or "
-                  "\"0.01..1 log\" is drawn from, {seed} is the run's seed")
+                  "file with the options of the runs, 'key = value' as in --config; a list such as [0.1, 0.2] makes a grid, "
+                  "values are drawn from a range such as 0.01..1 or \"0.01..1 log\", and {seed} stands for the run's seed")
       ->required();
-  parser.add_option("--out", arguments.folder, "folder of the search, in which every run has its own")->required();
-  parser.add_option("--command", arguments.command, "the runs' command")->check(known_names(searchable_commands));
+  parser.add_option("--out", arguments.folder, "folder of the search, with a folder for each run")->required();
+  parser.add_option("--command", arguments.command, "command that each run executes")
+      ->check(known_names(searchable_commands));
   add_numbers(parser, "--seeds", arguments.seeds, core::any_seed, "random seeds with which each configuration is run");
   add_number(parser, "--draws", arguments.draws, {.least = 1, .most = 1000000},
-             "draws from the ranges, the same for each combination of the grid");
+             "number of draws from the ranges; every combination of the grid gets the same draws");
   add_number(parser, "--draw-seed", arguments.draw_seed, core::any_seed, "random seed of the draws");
-  parser.add_option("--measure", arguments.measure, "score of a run; the smallest mean over the seeds is best")
+  parser.add_option("--measure", arguments.measure, "score of a run; the lowest mean over the seeds is best")
       ->check(known_names(search_measures));
   add_numbers(parser, "--rungs", arguments.rungs, {.least = 1, .most = 1000000},
               "epochs after which only the best configurations go on (successive halving)");
   add_number(parser, "--keep", arguments.keep, {.least = 0, .most = 1, .without_least = true},
              "share of the configurations that goes on at each rung");
   add_number(parser, "--jobs", arguments.jobs, {.least = 0, .most = 100000},
-             "runs at a time (0: one per processor core or, with --ranks, one per that many cores)");
+             "number of runs at a time (0: one per processor core or, with --ranks N, one per N cores)");
   add_number(parser, "--host-threads", arguments.host_threads, {.least = 0, .most = 100000},
              "with --command simulate: threads of this machine for each run (0: the cores divided by --jobs)");
   add_number(parser, "--ranks", arguments.ranks, {.least = 0, .most = 100000},
              "with --command train: MPI ranks of each run, which is then started with mpiexec (0: none)");
   add_number(parser, "--groups", arguments.groups, {.least = 0, .most = 100000},
-             "groups of workers on which to predict how long the search takes, from the times of its runs (0: --jobs)");
+             "predict, from the times of the runs, how long the search takes on this many groups of workers (0: as many "
+             "as --jobs)");
 }
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
@@ -174,7 +176,7 @@ class Search {
     return kept;
   }
 
-  /// Adds what it took these configurations to reach the rung (0: the end) from the one before.
+  /// Adds the time that these configurations took from the previous rung to this one (0: the end).
   void account(const std::vector<std::size_t>& here, int rung) {
     std::vector<double> stage;
     for (const std::size_t configuration : here)
@@ -242,7 +244,7 @@ class Search {
     return success;
   }
 
-  /// What the search cost and gave, in the form of a run's manifest.
+  /// What the search cost and found, in the form of a run's manifest.
   void write_manifest(const SearchedConfiguration& best) const {
     double training_s = 0;
     int epochs = 0;
@@ -280,7 +282,7 @@ class Search {
   std::vector<int> stopped_after_;  // the rung of each configuration; 0: not stopped
   SearchRuns runs_;
 
-  /// What a run took so far, simulated or real.
+  /// What a run has taken so far, in simulated or real time.
   struct Spent {
     double training_s = 0;
     int epochs = 0;
@@ -300,7 +302,7 @@ void check(SearchArguments& arguments, const CLI::App& parser) {
   use.require(!arguments.rungs.empty(), {"keep"}, "needs --rungs");
   use.check();
   if (std::ranges::adjacent_find(arguments.rungs, std::ranges::greater_equal{}) != arguments.rungs.end())
-    throw core::ConfigError("--rungs must rise, such as 1,3,9");
+    throw core::ConfigError("--rungs must increase, for example 1,3,9");
   if (std::set(arguments.seeds.begin(), arguments.seeds.end()).size() < arguments.seeds.size())
     throw core::ConfigError("--seeds names a seed twice");
 }

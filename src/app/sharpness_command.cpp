@@ -30,7 +30,7 @@ void add_options(CLI::App& parser, SharpnessArguments& arguments) {
   add_subset_option(parser, arguments.subset);
   add_number(parser, "--samples", arguments.samples, core::any_count, "use only this many samples of the subset (0: all)");
   add_number(parser, "--epsilon", arguments.how.epsilon, core::above_zero,
-             "size of the box: a parameter w may change by this times |w| + 1");
+             "size of the box: a parameter w may change by up to this times (|w| + 1)");
   add_number(parser, "--steps", arguments.how.steps, {.least = 1, .most = 1000}, "maximum number of steps of the search");
   add_loss_option(parser, arguments.options.loss);
   parser.add_option("--result", arguments.result, "file to write the result to, as JSON");
@@ -59,7 +59,7 @@ class Measuring : public Job {
   }
 
   void finish(const core::Json& world) override {
-    fmt::print("{} of {} after epoch {}: sharpness {:.4g}, loss {:.4f}, in the box up to {:.4f}\n", arguments_.subset,
+    fmt::print("{} of {} after epoch {}: sharpness {:.4g}, loss {:.4f}, highest in the box {:.4f}\n", arguments_.subset,
                core::printable(source_->dataset->info().name), checkpoint_.epoch, found_.percent(), found_.loss,
                found_.highest_loss);
     print_simulated_time(world);

@@ -57,7 +57,7 @@ Command train_command() {
   parser->get_option("--data")->required();
   parser
       ->add_option("--read-ahead", *read_ahead,
-                   "read a worker's next split while it processes the current one (false: only when it needs it)")
+                   "read the next split while a worker processes the current one (false: only when it is needed)")
       ->default_str("true")
       ->configurable(false);  // config.toml is for simulate, too
   show_first(*parser, common_training_options);

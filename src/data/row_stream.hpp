@@ -10,12 +10,12 @@
 
 namespace paragrad::data {
 
-/// When a stream reads a split: in the background while the one before is processed, or when it is waited for.
+/// When a stream reads a split: in the background while the previous one is processed, or when it is needed.
 enum class Reading { ahead, on_demand };
 
-/// One background thread that runs tasks in order; if the machine gives none, submit() runs them. Shared by all streams of a
-/// process. The thread starts with the first task, hence after the files were opened: try_reading() forks best while a
-/// process has one thread. When reading on demand there is none, and whoever waits for a task runs it.
+/// One background thread that runs tasks in order; if it cannot be started, submit() runs them. Shared by all streams of a
+/// process. The thread starts with the first task, hence after the files were opened: try_reading() should fork while the
+/// process has only one thread. When reading on demand there is no thread, and whoever waits for a task runs it.
 class Prefetcher {
  public:
   explicit Prefetcher(Reading reading = Reading::ahead);

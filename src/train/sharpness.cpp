@@ -86,10 +86,10 @@ Sharpness sharpness(comm::Worker& worker, const TrainingOptions& options, std::s
   const auto network = trained_network(worker, options, parameters, input.source, true);
   if (!network->buffers().empty())
     throw core::ConfigError(
-        "sharpness is not defined for a model with batch normalisation, whose training loss is another function than the "
-        "loss that scores it");
+        "sharpness is not defined for a model with batch normalisation, whose training loss differs from its evaluation "
+        "loss; give a checkpoint of a model without it");
   if (std::min(how.samples, input.source.samples(subset)) == 0)
-    throw core::ConfigError("the subset has no samples: sharpness needs some");
+    throw core::ConfigError("the subset has no samples, so its loss has no sharpness; choose another subset");
   Loss loss(worker, input, subset, how.samples, *network);
   Sharpness found{.loss = loss.at(parameters)};
   if (!std::isfinite(found.loss))

@@ -20,19 +20,20 @@ struct Sharpness {
 
 struct SharpnessOptions {
   double epsilon = 1e-3;                                          ///< size of the box
-  int steps = 10;                                                 ///< most steps of the search
-  std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< only the first of the subset
+  int steps = 10;                                                 ///< maximum number of steps of the search
+  std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< uses only this many, the first of the subset
 };
 
 /// The sharpness of the loss of a subset, whose samples are divided among the workers.
 ///
 /// Searches the box by conditional gradients (Frank and Wolfe, 1956): each step goes towards the corner at which the
-/// linearised loss is highest, as far as the loss rises. So highest_loss is a lower bound of the maximum, as is that of the
-/// paper's ten iterations of L-BFGS-B; the paper's values are not comparable in size.
+/// linearised loss is highest, by 1, 1/2, 1/4 or 1/8 of the way: the first of these that raises the loss. So highest_loss is
+/// a lower bound of the maximum. The paper's value, from ten iterations of L-BFGS-B, is another lower bound; the two are not
+/// comparable in size.
 ///
 /// Costs at most `steps` gradients and 4 * steps + 1 evaluations of the samples. With another number of workers, sums are
 /// rounded differently. Throws ConfigError for a network with running statistics (batch normalisation), whose training loss
-/// is another function than the loss it is scored by, for a subset without samples, and for a loss that is not finite.
+/// is a different function from its evaluation loss, for a subset without samples, and for a loss that is not finite.
 Sharpness sharpness(comm::Worker& worker, const TrainingOptions& options, std::span<const float> parameters,
                     const WorkerInput& input, data::Subset subset, const SharpnessOptions& how);
 
