@@ -13,7 +13,7 @@ using namespace paragrad::backend::testing;
 
 namespace {
 
-ConvolutionShape images(std::size_t rows, std::size_t channels, std::size_t side) {
+ConvolutionShape square_images(std::size_t rows, std::size_t channels, std::size_t side) {
   const WindowSteps steps{side, 3, side, 1, 1, 1};
   return {rows, channels, channels, steps, steps};
 }
@@ -37,7 +37,7 @@ double relative_error(const Kernel& in_double, std::span<const double> expected,
 TEST_CASE("errors of 3x3 convolutions and their gradients are a few times those of plain sums", "[backend]") {
   const auto device = make_device("cpu");
   for (const auto& [channels, bound] : {std::pair<std::size_t, double>{16, 3e-6}, {64, 4e-6}, {256, 6e-6}}) {
-    const ConvolutionShape shape = images(4, channels, 16);
+    const ConvolutionShape shape = square_images(4, channels, 16);
     const std::size_t size = shape.rows * shape.image();
     auto x = random_numbers(size, 1);
     for (float& value : x) value = std::max(value, 0.f);  // as after ReLU
@@ -59,7 +59,7 @@ TEST_CASE("errors of 3x3 convolutions and their gradients are a few times those 
 TEST_CASE("an image's outputs and gradient do not depend on how many images are in the minibatch", "[backend]") {
   const auto device = make_device("cpu");
   for (const std::size_t side : {7, 8, 13}) {
-    const ConvolutionShape together = images(37, 32, side), alone = images(1, 32, side);
+    const ConvolutionShape together = square_images(37, 32, side), alone = square_images(1, 32, side);
     const std::size_t size = alone.image();
     const auto x = random_numbers(together.rows * size, 1), w = random_numbers(together.filters(), 2);
     std::vector<float> y(x.size()), y_alone(x.size()), dx(x.size()), dx_alone(x.size());
