@@ -30,6 +30,7 @@ class DataSet:
     tuned_on: str  # the data set whose tuned values it uses, usually its own name
     instead_of: str = ""  # an earlier data set: this one is used only if that file is missing; "": always
     options: Options = field(default_factory=dict)  # for the runs on it that do not set them
+    at: float | None = None  # its place on the axis of the tables with `along`
 
 
 NO_DATA = DataSet("predicted", "", False, "predicted")  # timing only

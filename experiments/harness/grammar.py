@@ -17,11 +17,11 @@ TUNE = (("option", "measure", "seeds", "grid"), ("rungs", "keep"))  # required, 
 MEASURES = ("valid_error", "valid_loss", "train_error", "train_loss")  # of `paragrad search`
 # Keys of each [[…]], required ones first; a [[run]] has options, too.
 ENTRIES = {
-    "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options")),
+    "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options", "at")),
     "claim": (("text", "left", "op", "right", "stated"), ("margin", "sizes", "data", "each")),
     "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "stated", "sizes", "file", "key")),
-    "table": ((), ("title", "runs", "curves", "against", "costs", "rows", "columns", "value", "least")),
-    "repeats": (("metric",), ("absolute", "relative", "sizes", "runs")),
+    "table": ((), ("title", "runs", "curves", "against", "along", "costs", "rows", "columns", "value", "least")),
+    "repeats": (("metric",), ("absolute", "relative", "deviations", "sizes", "runs")),
 }
 OPERATORS = ("<=", ">=", "<", ">")
 
@@ -58,8 +58,11 @@ def check(where: str, config: Config) -> None:
         for kind, patterns in (("repeats", "runs"), ("table", "runs"), ("published", "rows")):
             for entry in config.get(kind, []):
                 check_patterns(named(kind, entry), patterns, entry.get(patterns, []), list(every))
+        for entry in config.get("repeats", []):
+            check_repeats(entry, config["size"])
         for entry in config.get("table", []):
             check_table(entry, list(every.values()))
+            check_along(entry, config.get("data", []))
     except (Mistake, UserError) as mistake:
         raise UserError(f"{where}: {mistake}") from mistake
     except KeyError as error:
@@ -145,6 +148,8 @@ def check_data(config: Config) -> None:
                 raise unknown(f"{named('data', data)} is tuned on the unknown data set", data["tuned_on"], names)
             if "tune" not in config:
                 raise Mistake(f"{named('data', data)} has tuned_on, but there is no [tune]")
+        if "at" in data and not any("along" in table for table in config.get("table", [])):
+            raise Mistake(f"{named('data', data)} has 'at', but no [[table]] has 'along'")
 
 
 def check_tuning(config: Config, runs: list[Run]) -> None:
@@ -177,6 +182,17 @@ def check_tuning(config: Config, runs: list[Run]) -> None:
 def check_stated(what: str, entry: Config) -> None:
     if entry["stated"] not in STATED:
         raise unknown(f"{what} has the unknown value of stated", entry["stated"], STATED)
+
+
+def check_repeats(entry: Config, sizes: Config) -> None:
+    what = named("repeats", entry)
+    if "deviations" not in entry:
+        return
+    if "absolute" in entry or "relative" in entry:
+        raise Mistake(f"{what} has 'deviations' and another tolerance, of which it can have one")
+    for name in entry.get("sizes", sizes):
+        if len(sizes[name].get("seeds", [1])) < 2:
+            raise Mistake(f"{what} has 'deviations', but a single seed of size {name} has none: limit it with 'sizes'")
 
 
 def check_published(entry: Config) -> None:
@@ -244,6 +260,13 @@ def check_table(table: Config, runs: list[Run]) -> None:
         for run in runs:
             if key in table and any_of(table.get("runs", ["*"]), run.name) and table[key] not in run.options:
                 raise Mistake(f"{named('table', table)}: {key} is '{table[key]}', an option that the run '{run.name}' does not set")
+
+
+def check_along(table: Config, data: list[Config]) -> None:
+    if "along" in table:
+        required(named("table", table), table, ("title", "against"))
+        if sum("at" in entry for entry in data) < 2:
+            raise Mistake(f"{named('table', table)} has 'along', but fewer than two [[data]] have 'at'")
 
 
 def check_against(table: Config, runs: list[Run]) -> None:

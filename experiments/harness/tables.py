@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Any, Iterator
 
-from config import DataSet, Run, UserError, any_of
+from config import DataSet, Experiment, Run, UserError, any_of
 from intervals import half_width
 from plan import Plan
 from results import Results, mean_of, validations, values
@@ -34,8 +34,9 @@ def tables_of(plan: Plan, results: Results) -> Iterator[Table]:
         if "rows" in entry:
             yield Table(title, crossed(plan, results, entry, runs))
         elif "against" in entry:
-            if len(lines := paired(plan, results, entry, runs)) > 1:
-                yield Table(title, lines)
+            along = entry.get("along", "")
+            if len(lines := (trend if along else paired)(experiment, results, entry)) > 1:
+                yield Table(title, lines, note=f"Columns: {along}" if along else "")
         elif "curves" in entry:
             yield Table(title, curves(plan, results, entry, runs))
         elif "costs" in entry:
@@ -95,19 +96,40 @@ def interval(differences: list[float]) -> str:
     return f"{statistics.fmean(differences):+.2f}{half}"
 
 
-def paired(plan: Plan, results: Results, table: dict[str, Any], runs: list[Run]) -> Lines:
-    """Test errors minus those of the run `against`, seed by seed, in points. Its name may contain options: {workers}."""
-    names = {run.name for run in plan.experiment.runs}
-    lines = []
-    for data, of_data in results.items():
-        for run in runs:
+def differences(experiment: Experiment, of_data: dict[str, Any], table: dict[str, Any]) -> Iterator[tuple[Run, str, list[float]]]:
+    """Each run of the table, the run `against` which it is compared, and the differences of their test errors, seed by seed, in
+    points. The name in `against` may contain options: {workers}. Runs without results are left out."""
+    for run in experiment.runs:
+        if any_of(table.get("runs", ["*"]), run.name):
             other = table["against"].format(**run.options)
-            if other not in names or other == run.name:  # not in this size, or itself
-                continue
-            ours, theirs = (values(of_data, plan.experiment.baselines, name, "test_error") for name in (run.name, other))
-            differences = [100 * (left - right) for left, right in zip(ours, theirs)]
-            lines.append([*([data] if len(results) > 1 else []), run.name, other, interval(differences)])
+            if other != run.name and {run.name, other} <= of_data.keys():
+                ours, theirs = (values(of_data, experiment.baselines, name, "test_error") for name in (run.name, other))
+                yield run, other, [100 * (left - right) for left, right in zip(ours, theirs)]
+
+
+def paired(experiment: Experiment, results: Results, table: dict[str, Any]) -> Lines:
+    """A line per data set and run."""
+    lines = [[*([data] if len(results) > 1 else []), run.name, other, interval(found)]
+             for data, of_data in results.items() for run, other, found in differences(experiment, of_data, table)]
     return [[*(["data"] if len(results) > 1 else []), "run", "minus", "points"], *lines]
+
+
+def trends(experiment: Experiment, results: Results, table: dict[str, Any]) -> dict[tuple[str, str], dict[float, list[float]]]:
+    """The differences of a table with `along`: for each run and the one it is compared with, by the data set's place."""
+    places = sorted((data.at, data.name) for data in experiment.data if data.at is not None and data.name in results)
+    found: dict[tuple[str, str], dict[float, list[float]]] = {}
+    for at, data in places:
+        for run, other, points in differences(experiment, results[data], table):
+            found.setdefault((run.name, other), {})[at] = points
+    return found
+
+
+def trend(experiment: Experiment, results: Results, table: dict[str, Any]) -> Lines:
+    """A line per run, a column per data set with a place."""
+    found = trends(experiment, results, table)
+    places = sorted({at for of_run in found.values() for at in of_run})
+    return [["run", "minus", *(f"{at:,g}" for at in places)],
+            *([run, other, *(interval(of_run[at]) if at in of_run else "-" for at in places)] for (run, other), of_run in found.items())]
 
 
 def error_and_costs(plan: Plan, data: str, of_data: dict[str, Any], table: dict[str, Any], runs: list[Run]) -> Lines:

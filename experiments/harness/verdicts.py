@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import statistics
 from dataclasses import dataclass
@@ -125,11 +126,20 @@ def repetitions(experiment: Experiment, results: Results, expected: Results) -> 
     return [repetition(entry, compared, expected) for entry in experiment.repeats]
 
 
+def seed_deviations(of_data: dict[str, dict[int, dict[str, Any]]], metric: str) -> dict[str, float]:
+    """The standard deviation of each run over its recorded seeds, at least that of the median run: with other rounding a run is
+    another draw, as with another seed, and few seeds may be close by chance."""
+    found = {run: statistics.stdev(known) for run, seeds in of_data.items()
+             if len(known := [result[metric] for result in seeds.values() if math.isfinite(result.get(metric, math.nan))]) > 1}
+    return {run: max(deviation, statistics.median(found.values())) for run, deviation in found.items()}
+
+
 def repetition(entry: dict[str, Any], results: Results, expected: Results) -> Repetition:
     """Values recorded on a machine like this run's must be the same to the last bit, others within the entry's tolerance."""
     metric = entry["metric"]
     checked, exact, worst, wrong = 0, 0, 0.0, []
     for data, runs in results.items():
+        deviations = seed_deviations(expected[data], metric) if "deviations" in entry else {}
         for run, seeds in runs.items():
             if not any_of(entry.get("runs", ["*"]), run):
                 continue
@@ -141,9 +151,12 @@ def repetition(entry: dict[str, Any], results: Results, expected: Results) -> Re
                     continue
                 off, alike = abs(value_of(result, metric) - want), record.get(MACHINE) == result.get(MACHINE, "unknown")
                 checked, exact, worst = checked + 1, exact + alike, max(worst, off)
-                if not off <= (0 if alike else entry.get("absolute", 0) + entry.get("relative", 0) * abs(want)):
+                tolerance = (entry.get("absolute", 0) + entry.get("relative", 0) * abs(want)
+                             + entry.get("deviations", 0) * deviations.get(run, 0))
+                if not off <= (0 if alike else tolerance):
                     wrong.append(f"{data} {run} seed {seed}: {metric} {result[metric]:.17g}, recorded {want:.17g}"
                                  f"{' on a machine like this one' if alike else ''}")
-    tolerance = " + ".join(f"{entry[kind]:g} {kind}" for kind in ("absolute", "relative") if kind in entry)
+    allowed = " + ".join(f"{entry[kind]:g} {name}" for kind, name in (("absolute", "absolute"), ("relative", "relative"),
+                                                                     ("deviations", "standard deviations over the seeds")) if kind in entry)
     here = f"; none for the {exact} recorded on a machine like this one" if exact else ""
-    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {tolerance}{here})", wrong)
+    return Repetition(f"{metric} repeats: {checked} values, largest difference {worst:.3g} (tolerance {allowed}{here})", wrong)

@@ -5,6 +5,7 @@
 * speed-up over workers, if there is a run of one worker to compare with, and published speed-ups
 * staleness, if gradients were stale
 * the error over what it costs, for each [[table]] with `costs`
+* differences of errors over a property of the data sets, for each [[table]] with `along`
 * a chart for each [[table]] with `rows` and `columns`
 """
 
@@ -22,7 +23,8 @@ from config import Experiment, Run, any_of
 from intervals import half_width
 from markup import count
 from paragrad_runs import Study
-from results import values
+from results import Results, values
+from tables import trends
 
 MOST_IN_A_PANEL = 7
 SECONDS = {"s": 1, "min": 60, "h": 3600}
@@ -44,7 +46,7 @@ class Figure:
 
 
 def figures_of(study: Study) -> Iterator[Figure]:
-    for maker in (learning_curves, time_to_error, speed_up, staleness, costs, crossed_tables):
+    for maker in (learning_curves, time_to_error, speed_up, staleness, costs, trends_along, crossed_tables):
         yield from maker(study)
 
 
@@ -245,6 +247,27 @@ def cost_panels(experiment: Experiment, of_data: dict[str, Any], table: dict[str
             scale = Axes(LABELS.get(metric, metric), "test error (%)", x_log=max(xs) > 8 * min(xs), x_unit=unit_of(metric))
             panels.append((scale, [Line(family, sorted(of_family)) for family, of_family in points.items() if of_family]))
     return panels
+
+
+def trends_along(study: Study) -> Iterator[Figure]:
+    for index, table in enumerate(entry for entry in study.experiment.tables if "along" in entry):
+        if panel := trend_panel(study.experiment, study.results, table):
+            yield Figure(sentence(table["title"]), f"mean of {count(len(study.experiment.seeds), 'seed')} with its 95 % confidence interval",
+                         charts.draw_side_by_side(identity(study, f"along-{index}"), [panel]), list(dict.fromkeys(
+                             name for pair in trends(study.experiment, study.results, table) for name in pair)))
+
+
+def trend_panel(experiment: Experiment, results: Results, table: dict[str, Any]) -> tuple[Axes, list[Line]] | None:
+    """Differences of test errors over the data sets' places, a line per run; None if there are results for fewer than two places."""
+    found = trends(experiment, results, table)
+    places = {at for of_run in found.values() for at in of_run}
+    if len(places) < 2:
+        return None
+    lines = [Line(run, [(at, statistics.fmean(points), half_width(points)) for at, points in of_run.items()])
+             for (run, _), of_run in found.items()]
+    others = list(dict.fromkeys(other for _, other in found))
+    return Axes(table["along"], f"test error minus that of {others[0]} (points)" if len(others) == 1 else "difference of test errors (points)",
+                x_log=max(places) > 8 * min(places)), lines
 
 
 def unit_of(metric: str) -> str:

@@ -1,6 +1,6 @@
 """Draws the pictures that READMEs show, each as a file of its own: src/setup/python.sh matplotlib -- experiments/page/pictures.py
 NAME [--size SIZE] [FILE]. NAME is bmuf_images, for the main README, which needs the runs (make verify-bmuf_images), or an
-experiment with a [[table]] with `costs`, which is drawn from expected.json."""
+experiment whose config.toml has a [[table]] with `costs` or `along`, which is drawn from expected.json."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import argparse
 import re
 import sys
 from pathlib import Path
+from typing import Any, Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "notebooks"))
@@ -31,15 +32,30 @@ def learning_curves(study: Study) -> str:
     return charts.draw_lines("front", lines, scale, f"Learning curves: {ends}")
 
 
+def first_table(study: Study, key: str) -> dict[str, Any] | None:
+    return next((entry for entry in study.whole.tables if key in entry), None)
+
+
 def costs(study: Study) -> str:
-    table = next((entry for entry in study.whole.tables if "costs" in entry), None)
-    recorded = records.fully_recorded(study.whole)
+    table = first_table(study, "costs")
     if table is None or len(study.whole.data) > 1:
         raise UserError(f"{study.name} has no [[table]] with costs, or more than one data set")
+    recorded = records.fully_recorded(study.whole)
     panels = [panel for of_data in recorded.values() for panel in figures.cost_panels(study.whole, of_data, table)]
     if not panels:
         raise UserError(f"{study.name} has no run of size {study.size} that is recorded for all seeds: make record-{study.name}")
     return charts.draw_side_by_side("costs", panels)
+
+
+def along(study: Study) -> str:
+    panel = figures.trend_panel(study.whole, records.fully_recorded(study.whole), first_table(study, "along"))
+    if panel is None:
+        raise UserError(f"{study.name} has no run of size {study.size} that is recorded on two data sets: make record-{study.name}")
+    return charts.draw_side_by_side("along", [panel])
+
+
+def maker_of(study: Study) -> Callable[[Study], str]:
+    return learning_curves if study.name == "bmuf_images" else along if first_table(study, "along") else costs
 
 
 def standalone(svg: str) -> str:
@@ -57,10 +73,11 @@ def main() -> int:
     parser.add_argument("--size", default="full")
     parser.add_argument("file", nargs="?", type=Path)
     arguments = parser.parse_intermixed_args()
-    draw = learning_curves if arguments.name == "bmuf_images" else costs
-    file = arguments.file or ROOT / f"experiments/{arguments.name}/{draw.__name__}.svg"
     try:
-        file.write_text(standalone(draw(Study(arguments.name, arguments.size))))
+        study = Study(arguments.name, arguments.size)
+        draw = maker_of(study)
+        file = arguments.file or ROOT / f"experiments/{arguments.name}/{draw.__name__}.svg"
+        file.write_text(standalone(draw(study)))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
