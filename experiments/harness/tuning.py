@@ -33,18 +33,18 @@ def tune(runner: Runner, only_missing: bool) -> None:
                         + (f"all runs set {settings['option']} themselves" if not runs else
                            "all data sets use values tuned on others"))
     file = Record(runner.experiment.trials_file)
-    searches = [Search(runner, data, run, grid(settings, run)) for data in data_sets for run in runs]
+    searches = [Search(runner, data, run, grid(settings, data, run)) for data in data_sets for run in runs]
     complaints = search_all(runner, file, [search.without_recorded(file) if only_missing else search for search in searches])
     for search in searches:
         runner.tuned.setdefault(search.data.name, {})[search.run.name] = choose(search, file, complaints.get(search.label, ""))
     write(runner)
 
 
-def grid(settings: dict[str, Any], run: Run) -> list[Any]:
+def grid(settings: dict[str, Any], data: DataSet, run: Run) -> list[Any]:
     prefix = tuned_by(settings["grid"], run.name)
     if prefix is None:
         raise UserError(f"[tune.grid] has no entry for the run '{run.name}'")
-    return list(settings["grid"][prefix])
+    return list((settings["grid"] | data.grid)[prefix])
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Search:
         digest = options_digest(self.runner, self.trial(value, seed))
         if "rungs" not in self.settings:
             return digest
-        deciding = [digest, grid(self.settings, self.run), *(self.settings.get(key) for key in ("seeds", "measure", "rungs", "keep"))]
+        deciding = [digest, grid(self.settings, self.data, self.run), *(self.settings.get(key) for key in ("seeds", "measure", "rungs", "keep"))]
         return hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
     def without_recorded(self, file: Record) -> Search:

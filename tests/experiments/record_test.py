@@ -194,13 +194,16 @@ class Recording(unittest.TestCase):
 
     def test_a_single_data_set_is_tuned_and_recorded_without_touching_the_others(self):
         self.change("learning-rate = 0.1\n", "")
-        self.change('name = "toy"\nfile = "data/toy.h5"\n', 'name = "toy"\nfile = "data/toy.h5"\n\n[[data]]\nname = "other-0.5"\nfile = "data/toy.h5"\n')
+        self.change('name = "toy"\nfile = "data/toy.h5"\n', 'name = "toy"\nfile = "data/toy.h5"\n\n[[data]]\nname = "other-0.5"\nfile = "data/toy.h5"\n'
+                    "grid = { sgd = [0.1] }\n")
         with (self.experiment / "config.toml").open("a") as file:
             file.write(TUNE)
         for data in ("toy", "oth*"):
             self.assertEqual(self.harness("tune", "toy", "--size", "smoke", "--data", data)[1], 4)
             self.assertEqual(self.record("--data", data)[1], 8)
         self.assertEqual(self.record("--missing")[1], 0)
+        trials = json.loads((self.experiment / "trials.json").read_text())
+        self.assertEqual({data: list(trials[data]["sgd"]) for data in trials}, {"toy": ["0.1", "1e+300"], "other-0.5": ["0.1"]})
         recorded = json.loads((self.experiment / "expected.json").read_text())["smoke"]
         test_errors = [{run: values["1"]["test_error"] for run, values in recorded[data].items()} for data in ("toy", "other-0.5")]
         self.assertEqual(*test_errors)
