@@ -51,6 +51,7 @@ class Axes:
     y_log: bool = False
     ideal: bool = False       # the line y = x
     x_names: list[str] = field(default_factory=list)  # a histogram's classes, at positions 0, 1, 2 …
+    x_places: list[float] = field(default_factory=list)  # of the ticks, if not chosen from the range; then the line y = 0, too
     x_unit: str = ""          # "B": sizes with their prefixes
     y_unit: str = ""          # "s"
 
@@ -190,6 +191,9 @@ def draw_side_by_side(name: str, panels: list[tuple[Axes, list[Line]]]) -> str:
             axes.errorbar(xs, middles, yerr=halves, elinewidth=0.8, **looks[line.label])
         set_scale(axes, "x", scale.x_log, scale.x_unit, [x for line in lines for x, *_ in line.points], narrow=True)
         set_scale(axes, "y", scale.y_log, scale.y_unit, ys)
+        if scale.x_places:
+            axes.set_xticks(scale.x_places)
+            axes.axhline(0, color=MUTED, linewidth=1)
         axes.tick_params(length=2.5, width=0.6)
         axes.set_xlabel(scale.x)
     grid.flat[0].set_ylabel(panels[0][0].y)

@@ -267,7 +267,7 @@ def trend_panel(experiment: Experiment, results: Results, table: dict[str, Any])
              for (run, _), of_run in found.items()]
     others = list(dict.fromkeys(other for _, other in found))
     return Axes(table["along"], f"test error minus that of {others[0]} (points)" if len(others) == 1 else "difference of test errors (points)",
-                x_log=max(places) > 8 * min(places)), lines
+                x_log=max(places) > 8 * min(places), x_places=sorted(places)), lines
 
 
 def unit_of(metric: str) -> str:

@@ -113,19 +113,43 @@ class Page(unittest.TestCase):
             self.assertIn(f"<td>{run}</td><td>sgd</td><td>{(first + second) / 2:+.2f} ± {half:.2f}</td>", self.page)
 
     def test_a_picture_of_errors_over_costs_is_drawn_from_the_records(self):
-        def draw(name: str, *words: str) -> subprocess.CompletedProcess:
-            return subprocess.run([toy.ROOT / "src/setup/python.sh", "matplotlib", "--", toy.ROOT / "experiments/page/pictures.py",
-                                   name, *words, self.folder / "costs.svg"], capture_output=True, text=True, timeout=60)
-
-        done = draw("local_sgd_family")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        picture = (self.folder / "costs.svg").read_text()
+        picture = self.picture(toy.ROOT, "local_sgd_family")
         for words in ("test error (%)", "sent per worker", "simulated time", "sync", "diloco_adamw", "nbm"):
             self.assertIn(f">{words}</text>", picture)
-        for words, message in ((("one_bit",), "[[table]] with costs"), (("bmuf_dblstm_data", "--size", "laptop"), "more than one data set")):
-            done = draw(*words)
-            self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn(message, done.stderr)
+        self.assertIn("[[table]] with costs", self.no_picture(toy.ROOT, "one_bit"))
+
+    def test_a_picture_of_differences_over_the_data_sets_is_drawn_from_the_records(self):
+        root = self.folder / "along"
+        shutil.copytree(self.root, root)
+        config, second = root / "experiments/toy/config.toml", '\n[[data]]\nname = "more"\nfile = "data/toy.h5"\n'
+        text = config.read_text()
+        config.write_text(text + second)
+        self.assertIn("more than one data set", self.no_picture(root, "toy"))
+        config.write_text(text.replace('file = "data/toy.h5"\n', 'file = "data/toy.h5"\nat = 3\n').replace(
+            'against = "sgd"\n', 'against = "sgd"\nalong = "hours of data"\n') + second + "at = 30\n")
+        self.assertIn("recorded on two data sets", self.no_picture(root, "toy"))
+        recorded = {data: {run: {seed: {"test_error": error + seed / 100} for seed in (1, 2)} for run, error in (("sgd", 0.2), ("ma-2", 0.3), ("ma-4", 0.4))}
+                    for data in ("toy", "more")}
+        (root / "experiments/toy/expected.json").write_text(json.dumps({"smoke": recorded}))
+        picture = self.picture(root, "toy")
+        for words in ("hours of data", "test error minus that of sgd (points)", "ma-2", "ma-4", "3", "30"):
+            self.assertIn(f">{words}</text>", picture)
+
+    def draw(self, root: Path, name: str) -> subprocess.CompletedProcess:
+        size = [] if root == toy.ROOT else ["--size", "smoke"]
+        return subprocess.run([toy.ROOT / "src/setup/python.sh", "matplotlib", "--", root / "experiments/page/pictures.py",
+                               name, *size, self.folder / "picture.svg"], capture_output=True, text=True, timeout=60)
+
+    def picture(self, root: Path, name: str) -> str:
+        done = self.draw(root, name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return (self.folder / "picture.svg").read_text()
+
+    def no_picture(self, root: Path, name: str) -> str:
+        """The reason."""
+        done = self.draw(root, name)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        return done.stderr
 
     def test_the_table_says_what_the_size_of_the_test_set_adds(self):
         results = [json.loads(path.read_text()) for path in (self.root / "experiments/toy/runs/smoke/toy").glob("*/manifest.json")]
