@@ -4,12 +4,16 @@
 
 #include "core/format.hpp"
 #include "sim/engine/fiber.hpp"
-#include "sim/engine/stack_pool.hpp"
 
 namespace paragrad::sim {
 
 Engine::Engine(std::size_t fibers, int host_threads, std::size_t stack_bytes)
-    : stacks_(std::make_unique<StackPool>(fibers, stack_bytes)), pool_(host_threads) {}
+    : stacks_(fibers, stack_bytes), pool_(host_threads) {}
+
+Fiber::Fiber(Engine& engine, fibers::StackPool& stacks, std::uint32_t actor, std::function<void()> body)
+    : fibers::Fiber(stacks, engine.abandoning_, [&engine, body = std::move(body)] { engine.run_and_end(body); }),
+      engine_(engine),
+      actor_(actor) {}
 
 Engine::~Engine() {
   while (!computing_.empty()) take_finished(true);  // tasks refer to the stacks of their fibers
@@ -19,7 +23,7 @@ Engine::~Engine() {
 }
 
 void Engine::spawn(std::uint32_t actor, std::function<void()> body) {
-  fibers_.push_back(std::make_unique<Fiber>(*this, *stacks_, actor, std::move(body)));
+  fibers_.push_back(std::make_unique<Fiber>(*this, stacks_, actor, std::move(body)));
   ++live_;
   schedule(now(), actor, *fibers_.back(), 0);
 }
@@ -68,7 +72,7 @@ void Engine::settle_unwinding() noexcept {
   if (abandoning_) return;
   try {
     settle();
-  } catch (const Fiber::Abandoned&) {  // another's error came first; this fiber is being unwound already
+  } catch (const fibers::Fiber::Abandoned&) {  // another's error came first; this fiber is being unwound already
   }
 }
 
@@ -105,7 +109,7 @@ void Engine::take_finished(bool wait) {
   if (computing_.empty()) return;
   finished_.clear();
   pool_.collect(wait, finished_);
-  for (const HostPool::Finished& result : finished_) {
+  for (const fibers::HostPool::Finished& result : finished_) {
     Computing& task = *computing_.at(result.id);
     computing_.erase(result.id);
     bounds_.erase(bound(task));
@@ -133,6 +137,20 @@ void Engine::resume(Fiber& fiber) {
 }
 
 void Engine::suspend() { current_->switch_out(); }
+
+/// A fiber's body. It ends, or fails, in order with the others.
+void Engine::run_and_end(const std::function<void()>& body) {
+  std::exception_ptr failure;
+  try {
+    body();
+  } catch (const fibers::Fiber::Abandoned&) {
+    throw;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  settle();
+  if (!failure_) failure_ = failure;
+}
 
 void Engine::report_deadlock() {
   constexpr std::size_t shown = 8;

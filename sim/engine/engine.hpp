@@ -12,30 +12,21 @@
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
-#include "sim/engine/host_pool.hpp"
+#include "fibers/fiber.hpp"
+#include "fibers/host_pool.hpp"
 #include "sim/engine/time.hpp"
 
 namespace paragrad::sim {
 
+using fibers::StackOverflow;
+using fibers::Wait;
+
 class Fiber;
-class StackPool;
 
 /// No worker can continue: each waits for an event that will never happen. The text lists which worker waits for what.
 class Deadlock : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-};
-
-/// A fiber wrote beyond its stack, probably into another fiber's. With up to 8,192 fibers guard pages prevent this.
-class StackOverflow : public std::logic_error {
- public:
-  using std::logic_error::logic_error;
-};
-
-/// What a fiber waits for: "a message from worker 3". peer < 0: any worker.
-struct Wait {
-  const char* what = nullptr;  // a literal
-  int peer = -1;
 };
 
 /// Discrete-event engine: fibers with one common simulated clock.
@@ -127,17 +118,18 @@ class Engine {
 
   void resume(Fiber& fiber);
   void suspend();
+  void run_and_end(const std::function<void()>& body);
   void take_finished(bool wait);
   [[noreturn]] void report_deadlock();
 
   friend class Fiber;
 
-  std::unique_ptr<StackPool> stacks_;
+  fibers::StackPool stacks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   EventQueue events_;
   std::unordered_map<std::uint64_t, Computing*> computing_;  // looked up by id only, never iterated
   std::set<EventKey> bounds_;
-  std::vector<HostPool::Finished> finished_;
+  std::vector<fibers::HostPool::Finished> finished_;
   std::function<bool()> when_stuck_;
   Fiber* current_ = nullptr;
   std::size_t live_ = 0;
@@ -146,7 +138,7 @@ class Engine {
   std::uint64_t fired_ = 0;
   std::exception_ptr failure_;
   bool abandoning_ = false;
-  HostPool pool_;  // last member: its threads end before anything that their tasks use
+  fibers::HostPool pool_;  // last member: its threads end before anything that their tasks use
 };
 
 }  // namespace paragrad::sim

@@ -5,14 +5,14 @@
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "sim/engine/fiber.hpp"
-#include "sim/engine/sanitizers.hpp"
+#include "fibers/sanitizers.hpp"
 #include "support.hpp"
 
 using namespace paragrad;
 using namespace paragrad::sim;
 
 TEST_CASE("twenty thousand fibers can be made and run", "[sim]") {
-  const auto fibers = static_cast<std::uint32_t>(std::min<std::size_t>(20'000, sanitizers::most_fibers));
+  const auto fibers = static_cast<std::uint32_t>(std::min<std::size_t>(20'000, paragrad::fibers::sanitizers::most_fibers));
   Engine engine(fibers, 1, 64 * 1024);
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < fibers; ++i)
@@ -101,6 +101,7 @@ TEST_CASE("a failure has its place in simulated time even if the worker was ahea
 }
 
 TEST_CASE("a stack that is too small is told where there are too many fibers for guard pages", "[sim]") {
+  namespace sanitizers = paragrad::fibers::sanitizers;
   constexpr std::uint32_t fibers = 9000, hungry = 4000;
   if (fibers > sanitizers::most_fibers || sanitizers::watches_stacks) return;
   constexpr std::size_t stack_bytes = 64 * 1024;

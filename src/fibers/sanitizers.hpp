@@ -11,7 +11,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace paragrad::sim::sanitizers {
+namespace paragrad::fibers::sanitizers {
 
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool watches_stacks = true;  // stops a program that writes beyond a stack
@@ -49,4 +49,4 @@ inline void become_thread(void*) {}
 inline void end_thread(void*) {}
 #endif
 
-}  // namespace paragrad::sim::sanitizers
+}  // namespace paragrad::fibers::sanitizers

@@ -1,11 +1,11 @@
-#include "sim/engine/host_pool.hpp"
+#include "fibers/host_pool.hpp"
 
 #include <system_error>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
-namespace paragrad::sim {
+namespace paragrad::fibers {
 
 HostPool::HostPool(int threads) {
   try {
@@ -62,4 +62,4 @@ void HostPool::work() {
   }
 }
 
-}  // namespace paragrad::sim
+}  // namespace paragrad::fibers

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-namespace paragrad::sim {
+namespace paragrad::fibers {
 
-/// Host threads that run the arithmetic of emulated workers. Tasks start in the order of submission; they may end in any
-/// order, and the engine ensures that nothing depends on it.
+/// Threads of this machine that run the arithmetic of fibers. Tasks start in the order of submission; they may end in any
+/// order, and the scheduler ensures that nothing depends on it.
 class HostPool {
  public:
   struct Finished {
@@ -48,4 +48,4 @@ class HostPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace paragrad::sim
+}  // namespace paragrad::fibers

@@ -1,4 +1,4 @@
-#include "sim/engine/stack_pool.hpp"
+#include "fibers/stack_pool.hpp"
 
 #include <sys/mman.h>
 
@@ -6,9 +6,9 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "sim/engine/sanitizers.hpp"
+#include "fibers/sanitizers.hpp"
 
-namespace paragrad::sim {
+namespace paragrad::fibers {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -21,7 +21,7 @@ StackPool::StackPool(std::size_t count, std::size_t stack_bytes)
   void* memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
-    throw core::ConfigError(core::format("no address space for the stacks of {} emulated workers ({} MB); use fewer workers",
+    throw core::ConfigError(core::format("no address space for the stacks of {} fibers ({} MB); use fewer workers",
                                          count, bytes / 1000000));
   base_ = static_cast<std::byte*>(memory);
   // A huge page under each stack would make every touched stack resident as a whole.
@@ -51,4 +51,4 @@ void StackPool::deallocate(boost::context::stack_context& stack) {
   free_.push_back(static_cast<std::size_t>(top - base_) / stack_bytes_ - 1);
 }
 
-}  // namespace paragrad::sim
+}  // namespace paragrad::fibers

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace paragrad::sim {
+namespace paragrad::fibers {
 
 /// The stacks of all fibers in one mapping that costs address space, not memory: a page becomes resident when it is touched.
 /// Up to `guarded_at_most` stacks have a guard page below; more would exceed the kernel's limit on mappings per process.
@@ -47,4 +47,4 @@ struct StackAllocator {
   void deallocate(boost::context::stack_context& stack) { pool->deallocate(stack); }
 };
 
-}  // namespace paragrad::sim
+}  // namespace paragrad::fibers
