@@ -39,6 +39,8 @@ class Deadlock : public std::runtime_error {
 /// the number of host threads nor on their speed.
 class Engine {
  public:
+  using Fiber = sim::Fiber;
+
   static constexpr std::size_t default_stack_bytes = 256 * 1024;
 
   /// fibers: maximum number of spawn() calls. stack_bytes: per fiber; arithmetic does not run on this stack.
@@ -122,7 +124,7 @@ class Engine {
   void take_finished(bool wait);
   [[noreturn]] void report_deadlock();
 
-  friend class Fiber;
+  friend Fiber;
 
   fibers::StackPool stacks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
