@@ -153,18 +153,9 @@ void Engine::run_and_end(const std::function<void()>& body) {
 }
 
 void Engine::report_deadlock() {
-  constexpr std::size_t shown = 8;
-  std::vector<std::string> lines;
   for (const auto& fiber : fibers_)
     if (!fiber->ended()) now_ = std::max(now_, fiber->own_time());
-  for (const auto& fiber : fibers_)
-    if (const Wait wait = fiber->waiting_for(); !fiber->ended() && wait.what != nullptr)
-      lines.push_back(core::format("worker {} waits for {} {}", fiber->actor(), wait.what,
-                                   wait.peer < 0 ? "any worker" : core::format("worker {}", wait.peer)));
-  const std::size_t more = lines.size() - std::min(lines.size(), shown);
-  lines.resize(lines.size() - more);
-  throw Deadlock(core::format("deadlock at simulated time {} s: {}{}", to_seconds(now_), fmt::join(lines, "; "),
-                              more > 0 ? core::format("; and {} more", more) : ""));
+  throw Deadlock(core::format("deadlock at simulated time {} s: {}", to_seconds(now_), Fiber::waits_of(fibers_)));
 }
 
 }  // namespace paragrad::sim

@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/engine/event_queue.hpp"
 #include "fibers/fiber.hpp"
 #include "fibers/host_pool.hpp"
+#include "sim/engine/event_queue.hpp"
 #include "sim/engine/time.hpp"
 
 namespace paragrad::sim {

@@ -15,7 +15,7 @@ class Fiber : public fibers::Fiber, public EventHandler {
   Fiber(Engine& engine, fibers::StackPool& stacks, std::uint32_t actor, std::function<void()> body);
 
   std::uint32_t actor() const { return actor_; }
-  std::string name() const override { return "emulated worker " + std::to_string(actor_); }
+  std::string name() const override { return "worker " + std::to_string(actor_); }
   Time own_time() const { return own_time_; }  ///< later than the engine's time if the fiber is ahead
   void set_own_time(Time time) { own_time_ = time; }
 

@@ -11,9 +11,6 @@
 namespace paragrad::sim {
 namespace {
 
-// Handing a task to another thread takes some microseconds, as long as streaming through this much memory.
-constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
-
 Time scaled(Time time, double scale) { return scale == 1 ? time : std::llround(static_cast<double>(time) * scale); }
 
 }  // namespace
@@ -119,12 +116,10 @@ void SimCommunicator::run_kernels(const std::function<void(backend::KernelQueue&
   if (!device().computes()) return run_here([&] { kernels(device()); });
   backend::KernelList list(device());
   kernels(list);
-  const backend::WorkMeter& cost = list.meter();
-  if (list.has_begun() || (cost.of(backend::KernelKind::streaming).bytes < worth_a_thread_bytes &&
-                           cost.of(backend::KernelKind::gemm).calls == 0))
-    run_here([&] { list.execute(); }, 1, cost);
+  if (list.has_begun() || !list.is_worth_a_thread())
+    run_here([&] { list.execute(); }, 1, list.meter());
   else
-    compute(cost, [&] { list.execute(); });
+    compute(list.meter(), [&] { list.execute(); });
 }
 
 void SimCommunicator::run_here(const std::function<void()>& task, double scale,

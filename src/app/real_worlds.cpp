@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "hosting/hosting.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -150,10 +152,47 @@ class SoloWorld : public World {
   std::string device_;
 };
 
+/// Several workers in this process.
+class HostedWorld : public World {
+ public:
+  HostedWorld(const std::string& device, const RealWorkers& workers) : device_(device), workers_(workers) {}
+
+  const char* name() const override { return "hosted"; }
+  const char* clock() const override { return "wall"; }
+  int run(Job& job) override {
+    if (!job.is_needed()) return success;
+    job.prepare({.rank = 0, .workers = workers_.count, .size = workers_.count});
+    job.adopt(job.finding());
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));  // that this process may use
+    hosting::run(workers_.count,
+                 {.threads = std::min(cores, workers_.count), .device = device_, .workers_per_node = workers_.per_node},
+                 [&](comm::Worker& worker) { job.work(worker, {}); });
+    job.finish(nullptr);
+    return success;
+  }
+
+ private:
+  std::string device_;
+  RealWorkers workers_;
+};
+
+void require_as_many_ranks(int workers) {
+  const int ranks = comm::announced_ranks();
+  if (workers > 0 && ranks > 0 && workers != ranks)
+    throw core::ConfigError(core::format(
+        "--workers {} with {} ranks: under mpiexec each rank is a worker; start {} ranks, or one process without "
+        "mpiexec",
+        workers, ranks, workers));
+}
+
 }  // namespace
 
-std::unique_ptr<World> make_real_world(const std::string& device, int workers_per_node, const RankDeaths& deaths) {
-  if (comm::under_mpiexec()) return std::make_unique<MpiWorld>(device, workers_per_node, deaths);
+std::unique_ptr<World> make_real_world(const std::string& device, const RealWorkers& workers, const RankDeaths& deaths) {
+  if (comm::under_mpiexec()) {
+    require_as_many_ranks(workers.count);
+    return std::make_unique<MpiWorld>(device, workers.per_node, deaths);
+  }
+  if (workers.count > 1) return std::make_unique<HostedWorld>(device, workers);
   return std::make_unique<SoloWorld>(device);
 }
 

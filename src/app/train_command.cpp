@@ -1,3 +1,4 @@
+#include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/training_job.hpp"
 #include "core/errors.hpp"
@@ -33,30 +34,40 @@ std::string advice_after_death(const TrainingArguments& arguments) {
   return core::format("the run in {} can be resumed with --resume", core::printable(arguments.out));
 }
 
-int run(TrainingArguments& arguments, bool read_ahead, const CLI::App& parser) {
+struct RealArguments {
+  TrainingArguments training;
+  int workers = 0;
+  bool read_ahead = true;
+};
+
+int run(RealArguments& real, const CLI::App& parser) {
+  TrainingArguments& arguments = real.training;
   resolve(arguments);
   require_learning_rate(arguments.options);
   if (!arguments.replay.empty()) throw core::ConfigError("--replay works with emulated workers only: use paragrad simulate");
-  const OptionUse use = use_of_training(parser, arguments, true);
+  OptionUse use = use_of_training(parser, arguments, true);
+  use.require(real.workers > 0, {"workers"}, "needs a number");
   settle(use, arguments);
+  const int with_servers = real.workers > 0 ? real.workers + servers_of(arguments.options) : 0;
   const auto world =
-      make_real_world(arguments.device, arguments.workers_per_node,
+      make_real_world(arguments.device, {.count = with_servers, .per_node = arguments.workers_per_node},
                       {deaths_of(arguments.options),
                        {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
-  RealTraining job(arguments, use.config(), *world, read_ahead);
+  RealTraining job(arguments, use.config(), *world, real.read_ahead);
   return world->run(job);
 }
 
 }  // namespace
 
 Command train_command() {
-  auto arguments = std::make_shared<TrainingArguments>();
-  auto read_ahead = std::make_shared<bool>(true);
+  auto arguments = std::make_shared<RealArguments>();
   auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank.");
-  add_training_options(*parser, *arguments);
+  add_training_options(*parser, arguments->training);
   parser->get_option("--data")->required();
+  add_number(*parser, "--workers", arguments->workers, {.least = 0, .most = 1000000},
+             "number of workers in this process, which share its cores (0: one; under mpiexec, one per rank)");
   parser
-      ->add_option("--read-ahead", *read_ahead,
+      ->add_option("--read-ahead", arguments->read_ahead,
                    "read the next split while a worker processes the current one (false: only when it is needed)")
       ->default_str("true")
       ->configurable(false);  // config.toml is for simulate, too
@@ -64,9 +75,11 @@ Command train_command() {
   set_examples(*parser,
                "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
                "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
+               "paragrad train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 --model 40-64-120:relu \\\n"
+               "    --learning-rate 0.05 --epochs 2 --out runs/eight\n"
                "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
                "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two");
-  return {parser, [arguments, read_ahead, parser] { return run(*arguments, *read_ahead, *parser); }};
+  return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 
 }  // namespace paragrad::app

@@ -71,8 +71,15 @@ struct RankDeaths {
   comm::GuardOptions guard{};
 };
 
-/// Under mpiexec the ranks are the workers, otherwise this process is the only one. Make and run it before this process uses
-/// a device. workers_per_node: overrides what MPI found; 0: does not.
-std::unique_ptr<World> make_real_world(const std::string& device, int workers_per_node = 0, const RankDeaths& deaths = {});
+/// How many workers a real world has, and what is known of their nodes.
+struct RealWorkers {
+  int count = 0;     ///< in this process; 0: one, or under mpiexec one per rank
+  int per_node = 0;  ///< overrides what MPI found; 0: does not
+};
+
+/// Under mpiexec the ranks are the workers, otherwise workers of this process. Make and run it before this process uses a
+/// device. Throws ConfigError if there is another number of ranks than of workers.
+std::unique_ptr<World> make_real_world(const std::string& device, const RealWorkers& workers = {},
+                                       const RankDeaths& deaths = {});
 
 }  // namespace paragrad::app

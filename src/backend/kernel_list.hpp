@@ -19,6 +19,13 @@ class KernelList final : public KernelQueue {
   double squared_norm(std::span<const float> x) override;
   bool computes() const override { return device_.computes(); }
 
+  /// Whether they take longer than handing them to another thread: some microseconds, as long as streaming through a MB.
+  bool is_worth_a_thread() const {
+    constexpr std::uint64_t worth_a_thread_bytes = 1024 * 1024;
+    const WorkMeter& cost = meter();
+    return cost.of(KernelKind::streaming).bytes >= worth_a_thread_bytes || cost.of(KernelKind::gemm).calls > 0;
+  }
+
   /// Whether some kernels have been executed.
   bool has_begun() const { return has_begun_; }
 

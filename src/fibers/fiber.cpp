@@ -41,6 +41,19 @@ void Fiber::run_body() {
   }
 }
 
+constexpr std::size_t shown_waits = 8;
+
+void Fiber::Waits::add(const Fiber& fiber) {
+  const Wait wait = fiber.waiting_for();
+  if (wait.what == nullptr || ++count_ > shown_waits) return;
+  shown_ += core::format("{}{} waits for {} {}", count_ > 1 ? "; " : "", fiber.name(), wait.what,
+                         wait.peer < 0 ? "any worker" : core::format("worker {}", wait.peer));
+}
+
+std::string Fiber::Waits::text() const {
+  return count_ > shown_waits ? core::format("{}; and {} more", shown_, count_ - shown_waits) : shown_;
+}
+
 // Layout of __cxa_eh_globals: Itanium C++ ABI, exception handling, section 2.2.2.
 void Fiber::swap_handled() {
   void* of_thread = abi::__cxa_get_globals();

@@ -37,12 +37,31 @@ class Fiber {
   Wait waiting_for() const { return waiting_for_; }
   void set_waiting_for(Wait reason) { waiting_for_ = reason; }
 
-  void switch_in();   ///< scheduler -> fiber; returns when the fiber suspends or ends. Throws StackOverflow if it detects one
+  void switch_in();  ///< scheduler -> fiber; returns when the fiber suspends or ends. Throws StackOverflow if it detects one
   void switch_out();  ///< fiber -> scheduler
 
   struct Abandoned {};  ///< unwinds the stack of a fiber that will not continue
 
+  /// "worker 1 waits for a message from worker 0; …": of those that have not ended and wait for something.
+  template <class Fibers>
+  static std::string waits_of(const Fibers& fibers) {
+    Waits waits;
+    for (const auto& fiber : fibers)
+      if (!fiber->ended()) waits.add(*fiber);
+    return waits.text();
+  }
+
  private:
+  class Waits {
+   public:
+    void add(const Fiber& fiber);
+    std::string text() const;
+
+   private:
+    std::string shown_;
+    std::size_t count_ = 0;
+  };
+
   void run_body();
 
   const bool& abandoning_;

@@ -1,5 +1,6 @@
 #include "fibers/host_pool.hpp"
 
+#include <chrono>
 #include <system_error>
 
 #include "core/errors.hpp"
@@ -40,6 +41,14 @@ void HostPool::collect(bool wait, std::vector<Finished>& finished) {
   if (wait) ended_.wait(lock, [this] { return !finished_.empty(); });
   finished.insert(finished.end(), finished_.begin(), finished_.end());
   finished_.clear();
+}
+
+void HostPool::collect_for(double limit_s, std::vector<Finished>& finished) {
+  {
+    std::unique_lock lock(mutex_);
+    ended_.wait_for(lock, std::chrono::duration<double>(limit_s), [this] { return !finished_.empty(); });
+  }
+  collect(false, finished);
 }
 
 void HostPool::work() {

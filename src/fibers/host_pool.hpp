@@ -31,6 +31,9 @@ class HostPool {
   /// Appends the tasks that have ended since the last call; with `wait`, waits for at least one (a task must be running).
   void collect(bool wait, std::vector<Finished>& finished);
 
+  /// The same, but waits for at most `limit_s`.
+  void collect_for(double limit_s, std::vector<Finished>& finished);
+
  private:
   struct Task {
     std::uint64_t id;

@@ -21,8 +21,8 @@ StackPool::StackPool(std::size_t count, std::size_t stack_bytes)
   void* memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
-    throw core::ConfigError(core::format("no address space for the stacks of {} fibers ({} MB); use fewer workers",
-                                         count, bytes / 1000000));
+    throw core::ConfigError(
+        core::format("no address space for the stacks of {} fibers ({} MB); use fewer workers", count, bytes / 1000000));
   base_ = static_cast<std::byte*>(memory);
   // A huge page under each stack would make every touched stack resident as a whole.
   madvise(base_, bytes, MADV_NOHUGEPAGE);

@@ -1,0 +1,247 @@
+// Workers that share a process: their collectives, tasks, services, waits and errors.
+#include "hosting/hosting.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <thread>
+
+#include "catch.hpp"
+#include "comm/allreduce.hpp"
+#include "core/errors.hpp"
+#include "sim/simulation.hpp"
+#include "tests/comm/contributions.hpp"
+#include "tests/comm/operation_programs.hpp"
+
+using namespace paragrad;
+using namespace paragrad::comm::testing;
+using comm::Communicator;
+
+namespace {
+
+using Body = std::function<void(comm::Worker&)>;
+
+void host(int workers, const Body& body, int threads = 2) { hosting::run(workers, {.threads = threads}, body); }
+
+/// What each worker has after `body`, in both worlds.
+using Arrays = std::vector<std::vector<float>>;
+
+Arrays hosted(int workers, const std::function<std::vector<float>(comm::Worker&)>& body) {
+  Arrays arrays(static_cast<std::size_t>(workers));
+  host(workers, [&](comm::Worker& worker) { arrays[static_cast<std::size_t>(worker.rank())] = body(worker); });
+  return arrays;
+}
+
+Arrays simulated(int workers, const std::function<std::vector<float>(comm::Worker&)>& body) {
+  Arrays arrays(static_cast<std::size_t>(workers));
+  sim::run(workers, [&](comm::Worker& worker) { arrays[static_cast<std::size_t>(worker.rank())] = body(worker); });
+  return arrays;
+}
+
+std::span<float> one(float& value) { return {&value, 1}; }
+std::span<const float> one(const float& value) { return {&value, 1}; }
+
+}  // namespace
+
+TEST_CASE("an allreduce among workers of one process ends in the bits of the simulator's", "[hosting]") {
+  const int workers = GENERATE(1, 2, 3, 5, 8);
+  const std::size_t length = GENERATE(0u, 1u, 1000u, 200000u);  // messages that are copied, and that are not
+  for (const auto& algorithm : own_algorithms()) {
+    CAPTURE(algorithm, workers, length);
+    const auto body = [&](comm::Worker& worker) {
+      std::vector<float> data = contribution(worker.rank(), length);
+      worker.comm().set_workers_per_node(2);
+      (*comm::make_allreduce(algorithm))(worker.comm(), data);
+      return data;
+    };
+    CHECK(hosted(workers, body) == simulated(workers, body));
+  }
+}
+
+TEST_CASE("the other operations among workers of one process do what plain loops do", "[hosting]") {
+  const auto served = all_served();
+  const Task task{.workers = GENERATE(2, 5), .length = 1003, .equal = GENERATE(true, false), .value = whole_number};
+  for (const Served& one_served : served) {
+    CAPTURE(one_served.name(), task.workers);
+    const Arrays found =
+        hosted(task.workers, [&](comm::Worker& worker) { return outcome_of(worker.comm(), one_served, task); });
+    for (int rank = 0; rank < task.workers; ++rank)
+      CHECK(found[static_cast<std::size_t>(rank)] == expected_of(rank, one_served.operation, task));
+  }
+}
+
+TEST_CASE("messages of one source and tag do not overtake each other, whatever their length", "[hosting]") {
+  std::vector<std::size_t> received;
+  host(2, [&](comm::Worker& worker) {
+    Communicator& comm = worker.comm();
+    const std::vector<std::size_t> lengths{1, 50000, 3, 40000, 5};  // the long ones wait for their receive
+    std::vector<float> out(50000), in(50000);
+    if (comm.rank() == 0) {
+      std::vector<comm::Request> sends;
+      for (const std::size_t length : lengths)
+        sends.push_back(comm.start_send(1, 7, std::span<const float>(out).first(length)));
+      comm.send(1, 8, one(out[0]));
+      for (const comm::Request send : sends) comm.wait(send);
+    } else {
+      comm.receive(0, 8, one(in[0]));  // a message of another tag, sent last
+      for (std::size_t i = 0; i < lengths.size(); ++i)
+        received.push_back(comm.receive(comm::any_source, 7, std::span<float>(in)).bytes / sizeof(float));
+    }
+  });
+  CHECK(received == std::vector<std::size_t>{1, 50000, 3, 40000, 5});
+}
+
+TEST_CASE("the arithmetic of several workers runs at the same time", "[hosting]") {
+  std::atomic<int> begun = 0;
+  host(2, [&](comm::Worker& worker) {
+    worker.compute({}, [&] {
+      ++begun;
+      while (begun < 2) std::this_thread::yield();  // until the other has begun
+    });
+  });
+  CHECK(begun == 2);
+}
+
+TEST_CASE("a service answers tasks and workers of one process while its own worker computes", "[hosting]") {
+  constexpr int workers = 3, rounds = 20;
+  std::map<int, int> answered;
+  host(workers, [&](comm::Worker& worker) {
+    if (worker.rank() == 1)
+      worker.serve([&](Communicator& comm) {
+        for (int i = 0; i < rounds * workers; ++i) {
+          float request = 0;
+          const int client = comm.receive(comm::any_source, 1, one(request)).source;
+          ++answered[client];
+          comm.send(client, 2, one(request + 1));
+        }
+      });
+    for (int round = 0; round < rounds; ++round) {
+      float reply = 0;
+      worker.launch([&](Communicator& comm) {
+        comm.send(1, 1, one(static_cast<float>(round)));
+        comm.receive(1, 2, one(reply));
+      });
+      worker.compute({}, [] { std::this_thread::sleep_for(std::chrono::microseconds(100)); });
+      worker.join();
+      CHECK(reply == static_cast<float>(round + 1));
+    }
+    worker.join_service();
+  });
+  for (int rank = 0; rank < workers; ++rank) CHECK(answered[rank] == rounds);
+}
+
+TEST_CASE("a wait with a limit ends without the message, which can be waited for again", "[hosting]") {
+  host(2, [&](comm::Worker& worker) {
+    Communicator& comm = worker.comm();
+    float value = 0;
+    if (comm.rank() == 0) {
+      const comm::Request receive = comm.start_receive(1, 0, one(value));
+      CHECK_FALSE(comm.wait_for(receive, 0));
+      const double before_s = comm.now_s();
+      CHECK_FALSE(comm.wait_for(receive, 0.01));
+      CHECK(comm.now_s() - before_s >= 0.01);
+      comm.send(1, 0, one(1.f));
+      CHECK(comm.wait_for(receive, std::numeric_limits<double>::infinity())->source == 1);
+      CHECK(value == 2);
+    } else {
+      comm.receive(0, 0, one(value));
+      comm.send(0, 0, one(2.f));
+    }
+  });
+}
+
+TEST_CASE("the first error of a worker ends all workers of the process and is the program's", "[hosting]") {
+  const bool in_a_task = GENERATE(false, true), while_computing = GENERATE(false, true);
+  std::atomic<int> unwound = 0;
+  const auto fail = [&](comm::Worker& worker) {
+    const auto throws = [] { throw core::ConfigError("worker 1 cannot"); };
+    if (while_computing)
+      worker.compute({}, throws);
+    else
+      throws();
+  };
+  struct Counter {
+    std::atomic<int>& count;
+    ~Counter() { ++count; }
+  };
+  CHECK_THROWS_WITH(host(4,
+                         [&](comm::Worker& worker) {
+                           const Counter counter{unwound};
+                           comm::barrier(worker.comm());
+                           float value = 0;
+                           if (worker.rank() == 1 && in_a_task) {
+                             worker.launch([&](Communicator&) { throw core::ConfigError("worker 1 cannot"); });
+                             worker.join();
+                           } else if (worker.rank() == 1) {
+                             fail(worker);
+                           }
+                           worker.comm().receive(1, 0, one(value));
+                         }),
+                    "worker 1 cannot");
+  CHECK(unwound == 4);
+}
+
+TEST_CASE("a task that nobody joined is the reason of a run that hangs on it", "[hosting]") {
+  CHECK_THROWS_WITH(host(2,
+                         [&](comm::Worker& worker) {
+                           float value = 0;
+                           if (worker.rank() == 1)
+                             worker.serve([](Communicator&) { throw core::ConfigError("no service"); });
+                           worker.comm().receive(1 - worker.rank(), 0, one(value));
+                         }),
+                    "no service");
+}
+
+TEST_CASE("workers that wait for each other are told who waits for what", "[hosting]") {
+  CHECK_THROWS_WITH(
+      host(2,
+           [](comm::Worker& worker) {
+             float value = 0;
+             worker.comm().receive(1 - worker.rank(), 0, one(value));
+           }),
+      "the workers wait for each other: worker 0 waits for a message from worker 1; worker 1 waits for a message "
+      "from worker 0");
+}
+
+TEST_CASE("a worker that fails takes back the memory of its tasks only when they no longer use it", "[hosting]") {
+  std::atomic<bool> used = false, gone = false, wrong = false;
+  CHECK_THROWS_WITH(host(2,
+                         [&](comm::Worker& worker) {
+                           if (worker.rank() == 1) {
+                             float value = 0;
+                             worker.comm().receive(0, 0, one(value));  // never sent
+                             return;
+                           }
+                           struct Memory {
+                             std::atomic<bool>& gone;
+                             ~Memory() { gone = true; }
+                           } const memory{gone};
+                           const comm::TaskGuard guard(worker);
+                           worker.launch([&](Communicator& comm) {
+                             used = true;
+                             float value = 0;
+                             try {
+                               comm.receive(1, 5, one(value));  // never sent either
+                             } catch (const comm::Failure&) {
+                               wrong = gone.load();
+                               throw;
+                             }
+                           });
+                           while (!used) worker.compute({}, [] {});
+                           throw core::ConfigError("done");
+                         }),
+                    "done");
+  CHECK_FALSE(wrong);
+  CHECK(gone);
+}
+
+TEST_CASE("libraries of processes and one-sided windows are refused in one sentence", "[hosting]") {
+  CHECK_THROWS_AS(host(2,
+                       [](comm::Worker& worker) {
+                         std::vector<float> data(3);
+                         worker.comm().library_allreduce(comm::Library::transport, data);
+                       }),
+                  core::ConfigError);
+  CHECK_THROWS_AS(host(2, [](comm::Worker& worker) { worker.comm().open_window(1, 1); }), core::ConfigError);
+}
