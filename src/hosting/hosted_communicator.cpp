@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "backend/kernel_list.hpp"
+#include "comm/allreduce.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 
@@ -18,18 +19,21 @@ Host::Host(int workers_, int threads, const std::string& device_, int workers_pe
 
 HostedCommunicator::HostedCommunicator(Host& host, int rank, backend::Device& device, int channel,
                                        std::shared_ptr<comm::TrafficMeter> traffic)
-    : Communicator(device, rank, host.workers, std::move(traffic)), host_(host), first_tag_(channel * tags_per_channel) {
+    : Communicator(device, rank, host.workers, std::move(traffic)),
+      host_(host),
+      first_tag_(channel * tags_per_channel),
+      waits_(std::make_shared<Waits>(host.scheduler)) {
   set_workers_per_node(host.workers_per_node);
 }
 
 comm::Request HostedCommunicator::start_send(int to, int tag, std::span<const std::byte> data) {
-  stop_if_abandoned();
+  waits_->stop_if_abandoned();
   traffic_meter()->sent(data.size());
   return host_.messages.start_send(rank(), to, first_tag_ + tag, data);
 }
 
 comm::Request HostedCommunicator::start_receive(int from, int tag, std::span<std::byte> data) {
-  stop_if_abandoned();
+  waits_->stop_if_abandoned();
   return host_.messages.start_receive(rank(), from, first_tag_ + tag, data);
 }
 
@@ -39,11 +43,7 @@ comm::Received HostedCommunicator::wait(comm::Request request) {
 }
 
 std::optional<comm::Received> HostedCommunicator::wait_for(comm::Request request, double limit_s) {
-  stop_if_abandoned();
-  waiting_ = &host_.scheduler.current();
-  const auto received = host_.messages.wait_for(request, limit_s);
-  waiting_ = nullptr;
-  stop_if_abandoned();
+  const auto received = host_.messages.wait_for(request, limit_s, *waits_);
   if (received && received->source != comm::any_source) traffic_meter()->received(received->bytes);
   return received;
 }
@@ -76,13 +76,15 @@ void HostedCommunicator::library_allreduce(comm::Library library, std::span<floa
                    is_native ? "native" : "nccl", is_native ? "MPI's own" : "NCCL's own"));
 }
 
-void HostedCommunicator::abandon() {
-  abandoned_ = true;
-  if (waiting_ != nullptr) host_.scheduler.wake(*waiting_);
-}
-
-void HostedCommunicator::stop_if_abandoned() const {
-  if (abandoned_) throw comm::Failure("the worker of this task has ended");
+std::unique_ptr<comm::Window> HostedCommunicator::open_window(std::size_t floats, std::size_t counters) {
+  comm::expect_reachable_windows(device());
+  waits_->stop_if_abandoned();
+  auto memory = host_.windows.open(size(), rank(), first_tag_);
+  memory->of(rank()).floats = device().allocate(floats);
+  memory->of(rank()).counters.resize(counters);
+  auto window = std::make_unique<HostedWindow>(std::move(memory), rank(), waits_, traffic_meter());
+  comm::barrier(*this);
+  return window;
 }
 
 }  // namespace paragrad::hosting

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/communicator.hpp"
+#include "hosting/hosted_window.hpp"
 #include "hosting/messages.hpp"
 
 namespace paragrad::hosting {
@@ -21,6 +22,7 @@ struct Host {
   std::unique_ptr<backend::Device> carrier;
   Scheduler scheduler;
   Messages messages;
+  OpeningWindows windows;
   std::exception_ptr untold;  // the first error of a task or service that was never joined
 };
 
@@ -47,21 +49,20 @@ class HostedCommunicator : public comm::Communicator {
   /// Throws ConfigError: libraries know ranks only.
   void library_allreduce(comm::Library library, std::span<float> data) override;
 
+  std::unique_ptr<comm::Window> open_window(std::size_t floats, std::size_t counters) override;
+
   using Communicator::traffic_meter;
   Host& host() { return host_; }
 
   /// From now on waits fail. For tasks whose worker ends with an error.
-  void abandon();
+  void abandon() { waits_->abandon(); }
 
  private:
   static constexpr int tags_per_channel = 1 << 16;  // MPI guarantees 2^15
 
-  void stop_if_abandoned() const;
-
   Host& host_;
   int first_tag_;
-  bool abandoned_ = false;
-  Scheduler::Fiber* waiting_ = nullptr;
+  std::shared_ptr<Waits> waits_;  // of its windows, too
 };
 
 }  // namespace paragrad::hosting

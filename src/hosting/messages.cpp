@@ -43,11 +43,11 @@ comm::Request Messages::start_receive(int worker, int from, int tag, std::span<s
   return {request};
 }
 
-std::optional<comm::Received> Messages::wait_for(comm::Request request, double limit_s) {
+std::optional<comm::Received> Messages::wait_for(comm::Request request, double limit_s, Waits& waits) {
   Transfer& transfer = transfers_.at(request.id);  // stays where it is until it is erased
   if (!transfer.done) {
     transfer.waiter = &scheduler_.current();
-    scheduler_.block_for(transfer.wait, limit_s);
+    waits.block_for(transfer.wait, limit_s);
     transfer.waiter = nullptr;
     if (!transfer.done) return std::nullopt;
   }

@@ -32,7 +32,7 @@ class Messages {
   comm::Request start_receive(int worker, int from, int tag, std::span<std::byte> data);
 
   /// Nothing if the transfer has not ended within the limit; it can be waited for again.
-  std::optional<comm::Received> wait_for(comm::Request request, double limit_s);
+  std::optional<comm::Received> wait_for(comm::Request request, double limit_s, Waits& waits);
 
  private:
   struct Transfer {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "comm/membership.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::hosting {
@@ -128,6 +129,32 @@ void Scheduler::resume(Fiber& fiber) {
   }
   current_ = nullptr;
   if (fiber.ended()) --live_;
+}
+
+void Waits::block(fibers::Wait reason) {
+  stop_if_abandoned();
+  waiting_ = &scheduler_.current();
+  scheduler_.block(reason);
+  waiting_ = nullptr;
+  stop_if_abandoned();
+}
+
+bool Waits::block_for(fibers::Wait reason, double limit_s) {
+  stop_if_abandoned();
+  waiting_ = &scheduler_.current();
+  const bool woken = scheduler_.block_for(reason, limit_s);
+  waiting_ = nullptr;
+  stop_if_abandoned();
+  return woken;
+}
+
+void Waits::stop_if_abandoned() const {
+  if (abandoned_) throw comm::Failure("the worker of this task has ended");
+}
+
+void Waits::abandon() {
+  abandoned_ = true;
+  if (waiting_ != nullptr) scheduler_.wake(*waiting_);
 }
 
 /// A fiber's body.

@@ -100,6 +100,27 @@ class Scheduler {
   fibers::HostPool pool_;  // last member: its threads end before anything that their tasks use
 };
 
+/// The waits of one of a worker's fibers, which another can end: those of a communicator.
+class Waits {
+ public:
+  explicit Waits(Scheduler& scheduler) : scheduler_(scheduler) {}
+
+  Scheduler& scheduler() { return scheduler_; }
+
+  /// See Scheduler; throw Failure from abandon() on.
+  void block(fibers::Wait reason);
+  bool block_for(fibers::Wait reason, double limit_s);
+  void stop_if_abandoned() const;
+
+  /// The worker is about to end with an error: waits fail from now on.
+  void abandon();
+
+ private:
+  Scheduler& scheduler_;
+  bool abandoned_ = false;
+  Scheduler::Fiber* waiting_ = nullptr;
+};
+
 /// A fiber of a worker of this process.
 class Scheduler::Fiber : public fibers::Fiber {
  public:

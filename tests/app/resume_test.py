@@ -21,8 +21,8 @@ class Resume(CliTest):
             "--parallel-start-epoch", "2"]
 
     def command(self, world: str, out: str, *more: str) -> list[str]:
-        launcher = [MPIEXEC, "-n", "2", PROGRAM, "train"] if world == "mpi" else \
-            [PROGRAM, "simulate", "--workers", "2", "--platform", PLATFORM]
+        launcher = {"mpi": [MPIEXEC, "-n", "2", PROGRAM, "train"], "one process": [PROGRAM, "train", "--workers", "2"]}.get(
+            world, [PROGRAM, "simulate", "--workers", "2", "--platform", PLATFORM])
         device = ["--device", "isolated"] if world == "isolated" else []  # emulated, in memory that the host cannot reach
         return [*launcher, *self.options, *device, "--out", out, "--checkpoint-every", "2", "--resume", *more]
 
@@ -72,7 +72,7 @@ class Resume(CliTest):
             file.seek(-1, os.SEEK_CUR)
             file.write(bytes([byte[0] ^ 1]))
 
-    def test_a_killed_run_is_taken_up_in_either_world(self):
+    def test_a_killed_run_is_taken_up_in_any_world(self):
         self.check_taken_up(40)
 
     def test_so_is_one_of_changed_images_whose_rate_changes_within_epochs(self):
@@ -85,7 +85,7 @@ class Resume(CliTest):
 
     def check_taken_up(self, epochs: int, name: str = "run") -> None:
         whole = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *self.options))
-        for world in ("simulation", "mpi", "isolated"):
+        for world in ("simulation", "mpi", "one process", "isolated"):
             with self.subTest(run=name, world=world):
                 out = str(self.folder / f"{name}-{world}")
                 kills = sum(self.kill_after_another_state(self.command(world, out), out) for _ in range(3))

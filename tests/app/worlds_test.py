@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The simulator and MPI end in the same weights, bit for bit."""
+"""Emulated workers, workers that share a process, and MPI ranks end in the same weights, bit for bit."""
 
 import os
 import signal
@@ -43,39 +43,44 @@ def ranks_with(argument: str) -> list[int]:
 
 
 class Worlds(CliTest):
+    def same_everywhere(self, workers: int, *options: str, task: list[str] | None = None, ranks: bool = True) -> str:
+        """The hash of the weights with which this training ends in every world. ranks: under MPI, too."""
+        task = [*(self.task if task is None else task), *options]
+        emulated = weights(run("simulate", "--workers", workers, "--platform", PLATFORM, *task))
+        self.assertEqual(weights(run("train", "--workers", workers, *task)), emulated, "workers of one process")
+        if ranks:
+            self.assertEqual(weights(run("train", *task, ranks=workers)), emulated, "ranks")
+        return emulated
+
     def test_ranks_that_another_launcher_started_and_that_are_alone_are_refused(self):
         for variable in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
             self.assert_refused(run("train", *self.task, env=os.environ | {variable: "3"}), "3 ranks", "alone", "MPI")
 
-    def test_every_strategy_and_collective_ends_in_the_same_weights_in_both_worlds(self):
+    def test_every_strategy_and_collective_ends_in_the_same_weights_in_all_worlds(self):
         for name, more in STRATEGIES.items():
             collectives = COLLECTIVES if name == "bmuf" else COLLECTIVES[:4] if len(name.split()) == 1 else ["ring"]
             for collective in collectives:
                 for workers in (2, 3, 4):
                     with self.subTest(strategy=name, collective=collective, workers=workers):
-                        options = ["--strategy", name.split()[0], *more, "--collective", collective]
-                        real = run("train", *self.task, *options, ranks=workers)
-                        self.assertEqual(weights(self.simulate(workers, *options)), weights(real))
+                        self.same_everywhere(workers, "--strategy", name.split()[0], *more, "--collective", collective,
+                                             ranks=workers == 3 or collective == "ring")
 
-    def test_compressed_gradients_end_in_the_same_weights_in_both_worlds(self):
+    def test_compressed_gradients_end_in_the_same_weights_in_all_worlds(self):
         for compression in ("bits:1", "bits:8", "fp16", "top_k:0.1", "power_sgd:2"):
             for more in ([], ["--buffered", "true"], ["--bucket-bytes", "300"], ["--quantise-threshold", "mean"],
                          ["--error-feedback", "false"], ["--auto-minibatch", "true", "--minibatch-search-samples", "100"]):
                 if "mean" in more and compression != "bits:1":
                     continue
                 with self.subTest(compression=compression, more=more):
-                    options = ["--strategy", "data_parallel", "--compression", compression, *more]
-                    self.assertEqual(weights(self.simulate(3, *options)), weights(run("train", *self.task, *options, ranks=3)))
+                    self.same_everywhere(3, "--strategy", "data_parallel", "--compression", compression, *more)
 
-    def test_split_replicas_end_in_the_same_weights_in_both_worlds(self):
+    def test_split_replicas_end_in_the_same_weights_in_all_worlds(self):
         for workers, more in ((2, []), (4, ["--strategy", "data_parallel", "--bucket-bytes", "300"]),
                               (4, ["--strategy", "bmuf"]), (4, ["--strategy", "data_parallel", "--gradient-bits", "1"])):
             with self.subTest(workers=workers, more=more):
-                options = ["--tensor-parallel", "2", *more]
-                self.assertEqual(weights(self.simulate(workers, *options)),
-                                 weights(run("train", *self.task, *options, ranks=workers)))
+                self.same_everywhere(workers, "--tensor-parallel", "2", *more)
 
-    def test_pretrained_layers_end_in_the_same_weights_in_both_worlds(self):
+    def test_pretrained_layers_end_in_the_same_weights_in_all_worlds(self):
         for strategy in ("data_parallel", "model_averaging", "bmuf", "slowmo"):
             for more in ([], ["--cd-steps", "2", "--persistent-chains", "true", "--pretrain-activations", "mean"],
                          ["--sparsity-target", "0.1", "--sparsity-cost", "0.1", "--epochs", "0"]):
@@ -84,23 +89,24 @@ class Worlds(CliTest):
                                "--visible-units", "gaussian", *more]
                     network = ("--epochs", "2", "--learning-rate", "0.1")
                     task = [a for a in self.task if a not in network] if "--epochs" in more else self.task
-                    real = run("train", *task, *options, ranks=3)
-                    emulated = run("simulate", "--workers", 3, "--platform", PLATFORM, *task, *options)
-                    self.assertEqual(weights(emulated), weights(real))
+                    self.same_everywhere(3, *options, task=task)
 
     def test_servers_of_their_own_serve_every_training_of_a_pretrained_run(self):
         options = ["--strategy", "async_sgd", "--servers", "1", "--pretrain-epochs", "1", "--pretrain-learning-rate", "0.01",
                    "--visible-units", "gaussian"]
         weights(run("train", *self.task, *options, ranks=3))
+        weights(run("train", *self.task, *options, "--workers", 2))
         alone = ["--optimiser", "nesterov", *options]
-        self.assertEqual(weights(run("train", *self.task, *alone, ranks=2)), weights(self.simulate(1, *alone)))
+        expected = weights(self.simulate(1, *alone))
+        self.assertEqual(weights(run("train", *self.task, *alone, ranks=2)), expected)
+        self.assertEqual(weights(run("train", *self.task, *alone, "--workers", 1)), expected)  # and a server
 
     def test_gradients_of_32_bits_are_uncompressed(self):
         options = ["--strategy", "data_parallel"]
         self.assertEqual(weights(self.simulate(3, *options, "--gradient-bits", "32")), weights(self.simulate(3, *options)))
         self.assertNotEqual(weights(self.simulate(3, *options, "--gradient-bits", "1")), weights(self.simulate(3, *options)))
 
-    def test_buckets_and_overlap_end_in_the_same_weights_in_both_worlds(self):
+    def test_buckets_and_overlap_end_in_the_same_weights_in_all_worlds(self):
         for workers, collective in ((2, "ring"), (3, "tree"), (4, "halving_doubling")):
             for bucket in ("100", "333", "100000000"):
                 options = ["--strategy", "data_parallel", "--collective", collective, "--bucket-bytes", bucket]
@@ -109,6 +115,7 @@ class Worlds(CliTest):
                     chosen = [*options, "--overlap", overlap]
                     results[f"simulated, overlap {overlap}"] = weights(self.simulate(workers, *chosen))
                     results[f"ranks, overlap {overlap}"] = weights(run("train", *self.task, *chosen, ranks=workers))
+                    results[f"of one process, overlap {overlap}"] = weights(run("train", *self.task, *chosen, "--workers", workers))
                 with self.subTest(workers=workers, collective=collective, bucket=bucket):
                     self.assertEqual(len(set(results.values())), 1, results)
 
@@ -118,6 +125,7 @@ class Worlds(CliTest):
         self.assertEqual(weights(run("train", *self.task, *options, ranks=4)), found)
         given = weights(self.simulate(4, *options, "--workers-per-node", 2))
         self.assertEqual(weights(run("train", *self.task, *options, "--workers-per-node", 2, ranks=4)), given)
+        self.assertEqual(weights(run("train", *self.task, *options, "--workers-per-node", 2, "--workers", 4)), given)
         self.assertNotEqual(given, found)
 
     def test_what_auto_chooses_is_said_once(self):
@@ -147,6 +155,18 @@ class Worlds(CliTest):
         real = run("train", *self.task, "--strategy", "bmuf", "--read-ahead", "false", "--out", out, ranks=2)
         again = run("simulate", "--config", out / "config.toml", "--workers", 2, "--platform", PLATFORM, "--out", self.folder / "simulated")
         self.assertEqual(weights(again), weights(real))
+        hosted = run("train", "--config", out / "config.toml", "--workers", 2, "--out", self.folder / "hosted")
+        self.assertEqual(weights(hosted), weights(real))
+        for command in (["train"], ["simulate", "--platform", PLATFORM]):  # the number of workers is among the options
+            repeated = run(*command, "--config", self.folder / "hosted/config.toml", "--out", self.folder / f"repeated-{command[0]}")
+            self.assertEqual(weights(repeated), weights(real))
+
+    def test_another_number_of_workers_than_of_ranks_is_refused(self):
+        options = ["--strategy", "bmuf", "--workers", 3]
+        refused = run("train", *self.task, *options, ranks=2)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--workers 3 with 2 ranks: under mpiexec each rank is a worker", refused.stderr)
+        self.assertEqual(weights(run("train", *self.task, *options, ranks=3)), weights(self.simulate(3, "--strategy", "bmuf")))
 
     def test_when_samples_are_read_changes_no_weight(self):
         options = ["--strategy", "bmuf"]
@@ -156,7 +176,7 @@ class Worlds(CliTest):
                                  weights(self.simulate(ranks, *options)))
         self.assert_refused(run("simulate", *self.task, "--read-ahead", "false", "--workers", 2, "--platform", PLATFORM), "--read-ahead")
 
-    def test_local_optimisers_and_losses_end_in_the_same_weights_in_both_worlds(self):
+    def test_local_optimisers_and_losses_end_in_the_same_weights_in_all_worlds(self):
         for options in (["--optimiser", "nesterov"], ["--optimiser", "adam"], ["--optimiser", "adamw", "--l2", "0.01"],
                         ["--optimiser", "lars", "--lars-trust", "0.02"], ["--optimiser", "sgd", "--l2", "0.001"],
                         ["--clip-gradient", "0.002"], ["--clip-gradient", "0.002", "--clip", "norm", "--optimiser", "adam"],
@@ -165,11 +185,9 @@ class Worlds(CliTest):
                         ["--schedule", "newbob", "--newbob-restore", "true", "--reset-local-momentum", "false"]):
             for strategy in ("data_parallel", "bmuf"):
                 with self.subTest(options=options, strategy=strategy):
-                    all_options = [*options, "--strategy", strategy]
-                    real = run("train", *self.task, *all_options, ranks=3)
-                    self.assertEqual(weights(self.simulate(3, *all_options)), weights(real))
+                    self.same_everywhere(3, *options, "--strategy", strategy)
 
-    def test_recurrent_models_end_in_the_same_weights_in_both_worlds(self):
+    def test_recurrent_models_end_in_the_same_weights_in_all_worlds(self):
         chunks = ["--model", "8-2xblstm6p4+peepholes-6", "--chunks", "3-8+3"]
         spoken = ["--model", "8-blstm6-7", "--loss", "ctc", "--optimiser", "adam"]
         for name, model, workers, options in (
@@ -180,9 +198,7 @@ class Worlds(CliTest):
             with self.subTest(strategy=name, model=model, workers=workers, options=options):
                 task = ["--data", self.data, *model, "--learning-rate", "0.1", "--epochs", "2", "--blocks", "2", "--minibatch",
                         "4", "--quiet", "--strategy", name, *options]
-                real = run("train", *task, ranks=workers)
-                emulated = run("simulate", "--workers", workers, "--platform", PLATFORM, *task)
-                self.assertEqual(weights(emulated), weights(real))
+                self.same_everywhere(workers, task=task)
 
     def test_a_killed_rank_ends_the_others_within_seconds(self):
         task = [a if a != "2" else "100000" for a in self.task]  # epochs: longer than anybody waits
@@ -205,6 +221,7 @@ class Worlds(CliTest):
     def test_mpis_own_allreduce_trains_too(self):
         weights(run("train", *self.task, "--strategy", "bmuf", "--collective", "native", ranks=2))
         self.assert_refused(self.simulate(2, "--strategy", "bmuf", "--collective", "native"), "native", "choose another")
+        self.assert_refused(run("train", *self.task, "--strategy", "bmuf", "--collective", "native", "--workers", 2), "native", "choose another")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "sim/simulation.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/operation_programs.hpp"
+#include "tests/comm/window_programs.hpp"
 
 using namespace paragrad;
 using namespace paragrad::comm::testing;
@@ -206,10 +207,17 @@ TEST_CASE("workers that wait for each other are told who waits for what", "[host
 
 TEST_CASE("a worker that fails takes back the memory of its tasks only when they no longer use it", "[hosting]") {
   std::atomic<bool> used = false, gone = false, wrong = false;
+  const int waits_for = GENERATE(0, 1, 2);  // a message, a counter or a lock
   CHECK_THROWS_WITH(host(2,
                          [&](comm::Worker& worker) {
                            if (worker.rank() == 1) {
                              float value = 0;
+                             worker.launch([](Communicator& comm) {
+                               const auto window = comm.open_window(1, 1);
+                               window->lock(1, comm::Window::Lock::exclusive);
+                               float never = 0;
+                               comm.receive(0, 5, one(never));
+                             });
                              worker.comm().receive(0, 0, one(value));  // never sent
                              return;
                            }
@@ -219,10 +227,13 @@ TEST_CASE("a worker that fails takes back the memory of its tasks only when they
                            } const memory{gone};
                            const comm::TaskGuard guard(worker);
                            worker.launch([&](Communicator& comm) {
-                             used = true;
+                             const auto window = comm.open_window(1, 1);
                              float value = 0;
+                             used = true;
                              try {
-                               comm.receive(1, 5, one(value));  // never sent either
+                               if (waits_for == 0) comm.receive(1, 5, one(value));  // never sent either
+                               if (waits_for == 1) window->await_counter(0, 1);
+                               if (waits_for == 2) window->lock(1, comm::Window::Lock::exclusive);
                              } catch (const comm::Failure&) {
                                wrong = gone.load();
                                throw;
@@ -236,12 +247,19 @@ TEST_CASE("a worker that fails takes back the memory of its tasks only when they
   CHECK(gone);
 }
 
-TEST_CASE("libraries of processes and one-sided windows are refused in one sentence", "[hosting]") {
+TEST_CASE("windows among workers of one process do what they promise", "[hosting]") {
+  const int workers = GENERATE(1, 2, 3, 5);
+  for (const auto& program : window_programs(20)) {
+    CAPTURE(program.claim, workers);
+    CHECK_NOTHROW(host(workers, [&](comm::Worker& worker) { program.run(worker.comm()); }));
+  }
+}
+
+TEST_CASE("libraries of processes are refused in one sentence", "[hosting]") {
   CHECK_THROWS_AS(host(2,
                        [](comm::Worker& worker) {
                          std::vector<float> data(3);
                          worker.comm().library_allreduce(comm::Library::transport, data);
                        }),
                   core::ConfigError);
-  CHECK_THROWS_AS(host(2, [](comm::Worker& worker) { worker.comm().open_window(1, 1); }), core::ConfigError);
 }
