@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/format.hpp"
-#include "sim/engine/fiber.hpp"
+#include "sim/engine/timed_fiber.hpp"
 
 namespace paragrad::sim {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backend/meta/meta_memory.hpp"
-#include "sim/engine/fiber.hpp"
+#include "sim/engine/timed_fiber.hpp"
 #include "sim/shortcut/collective_rendezvous.hpp"
 
 namespace paragrad::sim {

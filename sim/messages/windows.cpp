@@ -9,7 +9,7 @@
 #include "backend/meta/meta_memory.hpp"
 #include "sim/cluster.hpp"
 #include "sim/compute/pace.hpp"
-#include "sim/engine/fiber.hpp"
+#include "sim/engine/timed_fiber.hpp"
 
 namespace paragrad::sim {
 

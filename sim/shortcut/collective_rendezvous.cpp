@@ -6,7 +6,7 @@
 
 #include "core/range.hpp"
 #include "sim/cluster.hpp"
-#include "sim/engine/fiber.hpp"
+#include "sim/engine/timed_fiber.hpp"
 #include "sim/shortcut/time_recurrence.hpp"
 
 namespace paragrad::sim {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "comm/worker.hpp"
-#include "fibers/task_fiber.hpp"
+#include "fibers/task_queue.hpp"
 #include "sim/cluster.hpp"
-#include "sim/engine/fiber.hpp"
+#include "sim/engine/timed_fiber.hpp"
 #include "sim/workers/sim_communicator.hpp"
 
 namespace paragrad::sim {
@@ -20,12 +20,12 @@ namespace paragrad::sim {
 /// created. Time model: the additions of a reduction and the worker's computation do not slow each other down (as on a
 /// device with an engine for each), unless workers share a device and alternate; messages share the worker's links with
 /// those of comm().
-class TaskFiber : public fibers::TaskFiber<Engine> {
+class TaskFiber : public fibers::TaskQueue<Engine> {
  public:
   /// purpose: a string literal for the deadlock report. traffic: counts its messages.
   TaskFiber(Cluster& cluster, int rank, std::string_view device_name, const char* purpose,
             std::shared_ptr<comm::TrafficMeter> traffic)
-      : fibers::TaskFiber<Engine>(
+      : fibers::TaskQueue<Engine>(
             cluster.engine, {purpose, rank},
             [&cluster, rank](Task body) { cluster.engine.spawn(static_cast<std::uint32_t>(rank), std::move(body)); },
             cluster.untold),
@@ -36,7 +36,7 @@ class TaskFiber : public fibers::TaskFiber<Engine> {
 
   void launch(comm::Worker::Task task) {
     if (lane_ == nullptr) lane_ = std::make_shared<Lane>(cluster_, rank_, device_name_, traffic_);
-    fibers::TaskFiber<Engine>::launch([lane = lane_, task = std::move(task)] { task(lane->communicator); });
+    fibers::TaskQueue<Engine>::launch([lane = lane_, task = std::move(task)] { task(lane->communicator); });
   }
 
  private:

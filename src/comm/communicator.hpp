@@ -66,8 +66,8 @@ class SimulatedTime {
   ~SimulatedTime() = default;
 };
 
-/// Messages between workers: the only way in which strategies and collectives reach another worker. MPI ranks and emulated
-/// workers share this interface, so an algorithm is written once.
+/// Messages between workers: the only way in which strategies and collectives reach another worker. MPI ranks, workers
+/// of one process and emulated workers share this interface, so an algorithm is written once.
 ///
 /// Semantics are MPI's: messages with the same (source, tag) do not overtake each other; a send may block until the receive
 /// is posted, so code must not rely on buffering; the memory of a request must not be touched until its wait.

@@ -19,7 +19,7 @@ namespace paragrad::comm {
 ///
 /// Every operation is collective: all workers call it with the same algorithm, lengths and parts, in the same order. Which
 /// messages a worker sends, and in which order it adds, depends only on (algorithm, lengths, size, rank), so the bits are
-/// the same in both worlds. Each throws ConfigError for an algorithm that does not serve it, logic_error if parts and arrays
+/// the same in all worlds. Each throws ConfigError for an algorithm that does not serve it, logic_error if parts and arrays
 /// do not fit together, and Failure if a peer is gone. Steps, bytes and orders of additions: comm/collectives/README.md.
 enum class Operation { allreduce, reduce_scatter, all_gather, broadcast, all_to_all };
 

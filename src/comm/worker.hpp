@@ -11,7 +11,8 @@
 
 namespace paragrad::comm {
 
-/// What one replica runs on: its peers, its device, and how to compute. An MPI rank or an emulated worker.
+/// What one replica runs on: its peers, its device, and how to compute. An MPI rank, one of several workers of a process, or
+/// an emulated worker.
 class Worker {
  public:
   /// A piece of communication.

@@ -6,7 +6,7 @@
 
 #include "comm/communicator.hpp"
 #include "hosting/hosted_window.hpp"
-#include "hosting/messages.hpp"
+#include "hosting/local_messages.hpp"
 
 namespace paragrad::hosting {
 
@@ -21,7 +21,7 @@ struct Host {
   std::string device;
   std::unique_ptr<backend::Device> carrier;
   Scheduler scheduler;
-  Messages messages;
+  LocalMessages messages;
   OpeningWindows windows;
   std::exception_ptr untold;  // the first error of a task or service that was never joined
 };

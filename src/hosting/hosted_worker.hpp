@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "comm/worker.hpp"
-#include "fibers/task_fiber.hpp"
+#include "fibers/task_queue.hpp"
 #include "hosting/hosted_communicator.hpp"
 
 namespace paragrad::hosting {
@@ -37,7 +37,7 @@ class HostedWorker : public comm::Worker {
     int rank;
     std::shared_ptr<comm::TrafficMeter> traffic_meter;
     std::shared_ptr<Place> place;
-    fibers::TaskFiber<Scheduler> fiber;
+    fibers::TaskQueue<Scheduler> fiber;
   };
 
   HostedCommunicator& communicator_;

@@ -1,5 +1,6 @@
-// What emulation costs: the wall-clock time of N emulated workers against one real worker that processes the same samples
-// with the same model, and what a second host thread gains. Ratios of runs taken in turn; targets in the printed table.
+// What many workers in one process cost: the wall-clock time of N emulated workers, and of N workers in real time, against
+// one worker that processes the same samples with the same model, and what a second thread gains. Ratios of runs taken in
+// turn; targets in the printed table.
 //
 //   bench_emulation [model]
 
@@ -15,6 +16,7 @@
 #include "comm/solo_communicator.hpp"
 #include "core/format.hpp"
 #include "data/generate.hpp"
+#include "hosting/hosting.hpp"
 #include "sim/simulation.hpp"
 #include "train/train.hpp"
 
@@ -69,20 +71,33 @@ void train_emulated(const train::TrainingOptions& options, int host_threads) {
            [&](comm::Worker& worker) { train::train(worker, options, source, {}); });
 }
 
+void train_hosted(const train::TrainingOptions& options, int threads) {
+  const train::TrainingData source = train::open_training_data(options, workers);
+  hosting::run(workers, {.threads = threads}, [&](comm::Worker& worker) { train::train(worker, options, source, {}); });
+}
+
 struct Case {
-  std::string strategy, target_of_emulation, target_of_threads;
+  std::string strategy, target_of_one, target_of_threads;
 };
+
+/// Of a world whose workers take so long on one thread and on two.
+void print_ratios(const std::string& what, double alone, double one, double two, const Case& wanted) {
+  fmt::print("{:<16} {:<9} 16 workers / single worker: {:.3f} ({})   one / two threads: {:.2f} ({})\n", wanted.strategy,
+             what, one / alone, wanted.target_of_one, one / two, wanted.target_of_threads);
+}
 
 void measure(const Net& net, const std::string& data, const Case& wanted) {
   const train::TrainingOptions single = task(net, data, "sgd"), many = task(net, data, wanted.strategy);
-  double alone = 1e9, one = 1e9, two = 1e9;
+  double alone = 1e9, one = 1e9, two = 1e9, hosted_one = 1e9, hosted_two = 1e9;
   for (int round = 0; round < rounds; ++round) {
     alone = std::min(alone, seconds([&] { train_alone(single); }));
     one = std::min(one, seconds([&] { train_emulated(many, 1); }));
     two = std::min(two, seconds([&] { train_emulated(many, 2); }));
+    hosted_one = std::min(hosted_one, seconds([&] { train_hosted(many, 1); }));
+    hosted_two = std::min(hosted_two, seconds([&] { train_hosted(many, 2); }));
   }
-  fmt::print("{:<16} 16 emulated / single worker: {:.3f} ({})   one / two host threads: {:.2f} ({})\n", wanted.strategy,
-             one / alone, wanted.target_of_emulation, one / two, wanted.target_of_threads);
+  print_ratios("emulated", alone, one, two, wanted);
+  print_ratios("real time", alone, hosted_one, hosted_two, wanted);
 }
 
 void measure(const Net& net, const std::vector<Case>& cases) {
@@ -95,7 +110,7 @@ void measure(const Net& net, const std::vector<Case>& cases) {
   generate.dim = net.inputs;
   generate.classes = 10;
   data::generate(generate);
-  fmt::print("emulation of {} workers, {}, {} samples an epoch, epochs: {}, best of {} runs each\n", workers, net.model,
+  fmt::print("{} workers in one process, {}, {} samples an epoch, epochs: {}, best of {} runs each\n", workers, net.model,
              generate.samples, net.epochs, rounds);
   for (const Case& wanted : cases) measure(net, generate.out, wanted);
   std::filesystem::remove_all(folder);

@@ -25,7 +25,7 @@ using Body = std::function<void(comm::Worker&)>;
 
 void host(int workers, const Body& body, int threads = 2) { hosting::run(workers, {.threads = threads}, body); }
 
-/// What each worker has after `body`, in both worlds.
+/// What each worker has after `body`, in one process and in the simulator.
 using Arrays = std::vector<std::vector<float>>;
 
 Arrays hosted(int workers, const std::function<std::vector<float>(comm::Worker&)>& body) {

@@ -6,7 +6,7 @@
 #include "comm/allreduce.hpp"
 #include "core/philox.hpp"
 #include "sim/engine/engine.hpp"
-#include "sim/engine/fiber.hpp"
+#include "sim/engine/timed_fiber.hpp"
 #include "sim/messages/transport.hpp"
 #include "sim/network/network.hpp"
 #include "support.hpp"

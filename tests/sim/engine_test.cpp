@@ -4,8 +4,8 @@
 
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
-#include "sim/engine/fiber.hpp"
 #include "fibers/sanitizers.hpp"
+#include "sim/engine/timed_fiber.hpp"
 #include "support.hpp"
 
 using namespace paragrad;

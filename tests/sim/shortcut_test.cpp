@@ -8,8 +8,8 @@
 #include "comm/operation_programs.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
-#include "sim/engine/engine.hpp"
 #include "fibers/sanitizers.hpp"
+#include "sim/engine/engine.hpp"
 #include "support.hpp"
 
 using namespace paragrad;

@@ -16,13 +16,13 @@ namespace paragrad::fibers {
 /// Scheduler: has a type Fiber, and for the running fiber current(), block(Wait), wake(Fiber&), settle(), which lets the
 /// others catch up, and settle_unwinding(), the same for a destructor.
 template <class Scheduler>
-class TaskFiber {
+class TaskQueue {
  public:
   using Task = std::function<void()>;
 
   /// purpose: of the deadlock report. spawn: creates a fiber of this worker. untold: the first error that no join() has
   /// rethrown yet, of all task fibers.
-  TaskFiber(Scheduler& scheduler, Wait purpose, std::function<void(Task)> spawn, std::exception_ptr& untold)
+  TaskQueue(Scheduler& scheduler, Wait purpose, std::function<void(Task)> spawn, std::exception_ptr& untold)
       : purpose_(purpose), spawn_(std::move(spawn)), state_(std::make_shared<State>(scheduler, untold)) {}
 
   void launch(Task task) {

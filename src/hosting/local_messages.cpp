@@ -1,4 +1,4 @@
-#include "hosting/messages.hpp"
+#include "hosting/local_messages.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -6,7 +6,7 @@
 
 namespace paragrad::hosting {
 
-comm::Request Messages::start_send(int from, int to, int tag, std::span<const std::byte> data) {
+comm::Request LocalMessages::start_send(int from, int to, int tag, std::span<const std::byte> data) {
   const std::uint64_t request = open("the receive of", to);
   std::list<Receive>& receives = box(to).receives;
   const auto receive = std::ranges::find_if(receives, [&](const Receive& one) { return one.takes(from, tag); });
@@ -27,7 +27,7 @@ comm::Request Messages::start_send(int from, int to, int tag, std::span<const st
   return {request};
 }
 
-comm::Request Messages::start_receive(int worker, int from, int tag, std::span<std::byte> data) {
+comm::Request LocalMessages::start_receive(int worker, int from, int tag, std::span<std::byte> data) {
   const std::uint64_t request = open("a message from", from);
   const Receive receive{from, tag, data, request};
   std::list<Message>& messages = box(worker).messages;
@@ -43,7 +43,7 @@ comm::Request Messages::start_receive(int worker, int from, int tag, std::span<s
   return {request};
 }
 
-std::optional<comm::Received> Messages::wait_for(comm::Request request, double limit_s, Waits& waits) {
+std::optional<comm::Received> LocalMessages::wait_for(comm::Request request, double limit_s, Waits& waits) {
   Transfer& transfer = transfers_.at(request.id);  // stays where it is until it is erased
   if (!transfer.done) {
     transfer.waiter = &scheduler_.current();
@@ -56,18 +56,18 @@ std::optional<comm::Received> Messages::wait_for(comm::Request request, double l
   return received;
 }
 
-std::uint64_t Messages::open(const char* what, int peer) {
+std::uint64_t LocalMessages::open(const char* what, int peer) {
   const std::uint64_t request = requests_++;
   transfers_[request].wait = {what, peer};
   return request;
 }
 
-void Messages::copy(std::span<const std::byte> from, std::span<std::byte> to) {
+void LocalMessages::copy(std::span<const std::byte> from, std::span<std::byte> to) {
   if (from.size() > to.size()) throw std::logic_error("a message is longer than the receive's buffer");
   if (!from.empty()) carrier_.transfer(from, to.first(from.size()));
 }
 
-void Messages::end(std::uint64_t request, const comm::Received& received) {
+void LocalMessages::end(std::uint64_t request, const comm::Received& received) {
   Transfer& transfer = transfers_.at(request);
   transfer.done = true;
   transfer.received = received;

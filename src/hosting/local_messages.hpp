@@ -19,12 +19,12 @@ namespace paragrad::hosting {
 /// receive is posted yet.
 ///
 /// Cost: a copy by the scheduler's thread; a search among the messages and receives that are open at the receiving worker.
-class Messages {
+class LocalMessages {
  public:
   static constexpr std::size_t copied_bytes = 64 * 1024;  ///< at most, without a posted receive
 
   /// carrier: a device of the workers' kind, used to read and write their memory.
-  Messages(Scheduler& scheduler, backend::Device& carrier, int workers)
+  LocalMessages(Scheduler& scheduler, backend::Device& carrier, int workers)
       : scheduler_(scheduler), carrier_(carrier), boxes_(static_cast<std::size_t>(workers)) {}
 
   // The following are for the running fiber.
