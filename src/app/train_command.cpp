@@ -76,7 +76,7 @@ Command train_command() {
                "paragrad train --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/one\n"
                "paragrad train --config runs/one/config.toml --learning-rate 0.1 --out runs/faster\n"
                "paragrad train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 --model 40-64-120:relu \\\n"
-               "    --learning-rate 0.05 --epochs 2 --out runs/eight\n"
+               "    --learning-rate 0.05 --epochs 2 --out runs/one-process\n"
                "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
                "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two");
   return {parser, [arguments, parser] { return run(*arguments, *parser); }};
