@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/worker.hpp"
+#include "core/scoped_flag.hpp"
 #include "sim/workers/sim_communicator.hpp"
 #include "sim/workers/storage_stream.hpp"
 #include "sim/workers/task_fiber.hpp"
@@ -25,7 +26,7 @@ class SimWorker : public EmulatedWorker {
   void compute(const backend::WorkMeter& expected, const std::function<void()>& task) override {
     if (computing_) return task();
     const auto alone = [&] {
-      const Inside inside(computing_);
+      const core::ScopedFlag inside(computing_);
       task();
     };
     communicator_.compute(expected, alone, communicator_.cluster().compute_scale);
@@ -67,12 +68,6 @@ class SimWorker : public EmulatedWorker {
   }
 
  private:
-  struct Inside {
-    explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
-    ~Inside() { flag_ = false; }
-    bool& flag_;
-  };
-
   SimCommunicator& communicator_;
   TaskFiber tasks_;
   TaskFiber service_;

@@ -6,6 +6,7 @@
 #include "comm/worker.hpp"
 #include "comm/wrappers/forwarding_communicator.hpp"
 #include "core/activity.hpp"
+#include "core/scoped_flag.hpp"
 
 namespace paragrad::comm {
 
@@ -90,14 +91,9 @@ class RecordingWorker : private HoldsRecordingCommunicator, public Worker {
   void record_unless_computing(const Action& action) {
     if (computing_) return action();
     const core::ActivitySpan span(own_, core::Activity::compute, inner_.comm());
-    const Inside inside(computing_);
+    const core::ScopedFlag inside(computing_);
     action();
   }
-  struct Inside {
-    explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
-    ~Inside() { flag_ = false; }
-    bool& flag_;
-  };
 
   Worker& inner_;
   core::ActivityRecorder& own_;
