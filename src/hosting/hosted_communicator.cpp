@@ -14,8 +14,8 @@ Host::Host(int workers_, int threads, const std::string& device_, int workers_pe
       workers_per_node(workers_per_node_ > 0 ? workers_per_node_ : workers_),
       device(device_),
       carrier(backend::make_device(device_)),
-      scheduler(fibers_per_worker * static_cast<std::size_t>(workers_), threads),
-      messages(scheduler, *carrier, workers_) {}
+      messages(scheduler, *carrier, workers_),
+      scheduler(fibers_per_worker * static_cast<std::size_t>(workers_), threads) {}
 
 HostedCommunicator::HostedCommunicator(Host& host, int rank, backend::Device& device, int channel,
                                        std::shared_ptr<comm::TrafficMeter> traffic)
@@ -38,8 +38,7 @@ comm::Request HostedCommunicator::start_receive(int from, int tag, std::span<std
 }
 
 comm::Received HostedCommunicator::wait(comm::Request request) {
-  while (true)
-    if (const auto received = wait_for(request, std::numeric_limits<double>::infinity())) return *received;
+  return *wait_for(request, std::numeric_limits<double>::infinity());
 }
 
 std::optional<comm::Received> HostedCommunicator::wait_for(comm::Request request, double limit_s) {

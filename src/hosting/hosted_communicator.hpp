@@ -20,10 +20,10 @@ struct Host {
   int workers_per_node;
   std::string device;
   std::unique_ptr<backend::Device> carrier;
-  Scheduler scheduler;
   LocalMessages messages;
   OpeningWindows windows;
   std::exception_ptr untold;  // the first error of a task or service that was never joined
+  Scheduler scheduler;        // last member: its end unwinds the workers' fibers, which use the others
 };
 
 /// The communicator of a worker that shares its process with others. Wall-clock time; nobody can be lost alone.

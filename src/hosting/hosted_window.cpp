@@ -1,9 +1,8 @@
 #include "hosting/hosted_window.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
-
-#include "comm/membership.hpp"
 
 namespace paragrad::hosting {
 
@@ -24,12 +23,10 @@ void HostedWindow::lock(int target, Lock kind) {
   } else {
     Scheduler::Fiber* const fiber = &waits_->scheduler().current();
     part.waiting.emplace_back(fiber, kind);
-    try {
-      waits_->block({"a lock on the window of", target});  // unlock() grants it
-    } catch (const comm::Failure&) {
-      std::erase_if(part.waiting, [&](const auto& one) { return one.first == fiber; });
-      throw;
-    }
+    waits_->block_for({"a lock on the window of", target}, std::numeric_limits<double>::infinity());
+    std::erase_if(part.waiting,
+                  [&](const auto& one) { return one.first == fiber; });  // it is there if unlock() did not wake us
+    waits_->stop_if_abandoned();
   }
   held_[holder(target)] = kind;
 }
@@ -91,6 +88,7 @@ std::optional<std::uint64_t> HostedWindow::await_counter_for(std::size_t counter
     part.watching.push_back(fiber);
     const bool woken = waits_->block_for({"a counter of the window of", rank_}, deadline - scheduler.now_s());
     std::erase(part.watching, fiber);
+    waits_->stop_if_abandoned();
     if (!woken && part.counters.at(counter) < at_least) return std::nullopt;
   }
   return part.counters.at(counter);

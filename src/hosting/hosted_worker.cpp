@@ -3,22 +3,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/scoped_flag.hpp"
+
 namespace paragrad::hosting {
-namespace {
-
-class Inside {
- public:
-  explicit Inside(bool& flag) : flag_(flag) { flag_ = true; }
-  ~Inside() { flag_ = false; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  bool& flag_;
-};
-
-}  // namespace
-
 struct HostedWorker::Lane::Place {
   Place(Host& host, int rank, std::shared_ptr<comm::TrafficMeter> traffic)
       : device(backend::make_device(host.device)), communicator(host, rank, *device, 1, std::move(traffic)) {}
@@ -64,7 +51,7 @@ HostedWorker::HostedWorker(HostedCommunicator& communicator)
 void HostedWorker::compute(const backend::WorkMeter&, const std::function<void()>& task) {
   if (computing_) return task();
   communicator_.compute([&] {
-    const Inside inside(computing_);
+    const core::ScopedFlag inside(computing_);
     task();
   });
 }
@@ -86,6 +73,7 @@ void HostedWorker::serve(Task task) {
 }
 
 void HostedWorker::abandon_tasks() noexcept {
+  communicator_.host().messages.forget(rank());
   tasks_.abandon();
   service_.abandon();
 }

@@ -49,11 +49,18 @@ std::optional<comm::Received> LocalMessages::wait_for(comm::Request request, dou
     transfer.waiter = &scheduler_.current();
     waits.block_for(transfer.wait, limit_s);
     transfer.waiter = nullptr;
+    waits.stop_if_abandoned();
     if (!transfer.done) return std::nullopt;
   }
   const comm::Received received = transfer.received;
   transfers_.erase(request.id);
   return received;
+}
+
+void LocalMessages::forget(int worker) {
+  box(worker).receives.clear();
+  for (Box& one : boxes_)
+    std::erase_if(one.messages, [&](const Message& message) { return message.from == worker && message.copy == nullptr; });
 }
 
 std::uint64_t LocalMessages::open(const char* what, int peer) {

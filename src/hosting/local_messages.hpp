@@ -34,6 +34,9 @@ class LocalMessages {
   /// Nothing if the transfer has not ended within the limit; it can be waited for again.
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s, Waits& waits);
 
+  /// For a worker that is about to end with an error: no open transfer touches its memory any more.
+  void forget(int worker);
+
  private:
   struct Transfer {
     fibers::Wait wait;

@@ -131,12 +131,15 @@ void Scheduler::resume(Fiber& fiber) {
   if (fiber.ended()) --live_;
 }
 
-void Waits::block(fibers::Wait reason) {
-  stop_if_abandoned();
-  waiting_ = &scheduler_.current();
-  scheduler_.block(reason);
-  waiting_ = nullptr;
-  stop_if_abandoned();
+/// A fiber's body.
+void Scheduler::run_and_end(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const fibers::Fiber::Abandoned&) {
+    throw;
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+  }
 }
 
 bool Waits::block_for(fibers::Wait reason, double limit_s) {
@@ -144,7 +147,6 @@ bool Waits::block_for(fibers::Wait reason, double limit_s) {
   waiting_ = &scheduler_.current();
   const bool woken = scheduler_.block_for(reason, limit_s);
   waiting_ = nullptr;
-  stop_if_abandoned();
   return woken;
 }
 
@@ -155,17 +157,6 @@ void Waits::stop_if_abandoned() const {
 void Waits::abandon() {
   abandoned_ = true;
   if (waiting_ != nullptr) scheduler_.wake(*waiting_);
-}
-
-/// A fiber's body.
-void Scheduler::run_and_end(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const fibers::Fiber::Abandoned&) {
-    throw;
-  } catch (...) {
-    if (!failure_) failure_ = std::current_exception();
-  }
 }
 
 }  // namespace paragrad::hosting

@@ -44,8 +44,6 @@ class Scheduler {
   /// Seconds since construction.
   double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-  std::size_t threads() const { return pool_.threads(); }
-
   // The following are for the fiber that is running.
 
   Fiber& current() const { return *current_; }
@@ -100,19 +98,20 @@ class Scheduler {
   fibers::HostPool pool_;  // last member: its threads end before anything that their tasks use
 };
 
-/// The waits of one of a worker's fibers, which another can end: those of a communicator.
+/// The waits of a communicator, which another fiber can end.
 class Waits {
  public:
   explicit Waits(Scheduler& scheduler) : scheduler_(scheduler) {}
 
   Scheduler& scheduler() { return scheduler_; }
 
-  /// See Scheduler; throw Failure from abandon() on.
-  void block(fibers::Wait reason);
+  /// Scheduler::block_for, but returns at abandon(), too: the caller cleans up and calls stop_if_abandoned().
   bool block_for(fibers::Wait reason, double limit_s);
+
+  /// Throws Failure from abandon() on.
   void stop_if_abandoned() const;
 
-  /// The worker is about to end with an error: waits fail from now on.
+  /// For a worker that is about to end with an error.
   void abandon();
 
  private:

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "backend/kernels/fill.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
 #include "core/errors.hpp"
@@ -245,6 +246,44 @@ TEST_CASE("a worker that fails takes back the memory of its tasks only when they
                     "done");
   CHECK_FALSE(wrong);
   CHECK(gone);
+}
+
+TEST_CASE("a message that arrives after its receiver has failed is not written into the memory it has given back",
+          "[hosting]") {
+  std::atomic<bool> waiting = false, abandoned = false, sent = false;
+  float inbox = 0;
+  CHECK_THROWS_WITH(host(2,
+                         [&](comm::Worker& worker) {
+                           std::vector<float> much(4'000'000);
+                           const comm::TaskGuard guard(worker);
+                           worker.launch([&](Communicator& comm) {
+                             float never = 0;
+                             if (comm.rank() == 0) {
+                               const comm::Request receive = comm.start_receive(1, 5, one(inbox));
+                               waiting = true;
+                               try {
+                                 comm.wait(receive);
+                               } catch (const comm::Failure&) {
+                                 abandoned = true;
+                                 throw;
+                               }
+                             }
+                             const comm::Request other = comm.start_receive(0, 6, one(never));
+                             while (!abandoned) comm.wait_for(other, 0);  // lets the other worker continue
+                             comm.send(0, 5, one(1.f));
+                             sent = true;
+                           });
+                           worker.serve([&](Communicator& comm) {  // the worker has to wait for its end, too
+                             for (int i = 0; i < 20 || (!sent && i < 1000); ++i) comm.run(backend::Fill{1, much});
+                           });
+                           while (worker.rank() == 0 && !waiting) worker.compute({}, [] {});
+                           if (worker.rank() == 0) throw core::ConfigError("done");
+                           worker.join();
+                           worker.join_service();
+                         }),
+                    "done");
+  CHECK(sent);
+  CHECK(inbox == 0);
 }
 
 TEST_CASE("windows among workers of one process do what they promise", "[hosting]") {
