@@ -82,8 +82,8 @@ void take_part(comm::Worker& worker, Job& job) {
 
 class MpiWorld : public World {
  public:
-  MpiWorld(const std::string& device, int workers_per_node, const RankDeaths& deaths)
-      : device_(device), workers_per_node_(workers_per_node), deaths_(deaths) {
+  MpiWorld(const std::string& device, const RealWorkers& workers, const RankDeaths& deaths)
+      : device_(device), workers_(workers), deaths_(deaths) {
     deaths_.guard.end_code = peer_failure;
   }
 
@@ -92,10 +92,19 @@ class MpiWorld : public World {
   int run(Job& job) override;
 
  private:
+  void check_ranks(int ranks) const;
+
   std::string device_;
-  int workers_per_node_;
+  RealWorkers workers_;
   RankDeaths deaths_;
 };
+
+void MpiWorld::check_ranks(int ranks) const {
+  if (workers_.count > 0 && workers_.count != ranks)
+    throw core::ConfigError(
+        core::format("--workers and --servers need {} ranks, but mpiexec has started {}: start {}, or leave mpiexec out",
+                     workers_.count, ranks, workers_.count));
+}
 
 /// An error is printed and ends the other ranks too.
 int MpiWorld::run(Job& job) {
@@ -105,8 +114,9 @@ int MpiWorld::run(Job& job) {
     const auto device = backend::make_device(device_);
     comm::MpiCommunicator communicator(*device);
     comm::MpiWorker worker(communicator, &session);
-    if (workers_per_node_ > 0) communicator.set_workers_per_node(workers_per_node_);
+    if (workers_.per_node > 0) communicator.set_workers_per_node(workers_.per_node);
     try {
+      have_all(communicator, [&] { check_ranks(communicator.size()); });
       take_part(worker, job);
     } catch (const AgreedMistake& mistake) {
       if (session.rank() == 0) print_error(mistake.text);
@@ -176,22 +186,10 @@ class HostedWorld : public World {
   RealWorkers workers_;
 };
 
-void require_as_many_ranks(int workers) {
-  const int ranks = comm::announced_ranks();
-  if (workers > 0 && ranks > 0 && workers != ranks)
-    throw core::ConfigError(core::format(
-        "--workers {} with {} ranks: under mpiexec each rank is a worker; start {} ranks, or one process without "
-        "mpiexec",
-        workers, ranks, workers));
-}
-
 }  // namespace
 
 std::unique_ptr<World> make_real_world(const std::string& device, const RealWorkers& workers, const RankDeaths& deaths) {
-  if (comm::under_mpiexec()) {
-    require_as_many_ranks(workers.count);
-    return std::make_unique<MpiWorld>(device, workers.per_node, deaths);
-  }
+  if (comm::under_mpiexec()) return std::make_unique<MpiWorld>(device, workers, deaths);
   if (workers.count > 1) return std::make_unique<HostedWorld>(device, workers);
   return std::make_unique<SoloWorld>(device);
 }

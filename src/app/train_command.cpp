@@ -48,9 +48,9 @@ int run(RealArguments& real, const CLI::App& parser) {
   OptionUse use = use_of_training(parser, arguments, true);
   use.require(real.workers > 0, {"workers"}, "needs a number");
   settle(use, arguments);
-  const int with_servers = real.workers > 0 ? real.workers + servers_of(arguments.options) : 0;
+  const int count = real.workers > 0 ? real.workers + servers_of(arguments.options) : 0;
   const auto world =
-      make_real_world(arguments.device, {.count = with_servers, .per_node = arguments.workers_per_node},
+      make_real_world(arguments.device, {.count = count, .per_node = arguments.workers_per_node},
                       {deaths_of(arguments.options),
                        {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
   RealTraining job(arguments, use.config(), *world, real.read_ahead);

@@ -71,14 +71,14 @@ struct RankDeaths {
   comm::GuardOptions guard{};
 };
 
-/// How many workers a real world has, and what is known of their nodes.
+/// How many workers and servers a real world has, and what is known of their nodes.
 struct RealWorkers {
-  int count = 0;     ///< in this process; 0: one, or under mpiexec one per rank
+  int count = 0;     ///< 0: one, or under mpiexec as many as ranks
   int per_node = 0;  ///< overrides what MPI found; 0: does not
 };
 
 /// Under mpiexec the ranks are the workers, otherwise workers of this process. Make and run it before this process uses a
-/// device. Throws ConfigError if there is another number of ranks than of workers.
+/// device. Under mpiexec, run() refuses a count that is not that of the ranks.
 std::unique_ptr<World> make_real_world(const std::string& device, const RealWorkers& workers = {},
                                        const RankDeaths& deaths = {});
 
