@@ -253,8 +253,8 @@ def trends_along(study: Study) -> Iterator[Figure]:
     for index, table in enumerate(entry for entry in study.experiment.tables if "along" in entry):
         if panel := trend_panel(study.experiment, study.results, table):
             yield Figure(sentence(table["title"]), f"mean of {count(len(study.experiment.seeds), 'seed')} with its 95 % confidence interval",
-                         charts.draw_side_by_side(identity(study, f"along-{index}"), [panel]), list(dict.fromkeys(
-                             name for pair in trends(study.experiment, study.results, table) for name in pair)))
+                         charts.draw_side_by_side(identity(study, f"along-{index}"), [panel]),
+                         [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
 
 
 def trend_panel(experiment: Experiment, results: Results, table: dict[str, Any]) -> tuple[Axes, list[Line]] | None:
