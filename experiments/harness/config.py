@@ -31,7 +31,7 @@ class DataSet:
     instead_of: str = ""  # an earlier data set: this one is used only if that file is missing; "": always
     options: Options = field(default_factory=dict)  # for the runs on it that do not set them
     at: float | None = None  # its place on the axis of the tables with `along`
-    grid: dict[str, Any] = field(default_factory=dict)  # what [tune.grid] is on this data set, where it differs
+    tune: dict[str, Any] = field(default_factory=dict)  # what differs from [tune] on this data set
 
 
 NO_DATA = DataSet("predicted", "", False, "predicted")  # timing only

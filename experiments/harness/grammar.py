@@ -14,10 +14,11 @@ from results import is_relative
 TOP = ("command", "baseline", "options", "size", "data", *AFTER, "initial", "run", "tune", "claim", "published", "table", "repeats")
 SIZE = ("seeds", "runs", "data", "options")
 TUNE = (("option", "measure", "seeds", "grid"), ("rungs", "keep"))  # required, optional
+DATA_TUNE = ("grid", "rungs", "keep")  # what may differ on a data set
 MEASURES = ("valid_error", "valid_loss", "train_error", "train_loss")  # of `paragrad search`
 # Keys of each [[…]], required ones first; a [[run]] has options, too.
 ENTRIES = {
-    "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options", "at", "grid")),
+    "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options", "at", "tune")),
     "claim": (("text", "left", "op", "right", "stated"), ("margin", "sizes", "data", "each")),
     "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "stated", "sizes", "file", "key")),
     "table": ((), ("title", "runs", "curves", "against", "along", "costs", "rows", "columns", "value", "least")),
@@ -148,20 +149,23 @@ def check_data(config: Config) -> None:
                 raise unknown(f"{named('data', data)} is tuned on the unknown data set", data["tuned_on"], names)
             if "tune" not in config:
                 raise Mistake(f"{named('data', data)} has tuned_on, but there is no [tune]")
-        if "grid" in data:
-            check_data_grid(named("data", data), data, config.get("tune", {}).get("grid", {}))
+        if "tune" in data:
+            check_data_tune(named("data", data), data, config.get("tune", {}))
         if "at" in data and not any("along" in table for table in config.get("table", [])):
             raise Mistake(f"{named('data', data)} has 'at', but no [[table]] has 'along'")
 
 
-def check_data_grid(what: str, data: Config, grid: Config) -> None:
+def check_data_tune(what: str, data: Config, tune: Config) -> None:
     if "tuned_on" in data:
-        raise Mistake(f"{what} has 'grid', but is tuned on another data set")
-    for prefix, values in data["grid"].items():
-        if prefix not in grid:
-            raise unknown(f"{what}: grid has the unknown key", prefix, tuple(grid))
+        raise Mistake(f"{what} has 'tune', but is tuned on another data set")
+    known_only(f"{what}: tune has the unknown key", data["tune"], DATA_TUNE)
+    if "keep" in data["tune"] and not (tune | data["tune"]).get("rungs"):
+        raise Mistake(f"{what}: tune has 'keep', which only works with 'rungs'")
+    for prefix, values in data["tune"].get("grid", {}).items():
+        if prefix not in tune.get("grid", {}):
+            raise unknown(f"{what}: tune.grid has the unknown key", prefix, tuple(tune.get("grid", {})))
         if not values:
-            raise Mistake(f"{what}: grid has no value for '{prefix}'")
+            raise Mistake(f"{what}: tune.grid has no value for '{prefix}'")
 
 
 def check_tuning(config: Config, runs: list[Run]) -> None:

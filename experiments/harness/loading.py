@@ -31,7 +31,7 @@ def load(name: str, wanted: str) -> Experiment:
         runs = [run for run in all_runs(config, size) if any_of(chosen.get("runs", ["*"]), run.name)]
         data = [DataSet(entry["name"], entry["file"], entry.get("optional", False),
                         entry.get("tuned_on", entry["name"]), entry.get("instead_of", ""), entry.get("options", {}), entry.get("at"),
-                        entry.get("grid", {}))
+                        entry.get("tune", {}))
                 for entry in config.get("data", []) if any_of(chosen.get("data", ["*"]), entry["name"])]
         return Experiment(
             name=name, size=size, seeds=chosen.get("seeds", [1]), data=data or [NO_DATA], runs=runs,

@@ -17,6 +17,7 @@ from records import CORE_S, Record, options_digest, write_json
 from runner import Runner, cost_of, in_parallel, locked, run_command, search_command
 
 Trials = dict[tuple[str, ...], tuple[str, dict[str, Any]]]  # by keys: the digest of what decided the trial, and what to record of it
+Settings = dict[str, Any]  # [tune]
 STOPPED_AFTER = "stopped_after"  # in trials.json: the epoch of the rung at which the search stopped the trial
 
 
@@ -33,18 +34,17 @@ def tune(runner: Runner, only_missing: bool) -> None:
                         + (f"all runs set {settings['option']} themselves" if not runs else
                            "all data sets use values tuned on others"))
     file = Record(runner.experiment.trials_file)
-    searches = [Search(runner, data, run, grid(settings, data, run)) for data in data_sets for run in runs]
+    searches = [search_of(runner, settings_on(data, settings), data, run) for data in data_sets for run in runs]
     complaints = search_all(runner, file, [search.without_recorded(file) if only_missing else search for search in searches])
     for search in searches:
         runner.tuned.setdefault(search.data.name, {})[search.run.name] = choose(search, file, complaints.get(search.label, ""))
     write(runner)
 
 
-def grid(settings: dict[str, Any], data: DataSet, run: Run) -> list[Any]:
-    prefix = tuned_by(settings["grid"], run.name)
-    if prefix is None:
-        raise UserError(f"[tune.grid] has no entry for the run '{run.name}'")
-    return list((settings["grid"] | data.grid)[prefix])
+def settings_on(data: DataSet, tune: Settings) -> Settings:
+    """[tune], with what the data set has of its own instead; an empty list of rungs is none."""
+    settings = tune | data.tune | {"grid": tune["grid"] | data.tune.get("grid", {})}
+    return settings if settings.get("rungs") else {key: value for key, value in settings.items() if key not in ("rungs", "keep")}
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,11 @@ class Search:
     """The trials of one run."""
 
     runner: Runner
+    settings: Settings
     data: DataSet
     run: Run
-    values: list[Any]  # to try
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return self.runner.experiment.tune
+    grid: list[Any]    # of the run
+    values: list[Any]  # of the grid, those to try now
 
     @property
     def label(self) -> str:
@@ -75,7 +73,7 @@ class Search:
         digest = options_digest(self.runner, self.trial(value, seed))
         if "rungs" not in self.settings:
             return digest
-        deciding = [digest, grid(self.settings, self.data, self.run), *(self.settings.get(key) for key in ("seeds", "measure", "rungs", "keep"))]
+        deciding = [digest, self.grid, *(self.settings.get(key) for key in ("seeds", "measure", "rungs", "keep"))]
         return hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:16]
 
     def without_recorded(self, file: Record) -> Search:
@@ -117,6 +115,14 @@ class Search:
             for seed, score in zip(seeds, one[measure]):
                 trials[self.keys(value, seed)] = (self.digest(value, seed), {measure: score, CORE_S: share} | stopped)
         return trials
+
+
+def search_of(runner: Runner, settings: Settings, data: DataSet, run: Run) -> Search:
+    prefix = tuned_by(settings["grid"], run.name)
+    if prefix is None:
+        raise UserError(f"[tune.grid] has no entry for the run '{run.name}'")
+    grid = list(settings["grid"][prefix])
+    return Search(runner, settings, data, run, grid, grid)
 
 
 def search_all(runner: Runner, file: Record, searches: list[Search]) -> dict[str, str]:

@@ -121,8 +121,10 @@ class Config(unittest.TestCase):
             ([], TUNE.replace("valid_error", "word_error"), "[tune]", "'word_error'"),
             ([], TUNE.replace("seeds = [1]", "seeds = [1]\nkeep = 0.5"), "[tune]", "'keep'", "'rungs'"),
             ([("learning-rate = 0.1", "learning-rate = 0.1\nmomentum = 0.9")], TUNE, "[tune] tunes nothing", "momentum"),
-            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ngrid = { mas = [0.5] }')], TUNE, "[[data]] 'toy'", "'mas'", "did you mean 'ma'"),
-            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ngrid = { ma = [] }')], TUNE, "[[data]] 'toy'", "no value for 'ma'"),
+            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { grid = { mas = [0.5] } }')], TUNE, "[[data]] 'toy'", "'mas'", "did you mean 'ma'"),
+            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { grid = { ma = [] } }')], TUNE, "[[data]] 'toy'", "no value for 'ma'"),
+            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { keep = 0.5 }')], TUNE, "[[data]] 'toy'", "'keep'", "'rungs'"),
+            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { seeds = [2] }')], TUNE, "[[data]] 'toy'", "'seeds'"),
             ([("learning-rate = 0.1", "")], TUNE.replace('"momentum"', '"learning-rat"') + "async = [1]\n", "'learning-rat'"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntuned_on = "toi"')], TUNE, "'toi'"),
         ):

@@ -195,15 +195,16 @@ class Recording(unittest.TestCase):
     def test_a_single_data_set_is_tuned_and_recorded_without_touching_the_others(self):
         self.change("learning-rate = 0.1\n", "")
         self.change('name = "toy"\nfile = "data/toy.h5"\n', 'name = "toy"\nfile = "data/toy.h5"\n\n[[data]]\nname = "other-0.5"\nfile = "data/toy.h5"\n'
-                    "grid = { sgd = [0.1] }\n")
+                    "tune = { rungs = [], grid = { sgd = [0.1, 0.0001] } }\n")
         with (self.experiment / "config.toml").open("a") as file:
-            file.write(TUNE)
+            file.write(TUNE.replace("sgd = [0.1, 1e300]", "sgd = [0.1, 0.001]").replace("seeds = [1]", "seeds = [1]\nrungs = [1]"))
         for data in ("toy", "oth*"):
             self.assertEqual(self.harness("tune", "toy", "--size", "smoke", "--data", data)[1], 4)
             self.assertEqual(self.record("--data", data)[1], 8)
         self.assertEqual(self.record("--missing")[1], 0)
         trials = json.loads((self.experiment / "trials.json").read_text())
-        self.assertEqual({data: list(trials[data]["sgd"]) for data in trials}, {"toy": ["0.1", "1e+300"], "other-0.5": ["0.1"]})
+        stopped = {data: {value: "stopped_after" in seeds["1"] for value, seeds in runs["sgd"].items()} for data, runs in trials.items()}
+        self.assertEqual(stopped, {"toy": {"0.1": False, "0.001": True}, "other-0.5": {"0.1": False, "0.0001": False}})
         recorded = json.loads((self.experiment / "expected.json").read_text())["smoke"]
         test_errors = [{run: values["1"]["test_error"] for run, values in recorded[data].items()} for data in ("toy", "other-0.5")]
         self.assertEqual(*test_errors)
