@@ -80,6 +80,7 @@ std::vector<Net> nets_for(const backend::Device& device) {
             {"zoo:resnet50", 4, 0.70}};
   return {{"440-7x2048-18002:relu", 1024, 0.85},
           {"40-5xblstm256-9304", 64 * 106, 0, chunks(64)},
+          {"zoo:resnet50", 64, 0},
           {"784-512-256-10:relu", 64, 0}};
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks the device cuda on this machine's GPU: all tests and all measurements in one report.
 
-    check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S] [--parts NAME...]
+    check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S] [--limit S] [--parts NAME...]
 
 The folder holds paragrad, test_backend, test_train and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
-lib/ next to them. The report is written after each part, whatever the result: kernels, trainings, figures, loop, peers, sanitiser.
+lib/ next to them. The report is written after each part, whatever the result: kernels, trainings, figures, loop, peers, sanitiser;
+and what the figures are relative to PyTorch's, once both are there.
 Exit status 1 if a test failed, 2 if there is no GPU to test.
 """
 
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -31,8 +33,8 @@ TRAINING = ["--model", "40-256-256-120:relu", "--minibatch", "64", "--learning-r
 class Machine:
     """Runs the programs with the libraries next to them."""
 
-    def __init__(self, programs: Path) -> None:
-        self.programs = programs
+    def __init__(self, programs: Path, limit_s: float = 600) -> None:
+        self.programs, self.limit_s = programs, limit_s
         library = programs / "lib"
         places = [str(library)] if library.is_dir() else []
         places += [os.environ["LD_LIBRARY_PATH"]] if os.environ.get("LD_LIBRARY_PATH") else []
@@ -45,13 +47,13 @@ class Machine:
                 return str(place)
         sys.exit(f"gpu-check: there is no {name} under {self.programs}: make gpu-check builds it, make gpu-bundle bundles it")
 
-    def run(self, name: str, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess:
-        return subprocess.run([self.find(name), *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+    def run(self, name: str, *arguments: str, under: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+        return subprocess.run([*under, self.find(name), *map(str, arguments)], capture_output=True, text=True, timeout=self.limit_s,
                               env=self.environment, check=False)
 
 
-def say_of_card() -> dict[str, str]:
-    fields = ["name", "driver_version", "memory.total", "clocks.max.sm", "power.limit"]
+def card(*fields: str) -> dict[str, str]:
+    """What nvidia-smi says of the first GPU."""
     try:
         found = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"], capture_output=True, text=True,
                                check=True).stdout.splitlines()[0]
@@ -60,12 +62,30 @@ def say_of_card() -> dict[str, str]:
     return dict(zip(fields, (value.strip() for value in found.split(","))))
 
 
+class MemoryWatch:
+    """What is in use of the card at most, in MiB, while it is entered: read twice a second."""
+
+    def __enter__(self) -> None:
+        self.peak_mib, self.over = 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+    def watch(self) -> None:
+        while not self.over.wait(0.5):
+            used = card("memory.used").get("memory.used", "0 MiB")
+            self.peak_mib = max(self.peak_mib, int(used.split()[0]))
+
+
 def kernels(machine: Machine) -> list[dict]:
     """The unit tests that concern this GPU."""
     tests = []
     for program, claims in (("test_backend", "kernels against the reference, graphs against single calls"),
                             ("test_train", "samples against those of the host")):
-        done = machine.run(program, "[gpu]", "-s", "-d", "yes", timeout=600)
+        done = machine.run(program, "[gpu]", "-s", "-d", "yes")
         tests.append({"test": claims, "passed": done.returncode == 0, "output": (done.stdout + done.stderr)[-4000:]})
     return tests
 
@@ -110,15 +130,14 @@ def trainings(machine: Machine, folder: Path) -> list[dict]:
 def sanitised(machine: Machine) -> list[dict]:
     if not shutil.which("compute-sanitizer"):
         return [{"test": "compute-sanitizer", "passed": None, "output": "not installed"}]
-    done = subprocess.run(["compute-sanitizer", "--error-exitcode", "9", machine.find("test_backend"), "[gpu]"], capture_output=True, text=True,
-                          timeout=300, env=machine.environment, check=False)
+    done = machine.run("test_backend", "[gpu]", under=("compute-sanitizer", "--error-exitcode", "9"))
     return [{"test": "compute-sanitizer", "passed": done.returncode == 0, "output": done.stdout[-2000:]}]
 
 
 def figures(machine: Machine, seconds: float) -> list[dict]:
     found = []
     for device, precision in PRECISIONS.items():
-        done = machine.run("bench_training", str(seconds), device, timeout=600)
+        done = machine.run("bench_training", str(seconds), device)
         found += [{"precision": precision, **{key: float(value) if key != "model" else value for key, value in match.groupdict().items()}}
                   for match in FIGURE.finditer(done.stdout)]
         if done.returncode != 0:
@@ -131,42 +150,61 @@ def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str 
     """The complete training loop on frames from a file: time waiting for samples, and cost of emulated workers."""
     data = str(folder / "many.h5")
     made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", frames, "--valid", 1024, "--test", 1024, "--classes",
-                       classes, "--separation", 40, timeout=600)
+                       classes, "--separation", 40)
     if made.returncode != 0:
         return [{"figure": "the loop", "failed": made.stderr}]
     platform_file = Path(__file__).resolve().parents[2] / "sim/platforms/k40m-fdr.toml"
     common = ["--data", data, "--context", "5+5", "--model", f"440-{hidden}-{classes}:relu", "--minibatch", minibatch, "--learning-rate",
               "0.001", "--device", device, "--blocks", 2, "--quiet"]
 
+    memory = MemoryWatch()
+
     def seconds(out: str, epochs: int, *options: str) -> float:
         begin = time.monotonic()
-        done = machine.run("paragrad", *options, *common, "--epochs", epochs, "--out", str(folder / out), timeout=600)
+        with memory:
+            done = machine.run("paragrad", *options, *common, "--epochs", epochs, "--out", str(folder / out))
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
         return time.monotonic() - begin
 
+    memory_of = {}
     emulate = ["simulate", "--platform", str(platform_file), "--splits", workers]
     try:
         seconds("alone", 3, "train", "--strategy", "sgd", "--splits", workers)
         record = json.loads((folder / "alone/metrics.jsonl").read_text().splitlines()[-1])
-        one, many = (seconds(f"{name}3", 3, *emulate, *options) - seconds(f"{name}1", 1, *emulate, *options)
-                     for name, options in (("one", ["--workers", 1, "--strategy", "sgd"]), ("many", ["--workers", workers, "--strategy", "bmuf"])))
+        two_epochs_s = {}
+        for count, strategy in ((1, "sgd"), (workers, "bmuf")):
+            options = [*emulate, "--workers", count, "--strategy", strategy]
+            two_epochs_s[count] = seconds(f"{count}-long", 3, *options) - seconds(f"{count}-short", 1, *options)
+            memory_of[count] = memory.peak_mib
     except RuntimeError as error:
         return [{"figure": "the loop", "failed": str(error)}]
     return [{"figure": "samples per second of the whole loop", "device": device, "value": record["samples"] / record["optimise_s"]},
             {"figure": "share of the time that the loop waits for samples", "value": record["data_s"] / record["optimise_s"]},
-            {"figure": f"{workers} emulated workers, time over one worker's", "value": many / one}]
+            {"figure": f"{workers} emulated workers, samples per second over one worker's", "value": two_epochs_s[1] / two_epochs_s[workers]},
+            *({"figure": f"MiB of the card in use, emulated workers: {count}", "value": peak} for count, peak in memory_of.items())]
 
 
-def peers() -> list[dict]:
-    """PyTorch on the same card, if this Python has it: its output until the timeout."""
+def peers(limit_s: float) -> list[dict]:
+    """PyTorch on the same card, if this Python has it: its output until the limit."""
     script = Path(__file__).with_name("peers.py")
     try:
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=limit_s, check=False)
         said, failed = done.stdout, [] if done.returncode == 0 else [{"failed": done.stderr.strip().splitlines()[-1:]}]
     except subprocess.TimeoutExpired as error:
-        said, failed = (error.stdout or b"").decode(), [{"failed": "PyTorch took longer than five minutes"}]
+        said, failed = (error.stdout or b"").decode(), [{"failed": f"PyTorch was stopped after {limit_s:.0f} s"}]
     return [json.loads(line) for line in said.splitlines() if line.startswith("{")] + failed
+
+
+def compared(report: dict) -> list[dict]:
+    """Each figure over PyTorch's best at the same precision."""
+    ratios = []
+    for line in report.get("figures", []):
+        theirs = [peer["samples_per_s"] for peer in report.get("peers", []) if "samples_per_s" in peer
+                  and (peer["model"], peer["precision"]) == (line.get("model"), line["precision"])]
+        if theirs and "samples_per_s" in line:
+            ratios.append({"model": line["model"], "precision": line["precision"], "over_pytorch": line["samples_per_s"] / max(theirs)})
+    return ratios
 
 
 # Most important first, in case there is no time for all. Each takes one or a few minutes.
@@ -175,7 +213,7 @@ PARTS = {
     "trainings": lambda machine, folder, seconds: trainings(machine, folder),
     "figures": lambda machine, folder, seconds: figures(machine, seconds),
     "loop": lambda machine, folder, seconds: loop(machine, folder),
-    "peers": lambda machine, folder, seconds: peers(),
+    "peers": lambda machine, folder, seconds: peers(machine.limit_s),
     "sanitiser": lambda machine, folder, seconds: sanitised(machine),
 }
 
@@ -200,19 +238,23 @@ def main() -> int:
     parser.add_argument("--programs", type=Path, default=Path("build"))
     parser.add_argument("--report", type=Path, default=Path("gpu-report.json"))
     parser.add_argument("--seconds", type=float, default=3, help="seconds per measurement")
+    parser.add_argument("--limit", type=float, default=600, help="seconds that a program may take")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="parts to run; the others stay unchanged in the report")
     arguments = parser.parse_args()
-    machine = Machine(arguments.programs)
+    machine = Machine(arguments.programs, arguments.limit)
     probe = machine.run("bench_training", "0", "cuda")
     if probe.returncode == 2:
         print(f"gpu-check: {probe.stderr.strip().removeprefix('bench_training: ')}", file=sys.stderr)
         return 2
     report = json.loads(arguments.report.read_text()) if arguments.report.exists() else {}
     report |= {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "program": machine.run("paragrad", "--version").stdout.strip(),
-               "card": say_of_card(), "host": platform.machine()}
+               "card": card("name", "driver_version", "memory.total", "clocks.max.sm", "power.limit"), "host": platform.machine()}
     for part in arguments.parts:
         report[part] = found_in(part, machine, arguments.seconds)
+        report["compared"] = compared(report)
         arguments.report.write_text(json.dumps(report, indent=1) + "\n")
+    for line in report["compared"]:
+        print(f"{line['model']}, {line['precision']}: {line['over_pytorch']:.2f} times PyTorch's samples/s")
     print(f"wrote {arguments.report}")
     return 1 if any(line.get("passed") is False for part in arguments.parts for line in report[part]) else 0
 
