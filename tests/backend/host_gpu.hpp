@@ -37,6 +37,8 @@ class HostRuntime {
     for (std::size_t i = 0; i < count; ++i) branch(backwards_ ? count - 1 - i : i);
   }
 
+  bool has_tensor_cores() const { return true; }
+  bool wants_aligned(const gpu_kernels::Multiplication&) const { return true; }
   bool has_convolutions() const { return false; }
   bool can_run(const gpu_kernels::PackedConvolution&) const { return false; }
   void convolve(const gpu_kernels::PackedConvolution&) { throw std::logic_error("the host has no library of convolutions"); }

@@ -9,6 +9,7 @@
 #include "backend/cuda/gpu.hpp"
 #include "backend/cuda/nccl_allreduce.hpp"
 #include "backend/cuda/pinned_ring.hpp"
+#include "backend/gpu_kernels/aligned_product.hpp"
 #include "backend/gpu_kernels/command_graph.hpp"
 #include "backend/gpu_kernels/grid.hpp"
 
@@ -24,7 +25,8 @@ class CudaRuntime {
   explicit CudaRuntime(std::string_view precision)
       : name_(precision.empty() ? "cuda" : "cuda:" + std::string(precision)),
         gpu_(choose_gpu()),
-        executor_(gpu_, this, parse_precision(precision)),
+        precision_(parse_precision(precision)),
+        executor_(gpu_, this, precision_),
         uploads_(gpu_) {}
 
   std::string_view name() const { return name_; }
@@ -45,6 +47,10 @@ class CudaRuntime {
     queue_.add(gpu_kernels::Launch::of(kernel, Entry::template of<Kernel>()));
   }
   void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
+  bool has_tensor_cores() const { return precision_ != Precision::fp32; }
+  bool wants_aligned(const gpu_kernels::Multiplication& product) const {
+    return has_tensor_cores() && gpu_kernels::AlignedProduct::pays(product);
+  }
   bool has_convolutions() {
     use_gpu(gpu_);
     return executor_.has_convolutions();
@@ -92,6 +98,7 @@ class CudaRuntime {
  private:
   std::string name_;
   int gpu_;
+  Precision precision_;
   CudaExecutor executor_;
   gpu_kernels::CommandQueue queue_{executor_};
   PinnedRing uploads_;

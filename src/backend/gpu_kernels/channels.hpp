@@ -11,33 +11,54 @@
 /// taken over chunks of rows, in an order that depends on the sizes alone.
 namespace paragrad::backend::gpu_kernels {
 
-/// How the threads of a block share a tile of up to 32 channels: neighbouring threads have neighbouring channels, and each
-/// row of threads, a lane, has every lanes()th row.
-struct ChannelTile {
-  static constexpr std::uint32_t threads = 256, most_width = 32;
+/// x[rows][channels] cut into chunks of rows and tiles of a few channels; each block takes one of both. Neighbouring threads
+/// have neighbouring channels, and each row of threads, a lane, has every lanes()th row of the chunk.
+struct ChannelTiles {
+  static constexpr std::uint32_t threads = 256;
   struct Shared {
     double first[threads], second[threads];
   };
 
-  std::size_t channels;
-  std::uint32_t width;  // a power of two
+  std::size_t rows, channels;
+  std::uint32_t width;  // of a tile, a power of two
+  std::size_t tiles, chunk_rows;
 
-  explicit ChannelTile(std::size_t of_channels)
-      : channels(of_channels),
-        width(static_cast<std::uint32_t>(std::bit_ceil(std::min<std::size_t>(of_channels, most_width)))) {}
-  std::size_t tiles() const { return blocks_for(channels, width); }
+  /// Tiles of up to most_width channels; all rows in one chunk.
+  static ChannelTiles of(const ChannelShape& shape, std::size_t most_width) {
+    const std::size_t width = std::bit_ceil(std::min(shape.channels, most_width));
+    return {shape.rows, shape.channels, static_cast<std::uint32_t>(width), blocks_for(shape.channels, width),
+            std::max<std::size_t>(1, shape.rows)};
+  }
+  /// In chunks so that there are up to most_blocks, each with at least 8 rows for every lane.
+  static ChannelTiles chunked(const ChannelShape& shape, std::size_t most_blocks) {
+    ChannelTiles made = of(shape, 32);
+    const std::size_t chunks = std::max<std::size_t>(1, most_blocks / made.tiles);
+    made.chunk_rows = std::max<std::size_t>(8 * made.lanes(), blocks_for(shape.rows, chunks));
+    return made;
+  }
+
+  std::size_t chunks() const { return blocks_for(rows, chunk_rows); }
+  std::size_t blocks() const { return tiles * chunks(); }
   PARAGRAD_HOST_DEVICE std::uint32_t lanes() const { return threads / width; }
+  PARAGRAD_HOST_DEVICE std::size_t chunk_of(const Block& block) const { return block.index / tiles; }
+  PARAGRAD_HOST_DEVICE std::size_t channel_of(const Block& block, std::uint32_t thread) const {
+    return block.index % tiles * width + thread % width;
+  }
 
-  /// Calls then(c, the sum of term(row, c) over the rows from begin to end) for each channel of the tile.
+  /// Calls visit(row) for the thread's rows.
+  template <class Visit>
+  PARAGRAD_HOST_DEVICE void each_row(const Block& block, std::uint32_t thread, const Visit& visit) const {
+    const std::size_t begin = chunk_of(block) * chunk_rows, end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
+    for (std::size_t row = begin + thread / width; row < end; row += lanes()) visit(row);
+  }
+
+  /// Calls then(c, the sum of term(row, c) over the chunk's rows) for each channel of the tile.
   template <class Term, class Then>
-  PARAGRAD_HOST_DEVICE void add_up(const Block& block, Shared& shared, std::size_t tile, std::size_t begin, std::size_t end,
-                                   const Term& term, const Then& then) const {
-    const std::size_t first = tile * width;
+  PARAGRAD_HOST_DEVICE void add_up(const Block& block, Shared& shared, const Term& term, const Then& then) const {
     block.each([&](std::uint32_t thread) {
-      const std::size_t c = first + thread % width;
+      const std::size_t c = channel_of(block, thread);
       ChannelSums sums;
-      if (c < channels)
-        for (std::size_t row = begin + thread / width; row < end; row += lanes()) sums += term(row, c);
+      if (c < channels) each_row(block, thread, [&](std::size_t row) { sums += term(row, c); });
       shared.first[thread] = sums.first;
       shared.second[thread] = sums.second;
     });
@@ -48,7 +69,8 @@ struct ChannelTile {
         shared.second[thread] += shared.second[thread + half];
       });
     block.each([&](std::uint32_t thread) {
-      if (thread < width && first + thread < channels) then(first + thread, ChannelSums{shared.first[thread], shared.second[thread]});
+      const std::size_t c = channel_of(block, thread);
+      if (thread < width && c < channels) then(c, ChannelSums{shared.first[thread], shared.second[thread]});
     });
   }
 };
@@ -57,29 +79,22 @@ struct ChannelTile {
 template <class Kernel>
 struct PartialChannelSums {
   static constexpr const char* name = kernel_name(Kernel::id).data();
-  static constexpr std::uint32_t threads = ChannelTile::threads;
-  using Shared = ChannelTile::Shared;
-  static constexpr std::size_t most_blocks = 1024, least_rows = 8;  // of a lane
+  static constexpr std::uint32_t threads = ChannelTiles::threads;
+  using Shared = ChannelTiles::Shared;
 
   Kernel kernel;
-  ChannelTile tile;
-  std::size_t rows, tiles, chunk_rows;
+  ChannelTiles tiles;
   ChannelSums* partial;
 
   static PartialChannelSums of(const Kernel& kernel, ChannelSums* partial) {
-    const auto [rows, channels] = kernel.extent();
-    const ChannelTile tile(channels);
-    const std::size_t chunks = std::max<std::size_t>(1, most_blocks / tile.tiles());
-    return {kernel, tile, rows, tile.tiles(), std::max(tile.lanes() * least_rows, blocks_for(rows, chunks)), partial};
+    return {kernel, ChannelTiles::chunked(kernel.extent(), 1024), partial};
   }
-  std::size_t chunks() const { return blocks_for(rows, chunk_rows); }
-  std::size_t blocks() const { return tiles * chunks(); }
+  std::size_t blocks() const { return tiles.blocks(); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
-    const std::size_t chunk = block.index / tiles, begin = chunk * chunk_rows;
-    tile.add_up(
-        block, shared, block.index % tiles, begin, begin + chunk_rows < rows ? begin + chunk_rows : rows,
-        [&](std::size_t row, std::size_t c) { return kernel.term(row, c); },
-        [&](std::size_t c, const ChannelSums& sums) { partial[chunk * tile.channels + c] = sums; });
+    ChannelSums* const of_chunk = partial + tiles.chunk_of(block) * tiles.channels;
+    tiles.add_up(
+        block, shared, [&](std::size_t row, std::size_t c) { return kernel.term(row, c); },
+        [&](std::size_t c, const ChannelSums& sums) { of_chunk[c] = sums; });
   }
 };
 
@@ -87,20 +102,24 @@ struct PartialChannelSums {
 template <class Kernel>
 struct TakeChannelSums {
   static constexpr const char* name = kernel_name(Kernel::id).data();
-  static constexpr std::uint32_t threads = ChannelTile::threads;
-  using Shared = ChannelTile::Shared;
+  static constexpr std::uint32_t threads = ChannelTiles::threads;
+  using Shared = ChannelTiles::Shared;
 
   Kernel kernel;
-  ChannelTile tile;
-  std::size_t chunks;
+  ChannelTiles tiles;  // of partial[chunks][channels]
   const ChannelSums* partial;
   ChannelPair<float>* pairs;
 
-  std::size_t blocks() const { return tile.tiles(); }
+  static TakeChannelSums of(const Kernel& kernel, std::size_t chunks, const ChannelSums* partial,
+                            ChannelPair<float>* pairs) {
+    constexpr std::size_t most_width = 8;  // the 128 bytes that the GPU reads at once
+    const ChannelShape of_partial{chunks, kernel.extent().channels};
+    return {kernel, ChannelTiles::of(of_partial, most_width), partial, pairs};
+  }
+  std::size_t blocks() const { return tiles.blocks(); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
-    tile.add_up(
-        block, shared, block.index, 0, chunks,
-        [&](std::size_t chunk, std::size_t c) { return partial[chunk * tile.channels + c]; },
+    tiles.add_up(
+        block, shared, [&](std::size_t chunk, std::size_t c) { return partial[chunk * tiles.channels + c]; },
         [&](std::size_t c, const ChannelSums& sums) { pairs[c] = kernel.take(c, sums); });
   }
 };
@@ -108,18 +127,32 @@ struct TakeChannelSums {
 template <class Kernel>
 struct WriteRows {
   static constexpr const char* name = kernel_name(Kernel::id).data();
+  static constexpr std::uint32_t threads = ChannelTiles::threads;
+  using Shared = Nothing;
+
   Kernel kernel;
-  std::size_t channels;
+  ChannelTiles tiles;
   const ChannelPair<float>* pairs;
-  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
-    kernel.write(i / channels, i % channels, pairs[i % channels]);
+
+  static WriteRows of(const Kernel& kernel, const ChannelPair<float>* pairs) {
+    return {kernel, ChannelTiles::chunked(kernel.extent(), 16 * 1024), pairs};
+  }
+  std::size_t blocks() const { return tiles.blocks(); }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared&) const {
+    block.each([&](std::uint32_t thread) {
+      const std::size_t c = tiles.channel_of(block, thread);
+      if (c >= tiles.channels) return;
+      const ChannelPair<float> pair = pairs[c];
+      tiles.each_row(block, thread, [&](std::size_t row) { kernel.write(row, c, pair); });
+    });
   }
 };
 
 /// Elements of the scratch memory of run_channels.
 template <class Kernel>
 std::size_t channel_sums_scratch(const Kernel& kernel) {
-  return kernel.sums() && kernel.extent().channels > 0 ? PartialChannelSums<Kernel>::of(kernel, nullptr).chunks() * kernel.extent().channels : 0;
+  const std::size_t channels = kernel.extent().channels;
+  return kernel.sums() && channels > 0 ? PartialChannelSums<Kernel>::of(kernel, nullptr).tiles.chunks() * channels : 0;
 }
 
 /// partial: memory for channel_sums_scratch; pairs: one per channel.
@@ -127,11 +160,14 @@ template <class Run, class Kernel>
 void run_channels(const Run& run, const Kernel& kernel, ChannelSums* partial, ChannelPair<float>* pairs) {
   const auto [rows, channels] = kernel.extent();
   if (channels == 0) return;
-  const auto sums = PartialChannelSums<Kernel>::of(kernel, partial);
-  const std::size_t chunks = kernel.sums() ? sums.chunks() : 0;
-  if (chunks > 0) run(sums);
-  run(TakeChannelSums<Kernel>{kernel, sums.tile, chunks, partial, pairs});
-  if (kernel.writes() && rows > 0) run(Stream<WriteRows<Kernel>>{rows * channels, {kernel, channels, pairs}});
+  std::size_t chunks = 0;
+  if (kernel.sums()) {
+    const auto sums = PartialChannelSums<Kernel>::of(kernel, partial);
+    chunks = sums.tiles.chunks();
+    run(sums);
+  }
+  run(TakeChannelSums<Kernel>::of(kernel, chunks, partial, pairs));
+  if (kernel.writes() && rows > 0) run(WriteRows<Kernel>::of(kernel, pairs));
 }
 
 }  // namespace paragrad::backend::gpu_kernels

@@ -9,6 +9,7 @@
 #include "backend/all_kernels.hpp"
 #include "backend/device.hpp"
 #include "backend/device_array.hpp"
+#include "backend/gpu_kernels/aligned_product.hpp"
 #include "backend/gpu_kernels/channels.hpp"
 #include "backend/gpu_kernels/convolution.hpp"
 #include "backend/gpu_kernels/ctc.hpp"
@@ -52,6 +53,8 @@ class StepTables {
 ///   static std::size_t most_patches          elements of scratch memory for a convolution
 ///   void run(const Kernel&)                  in call order, like multiply; both may be deferred until submit
 ///   void multiply(const Multiplication&)
+///   bool has_tensor_cores() const            whether products run on them
+///   bool wants_aligned(product) const        whether to copy its matrices to aligned rows
 ///   bool has_convolutions()                  whether there is a library of convolutions
 ///   bool can_run(const PackedConvolution&)   whether it computes this one; otherwise it is made of products
 ///   void convolve(const PackedConvolution&)  one that can_run() accepts, in call order
@@ -125,26 +128,35 @@ class GpuDevice : public Device {
     if (kernel.terms() > 0) add_sum(runner(), kernel, partial);
   }
 
+  /// A product outside branches, which must not share the scratch memory.
+  void multiply(const Multiplication& product) {
+    if (!runtime_.wants_aligned(product)) return runtime_.multiply(product);
+    AlignedProduct aligned(product);
+    aligned.copy_from(runner(), scratch<float>("aligned", aligned.floats()));
+    runtime_.multiply(aligned.product());
+    aligned.copy_back(runner());
+  }
+
   /// C = f(C + bias[n]) after a product, or fused into it.
   void multiply_and_add(Multiplication product, const float* bias, Activation f) {
     if (Multiplication::can_end_with(bias, f)) {
       product.bias = bias;
       product.f = f;
-      return runtime_.multiply(product);
+      return multiply(product);
     }
-    runtime_.multiply(product);
+    multiply(product);
     if (product.m * product.n > 0) runtime_.run(Stream<AddBias>{product.m * product.n, {f, product.n, bias, product.c}});
   }
   void body(const Gemm& kernel) {
     const auto& [ta, tb, m, n, k, a, b, keep, c] = kernel;
-    runtime_.multiply({m,
-                       n,
-                       k,
-                       {a.data(), ta == Transpose::no ? k : m, ta},
-                       {b.data(), tb == Transpose::no ? n : k, tb},
-                       keep,
-                       c.data(),
-                       n});
+    multiply({m,
+              n,
+              k,
+              {a.data(), ta == Transpose::no ? k : m, ta},
+              {b.data(), tb == Transpose::no ? n : k, tb},
+              keep,
+              c.data(),
+              n});
   }
   void body(const AffineForward& kernel) {
     const auto& [batch, in, out, x, w, bias, f, y] = kernel;
@@ -157,8 +169,7 @@ class GpuDevice : public Device {
   }
   void body(const AffineBackwardWeights& kernel) {
     const auto& [batch, in, out, first_row, rows, x, dz, keep, dw] = kernel;
-    runtime_.multiply(
-        {rows, out, batch, {x.data() + first_row, in, Transpose::yes}, {dz.data(), out}, keep, dw.data(), out});
+    multiply({rows, out, batch, {x.data() + first_row, in, Transpose::yes}, {dz.data(), out}, keep, dw.data(), out});
   }
   void body(const AffineDescend& kernel) {
     body(kernel.gradient());
@@ -176,8 +187,16 @@ class GpuDevice : public Device {
   float* filters_for(const ConvolutionShape& shape) {
     return runtime_.has_convolutions() ? scratch<float>("filters", shape.filters()) : nullptr;
   }
+  /// Whether the library computes the convolution. Products are faster without tensor cores, where nothing need be copied
+  /// for them, and for the filters' gradient where channels do not come in fours.
   bool can_run(const PackedConvolution& convolution) {
-    return runtime_.has_convolutions() && convolution.shape.rows > 0 && runtime_.can_run(convolution);
+    const ConvolutionShape& shape = convolution.shape;
+    if (!runtime_.has_convolutions() || shape.rows == 0) return false;
+    const bool of_odd_channels =
+        convolution.pass == PackedConvolution::Pass::backward_weights && shape.group_channels() % 4 != 0;
+    if (consists_of_products(shape) && (!runtime_.has_tensor_cores() || distance_of_patches(shape) > 0 || of_odd_channels))
+      return false;
+    return runtime_.can_run(convolution);
   }
   void pack_and_convolve(const PackedConvolution& convolution, std::span<const float> w, float* packed) {
     const ConvolutionShape& shape = convolution.shape;

@@ -29,12 +29,15 @@ struct WindowSteps {
     return place < before || place - before >= image ? image : place - before;
   }
 
-  /// The position in which the window's place k covers `at`, or `steps` if there is none.
-  PARAGRAD_HOST_DEVICE std::size_t covering(std::size_t at, std::size_t k) const {
-    const std::size_t place = at + before;
-    if (place < k * dilation || (place - k * dilation) % stride != 0) return steps;
-    const std::size_t i = (place - k * dilation) / stride;
-    return i < steps ? i : steps;
+  /// Calls with(k, i) for each position i in which the window covers `at`, with its place k, in ascending order of k.
+  template <class With>
+  PARAGRAD_HOST_DEVICE void for_covering(std::size_t at, const With& with) const {
+    const std::size_t place = at + before, last = place / stride;
+    for (std::size_t i = last < steps ? last + 1 : steps; i-- > 0;) {
+      const std::size_t distance = place - i * stride, k = dilation == 1 ? distance : distance / dilation;
+      if (k >= window) return;
+      if (k * dilation == distance) with(k, i);
+    }
   }
 
   /// How many of the window's places are inside the image in position i.
@@ -178,15 +181,12 @@ struct ConvolutionBackwardInputOf {
     const std::size_t group = channel / shape.group_channels(), c = channel % shape.group_channels();
     const std::size_t width = shape.group_outputs(), first = group * width;
     Real sum = 0;
-    for (std::size_t ky = 0; ky < shape.down.window; ++ky) {
-      const std::size_t oy = shape.down.covering(iy, ky);
-      for (std::size_t kx = 0; kx < shape.across.window && oy < shape.down.steps; ++kx) {
-        const std::size_t ox = shape.across.covering(ix, kx);
-        if (ox == shape.across.steps) continue;
+    shape.down.for_covering(iy, [&](std::size_t ky, std::size_t oy) {
+      shape.across.for_covering(ix, [&](std::size_t kx, std::size_t ox) {
         const std::size_t begin = ((row * shape.down.steps + oy) * shape.across.steps + ox) * shape.outputs + first;
         for (std::size_t o = 0; o < width; ++o) sum += dy[begin + o] * w[shape.weight(ky, kx, c, first + o)];
-      }
-    }
+      });
+    });
     const Real all = accumulate(sum, keep, dx[i]);
     dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
   }

@@ -74,13 +74,11 @@ struct PoolShape {
   /// Calls with(k, window) for the windows that cover a place of the image.
   template <class F>
   PARAGRAD_HOST_DEVICE void for_windows(const Place& at, const F& with) const {
-    for (std::size_t ky = 0; ky < down.window; ++ky) {
-      const std::size_t oy = down.covering(at.y, ky);
-      for (std::size_t kx = 0; kx < across.window && oy < down.steps; ++kx) {
-        const std::size_t ox = across.covering(at.x, kx);
-        if (ox < across.steps) with(ky * across.window + kx, Place{at.row, oy, ox, at.channel});
-      }
-    }
+    down.for_covering(at.y, [&](std::size_t ky, std::size_t oy) {
+      across.for_covering(at.x, [&](std::size_t kx, std::size_t ox) {
+        with(ky * across.window + kx, Place{at.row, oy, ox, at.channel});
+      });
+    });
   }
 };
 
@@ -102,13 +100,18 @@ struct MaxPoolOf {
   std::size_t elements() const { return y.size(); }
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
     bool first = true;
+    Real largest = 0;
+    std::size_t place = 0;
     shape.for_window(shape.output(i), [&](std::size_t k, const PoolShape::Place& at) {
       const Real value = x[shape.input_at(at)];
-      if (!first && !(value > y[i])) return;
-      y[i] = value;
-      chosen[i] = static_cast<Real>(k);
+      if (!first && !(value > largest)) return;
+      largest = value;
+      place = k;
       first = false;
     });
+    if (first) return;
+    y[i] = largest;
+    chosen[i] = static_cast<Real>(place);
   }
   static Example<MaxPoolOf> example(ExampleMemory& memory, std::size_t count) {
     return [shape = PoolShape::example(count), &memory] {
