@@ -10,6 +10,7 @@
 #include "sim/compute/measured_times.hpp"
 #include "sim/compute/roofline.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/messages/carrier.hpp"
 #include "sim/messages/transport.hpp"
 #include "sim/messages/windows.hpp"
 #include "sim/network/network.hpp"
@@ -35,7 +36,7 @@ struct Cluster {
   const Platform& platform;
   Engine engine;
   std::unique_ptr<Network> network;
-  std::unique_ptr<backend::Device> carrier;
+  Carrier carrier;
   Transport transport;
   Storage storage;
   Io io;
@@ -47,7 +48,7 @@ struct Cluster {
   int workers;
   double compute_scale;
   int workers_per_node;
-  std::unordered_map<std::uint32_t, Time> sum_times;  // cache; looked up only, never iterated
+  std::unordered_map<std::size_t, Time> sum_times;  // cache; looked up only, never iterated
   CollectiveRendezvous rendezvous;
   Windows windows;
   std::vector<std::shared_ptr<comm::TrafficMeter>> traffic;                                      // of each worker
@@ -60,7 +61,7 @@ struct Cluster {
         engine(fibers_per_worker * static_cast<std::size_t>(workers_), options.host_threads, options.stack_bytes),
         network(make_watched_network(options, engine, platform, workers_)),
         carrier(backend::make_device(options.device)),
-        transport(engine, *network, *carrier, workers_, platform.message),
+        transport(engine, *network, carrier, workers_, platform.message),
         storage(engine, platform, workers_),
         io(parse_io(options.io)),
         row_bytes(options.row_bytes),
@@ -88,7 +89,7 @@ struct Cluster {
   }
 
   /// Time of adding `floats` floats on a device.
-  Time time_of_sum(std::uint32_t floats) {
+  Time time_of_sum(std::size_t floats) {
     const auto [found, is_new] = sum_times.try_emplace(floats);
     if (!is_new) return found->second;
     core::Arena data = meta->allocate(floats);

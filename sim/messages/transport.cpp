@@ -31,7 +31,7 @@ bool has_content(std::span<Byte> data) {
 
 }  // namespace
 
-Transport::Transport(Engine& engine, Network& network, backend::Device& carrier, int workers, const Platform::Message& costs)
+Transport::Transport(Engine& engine, Network& network, Carrier& carrier, int workers, const Platform::Message& costs)
     : engine_(engine),
       network_(network),
       carrier_(carrier),
@@ -67,7 +67,7 @@ comm::Request Transport::start_send(int from, int to, int tag, std::span<const s
     match(id, receive);
   } else if (eager && has_content(data)) {
     send.copy = std::make_unique_for_overwrite<std::byte[]>(data.size());
-    carrier_.transfer(data, std::span(send.copy.get(), data.size()));
+    carrier_.move(data, std::span(send.copy.get(), data.size()));
     send.data = {send.copy.get(), data.size()};
   } else if (!eager && boxes_.any_source_waits(to, tag)) {
     match_at_end_of(send.visible_at, to);
@@ -107,8 +107,7 @@ void Transport::match(Id id, Id receive_id) {
   Send& send = boxes_.sends[id];
   Receive& receive = boxes_.receives[receive_id];
   if (send.data.size() > receive.data.size()) throw std::logic_error("a message is longer than the receive's buffer");
-  if (has_content(send.data) && has_content(receive.data))
-    carrier_.transfer(send.data, receive.data.first(send.data.size()));
+  if (has_content(send.data) && has_content(receive.data)) carrier_.move(send.data, receive.data.first(send.data.size()));
   send.receive = receive_id;
   receive.source = send.from;
   receive.bytes = send.data.size();

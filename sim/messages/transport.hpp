@@ -7,6 +7,7 @@
 
 #include "comm/communicator.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/messages/carrier.hpp"
 #include "sim/messages/mailboxes.hpp"
 #include "sim/messages/timeouts.hpp"
 #include "sim/network/network.hpp"
@@ -30,8 +31,7 @@ class CollectiveRendezvous;
 /// send arrives, at t_s' + α.
 class Transport : private Delivery, private EventHandler {
  public:
-  /// carrier: a device of the workers' kind, used to read and write their memory.
-  Transport(Engine& engine, Network& network, backend::Device& carrier, int workers, const Platform::Message& costs);
+  Transport(Engine& engine, Network& network, Carrier& carrier, int workers, const Platform::Message& costs);
 
   // The following are for the running fiber.
   comm::Request start_send(int from, int to, int tag, std::span<const std::byte> data);
@@ -66,7 +66,7 @@ class Transport : private Delivery, private EventHandler {
 
   Engine& engine_;
   Network& network_;
-  backend::Device& carrier_;
+  Carrier& carrier_;
   std::int64_t eager_bytes_;
   Time send_overhead_;
   Time receive_overhead_;

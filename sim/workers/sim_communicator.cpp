@@ -28,6 +28,7 @@ comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::b
 
 comm::Received SimCommunicator::wait(comm::Request request) {
   const comm::Received received = cluster_.transport.wait(request);
+  finish_messages();
   stop_if_dead();
   count(received);
   return received;
@@ -35,6 +36,7 @@ comm::Received SimCommunicator::wait(comm::Request request) {
 
 std::optional<comm::Received> SimCommunicator::wait_for(comm::Request request, double limit_s) {
   const auto received = cluster_.transport.wait_for(request, limit_s);
+  finish_messages();
   stop_if_dead();
   if (received) count(*received);
   return received;
@@ -60,9 +62,8 @@ double SimCommunicator::now_s() {
 }
 
 void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
-  const backend::WorkMeter before = device().meter();
-  device().run(backend::Add{from, to});
-  device().finish();
+  cluster_.carrier.add(from, to);
+  finish_messages();
   if (cluster_.platform.host.reduces) {
     constexpr int passes = 3;  // reads both, writes one
     cluster_.engine.settle();
@@ -70,7 +71,7 @@ void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
         cluster_.network->pass_host_memory(rank(), passes * static_cast<std::int64_t>(to.size_bytes())));
   } else {
     const DeviceQueues::Hold hold(cluster_.device_queues, rank());
-    spend(pace_.of_reduction(cluster_.engine.own_time(), time_since(before)));
+    spend(pace_.of_reduction(cluster_.engine.own_time(), cluster_.time_of_sum(to.size())));
   }
   stop_if_dead();
 }
@@ -90,8 +91,23 @@ std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, s
   return window;
 }
 
-bool SimCommunicator::shortcut(const comm::Collective& collective, std::span<float> data) {
-  return first_tag_ == 0 && cluster_.rendezvous.join(*this, collective, data);
+void SimCommunicator::run_collective(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) {
+  struct Depth {
+    int& of;
+    explicit Depth(int& depth) : of(depth) { ++of; }
+    ~Depth() { --of; }
+  };
+  if (first_tag_ == 0 && cluster_.rendezvous.join(*this, collective, data)) return;
+  {
+    const Depth depth(collectives_);
+    collective(comm, data);
+  }
+  cluster_.carrier.finish();
+}
+
+/// A collective leaves arrays to messages and sums until it is over; anybody else may read what has been received.
+void SimCommunicator::finish_messages() {
+  if (collectives_ == 0) cluster_.carrier.finish();
 }
 
 void SimCommunicator::compute(const backend::WorkMeter& expected, const std::function<void()>& task, double scale) {
@@ -114,6 +130,7 @@ void SimCommunicator::compute(const backend::WorkMeter& expected, const std::fun
 
 void SimCommunicator::run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) {
   if (!device().computes()) return run_here([&] { kernels(device()); });
+  cluster_.carrier.finish();  // in a collective they read what has been received
   backend::KernelList list(device());
   kernels(list);
   if (list.has_begun() || !list.is_worth_a_thread())

@@ -50,7 +50,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
  private:
   bool is_gone(int peer) override;
   double observed_s() override { return to_seconds(cluster_.engine.own_time()); }
-  bool shortcut(const comm::Collective& collective, std::span<float> data) override;
+  void run_collective(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) override;
   void post(const comm::TrafficReport& report) override { cluster_.posted[static_cast<std::size_t>(rank())] = report; }
   comm::TrafficReport posted(int rank) const override { return cluster_.posted[static_cast<std::size_t>(rank)]; }
 
@@ -61,12 +61,14 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   void spend(Time time);
   void stop_if_dead();
   void count(const comm::Received& received);
+  void finish_messages();
   Time time_since(const backend::WorkMeter& before, double scale = 1);
 
   Cluster& cluster_;
   int first_tag_;
   Pace pace_;
   std::uint64_t computations_ = 0;
+  int collectives_ = 0;    // within each other, that this worker is in
   Time last_reading_ = 0;  // of the clock
   int readings_ = 0;       // at the same time
 };

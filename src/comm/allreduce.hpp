@@ -41,7 +41,7 @@ class Allreduce {
       reduce_scatter(workers, array);
       all_gather(workers, array);
     };
-    if (!comm.shortcut(both, data)) both(comm, data);
+    comm.run_collective(both, data);
   }
 };
 

@@ -53,8 +53,10 @@ class SimulatedTime {
   /// The clock, for instruments: reading it has no effect, whereas an emulated worker is charged for polling now_s().
   virtual double observed_s() = 0;
 
-  /// See Communicator::shortcut and skip_repeated.
-  virtual bool shortcut(const Collective&, std::span<float> /*data*/) { return false; }
+  /// See Communicator::run_collective and skip_repeated.
+  virtual void run_collective(Communicator& comm, const Collective& collective, std::span<float> data) {
+    collective(comm, data);
+  }
   virtual std::size_t skip_repeated(std::size_t /*turns*/) { return 0; }
 
   /// A worker's report to an observer of the simulation. The others see it in posted() from when a message has reached them
@@ -137,10 +139,14 @@ class Communicator {
   /// now_s() for instruments: reading it has no effect.
   double observed_s() { return simulated_time_ != nullptr ? simulated_time_->observed_s() : now_s(); }
 
-  /// Lets a simulator without payload execute a whole collective without its single messages; returns whether it did. Called
-  /// by every worker for every collective, in the same order.
-  bool shortcut(const Collective& collective, std::span<float> data) {
-    return simulated_time_ != nullptr && simulated_time_->shortcut(collective, data);
+  /// Runs a collective, which touches arrays only through this communicator: by messages, add() and run_kernels(). A
+  /// simulator may leave out its single messages, or do them later, if nobody notices. Called by every worker for every
+  /// collective, in the same order.
+  void run_collective(const Collective& collective, std::span<float> data) {
+    if (simulated_time_ != nullptr)
+      simulated_time_->run_collective(*this, collective, data);
+    else
+      collective(*this, data);
   }
 
   /// Called before an iteration of a collective's loop when the next `turns` iterations repeat the last ones, on other

@@ -13,25 +13,19 @@ void expect_parts(Operation operation, const Communicator& comm, const Parts& pa
                                         name_of(operation), array.size(), comm.size(), parts.workers(), parts.length()));
 }
 
-/// Runs `run(comm, array)`, which communicates, at once where the simulator can.
-template <class Run>
-void run_at_once(Communicator& comm, std::span<float> array, const Run& run) {
-  if (!comm.shortcut(run, array)) run(comm, array);
-}
-
 }  // namespace
 
 void ReduceScatter::operator()(Communicator& comm, const Parts& parts, std::span<float> array) const {
   expect_parts(Operation::reduce_scatter, comm, parts, array);
-  run_at_once(comm, array, [&](Communicator& workers, std::span<float> data) { run_(workers, parts, data); });
+  comm.run_collective([&](Communicator& workers, std::span<float> data) { run_(workers, parts, data); }, array);
 }
 
 void AllGather::operator()(Communicator& comm, const Parts& parts, std::span<float> array) const {
   expect_parts(Operation::all_gather, comm, parts, array);
-  run_at_once(comm, array, [&](Communicator& workers, std::span<float> data) { run_(workers, parts, data); });
+  comm.run_collective([&](Communicator& workers, std::span<float> data) { run_(workers, parts, data); }, array);
 }
 
-void Broadcast::operator()(Communicator& comm, std::span<float> array) const { run_at_once(comm, array, run_); }
+void Broadcast::operator()(Communicator& comm, std::span<float> array) const { comm.run_collective(run_, array); }
 
 void AllToAll::operator()(Communicator& comm, const Lengths& lengths, std::span<const float> send,
                           std::span<float> receive) const {
@@ -46,7 +40,8 @@ void AllToAll::operator()(Communicator& comm, const Lengths& lengths, std::span<
                      received, send.size(), receive.size()));
   // Some workers may have nothing to receive, but all must take part.
   float present = 0;
-  run_at_once(comm, {&present, 1}, [&](Communicator& workers, std::span<float>) { run_(workers, lengths, send, receive); });
+  comm.run_collective([&](Communicator& workers, std::span<float>) { run_(workers, lengths, send, receive); },
+                      {&present, 1});
 }
 
 }  // namespace paragrad::comm

@@ -75,8 +75,8 @@ std::vector<std::pair<Time, std::vector<int>>> gossip(const std::vector<std::uin
   const Platform platform = platform_of((workers + 1) / 2, 2, {1e-6, 5e9}, {2e-6, 1e9}, 1000);
   Engine engine(start_order.size(), 1);
   const auto network = make_network("fifo", engine, platform, workers);
-  const auto carrier = backend::make_device("cpu");
-  Transport transport(engine, *network, *carrier, workers, platform.message);
+  Carrier carrier(backend::make_device("cpu"));
+  Transport transport(engine, *network, carrier, workers, platform.message);
   std::vector<std::pair<Time, std::vector<int>>> result(start_order.size());
   std::vector<std::vector<std::byte>> sent(start_order.size(), std::vector<std::byte>(4000));
   for (const std::uint32_t actor : start_order) {

@@ -12,7 +12,7 @@ namespace cuda {
 namespace {
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) run_kernel(const Kernel kernel) {
+__global__ void __launch_bounds__(Kernel::threads) run_kernel(const __grid_constant__ Kernel kernel) {
   __shared__ typename Kernel::Shared shared;
   kernel(gpu_kernels::Block{blockIdx.x, gridDim.x, Kernel::threads}, shared);
 }
