@@ -97,7 +97,7 @@ void SimCommunicator::run_collective(comm::Communicator& comm, const comm::Colle
     explicit Depth(int& depth) : of(depth) { ++of; }
     ~Depth() { --of; }
   };
-  if (first_tag_ == 0 && cluster_.rendezvous.join(*this, collective, data)) return;
+  if (first_tag_ == 0 && collectives_ == 0 && cluster_.rendezvous.join(*this, collective, data)) return;
   {
     const Depth depth(collectives_);
     collective(comm, data);

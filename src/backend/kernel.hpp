@@ -46,6 +46,13 @@ concept Elementwise = requires(const Kernel& kernel, std::size_t i) {
   kernel.element(i);
 };
 
+/// One whose element i is written()[i] = value(i) and depends on no other: several values may be computed before the first
+/// is written, which hides the time that a GPU's memory takes to answer.
+template <class Kernel>
+concept ValueKernel = Elementwise<Kernel> && requires(const Kernel& kernel, std::size_t i) {
+  kernel.written()[i] = kernel.value(i);
+};
+
 template <class Kernel>
 concept SumKernel = requires(const Kernel& kernel, std::size_t i) {
   { kernel.terms() } -> std::convertible_to<std::size_t>;

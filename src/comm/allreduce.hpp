@@ -29,20 +29,27 @@ class Allreduce {
   virtual core::Range owned(Communicator& comm, std::size_t length) const = 0;
 
   /// Afterwards the array's content outside owned() is undefined.
-  virtual void reduce_scatter(Communicator& comm, std::span<float> data) const = 0;
-
-  virtual void all_gather(Communicator& comm, std::span<float> data) const = 0;
+  void reduce_scatter(Communicator& comm, std::span<float> data) const {
+    comm.run_collective([this](Communicator& workers, std::span<float> array) { do_reduce_scatter(workers, array); }, data);
+  }
+  void all_gather(Communicator& comm, std::span<float> data) const {
+    comm.run_collective([this](Communicator& workers, std::span<float> array) { do_all_gather(workers, array); }, data);
+  }
 
   /// Tells the user how arrays of this length are summed, and why; "" if the name is enough.
   virtual std::string explain(const Communicator&, std::size_t /*length*/) const { return ""; }
 
   void operator()(Communicator& comm, std::span<float> data) const {
     const auto both = [this](Communicator& workers, std::span<float> array) {
-      reduce_scatter(workers, array);
-      all_gather(workers, array);
+      do_reduce_scatter(workers, array);
+      do_all_gather(workers, array);
     };
     comm.run_collective(both, data);
   }
+
+ private:
+  virtual void do_reduce_scatter(Communicator& comm, std::span<float> data) const = 0;
+  virtual void do_all_gather(Communicator& comm, std::span<float> data) const = 0;
 };
 
 /// The option of everything that sums by an allreduce.

@@ -123,7 +123,7 @@ class QueuedRuntime {
   }
   void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
   bool has_tensor_cores() const { return false; }
-  bool wants_aligned(const gpu_kernels::Multiplication&) const { return false; }
+  bool wants_padded(const gpu_kernels::Multiplication&) const { return false; }
   bool has_convolutions() const { return false; }
   bool can_run(const gpu_kernels::PackedConvolution&) const { return false; }
   void convolve(const gpu_kernels::PackedConvolution& convolution) { queue_.add(convolution); }

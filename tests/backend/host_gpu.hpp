@@ -38,7 +38,7 @@ class HostRuntime {
   }
 
   bool has_tensor_cores() const { return true; }
-  bool wants_aligned(const gpu_kernels::Multiplication&) const { return true; }
+  bool wants_padded(const gpu_kernels::Multiplication&) const { return true; }
   bool has_convolutions() const { return false; }
   bool can_run(const gpu_kernels::PackedConvolution&) const { return false; }
   void convolve(const gpu_kernels::PackedConvolution&) { throw std::logic_error("the host has no library of convolutions"); }

@@ -128,9 +128,10 @@ def trainings(machine: Machine, folder: Path) -> list[dict]:
 
 
 def sanitised(machine: Machine) -> list[dict]:
+    """Accesses to memory. Calls that fail are not reported: NCCL tries some that may, and the program checks its own."""
     if not shutil.which("compute-sanitizer"):
         return [{"test": "compute-sanitizer", "passed": None, "output": "not installed"}]
-    done = machine.run("test_backend", "[gpu]", under=("compute-sanitizer", "--error-exitcode", "9"))
+    done = machine.run("test_backend", "[gpu]", under=("compute-sanitizer", "--error-exitcode", "9", "--report-api-errors", "no"))
     return [{"test": "compute-sanitizer", "passed": done.returncode == 0, "output": done.stdout[-2000:]}]
 
 
@@ -146,8 +147,9 @@ def figures(machine: Machine, seconds: float) -> list[dict]:
 
 
 def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str = "7x2048", classes: int = 18002,
-         frames: int = 655_360, minibatch: int = 1024, workers: int = 64) -> list[dict]:
-    """The complete training loop on frames from a file: time waiting for samples, and cost of emulated workers."""
+         frames: int = 1_048_576, minibatch: int = 1024, workers: int = 64) -> list[dict]:
+    """The complete training loop on frames from a file: time waiting for samples, and cost of emulated workers, each of which has a
+    block of 16 minibatches in an epoch (Chen and Huo: of 131)."""
     data = str(folder / "many.h5")
     made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", frames, "--valid", 1024, "--test", 1024, "--classes",
                        classes, "--separation", 40)
@@ -155,7 +157,7 @@ def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str 
         return [{"figure": "the loop", "failed": made.stderr}]
     platform_file = Path(__file__).resolve().parents[2] / "sim/platforms/k40m-fdr.toml"
     common = ["--data", data, "--context", "5+5", "--model", f"440-{hidden}-{classes}:relu", "--minibatch", minibatch, "--learning-rate",
-              "0.001", "--device", device, "--blocks", 2, "--quiet"]
+              "0.001", "--device", device, "--blocks", 1, "--quiet"]
 
     memory = MemoryWatch()
 

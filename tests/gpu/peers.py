@@ -15,7 +15,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 from torch_nets import one_step  # noqa: E402
 
-CHUNKS, FRAMES, SECONDS = 64, 106, 2  # of each measurement
+CHUNKS, FRAMES, SECONDS = 64, 106, 1  # of each measurement
 NETS = {"440-7x2048-18002:relu": (1024, 1), "40-5xblstm256-9304": (FRAMES * CHUNKS, FRAMES), "zoo:resnet50": (64, 1),
         "784-512-256-10:relu": (64, 1)}
 

@@ -9,9 +9,9 @@
 #include "backend/cuda/gpu.hpp"
 #include "backend/cuda/nccl_allreduce.hpp"
 #include "backend/cuda/pinned_ring.hpp"
-#include "backend/gpu_kernels/aligned_product.hpp"
 #include "backend/gpu_kernels/command_graph.hpp"
 #include "backend/gpu_kernels/grid.hpp"
+#include "backend/gpu_kernels/padded_product.hpp"
 
 namespace paragrad::backend::cuda {
 
@@ -48,8 +48,8 @@ class CudaRuntime {
   }
   void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
   bool has_tensor_cores() const { return precision_ != Precision::fp32; }
-  bool wants_aligned(const gpu_kernels::Multiplication& product) const {
-    return has_tensor_cores() && gpu_kernels::AlignedProduct::pays(product);
+  bool wants_padded(const gpu_kernels::Multiplication& product) const {
+    return has_tensor_cores() && gpu_kernels::PaddedProduct::pays(product);
   }
   bool has_convolutions() {
     use_gpu(gpu_);

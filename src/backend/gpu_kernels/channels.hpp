@@ -45,11 +45,11 @@ struct ChannelTiles {
     return block.index % tiles * width + thread % width;
   }
 
-  /// Calls visit(row) for the thread's rows.
-  template <class Visit>
-  PARAGRAD_HOST_DEVICE void each_row(const Block& block, std::uint32_t thread, const Visit& visit) const {
+  /// in_fours() over the thread's rows.
+  template <class Four, class One>
+  PARAGRAD_HOST_DEVICE void rows_in_fours(const Block& block, std::uint32_t thread, const Four& four, const One& one) const {
     const std::size_t begin = chunk_of(block) * chunk_rows, end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
-    for (std::size_t row = begin + thread / width; row < end; row += lanes()) visit(row);
+    in_fours(begin + thread / width, end, lanes(), four, one);
   }
 
   /// Calls then(c, the sum of term(row, c) over the chunk's rows) for each channel of the tile.
@@ -57,10 +57,19 @@ struct ChannelTiles {
   PARAGRAD_HOST_DEVICE void add_up(const Block& block, Shared& shared, const Term& term, const Then& then) const {
     block.each([&](std::uint32_t thread) {
       const std::size_t c = channel_of(block, thread);
-      ChannelSums sums;
-      if (c < channels) each_row(block, thread, [&](std::size_t row) { sums += term(row, c); });
-      shared.first[thread] = sums.first;
-      shared.second[thread] = sums.second;
+      ChannelSums p, q, r, s;
+      if (c < channels)
+        rows_in_fours(
+            block, thread,
+            [&](std::size_t at_p, std::size_t at_q, std::size_t at_r, std::size_t at_s) {
+              p += term(at_p, c);
+              q += term(at_q, c);
+              r += term(at_r, c);
+              s += term(at_s, c);
+            },
+            [&](std::size_t row) { p += term(row, c); });
+      shared.first[thread] = (p.first + q.first) + (r.first + s.first);
+      shared.second[thread] = (p.second + q.second) + (r.second + s.second);
     });
     for (std::uint32_t half = threads / 2; half >= width; half /= 2)
       block.each([&](std::uint32_t thread) {
@@ -143,7 +152,19 @@ struct WriteRows {
       const std::size_t c = tiles.channel_of(block, thread);
       if (c >= tiles.channels) return;
       const ChannelPair<float> pair = pairs[c];
-      tiles.each_row(block, thread, [&](std::size_t row) { kernel.write(row, c, pair); });
+      float* const written = kernel.written().data() + c;
+      const std::size_t channels = tiles.channels;
+      tiles.rows_in_fours(
+          block, thread,
+          [&](std::size_t p, std::size_t q, std::size_t r, std::size_t s) {
+            const float at_p = kernel.value(p, c, pair), at_q = kernel.value(q, c, pair), at_r = kernel.value(r, c, pair),
+                        at_s = kernel.value(s, c, pair);
+            written[p * channels] = at_p;
+            written[q * channels] = at_q;
+            written[r * channels] = at_r;
+            written[s * channels] = at_s;
+          },
+          [&](std::size_t row) { written[row * channels] = kernel.value(row, c, pair); });
     });
   }
 };
@@ -158,8 +179,7 @@ std::size_t channel_sums_scratch(const Kernel& kernel) {
 /// partial: memory for channel_sums_scratch; pairs: one per channel.
 template <class Run, class Kernel>
 void run_channels(const Run& run, const Kernel& kernel, ChannelSums* partial, ChannelPair<float>* pairs) {
-  const auto [rows, channels] = kernel.extent();
-  if (channels == 0) return;
+  if (kernel.extent().channels == 0) return;
   std::size_t chunks = 0;
   if (kernel.sums()) {
     const auto sums = PartialChannelSums<Kernel>::of(kernel, partial);
@@ -167,7 +187,7 @@ void run_channels(const Run& run, const Kernel& kernel, ChannelSums* partial, Ch
     run(sums);
   }
   run(TakeChannelSums<Kernel>::of(kernel, chunks, partial, pairs));
-  if (kernel.writes() && rows > 0) run(WriteRows<Kernel>::of(kernel, pairs));
+  if (!kernel.written().empty()) run(WriteRows<Kernel>::of(kernel, pairs));
 }
 
 }  // namespace paragrad::backend::gpu_kernels

@@ -97,11 +97,12 @@ struct CopyPatches {
   PARAGRAD_HOST_DEVICE void operator()(std::size_t of_lanes) const {
     const ConvolutionShape& shape = part.shape;
     const std::size_t i = of_lanes * lanes;
-    const std::size_t depth = shape.group_channels(), inner = shape.inner();
-    const std::size_t c = i % depth, place = i % inner / depth, position = i / inner;
-    const std::size_t row = part.first_row + position / shape.positions();
-    const std::size_t iy = shape.down.at(position / shape.across.steps % shape.down.steps, place / shape.across.window);
-    const std::size_t ix = shape.across.at(position % shape.across.steps, place % shape.across.window);
+    const auto [position, of_patch] = core::divide(i, shape.inner());
+    const auto [place, c] = core::divide(of_patch, shape.group_channels());
+    const auto [ky, kx] = core::divide(place, shape.across.window);
+    const auto [line, ox] = core::divide(position, shape.across.steps);
+    const auto [image, oy] = core::divide(line, shape.down.steps);
+    const std::size_t row = part.first_row + image, iy = shape.down.at(oy, ky), ix = shape.across.at(ox, kx);
     const bool inside = iy < shape.down.image && ix < shape.across.image;
     const std::size_t from =
         ((row * shape.down.image + iy) * shape.across.image + ix) * shape.channels + part.first_channel() + c;
@@ -124,9 +125,10 @@ struct AddPatches {
   PARAGRAD_HOST_DEVICE void operator()(std::size_t of_lanes) const {
     const ConvolutionShape& shape = part.shape;
     const std::size_t i = of_lanes * lanes;
-    const std::size_t depth = shape.group_channels(), inner = shape.inner(), c = i % depth, place = i / depth;
-    const std::size_t iy = place / shape.across.image % shape.down.image, ix = place % shape.across.image;
-    const std::size_t row = place / (shape.down.image * shape.across.image);
+    const std::size_t depth = shape.group_channels(), inner = shape.inner();
+    const auto [place, c] = core::divide(i, depth);
+    const auto [line, ix] = core::divide(place, shape.across.image);
+    const auto [row, iy] = core::divide(line, shape.down.image);
     Lanes<lanes> sum{};
     shape.down.for_covering(iy, [&](std::size_t ky, std::size_t oy) {
       shape.across.for_covering(ix, [&](std::size_t kx, std::size_t ox) {

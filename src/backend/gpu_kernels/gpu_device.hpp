@@ -9,7 +9,6 @@
 #include "backend/all_kernels.hpp"
 #include "backend/device.hpp"
 #include "backend/device_array.hpp"
-#include "backend/gpu_kernels/aligned_product.hpp"
 #include "backend/gpu_kernels/channels.hpp"
 #include "backend/gpu_kernels/convolution.hpp"
 #include "backend/gpu_kernels/ctc.hpp"
@@ -19,6 +18,7 @@
 #include "backend/gpu_kernels/multiplication.hpp"
 #include "backend/gpu_kernels/orthonormalise.hpp"
 #include "backend/gpu_kernels/packed_convolution.hpp"
+#include "backend/gpu_kernels/padded_product.hpp"
 #include "backend/gpu_kernels/quantise.hpp"
 #include "backend/gpu_kernels/select.hpp"
 #include "backend/gpu_kernels/streams.hpp"
@@ -55,7 +55,7 @@ class StepTables {
 ///   void run(const Kernel&)                  in call order, like multiply; both may be deferred until submit
 ///   void multiply(const Multiplication&)
 ///   bool has_tensor_cores() const            whether products run on them
-///   bool wants_aligned(product) const        whether to copy its matrices to aligned rows
+///   bool wants_padded(product) const        whether to compute it as a PaddedProduct
 ///   bool has_convolutions()                  whether there is a library of convolutions
 ///   bool can_run(const PackedConvolution&)   whether it computes this one; otherwise it is made of products
 ///   void convolve(const PackedConvolution&)  one that can_run() accepts, in call order
@@ -161,11 +161,11 @@ class GpuDevice : public Device {
 
   /// A product outside branches, which must not share the scratch memory.
   void multiply(const Multiplication& product) {
-    if (!runtime_.wants_aligned(product)) return runtime_.multiply(product);
-    AlignedProduct aligned(product);
-    aligned.copy_from(runner(), scratch<float>("aligned", aligned.floats()));
-    runtime_.multiply(aligned.product());
-    aligned.copy_back(runner());
+    if (!runtime_.wants_padded(product)) return runtime_.multiply(product);
+    PaddedProduct padded(product);
+    padded.copy_from(runner(), scratch<float>("padded", padded.floats()));
+    runtime_.multiply(padded.product());
+    padded.copy_back(runner());
   }
 
   /// C = f(C + bias[n]) after a product, or fused into it.

@@ -74,7 +74,16 @@ constexpr std::size_t blocks_for(std::size_t count, std::size_t per_block) {
 
 struct Nothing {};
 
-/// Runs formula(i) for each i below count. Formula must have a name, too.
+/// Calls one(i) for i = begin, begin + step, … below end, and instead of it four(i, i + step, …) as long as there are four.
+template <class Four, class One>
+PARAGRAD_HOST_DEVICE void in_fours(std::size_t begin, std::size_t end, std::size_t step, const Four& four, const One& one) {
+  std::size_t i = begin;
+  for (; i + 3 * step < end; i += 4 * step) four(i, i + step, i + 2 * step, i + 3 * step);
+  for (; i < end; i += step) one(i);
+}
+
+/// Runs formula(i) for each i below count. Formula must have a name, too. One that says four(a, b, c, d) computes four
+/// values before it writes the first.
 template <class Formula>
 struct Stream {
   static constexpr const char* name = Formula::name;
@@ -88,7 +97,13 @@ struct Stream {
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared&) const {
     block.each([&](std::uint32_t thread) {
       const std::size_t step = static_cast<std::size_t>(block.blocks) * threads;
-      for (std::size_t i = static_cast<std::size_t>(block.index) * threads + thread; i < count; i += step) formula(i);
+      const std::size_t begin = static_cast<std::size_t>(block.index) * threads + thread;
+      if constexpr (requires { formula.four(begin, begin, begin, begin); })
+        in_fours(
+            begin, count, step, [&](auto a, auto b, auto c, auto d) { formula.four(a, b, c, d); },
+            [&](std::size_t i) { formula(i); });
+      else
+        for (std::size_t i = begin; i < count; i += step) formula(i);
     });
   }
 };

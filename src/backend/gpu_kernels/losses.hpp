@@ -67,7 +67,7 @@ struct Target {
 /// Replaces logits[batch][classes] with their gradient, and fills rows[batch].
 struct SoftmaxRows {
   static constexpr const char* name = "softmax_cross_entropy";
-  static constexpr std::uint32_t threads = 256;
+  static constexpr std::uint32_t threads = 512;
   union Shared {  // one after the other
     Output outputs[threads];
     float sums[threads];

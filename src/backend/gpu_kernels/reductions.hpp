@@ -36,12 +36,17 @@ template <class T, class Term, class Combine>
 PARAGRAD_HOST_DEVICE T reduce(const Block& block, std::size_t count, T neutral, T* values, const Term& term,
                               const Combine& two) {
   block.each([&](std::uint32_t thread) {
-    T some[4] = {neutral, neutral, neutral, neutral};  // independent, so that four terms are loaded at a time
-    std::size_t i = thread;
-    for (; i + 3 * block.threads < count; i += 4 * block.threads)
-      for (std::uint32_t j = 0; j < 4; ++j) some[j] = two(some[j], term(i + j * block.threads));
-    for (; i < count; i += block.threads) some[0] = two(some[0], term(i));
-    values[thread] = two(two(some[0], some[1]), two(some[2], some[3]));
+    T p = neutral, q = neutral, r = neutral, s = neutral;  // independent, so that four terms are loaded at a time
+    in_fours(
+        thread, count, block.threads,
+        [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
+          p = two(p, term(a));
+          q = two(q, term(b));
+          r = two(r, term(c));
+          s = two(s, term(d));
+        },
+        [&](std::size_t i) { p = two(p, term(i)); });
+    values[thread] = two(two(p, q), two(r, s));
   });
   block.combine(values, two);
   const T result = values[0];

@@ -17,7 +17,9 @@ struct ActivationBackwardOf {
   void check() const { expect_size(id, "y", y.size(), dz.size()); }
   KernelCost cost() const { return streaming_cost(dz.size(), 3, 3); }
   std::size_t elements() const { return dz.size(); }
-  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { dz[i] *= slope(f, y[i]); }
+  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dz; }
+  PARAGRAD_HOST_DEVICE Real value(std::size_t i) const { return dz[i] * slope(f, y[i]); }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { dz[i] = value(i); }
   static Example<ActivationBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, count] {
       return ActivationBackwardOf{Activation::sigmoid, memory.activations(0, count), memory.activations(1, count)};

@@ -51,11 +51,11 @@ struct BatchNormForwardOf {
       use(c, running[c], running[shape.channels + c]);
     return {used[c], used[shape.channels + c]};
   }
-  PARAGRAD_HOST_DEVICE bool writes() const { return true; }
-  PARAGRAD_HOST_DEVICE void write(std::size_t row, std::size_t c, const ChannelPair<Real>& mean_and_inverse) const {
+  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return y; }
+  PARAGRAD_HOST_DEVICE Real value(std::size_t row, std::size_t c, const ChannelPair<Real>& mean_and_inverse) const {
     const auto [mean, inverse] = mean_and_inverse;
     const std::size_t at = row * shape.channels + c;
-    y[at] = activate(f, parameters[c] * ((x[at] - mean) * inverse) + parameters[shape.channels + c]);
+    return activate(f, parameters[c] * ((x[at] - mean) * inverse) + parameters[shape.channels + c]);
   }
 
   /// Takes mean and variance from the sums of a channel's distances to its first value, which is near enough to the mean
@@ -128,13 +128,13 @@ struct BatchNormBackwardOf {
     const double rows = static_cast<double>(shape.rows);
     return {static_cast<Real>(all.first / rows), static_cast<Real>(all.second / rows)};
   }
-  PARAGRAD_HOST_DEVICE bool writes() const { return !dx.empty(); }
-  PARAGRAD_HOST_DEVICE void write(std::size_t row, std::size_t c, const ChannelPair<Real>& means) const {
+  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dx; }
+  PARAGRAD_HOST_DEVICE Real value(std::size_t row, std::size_t c, const ChannelPair<Real>& means) const {
     const auto [mean_along, mean_dy] = means;
     const Real inverse = used[shape.channels + c];
     const std::size_t at = row * shape.channels + c;
     const Real normal = (x[at] - used[c]) * inverse;
-    dx[at] = accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
+    return accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
   }
   PARAGRAD_HOST_DEVICE void add_to_parameters(std::size_t c, double along, double sum) const {
     dparameters[c] = accumulate(static_cast<Real>(along), keep_parameters, dparameters[c]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <span>
 
 #include "core/host_device.hpp"
 
@@ -13,8 +14,8 @@
 ///   bool sums() const                        whether there is a first pass
 ///   ChannelSums term(row, c) const           what a row adds to the sums of channel c
 ///   ChannelPair<Real> take(c, sums) const    once per channel, between the passes; may also store results
-///   bool writes() const                      whether there is a second pass
-///   void write(row, c, pair) const           with the pair that take() returned for c
+///   std::span<Real> written() const          what the second pass writes, [rows][channels]; empty: there is none
+///   Real value(row, c, pair) const           an element of it, from the pair that take() returned for c
 namespace paragrad::backend {
 
 /// Sizes of x[rows][channels]; of images every position is a row.
@@ -63,20 +64,19 @@ template <class Kernel>
 concept ChannelKernel = requires(const Kernel& kernel, std::size_t row, std::size_t c) {
   { kernel.extent() } -> std::same_as<ChannelShape>;
   { kernel.sums() } -> std::same_as<bool>;
-  { kernel.writes() } -> std::same_as<bool>;
-  kernel.write(row, c, kernel.take(c, kernel.term(row, c)));
+  kernel.written()[row] = kernel.value(row, c, kernel.take(c, kernel.term(row, c)));
 };
 
 /// All passes for channel c.
 template <ChannelKernel Kernel>
 PARAGRAD_HOST_DEVICE void run_channel(const Kernel& kernel, std::size_t c) {
-  const std::size_t rows = kernel.extent().rows;
+  const auto [rows, channels] = kernel.extent();
   ChannelSums sums;
   if (kernel.sums())
     for (std::size_t row = 0; row < rows; ++row) sums += kernel.term(row, c);
   const auto pair = kernel.take(c, sums);
-  if (!kernel.writes()) return;
-  for (std::size_t row = 0; row < rows; ++row) kernel.write(row, c, pair);
+  if (kernel.written().empty()) return;
+  for (std::size_t row = 0; row < rows; ++row) kernel.written()[row * channels + c] = kernel.value(row, c, pair);
 }
 
 }  // namespace paragrad::backend

@@ -32,7 +32,7 @@ struct WindowSteps {
   /// Calls with(k, i) for each position i in which the window covers `at`, with its place k, in ascending order of k.
   template <class With>
   PARAGRAD_HOST_DEVICE void for_covering(std::size_t at, const With& with) const {
-    const std::size_t place = at + before, last = place / stride;
+    const std::size_t place = at + before, last = core::divide(place, stride).quotient;
     for (std::size_t i = last < steps ? last + 1 : steps; i-- > 0;) {
       const std::size_t distance = place - i * stride, k = dilation == 1 ? distance : distance / dilation;
       if (k >= window) return;

@@ -39,21 +39,20 @@ struct PoolShape {
   struct Place {
     std::size_t row, y, x, channel;
   };
-  PARAGRAD_HOST_DEVICE Place output(std::size_t i) const {
-    const std::size_t position = i / channels;
-    return {position / (down.steps * across.steps), position / across.steps % down.steps, position % across.steps,
-            i % channels};
-  }
-  PARAGRAD_HOST_DEVICE Place input(std::size_t i) const {
-    const std::size_t position = i / channels;
-    return {position / (down.image * across.image), position / across.image % down.image, position % across.image,
-            i % channels};
-  }
+  PARAGRAD_HOST_DEVICE Place output(std::size_t i) const { return place(i, down.steps, across.steps); }
+  PARAGRAD_HOST_DEVICE Place input(std::size_t i) const { return place(i, down.image, across.image); }
   PARAGRAD_HOST_DEVICE std::size_t input_at(const Place& at) const {
     return ((at.row * down.image + at.y) * across.image + at.x) * channels + at.channel;
   }
   PARAGRAD_HOST_DEVICE std::size_t output_at(const Place& at) const {
     return ((at.row * down.steps + at.y) * across.steps + at.x) * channels + at.channel;
+  }
+
+  /// The place of element i of an array [rows][height][width][channels].
+  PARAGRAD_HOST_DEVICE Place place(std::size_t i, std::size_t height, std::size_t width) const {
+    const core::Division channel = core::divide(i, channels), x = core::divide(channel.quotient, width),
+                         y = core::divide(x.quotient, height);
+    return {y.quotient, y.remainder, x.remainder, channel.remainder};
   }
 
   PARAGRAD_HOST_DEVICE std::size_t inside(const Place& window) const {

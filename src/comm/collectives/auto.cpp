@@ -50,10 +50,10 @@ class AutoAllreduce : public Allreduce {
   core::Range owned(Communicator& comm, std::size_t length) const override {
     return chosen(comm, length).owned(comm, length);
   }
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     chosen(comm, data.size()).reduce_scatter(comm, data);
   }
-  void all_gather(Communicator& comm, std::span<float> data) const override {
+  void do_all_gather(Communicator& comm, std::span<float> data) const override {
     chosen(comm, data.size()).all_gather(comm, data);
   }
 

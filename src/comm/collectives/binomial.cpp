@@ -26,7 +26,7 @@ class BinomialAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
 
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     if (data.empty()) return;
     const Tree tree = binomial_tree(comm.rank(), comm.size());
     const auto incoming = comm.scratch(tree.children.empty() ? 0 : data.size());
@@ -37,7 +37,7 @@ class BinomialAllreduce : public Allreduce {
     if (tree.parent != no_worker) comm.send(tree.parent, collective_tag, std::span<const float>(data));
   }
 
-  void all_gather(Communicator& comm, std::span<float> data) const override { binomial_broadcast(comm, data); }
+  void do_all_gather(Communicator& comm, std::span<float> data) const override { binomial_broadcast(comm, data); }
 };
 
 Cost whole_array_tree_cost(Operation operation, const CostModel& model) {

@@ -20,14 +20,14 @@ class ButterflyAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator&, std::size_t length) const override { return {0, length}; }
 
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
     fold.in(comm, data);
     if (!fold.outside()) exchange(comm, fold, data);
     fold.out(comm, data);
   }
 
-  void all_gather(Communicator&, std::span<float>) const override {}
+  void do_all_gather(Communicator&, std::span<float>) const override {}
 
  private:
   static void exchange(Communicator& comm, const Fold& fold, std::span<float> data) {

@@ -57,11 +57,11 @@ class DoubleTreeAllreduce : public Allreduce {
     return comm.rank() == second_root(comm.size()) ? core::part_of(length, 2, 1) : core::Range{};
   }
 
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     add_up(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
   }
 
-  void all_gather(Communicator& comm, std::span<float> data) const override {
+  void do_all_gather(Communicator& comm, std::span<float> data) const override {
     spread_down(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
   }
 

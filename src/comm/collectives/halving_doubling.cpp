@@ -23,7 +23,7 @@ class HalvingDoublingAllreduce : public Allreduce {
     return fold.outside() ? core::Range{} : halvings(fold, length).back().kept;
   }
 
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
     fold.in(comm, data);
     if (fold.outside()) return;
@@ -40,7 +40,7 @@ class HalvingDoublingAllreduce : public Allreduce {
     }
   }
 
-  void all_gather(Communicator& comm, std::span<float> data) const override {
+  void do_all_gather(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
     if (!fold.outside()) double_back(comm, halvings(fold, data.size()), data);
     fold.out(comm, data);

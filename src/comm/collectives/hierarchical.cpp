@@ -70,13 +70,13 @@ class HierarchicalAllreduce : public Allreduce {
     return {mine.begin + part.begin, mine.begin + part.end};
   }
 
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     Groups groups(comm);
     inner_->reduce_scatter(groups.node, data);
     outer_->reduce_scatter(groups.across, inner_->owned(groups.node, data.size()).of(data));
   }
 
-  void all_gather(Communicator& comm, std::span<float> data) const override {
+  void do_all_gather(Communicator& comm, std::span<float> data) const override {
     Groups groups(comm);
     outer_->all_gather(groups.across, inner_->owned(groups.node, data.size()).of(data));
     inner_->all_gather(groups.node, data);

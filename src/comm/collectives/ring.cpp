@@ -58,10 +58,10 @@ class RingAllreduce : public Allreduce {
   core::Range owned(Communicator& comm, std::size_t length) const override {
     return Parts::even(length, comm.size()).of(comm.rank());
   }
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     ring_reduce_scatter(comm, Parts::even(data.size(), comm.size()), data);
   }
-  void all_gather(Communicator& comm, std::span<float> data) const override {
+  void do_all_gather(Communicator& comm, std::span<float> data) const override {
     ring_all_gather(comm, Parts::even(data.size(), comm.size()), data);
   }
 };

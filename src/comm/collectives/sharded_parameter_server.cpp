@@ -24,7 +24,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
     return core::part_of(length, comm.size(), comm.rank());
   }
 
-  void reduce_scatter(Communicator& comm, std::span<float> data) const override {
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Shards shards(comm, data);
     const std::size_t largest = std::min((data.size() + shards.size - 1) / shards.size, segment_floats);
     const std::size_t segments = segment_count((data.size() + shards.size - 1) / shards.size);
@@ -45,7 +45,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
     sends.finish();
   }
 
-  void all_gather(Communicator& comm, std::span<float> data) const override {
+  void do_all_gather(Communicator& comm, std::span<float> data) const override {
     const Shards shards(comm, data);
     const std::size_t largest = (data.size() + shards.size - 1) / shards.size;
     const std::size_t count = shards.size - 1, window = short_messages_in_flight(largest);
