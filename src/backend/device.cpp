@@ -3,6 +3,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "backend/kernels/add.hpp"
+#include "backend/kernels/copy.hpp"
 #include "backend/kernels/squared_norm.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -18,6 +20,14 @@ double Device::squared_norm(std::span<const float> x) {
   run(SquaredNorm{1, x, number});
   transfer(std::span<const double>(number, 1), std::span(&result, 1));
   return result;
+}
+
+void Device::move(std::span<const Move> moves) {
+  for (const auto& [from, to, floats, adds] : moves)
+    if (adds)
+      run(Add{{from, floats}, {to, floats}});
+    else
+      run(Copy{{from, floats}, {to, floats}});
 }
 
 void Device::transfer_bytes(std::span<const std::byte> from, std::span<std::byte> to) {

@@ -11,6 +11,7 @@
 #include "backend/copy_stream.hpp"
 #include "backend/device_allreduce.hpp"
 #include "backend/kernel_queue.hpp"
+#include "backend/move.hpp"
 #include "core/arena.hpp"
 #include "core/encoding.hpp"
 
@@ -69,6 +70,9 @@ class Device : public KernelQueue {
   /// several frames. In call order. Not counted: for timing, a worker's samples are already on the device.
   void decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
               std::span<const std::uint32_t> windows, std::span<float> features);
+
+  /// Runs the kernels Copy and Add for moves that do not depend on each other; on a GPU by one launch.
+  virtual void move(std::span<const Move> moves);
 
   /// A copy stream into this device's memory for use by another thread, valid while the device lives. Throws logic_error if
   /// the memory is the host's, where none is needed.

@@ -86,7 +86,9 @@ def kernels(machine: Machine) -> list[dict]:
     for program, claims in (("test_backend", "kernels against the reference, graphs against single calls"),
                             ("test_train", "samples against those of the host")):
         done = machine.run(program, "[gpu]", "-s", "-d", "yes")
-        tests.append({"test": claims, "passed": done.returncode == 0, "output": (done.stdout + done.stderr)[-4000:]})
+        said = (done.stdout + done.stderr).strip()
+        tests.append({"test": claims, "passed": done.returncode == 0,
+                      "output": said.splitlines()[-1] if done.returncode == 0 else said[-4000:]})
     return tests
 
 

@@ -76,15 +76,23 @@ class GpuDevice : public Device {
   bool is_cuda() const override { return runtime_.is_cuda(); }
   std::string hardware() const override { return runtime_.hardware(); }
   core::Arena allocate_on_host(std::size_t count) const override { return runtime_.allocate_on_host(count); }
-  void finish() override {
-    run_moves();
-    runtime_.finish();
-  }
+  void finish() override { runtime_.finish(); }
   std::unique_ptr<CopyStream> make_copy_stream() override { return runtime_.make_copy_stream(*this); }
   std::unique_ptr<DeviceAllreduce> make_allreduce() override { return runtime_.make_allreduce(*this); }
-  void submit() override {
-    run_moves();
-    runtime_.submit();
+  void submit() override { runtime_.submit(); }
+  void move(std::span<const Move> moves) override {
+    while (!moves.empty()) {
+      MoveGroup group{};
+      const auto some = moves.first(std::min(moves.size(), MoveGroup::most));
+      for (const Move& each : some) {
+        const std::span<const float> from(each.from, each.floats);
+        const std::span<float> to(each.to, each.floats);
+        each.adds ? count(Add::id, Add{from, to}.cost()) : count(Copy::id, Copy{from, to}.cost());
+        if (each.floats > 0) group.add(each);
+      }
+      if (group.count > 0) runtime_.run(group);
+      moves = moves.subspan(some.size());
+    }
   }
 
  private:
@@ -104,39 +112,15 @@ class GpuDevice : public Device {
     return [this](const auto& kernel) { runtime_.run(kernel); };
   }
 
-  void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override {
-    run_moves();
-    runtime_.transfer(bytes, from, to);
-  }
-  void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) override {
-    run_moves();
-    runtime_.upload(bytes, from, to);
-  }
+  void do_transfer(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.transfer(bytes, from, to); }
+  void do_upload(std::size_t bytes, const std::byte* from, std::byte* to) override { runtime_.upload(bytes, from, to); }
   void do_decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
                  std::span<const std::uint32_t> windows, std::size_t width, float* features) override {
-    run_moves();
     runtime_.run(
         Stream<Decode>{windows.size() * width, {encoding, frame_dim, width, stored.data(), windows.data(), features}});
   }
   void do_run(const KernelRef& ref) override {
-    visit(ref, [this]<class Kernel>(const Kernel& kernel) {
-      if constexpr (std::is_same_v<Kernel, Copy> || std::is_same_v<Kernel, Add>) {
-        return add_move({kernel.from.data(), kernel.to.data(), kernel.to.size(), std::is_same_v<Kernel, Add>});
-      } else {
-        run_moves();
-        body(kernel);
-      }
-    });
-  }
-
-  /// Copies and sums wait for others that can run beside them, until something else is called.
-  void add_move(const Move& move) {
-    if (move.floats == 0) return;
-    if (!moves_.takes(move)) run_moves();
-    moves_.add(move);
-  }
-  void run_moves() {
-    if (moves_.count > 0) runtime_.run(std::exchange(moves_, {}));
+    visit(ref, [this](const auto& kernel) { body(kernel); });
   }
 
   // ---- the bodies, on device memory ----
@@ -362,7 +346,6 @@ class GpuDevice : public Device {
   }
 
   Runtime runtime_;
-  MoveGroup moves_{};
   std::map<std::string, core::Arena> scratch_;
   StepTables lengths_;                // sequence lengths, as in Steps
   std::array<StepTables, 3> before_;  // frames_before() of one direction, of two, and of one that runs back

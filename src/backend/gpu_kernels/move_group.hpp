@@ -4,33 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <span>
 
 #include "backend/gpu_kernels/grid.hpp"
+#include "backend/move.hpp"
 
 /// Copies and sums of arrays that do not depend on each other, by one launch. Many emulated workers that exchange messages
 /// on one GPU make thousands of short ones.
 namespace paragrad::backend::gpu_kernels {
-
-/// to = from, or to += from.
-struct Move {
-  const float* from;
-  float* to;
-  std::size_t floats;
-  bool adds;
-
-  /// Whether one of the two must see what the other does first.
-  bool depends_on(const Move& other) const {
-    return overlap(to, floats, other.to, other.floats) || overlap(to, floats, other.from, other.floats) ||
-           overlap(from, floats, other.to, other.floats);
-  }
-
- private:
-  static bool overlap(const float* a, std::size_t a_floats, const float* b, std::size_t b_floats) {
-    return std::less<>()(a, b + b_floats) && std::less<>()(b, a + a_floats);
-  }
-};
 
 struct MoveGroup {
   static constexpr const char* name = "copies and sums";
@@ -42,11 +22,6 @@ struct MoveGroup {
   std::array<Move, most> moves;
   std::array<std::uint32_t, most> ends;  // the block after each move's last
 
-  /// Whether it takes a move: it has room, and none of its moves depends on this one.
-  bool takes(const Move& move) const {
-    const std::span<const Move> here(moves.data(), count);
-    return count < most && std::ranges::none_of(here, [&](const Move& other) { return move.depends_on(other); });
-  }
   void add(const Move& move) {
     const auto more = static_cast<std::uint32_t>(blocks_for(move.floats, floats_of_block));
     ends[count] = (count == 0 ? 0 : ends[count - 1]) + more;
