@@ -92,16 +92,16 @@ std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, s
 }
 
 void SimCommunicator::run_collective(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) {
-  struct Depth {
-    int& of;
-    explicit Depth(int& depth) : of(depth) { ++of; }
-    ~Depth() { --of; }
-  };
   if (first_tag_ == 0 && collectives_ == 0 && cluster_.rendezvous.join(*this, collective, data)) return;
-  {
-    const Depth depth(collectives_);
+  ++collectives_;
+  try {
     collective(comm, data);
+  } catch (...) {
+    --collectives_;
+    cluster_.carrier.finish();  // before arrays go that a failed worker has sent or was to receive
+    throw;
   }
+  --collectives_;
   cluster_.carrier.finish();
 }
 
