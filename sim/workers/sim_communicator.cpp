@@ -1,6 +1,7 @@
 #include "sim/workers/sim_communicator.hpp"
 
 #include <cmath>
+#include <exception>
 
 #include "backend/kernel_list.hpp"
 #include "backend/kernels/add.hpp"
@@ -96,7 +97,7 @@ void SimCommunicator::run_collective(comm::Communicator& comm, const comm::Colle
   ++collectives_;
   try {
     collective(comm, data);
-  } catch (...) {
+  } catch (const std::exception&) {  // which the end of the simulation, unwinding this fiber, is not
     --collectives_;
     cluster_.carrier.finish();  // before arrays go that a failed worker has sent or was to receive
     throw;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "backend/gpu_kernels/grid.hpp"
+#include "backend/gpu_kernels/reductions.hpp"
 #include "backend/kernel.hpp"
 #include "backend/kernels/channels.hpp"
 
@@ -45,22 +46,22 @@ struct ChannelTiles {
     return block.index % tiles * width + thread % width;
   }
 
-  /// in_fours() over the thread's rows.
-  template <class Four, class One>
-  PARAGRAD_HOST_DEVICE void rows_in_fours(const Block& block, std::uint32_t thread, const Four& four, const One& one) const {
-    const std::size_t begin = chunk_of(block) * chunk_rows, end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
-    in_fours(begin + thread / width, end, lanes(), four, one);
+  /// Of the chunk; a thread begins thread / width rows after the first.
+  PARAGRAD_HOST_DEVICE Stretch rows_of(const Block& block) const {
+    const std::size_t begin = chunk_of(block) * chunk_rows;
+    return {begin, begin + chunk_rows < rows ? begin + chunk_rows : rows};
   }
 
   /// Calls then(c, the sum of term(row, c) over the chunk's rows) for each channel of the tile.
   template <class Term, class Then>
   PARAGRAD_HOST_DEVICE void add_up(const Block& block, Shared& shared, const Term& term, const Then& then) const {
+    const Stretch mine = rows_of(block);
     block.each([&](std::uint32_t thread) {
       const std::size_t c = channel_of(block, thread);
       ChannelSums p, q, r, s;
       if (c < channels)
-        rows_in_fours(
-            block, thread,
+        in_fours(
+            mine.begin + thread / width, mine.end, lanes(),
             [&](std::size_t at_p, std::size_t at_q, std::size_t at_r, std::size_t at_s) {
               p += term(at_p, c);
               q += term(at_q, c);
@@ -153,18 +154,11 @@ struct WriteRows {
       if (c >= tiles.channels) return;
       const ChannelPair<float> pair = pairs[c];
       float* const written = kernel.written().data() + c;
-      const std::size_t channels = tiles.channels;
-      tiles.rows_in_fours(
-          block, thread,
-          [&](std::size_t p, std::size_t q, std::size_t r, std::size_t s) {
-            const float at_p = kernel.value(p, c, pair), at_q = kernel.value(q, c, pair), at_r = kernel.value(r, c, pair),
-                        at_s = kernel.value(s, c, pair);
-            written[p * channels] = at_p;
-            written[q * channels] = at_q;
-            written[r * channels] = at_r;
-            written[s * channels] = at_s;
-          },
-          [&](std::size_t row) { written[row * channels] = kernel.value(row, c, pair); });
+      const Stretch rows = tiles.rows_of(block);
+      write_in_fours(
+          rows.begin + thread / tiles.width, rows.end, tiles.lanes(),
+          [&](std::size_t row) { return kernel.value(row, c, pair); },
+          [&](std::size_t row, float value) { written[row * tiles.channels] = value; });
     });
   }
 };

@@ -82,8 +82,25 @@ PARAGRAD_HOST_DEVICE void in_fours(std::size_t begin, std::size_t end, std::size
   for (; i < end; i += step) one(i);
 }
 
-/// Runs formula(i) for each i below count. Formula must have a name, too. One that says four(a, b, c, d) computes four
-/// values before it writes the first.
+/// write(i, value(i)) for the same i, computing four values before the first is written: the memory is asked for all of
+/// their terms before it has given the first. No value may depend on what is written.
+template <class Value, class Write>
+PARAGRAD_HOST_DEVICE void write_in_fours(std::size_t begin, std::size_t end, std::size_t step, const Value& value,
+                                         const Write& write) {
+  in_fours(
+      begin, end, step,
+      [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
+        const auto at_a = value(a), at_b = value(b), at_c = value(c), at_d = value(d);
+        write(a, at_a);
+        write(b, at_b);
+        write(c, at_c);
+        write(d, at_d);
+      },
+      [&](std::size_t i) { write(i, value(i)); });
+}
+
+/// Runs formula(i) for each i below count, or formula.write(i, formula.value(i)) where it has these. Formula must have a
+/// name, too.
 template <class Formula>
 struct Stream {
   static constexpr const char* name = Formula::name;
@@ -98,10 +115,10 @@ struct Stream {
     block.each([&](std::uint32_t thread) {
       const std::size_t step = static_cast<std::size_t>(block.blocks) * threads;
       const std::size_t begin = static_cast<std::size_t>(block.index) * threads + thread;
-      if constexpr (requires { formula.four(begin, begin, begin, begin); })
-        in_fours(
-            begin, count, step, [&](auto a, auto b, auto c, auto d) { formula.four(a, b, c, d); },
-            [&](std::size_t i) { formula(i); });
+      if constexpr (requires { formula.write(begin, formula.value(begin)); })
+        write_in_fours(
+            begin, count, step, [&](std::size_t i) { return formula.value(i); },
+            [&](std::size_t i, auto value) { formula.write(i, value); });
       else
         for (std::size_t i = begin; i < count; i += step) formula(i);
     });

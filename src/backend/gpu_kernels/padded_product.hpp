@@ -29,18 +29,10 @@ struct PadMatrix {
     const std::size_t width = block.index < rows ? columns : 0;
     const float* const old = from + block.index * from_row;
     float* const made = into + block.index * into_columns;
-    const auto value = [=](std::size_t j) { return j < width ? old[j] : 0.f; };
     block.each([&](std::uint32_t thread) {
-      in_fours(
-          thread, into_columns, threads,
-          [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
-            const float at_a = value(a), at_b = value(b), at_c = value(c), at_d = value(d);
-            made[a] = at_a;
-            made[b] = at_b;
-            made[c] = at_c;
-            made[d] = at_d;
-          },
-          [&](std::size_t j) { made[j] = value(j); });
+      write_in_fours(
+          thread, into_columns, threads, [&](std::size_t j) { return j < width ? old[j] : 0.f; },
+          [&](std::size_t j, float value) { made[j] = value; });
     });
   }
 };
@@ -65,20 +57,13 @@ struct TakeFromPadded {
     const float* const made = product + block.index * product_row;
     float* const wanted = c + block.index * c_row;
     block.each([&](std::uint32_t thread) {
-      const auto value = [&](std::size_t j) {
-        const float sum = accumulate(made[j], keep, wanted[j]);
-        return bias == nullptr ? sum : activate(f, sum + bias[j]);
-      };
-      in_fours(
+      write_in_fours(
           thread, n, threads,
-          [&](std::size_t p, std::size_t q, std::size_t r, std::size_t s) {
-            const float at_p = value(p), at_q = value(q), at_r = value(r), at_s = value(s);
-            wanted[p] = at_p;
-            wanted[q] = at_q;
-            wanted[r] = at_r;
-            wanted[s] = at_s;
+          [&](std::size_t j) {
+            const float sum = accumulate(made[j], keep, wanted[j]);
+            return bias == nullptr ? sum : activate(f, sum + bias[j]);
           },
-          [&](std::size_t j) { wanted[j] = value(j); });
+          [&](std::size_t j, float value) { wanted[j] = value; });
     });
   }
 };

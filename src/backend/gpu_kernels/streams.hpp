@@ -13,14 +13,9 @@ struct ElementOf {
   static constexpr const char* name = kernel_name(Kernel::id).data();
   Kernel kernel;
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { kernel.element(i); }
-  PARAGRAD_HOST_DEVICE void four(std::size_t a, std::size_t b, std::size_t c,
-                                 std::size_t d) const requires ValueKernel<Kernel> {
-    const auto at_a = kernel.value(a), at_b = kernel.value(b), at_c = kernel.value(c), at_d = kernel.value(d);
-    const auto written = kernel.written();
-    written[a] = at_a;
-    written[b] = at_b;
-    written[c] = at_c;
-    written[d] = at_d;
+  PARAGRAD_HOST_DEVICE auto value(std::size_t i) const requires ValueKernel<Kernel> { return kernel.value(i); }
+  PARAGRAD_HOST_DEVICE void write(std::size_t i, auto value) const requires ValueKernel<Kernel> {
+    kernel.written()[i] = value;
   }
 };
 
