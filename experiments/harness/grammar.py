@@ -149,6 +149,8 @@ def check_data(config: Config) -> None:
                 raise unknown(f"{named('data', data)} is tuned on the unknown data set", data["tuned_on"], names)
             if "tune" not in config:
                 raise Mistake(f"{named('data', data)} has tuned_on, but there is no [tune]")
+        if "tune" in data and "tune" not in config:
+            raise Mistake(f"{named('data', data)} has 'tune', but there is no [tune]")
         if "tune" in data:
             check_data_tune(named("data", data), data, config.get("tune", {}))
         if "at" in data and not any("along" in table for table in config.get("table", [])):

@@ -13,48 +13,54 @@
 
 namespace paragrad::sim {
 
-/// Moves what messages contain between the memories of emulated workers, and adds it up there. In memory that the host
-/// cannot reach this is left for later, in order, and done by finish(): a collective's thousands of messages make nobody
-/// wait for the device, which does many of them at once.
+/// Copies what messages contain between the memories of emulated workers, and adds it up there. In memory that the host
+/// cannot reach, both are deferred during collectives, in order, until finish(): so a collective waits for the device once,
+/// not once per message. Copies to or from the host's memory (of an eager message whose receive is not posted yet) complete
+/// at once.
 class Carrier {
  public:
   /// device: of the workers' kind.
   explicit Carrier(std::unique_ptr<backend::Device> device) : device_(std::move(device)) {}
 
-  /// to = from. Complete on return if either is the host's memory.
+  /// to = from
   void move(std::span<const std::byte> from, std::span<std::byte> to) {
     if (is_out_of_reach(from) && is_out_of_reach(to))
-      return later({reinterpret_cast<const float*>(from.data()), reinterpret_cast<float*>(to.data()),
+      return defer({reinterpret_cast<const float*>(from.data()), reinterpret_cast<float*>(to.data()),
                     from.size() / sizeof(float), false});
-    begin();
+    hand_over();
     device_->transfer(from, to);
   }
 
   /// to += from, in the workers' memory.
   void add(std::span<const float> from, std::span<float> to) {
-    if (device_->is_host()) return device_->run(backend::Add{from, to});
-    later({from.data(), to.data(), to.size(), true});
+    const backend::Add sum{from, to};
+    if (device_->is_host() || !device_->computes()) return device_->run(sum);
+    sum.check();
+    defer({from.data(), to.data(), to.size(), true});
   }
 
   /// Returns when all of it is done.
   void finish() {
-    begin();
-    if (std::exchange(has_begun_, false)) device_->finish();
+    hand_over();
+    if (std::exchange(unfinished_, false)) device_->finish();
   }
+
+  /// Of a worker. Outside collectives nothing is deferred.
+  void begin_collective() { ++collectives_; }
+  void end_collective() { --collectives_; }
 
  private:
-  static constexpr std::size_t most_at_once = 64;
-
-  void later(const backend::Move& move) {
+  void defer(const backend::Move& move) {
     const auto must_wait = [&](const backend::Move& other) { return move.depends_on(other); };
-    if (left_.size() == most_at_once || std::ranges::any_of(left_, must_wait)) begin();
-    left_.push_back(move);
+    if (deferred_.size() == backend::Move::most_at_once || std::ranges::any_of(deferred_, must_wait)) hand_over();
+    deferred_.push_back(move);
+    if (collectives_ == 0) finish();
   }
-  void begin() {
-    if (left_.empty()) return;
-    device_->move(left_);
-    left_.clear();
-    has_begun_ = true;
+  void hand_over() {
+    if (deferred_.empty()) return;
+    device_->move(deferred_);
+    deferred_.clear();
+    unfinished_ = true;
   }
 
   /// Whether it is numbers in memory that the host cannot reach.
@@ -66,8 +72,9 @@ class Carrier {
   }
 
   std::unique_ptr<backend::Device> device_;
-  std::vector<backend::Move> left_;  // none depends on another
-  bool has_begun_ = false;
+  std::vector<backend::Move> deferred_;  // none depends on another
+  bool unfinished_ = false;              // the device has some of it
+  int collectives_ = 0;                  // that workers are in
 };
 
 }  // namespace paragrad::sim

@@ -29,7 +29,7 @@ comm::Request SimCommunicator::start_receive(int from, int tag, std::span<std::b
 
 comm::Received SimCommunicator::wait(comm::Request request) {
   const comm::Received received = cluster_.transport.wait(request);
-  finish_messages();
+  finish_what_is_received();
   stop_if_dead();
   count(received);
   return received;
@@ -37,7 +37,7 @@ comm::Received SimCommunicator::wait(comm::Request request) {
 
 std::optional<comm::Received> SimCommunicator::wait_for(comm::Request request, double limit_s) {
   const auto received = cluster_.transport.wait_for(request, limit_s);
-  finish_messages();
+  finish_what_is_received();
   stop_if_dead();
   if (received) count(*received);
   return received;
@@ -64,7 +64,7 @@ double SimCommunicator::now_s() {
 
 void SimCommunicator::add(std::span<const float> from, std::span<float> to) {
   cluster_.carrier.add(from, to);
-  finish_messages();
+  finish_what_is_received();
   if (cluster_.platform.host.reduces) {
     constexpr int passes = 3;  // reads both, writes one
     cluster_.engine.settle();
@@ -95,19 +95,23 @@ std::unique_ptr<comm::Window> SimCommunicator::open_window(std::size_t floats, s
 void SimCommunicator::run_collective(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) {
   if (first_tag_ == 0 && collectives_ == 0 && cluster_.rendezvous.join(*this, collective, data)) return;
   ++collectives_;
+  cluster_.carrier.begin_collective();
   try {
     collective(comm, data);
-  } catch (const std::exception&) {  // which the end of the simulation, unwinding this fiber, is not
+  } catch (const std::exception&) {  // not fibers::Fiber::Abandoned, which unwinds this fiber at the end of the simulation
     --collectives_;
-    cluster_.carrier.finish();  // before arrays go that a failed worker has sent or was to receive
+    cluster_.carrier.end_collective();
+    cluster_.carrier.finish();  // while the arrays of this worker, which has failed, are still there
     throw;
   }
   --collectives_;
-  cluster_.carrier.finish();
+  cluster_.carrier.end_collective();
+  finish_what_is_received();
 }
 
-/// A collective leaves arrays to messages and sums until it is over; anybody else may read what has been received.
-void SimCommunicator::finish_messages() {
+/// Within a collective, copies and sums may be unfinished until its end; outside one, the caller may read what it has
+/// received.
+void SimCommunicator::finish_what_is_received() {
   if (collectives_ == 0) cluster_.carrier.finish();
 }
 

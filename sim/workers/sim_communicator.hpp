@@ -51,6 +51,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   bool is_gone(int peer) override;
   double observed_s() override { return to_seconds(cluster_.engine.own_time()); }
   void run_collective(comm::Communicator& comm, const comm::Collective& collective, std::span<float> data) override;
+  void finish_messages() override { cluster_.carrier.finish(); }
   void post(const comm::TrafficReport& report) override { cluster_.posted[static_cast<std::size_t>(rank())] = report; }
   comm::TrafficReport posted(int rank) const override { return cluster_.posted[static_cast<std::size_t>(rank)]; }
 
@@ -61,7 +62,7 @@ class SimCommunicator : public comm::Communicator, private comm::Membership, pri
   void spend(Time time);
   void stop_if_dead();
   void count(const comm::Received& received);
-  void finish_messages();
+  void finish_what_is_received();
   Time time_since(const backend::WorkMeter& before, double scale = 1);
 
   Cluster& cluster_;

@@ -71,7 +71,8 @@ class Device : public KernelQueue {
   void decode(const core::Encoding& encoding, std::size_t frame_dim, std::span<const std::byte> stored,
               std::span<const std::uint32_t> windows, std::span<float> features);
 
-  /// Runs the kernels Copy and Add for moves that do not depend on each other; on a GPU by one launch.
+  /// Runs the kernels Copy and Add for moves that do not depend on each other; a GPU needs one launch for
+  /// Move::most_at_once.
   virtual void move(std::span<const Move> moves);
 
   /// A copy stream into this device's memory for use by another thread, valid while the device lives. Throws logic_error if

@@ -46,8 +46,8 @@ concept Elementwise = requires(const Kernel& kernel, std::size_t i) {
   kernel.element(i);
 };
 
-/// One whose element i is written()[i] = value(i) and depends on no other: several values may be computed before the first
-/// is written, which hides the time that a GPU's memory takes to answer.
+/// An elementwise kernel whose element i is written()[i] = value(i), where value(i) reads no other element of written().
+/// Computing several values before writing the first hides memory latency on a GPU.
 template <class Kernel>
 concept ValueKernel = Elementwise<Kernel> && requires(const Kernel& kernel, std::size_t i) {
   kernel.written()[i] = kernel.value(i);

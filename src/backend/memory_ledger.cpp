@@ -1,6 +1,7 @@
 #include "backend/memory_ledger.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace paragrad::backend {
 
@@ -18,6 +19,15 @@ void MemoryLedger::gave_back(const void* address) {
   device->second -= piece->second.bytes;
   if (device->second == 0) of_device_.erase(device);
   pieces_.erase(piece);
+}
+
+bool MemoryLedger::holds(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  const auto after = pieces_.upper_bound(address);
+  if (after == pieces_.begin()) return false;
+  const auto& [begin, piece] = *std::prev(after);
+  return static_cast<std::size_t>(static_cast<const std::byte*>(address) - static_cast<const std::byte*>(begin)) <
+         piece.bytes;
 }
 
 std::size_t MemoryLedger::room(const void* device, std::size_t wanted, std::size_t free) const {

@@ -13,6 +13,9 @@ class MemoryLedger {
   void took(const void* device, const void* address, std::size_t bytes);
   void gave_back(const void* address);
 
+  /// Whether an address lies in what has been taken and not given back.
+  bool holds(const void* address) const;
+
   /// Maximum number of devices that fit into all current allocations plus `free` bytes, if each needs as much as the
   /// largest: `device` needs its current bytes plus `wanted`, the others their current bytes.
   std::size_t room(const void* device, std::size_t wanted, std::size_t free) const;

@@ -7,12 +7,14 @@ namespace paragrad::backend {
 
 /// A copy, to = from, or a sum, to += from.
 struct Move {
+  static constexpr std::size_t most_at_once = 64;  ///< for one launch of a GPU
+
   const float* from;
   float* to;
   std::size_t floats;
   bool adds;
 
-  /// Whether one of the two must see what the other does first.
+  /// Whether the two must keep their order.
   bool depends_on(const Move& other) const {
     return overlap(to, floats, other.to, other.floats) || overlap(to, floats, other.from, other.floats) ||
            overlap(from, floats, other.to, other.floats);

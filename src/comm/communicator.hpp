@@ -59,6 +59,9 @@ class SimulatedTime {
   }
   virtual std::size_t skip_repeated(std::size_t /*turns*/) { return 0; }
 
+  /// Does what a collective has left for later, before memory goes that it needs.
+  virtual void finish_messages() {}
+
   /// A worker's report to an observer of the simulation. The others see it in posted() from when a message has reached them
   /// that was sent after it. Costs no simulated time.
   virtual void post(const TrafficReport&) {}
@@ -139,9 +142,9 @@ class Communicator {
   /// now_s() for instruments: reading it has no effect.
   double observed_s() { return simulated_time_ != nullptr ? simulated_time_->observed_s() : now_s(); }
 
-  /// Runs a collective, which touches arrays only through this communicator: by messages, add() and run_kernels(). A
-  /// simulator may leave out its single messages, or do them later, if nobody notices. Called by every worker for every
-  /// collective, in the same order.
+  /// Runs a collective, which accesses arrays only through this communicator: by messages, add() and run_kernels(). The
+  /// device must have finished what it does to them. A simulator may skip or defer its messages if neither results nor
+  /// simulated times change. Every worker calls this for every collective, in the same order.
   void run_collective(const Collective& collective, std::span<float> data) {
     if (simulated_time_ != nullptr)
       simulated_time_->run_collective(*this, collective, data);
@@ -168,7 +171,10 @@ class Communicator {
   /// Device memory of `count` elements for the current collective, reused by the next one so that no allreduce pays for
   /// fresh pages. Its content is undefined; valid until the next call.
   std::span<float> scratch(std::size_t count) {
-    if (scratch_->size() < count) *scratch_ = device_.allocate(count);
+    if (scratch_->size() < count) {
+      if (simulated_time_ != nullptr) simulated_time_->finish_messages();
+      *scratch_ = device_.allocate(count);
+    }
     return scratch_->span().first(count);
   }
 

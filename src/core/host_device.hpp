@@ -16,7 +16,7 @@ struct Division {
   std::size_t quotient, remainder;
 };
 
-/// a / b and a % b. A GPU takes several times as long for a division of 64-bit numbers, which indices rarely are.
+/// a / b and a % b. A GPU divides 64-bit numbers several times slower than 32-bit ones, and indices rarely exceed 32 bits.
 PARAGRAD_HOST_DEVICE inline Division divide(std::size_t a, std::size_t b) {
 #ifdef __CUDA_ARCH__
   if ((a | b) >> 32 == 0) {

@@ -35,6 +35,14 @@ RECURRENT = {
 
 
 class Isolated(CliTest):
+    def test_a_collective_that_wants_more_scratch_memory_in_its_middle_has_the_right_sums(self):
+        for collective, workers, more in (("butterfly", "5,6,7", []), ("bruck", "5,9,10", ["--operation", "reduce_scatter"]),
+                                          ("hierarchical:ring+butterfly", "8", ["--workers-per-node", "2"])):
+            with self.subTest(collective=collective):
+                done = run("collective", "--collective", collective, "--workers", workers, "--bytes", "52B", "--platform", PLATFORM,
+                           "--device", "isolated", *more)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_every_training_ends_in_the_weights_of_cpu(self):
         for strategy, variants in TRAININGS.items():
             for more in variants:

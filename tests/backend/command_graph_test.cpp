@@ -122,7 +122,7 @@ class QueuedRuntime {
     queue_.add(gpu_kernels::Launch::of(kernel, reinterpret_cast<const void*>(&run_bytes<Kernel>)));
   }
   void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
-  bool has_tensor_cores() const { return false; }
+  bool uses_tensor_cores() const { return false; }
   bool wants_padded(const gpu_kernels::Multiplication&) const { return false; }
   bool has_convolutions() const { return false; }
   bool can_run(const gpu_kernels::PackedConvolution&) const { return false; }

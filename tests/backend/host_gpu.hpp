@@ -37,7 +37,7 @@ class HostRuntime {
     for (std::size_t i = 0; i < count; ++i) branch(backwards_ ? count - 1 - i : i);
   }
 
-  bool has_tensor_cores() const { return true; }
+  bool uses_tensor_cores() const { return true; }
   bool wants_padded(const gpu_kernels::Multiplication&) const { return true; }
   bool has_convolutions() const { return false; }
   bool can_run(const gpu_kernels::PackedConvolution&) const { return false; }

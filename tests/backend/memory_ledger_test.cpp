@@ -25,3 +25,17 @@ TEST_CASE("a ledger tells how many devices there is room for, going by the one t
   ledger.gave_back(&address[2]);
   CHECK(ledger.room(&device[3], 100, 250) == 2);
 }
+
+TEST_CASE("a ledger tells whether an address lies in what was taken", "[backend]") {
+  backend::MemoryLedger ledger;
+  const std::array<char, 100> memory{};
+  const char device = 0;
+  CHECK_FALSE(ledger.holds(&memory[0]));
+  ledger.took(&device, &memory[10], 20);
+  ledger.took(&device, &memory[50], 1);
+  for (const int place : {10, 29, 50}) CHECK(ledger.holds(&memory[static_cast<std::size_t>(place)]));
+  for (const int place : {9, 30, 49, 51}) CHECK_FALSE(ledger.holds(&memory[static_cast<std::size_t>(place)]));
+  ledger.gave_back(&memory[10]);
+  CHECK_FALSE(ledger.holds(&memory[10]));
+  CHECK(ledger.holds(&memory[50]));
+}

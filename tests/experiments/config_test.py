@@ -124,6 +124,7 @@ class Config(unittest.TestCase):
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { grid = { mas = [0.5] } }')], TUNE, "[[data]] 'toy'", "'mas'", "did you mean 'ma'"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { grid = { ma = [] } }')], TUNE, "[[data]] 'toy'", "no value for 'ma'"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { keep = 0.5 }')], TUNE, "[[data]] 'toy'", "'keep'", "'rungs'"),
+            ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { rungs = [] }')], "", "[[data]] 'toy'", "there is no [tune]"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntune = { seeds = [2] }')], TUNE, "[[data]] 'toy'", "'seeds'"),
             ([("learning-rate = 0.1", "")], TUNE.replace('"momentum"', '"learning-rat"') + "async = [1]\n", "'learning-rat'"),
             ([('file = "data/toy.h5"', 'file = "data/toy.h5"\ntuned_on = "toi"')], TUNE, "'toi'"),

@@ -53,7 +53,7 @@ class Machine:
 
 
 def card(*fields: str) -> dict[str, str]:
-    """What nvidia-smi says of the first GPU."""
+    """Properties of the first GPU, from nvidia-smi."""
     try:
         found = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"], capture_output=True, text=True,
                                check=True).stdout.splitlines()[0]
@@ -63,10 +63,10 @@ def card(*fields: str) -> dict[str, str]:
 
 
 class MemoryWatch:
-    """What is in use of the card at most, in MiB, while it is entered: read twice a second."""
+    """The peak memory in use on the card, in MiB, polled twice a second while entered; None if nvidia-smi does not tell."""
 
     def __enter__(self) -> None:
-        self.peak_mib, self.over = 0, threading.Event()
+        self.peak_mib, self.over = None, threading.Event()
         self.thread = threading.Thread(target=self.watch)
         self.thread.start()
 
@@ -76,8 +76,9 @@ class MemoryWatch:
 
     def watch(self) -> None:
         while not self.over.wait(0.5):
-            used = card("memory.used").get("memory.used", "0 MiB")
-            self.peak_mib = max(self.peak_mib, int(used.split()[0]))
+            amount = card("memory.used").get("memory.used", "").split()
+            if amount and amount[0].isdigit():
+                self.peak_mib = max(self.peak_mib or 0, int(amount[0]))
 
 
 def kernels(machine: Machine) -> list[dict]:
@@ -130,7 +131,7 @@ def trainings(machine: Machine, folder: Path) -> list[dict]:
 
 
 def sanitised(machine: Machine) -> list[dict]:
-    """Accesses to memory. Calls that fail are not reported: NCCL tries some that may, and the program checks its own."""
+    """Invalid memory accesses. Failing CUDA calls are not reported: NCCL probes some that may fail, and the program checks its own."""
     if not shutil.which("compute-sanitizer"):
         return [{"test": "compute-sanitizer", "passed": None, "output": "not installed"}]
     done = machine.run("test_backend", "[gpu]", under=("compute-sanitizer", "--error-exitcode", "9", "--report-api-errors", "no"))

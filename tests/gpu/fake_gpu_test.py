@@ -136,7 +136,8 @@ class GpuCheck(CliTest):
         found = check.loop(self.machine, self.folder, "cuda", "1x64", 20, 8192, 128, 4)
         self.assertEqual(len(found), 5, found)
         for figure in found:  # differences of times, which mean nothing on a fake GPU and may be negative on a busy machine
-            self.assertTrue(math.isfinite(figure["value"]), figure)
+            memory_without_a_card = figure["figure"].startswith("MiB") and figure["value"] is None
+            self.assertTrue(memory_without_a_card or math.isfinite(figure["value"]), figure)
 
 
 if __name__ == "__main__":

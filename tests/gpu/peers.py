@@ -15,13 +15,14 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 from torch_nets import one_step  # noqa: E402
 
-CHUNKS, FRAMES, SECONDS = 64, 106, 1  # of each measurement
+CHUNKS, FRAMES = 64, 106
+SECONDS = 3  # of each measurement, as of bench_training in check.py
 NETS = {"440-7x2048-18002:relu": (1024, 1), "40-5xblstm256-9304": (FRAMES * CHUNKS, FRAMES), "zoo:resnet50": (64, 1),
         "784-512-256-10:relu": (64, 1)}
 
 
 def step_s(step) -> float:
-    """The best time of a step, over groups of 20, for so many seconds."""
+    """The best time of a step, over groups of 20, within SECONDS."""
     for _ in range(10):
         step()
     torch.cuda.synchronize()

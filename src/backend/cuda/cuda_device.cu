@@ -11,6 +11,7 @@ namespace paragrad::backend {
 namespace cuda {
 namespace {
 
+// __grid_constant__: a kernel may index its arguments without a copy of them in every thread's memory.
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads) run_kernel(const __grid_constant__ Kernel kernel) {
   __shared__ typename Kernel::Shared shared;

@@ -101,6 +101,8 @@ core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count) {
   return arena;
 }
 
+bool is_on_gpu(const void* address) { return gpu_memory().ledger.holds(address); }
+
 core::Arena allocate_pinned(int gpu, std::size_t count) {
   if (count == 0) return {};
   use_gpu(gpu);

@@ -21,6 +21,10 @@ std::string describe_gpu(int gpu);
 /// how many such devices fit.
 core::Arena allocate_on_gpu(int gpu, const void* device, std::size_t count);
 
+/// Whether an address is in memory of allocate_on_gpu. Cheaper than to ask CUDA, and asked for every message of emulated
+/// workers.
+bool is_on_gpu(const void* address);
+
 /// Pinned host memory, which the GPU can access by DMA; content undefined.
 core::Arena allocate_pinned(int gpu, std::size_t count);
 

@@ -36,20 +36,16 @@ class CudaRuntime {
   bool is_cuda() const { return true; }
   std::string hardware() const { return describe_gpu(gpu_); }
 
-  bool is_isolated(const void* address) const {
-    cudaPointerAttributes attributes{};
-    check(cudaPointerGetAttributes(&attributes, address), "querying where memory resides");
-    return attributes.type == cudaMemoryTypeDevice;
-  }
+  bool is_isolated(const void* address) const { return is_on_gpu(address); }
 
   template <class Kernel>
   void run(const Kernel& kernel) {
     queue_.add(gpu_kernels::Launch::of(kernel, Entry::template of<Kernel>()));
   }
   void multiply(const gpu_kernels::Multiplication& product) { queue_.add(product); }
-  bool has_tensor_cores() const { return precision_ != Precision::fp32; }
+  bool uses_tensor_cores() const { return precision_ != Precision::fp32; }
   bool wants_padded(const gpu_kernels::Multiplication& product) const {
-    return has_tensor_cores() && gpu_kernels::PaddedProduct::pays(product);
+    return uses_tensor_cores() && gpu_kernels::PaddedProduct::pays(product);
   }
   bool has_convolutions() {
     use_gpu(gpu_);

@@ -12,8 +12,9 @@
 /// taken over chunks of rows, in an order that depends on the sizes alone.
 namespace paragrad::backend::gpu_kernels {
 
-/// x[rows][channels] cut into chunks of rows and tiles of a few channels; each block takes one of both. Neighbouring threads
-/// have neighbouring channels, and each row of threads, a lane, has every lanes()th row of the chunk.
+/// x[rows][channels], cut into chunks of rows and tiles of a few channels; a block takes one tile of one chunk. Neighbouring
+/// threads take neighbouring channels; the `width` threads that share a row form a lane, and a lane takes every lanes()-th
+/// row.
 struct ChannelTiles {
   static constexpr std::uint32_t threads = 256;
   struct Shared {
@@ -30,7 +31,7 @@ struct ChannelTiles {
     return {shape.rows, shape.channels, static_cast<std::uint32_t>(width), blocks_for(shape.channels, width),
             std::max<std::size_t>(1, shape.rows)};
   }
-  /// In chunks so that there are up to most_blocks, each with at least 8 rows for every lane.
+  /// As many chunks as give up to most_blocks blocks, with at least 8 rows per lane.
   static ChannelTiles chunked(const ChannelShape& shape, std::size_t most_blocks) {
     ChannelTiles made = of(shape, 32);
     const std::size_t chunks = std::max<std::size_t>(1, most_blocks / made.tiles);
@@ -46,7 +47,7 @@ struct ChannelTiles {
     return block.index % tiles * width + thread % width;
   }
 
-  /// Of the chunk; a thread begins thread / width rows after the first.
+  /// The chunk's rows; a thread starts at begin + thread / width.
   PARAGRAD_HOST_DEVICE Stretch rows_of(const Block& block) const {
     const std::size_t begin = chunk_of(block) * chunk_rows;
     return {begin, begin + chunk_rows < rows ? begin + chunk_rows : rows};
@@ -92,12 +93,14 @@ struct PartialChannelSums {
   static constexpr std::uint32_t threads = ChannelTiles::threads;
   using Shared = ChannelTiles::Shared;
 
+  static constexpr std::size_t most_blocks = 1024;  // whose sums one block per tile adds up
+
   Kernel kernel;
   ChannelTiles tiles;
   ChannelSums* partial;
 
   static PartialChannelSums of(const Kernel& kernel, ChannelSums* partial) {
-    return {kernel, ChannelTiles::chunked(kernel.extent(), 1024), partial};
+    return {kernel, ChannelTiles::chunked(kernel.extent(), most_blocks), partial};
   }
   std::size_t blocks() const { return tiles.blocks(); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
@@ -140,12 +143,14 @@ struct WriteRows {
   static constexpr std::uint32_t threads = ChannelTiles::threads;
   using Shared = Nothing;
 
+  static constexpr std::size_t most_blocks = 16 * 1024;
+
   Kernel kernel;
   ChannelTiles tiles;
   const ChannelPair<float>* pairs;
 
   static WriteRows of(const Kernel& kernel, const ChannelPair<float>* pairs) {
-    return {kernel, ChannelTiles::chunked(kernel.extent(), 16 * 1024), pairs};
+    return {kernel, ChannelTiles::chunked(kernel.extent(), most_blocks), pairs};
   }
   std::size_t blocks() const { return tiles.blocks(); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared&) const {

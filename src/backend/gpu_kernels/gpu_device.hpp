@@ -54,8 +54,8 @@ class StepTables {
 ///   static std::size_t most_patches          elements of scratch memory for a convolution
 ///   void run(const Kernel&)                  in call order, like multiply; both may be deferred until submit
 ///   void multiply(const Multiplication&)
-///   bool has_tensor_cores() const            whether products run on them
-///   bool wants_padded(product) const        whether to compute it as a PaddedProduct
+///   bool uses_tensor_cores() const           whether products do
+///   bool wants_padded(product) const         whether to compute it as a PaddedProduct
 ///   bool has_convolutions()                  whether there is a library of convolutions
 ///   bool can_run(const PackedConvolution&)   whether it computes this one; otherwise it is made of products
 ///   void convolve(const PackedConvolution&)  one that can_run() accepts, in call order
@@ -87,7 +87,10 @@ class GpuDevice : public Device {
       for (const Move& each : some) {
         const std::span<const float> from(each.from, each.floats);
         const std::span<float> to(each.to, each.floats);
-        each.adds ? count(Add::id, Add{from, to}.cost()) : count(Copy::id, Copy{from, to}.cost());
+        if (each.adds)
+          count(Add::id, Add{from, to}.cost());
+        else
+          count(Copy::id, Copy{from, to}.cost());
         if (each.floats > 0) group.add(each);
       }
       if (group.count > 0) runtime_.run(group);
@@ -198,20 +201,15 @@ class GpuDevice : public Device {
   float* patches_for(const ConvolutionShape& shape) {
     return scratch<float>("patches", patches_scratch(shape, Runtime::most_patches));
   }
-  /// Memory for packed filters; nullptr where there is no library that requires them.
-  float* filters_for(const ConvolutionShape& shape) {
-    return runtime_.has_convolutions() ? scratch<float>("filters", shape.filters()) : nullptr;
-  }
-  /// Whether the library computes the convolution. Products are faster without tensor cores, where nothing need be copied
-  /// for them, and for the filters' gradient where channels do not come in fours.
-  bool can_run(const PackedConvolution& convolution) {
-    const ConvolutionShape& shape = convolution.shape;
-    if (!runtime_.has_convolutions() || shape.rows == 0) return false;
-    const bool of_odd_channels =
-        convolution.pass == PackedConvolution::Pass::backward_weights && shape.group_channels() % 4 != 0;
-    if (consists_of_products(shape) && (!runtime_.has_tensor_cores() || distance_of_patches(shape) > 0 || of_odd_channels))
-      return false;
-    return runtime_.can_run(convolution);
+  /// Memory for packed filters; nullptr if the library is not to be asked for this pass. Matrix products are faster without
+  /// tensor cores, where the patches need no copying, and for the filters' gradient if a group's channels are not a multiple
+  /// of four.
+  float* filters_for(const ConvolutionShape& shape, PackedConvolution::Pass pass) {
+    const bool odd = pass == PackedConvolution::Pass::backward_weights && shape.group_channels() % 4 != 0;
+    const bool has_better_products =
+        consists_of_products(shape) && (!runtime_.uses_tensor_cores() || distance_of_patches(shape) > 0 || odd);
+    if (!runtime_.has_convolutions() || shape.rows == 0 || has_better_products) return nullptr;
+    return scratch<float>("filters", shape.filters());
   }
   void pack_and_convolve(const PackedConvolution& convolution, std::span<const float> w, float* packed) {
     const ConvolutionShape& shape = convolution.shape;
@@ -227,9 +225,9 @@ class GpuDevice : public Device {
 
   void body(const ConvolutionForward& kernel) {
     const auto& [shape, x, w, bias, f, y] = kernel;
-    float* const packed = filters_for(shape);
+    float* const packed = filters_for(shape, PackedConvolution::Pass::forward);
     const PackedConvolution convolution{PackedConvolution::Pass::forward, shape, 0, x.data(), packed, y.data()};
-    if (can_run(convolution)) {
+    if (packed != nullptr && runtime_.can_run(convolution)) {
       pack_and_convolve(convolution, w, packed);
       return add_bias(kernel);
     }
@@ -245,9 +243,9 @@ class GpuDevice : public Device {
   }
   void body(const ConvolutionBackwardInput& kernel) {
     const auto& [shape, dy, w, keep, f, x, dx] = kernel;
-    float* const packed = filters_for(shape);
+    float* const packed = filters_for(shape, PackedConvolution::Pass::backward_input);
     const PackedConvolution convolution{PackedConvolution::Pass::backward_input, shape, keep, dy.data(), packed, dx.data()};
-    if (can_run(convolution)) {
+    if (packed != nullptr && runtime_.can_run(convolution)) {
       pack_and_convolve(convolution, w, packed);
       if (f != Activation::identity) body(ActivationBackward{f, x, dx});
       return;
@@ -258,9 +256,9 @@ class GpuDevice : public Device {
   }
   void body(const ConvolutionBackwardWeights& kernel) {
     const auto& [shape, x, dy, keep, dw] = kernel;
-    float* const packed = filters_for(shape);
+    float* const packed = filters_for(shape, PackedConvolution::Pass::backward_weights);
     const PackedConvolution convolution{PackedConvolution::Pass::backward_weights, shape, 0, x.data(), dy.data(), packed};
-    if (can_run(convolution)) {
+    if (packed != nullptr && runtime_.can_run(convolution)) {
       runtime_.convolve(convolution);
       runtime_.run(Stream<AddPackedFilters>{shape.filters(), {shape.inner(), shape.outputs, packed, keep, dw.data()}});
     } else if (consists_of_products(shape)) {

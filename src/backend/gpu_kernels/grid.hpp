@@ -74,7 +74,8 @@ constexpr std::size_t blocks_for(std::size_t count, std::size_t per_block) {
 
 struct Nothing {};
 
-/// Calls one(i) for i = begin, begin + step, … below end, and instead of it four(i, i + step, …) as long as there are four.
+/// Visits begin, begin + step, … below end in order: by four(i, i + step, i + 2·step, i + 3·step) while four are left, then
+/// by one(i).
 template <class Four, class One>
 PARAGRAD_HOST_DEVICE void in_fours(std::size_t begin, std::size_t end, std::size_t step, const Four& four, const One& one) {
   std::size_t i = begin;
@@ -82,8 +83,8 @@ PARAGRAD_HOST_DEVICE void in_fours(std::size_t begin, std::size_t end, std::size
   for (; i < end; i += step) one(i);
 }
 
-/// write(i, value(i)) for the same i, computing four values before the first is written: the memory is asked for all of
-/// their terms before it has given the first. No value may depend on what is written.
+/// write(i, value(i)) for the same i. Computes four values before it writes the first, so that their loads overlap. value(i)
+/// may read element i of what is written, but no other.
 template <class Value, class Write>
 PARAGRAD_HOST_DEVICE void write_in_fours(std::size_t begin, std::size_t end, std::size_t step, const Value& value,
                                          const Write& write) {

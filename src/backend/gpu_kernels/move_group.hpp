@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace paragrad::backend::gpu_kernels {
 struct MoveGroup {
   static constexpr const char* name = "copies and sums";
   static constexpr std::uint32_t threads = 256, floats_of_block = 8 * threads;
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most = Move::most_at_once;
   using Shared = Nothing;
 
   std::uint32_t count = 0;

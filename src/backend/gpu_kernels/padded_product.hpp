@@ -1,14 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/multiplication.hpp"
 
 /// Products of matrices whose rows do not come in fours of floats, such as logits of an odd number of classes. cuBLAS then
-/// has only tensor-core kernels that load single numbers, a quarter as fast: copying the matrices to rows with some zeros at
+/// has only tensor-core kernels that load single numbers: copying the matrices to rows with some zeros at
 /// their ends costs less.
 namespace paragrad::backend::gpu_kernels {
 
@@ -68,10 +67,11 @@ struct TakeFromPadded {
   }
 };
 
-/// A product whose extents are padded to fours wherever a matrix has them in its rows.
+/// A product with every extent that is some matrix's row length padded to a multiple of four.
 class PaddedProduct {
  public:
-  /// Whether the copies take less time than they save: where each of their elements takes part in enough multiplications.
+  /// Whether padding saves more time than the copies take: for large products with at least 256 rows and columns on every
+  /// side.
   static bool pays(const Multiplication& p) {
     constexpr std::size_t least_side = 256, least_multiplications = std::size_t{1} << 30;
     return std::min({p.m, p.n, p.k}) >= least_side && p.m * p.n * p.k >= least_multiplications &&

@@ -34,6 +34,7 @@ class ForwardingCommunicator : public Communicator, private SimulatedTime {
   double observed_s() override { return inner_.observed_s(); }
   void post(const TrafficReport& report) override { inner_.simulated_time()->post(report); }
   TrafficReport posted(int rank) const override { return inner_.simulated_time()->posted(rank); }
+  void finish_messages() override { inner_.simulated_time()->finish_messages(); }
 
   Communicator& inner_;
 };

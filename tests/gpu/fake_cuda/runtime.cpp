@@ -119,14 +119,6 @@ cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
   return cudaSuccess;
 }
 
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
-  const Lock lock(Machine::get().mutex);
-  *attributes = {};
-  if (Machine::get().is_of_gpu(address)) attributes->type = cudaMemoryTypeDevice;
-  if (Machine::get().is_pinned(address)) attributes->type = cudaMemoryTypeHost;
-  return cudaSuccess;
-}
-
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   Machine& machine = Machine::get();
   const Lock lock(machine.mutex);
