@@ -4,8 +4,8 @@
     check.py [--programs FOLDER] [--report gpu-report.json] [--seconds S] [--limit S] [--parts NAME...]
 
 The folder holds paragrad, test_backend, test_train and bench_training: a build, or a bundle (make gpu-bundle) with the libraries they need in
-lib/ next to them. The report is written after each part, whatever the result: kernels, trainings, figures, loop, peers, sanitiser;
-and what the figures are relative to PyTorch's, once both are there.
+lib/ next to them. The report is written after each part, whatever the result, with the program and the card that it is of. Parts: kernels, trainings,
+figures, loop, peers, sanitiser; and what the figures are relative to PyTorch's, once both are there.
 Exit status 1 if a test failed, 2 if there is no GPU to test.
 """
 
@@ -202,7 +202,10 @@ def peers(limit_s: float) -> list[dict]:
 
 
 def compared(report: dict) -> list[dict]:
-    """Each figure over PyTorch's best at the same precision."""
+    """Each figure over PyTorch's best at the same precision, if both are of the same card and program."""
+    ours, of_peers = (report.get("of", {}).get(part, {}) for part in ("figures", "peers"))
+    if any(ours.get(key) != of_peers.get(key) for key in ("card", "program")):
+        return []
     ratios = []
     for line in report.get("figures", []):
         theirs = [peer["samples_per_s"] for peer in report.get("peers", []) if "samples_per_s" in peer
@@ -252,10 +255,11 @@ def main() -> int:
         print(f"gpu-check: {probe.stderr.strip().removeprefix('bench_training: ')}", file=sys.stderr)
         return 2
     report = json.loads(arguments.report.read_text()) if arguments.report.exists() else {}
-    report |= {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "program": machine.run("paragrad", "--version").stdout.strip(),
-               "card": card("name", "driver_version", "memory.total", "clocks.max.sm", "power.limit"), "host": platform.machine()}
+    of_now = {"program": machine.run("paragrad", "--version").stdout.strip(), "host": platform.machine(),
+              "card": card("name", "driver_version", "memory.total", "clocks.max.sm", "power.limit")}
     for part in arguments.parts:
         report[part] = found_in(part, machine, arguments.seconds)
+        report.setdefault("of", {})[part] = of_now | {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
         report["compared"] = compared(report)
         arguments.report.write_text(json.dumps(report, indent=1) + "\n")
     for line in report["compared"]:

@@ -50,13 +50,6 @@ class AutoAllreduce : public Allreduce {
   core::Range owned(Communicator& comm, std::size_t length) const override {
     return chosen(comm, length).owned(comm, length);
   }
-  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
-    chosen(comm, data.size()).reduce_scatter(comm, data);
-  }
-  void do_all_gather(Communicator& comm, std::span<float> data) const override {
-    chosen(comm, data.size()).all_gather(comm, data);
-  }
-
   std::string explain(const Communicator& comm, std::size_t length) const override {
     const Choice choice = choose(comm, length);
     const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
@@ -70,6 +63,13 @@ class AutoAllreduce : public Allreduce {
   }
 
  private:
+  void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
+    chosen(comm, data.size()).reduce_scatter(comm, data);
+  }
+  void do_all_gather(Communicator& comm, std::span<float> data) const override {
+    chosen(comm, data.size()).all_gather(comm, data);
+  }
+
   struct Choice {
     std::size_t best = 0, next = 0;  // of the candidates; next: the second best
     double best_s = 0, next_s = 0;

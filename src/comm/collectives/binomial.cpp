@@ -26,6 +26,7 @@ class BinomialAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
 
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     if (data.empty()) return;
     const Tree tree = binomial_tree(comm.rank(), comm.size());

@@ -20,6 +20,7 @@ class ButterflyAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator&, std::size_t length) const override { return {0, length}; }
 
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
     fold.in(comm, data);
@@ -29,7 +30,6 @@ class ButterflyAllreduce : public Allreduce {
 
   void do_all_gather(Communicator&, std::span<float>) const override {}
 
- private:
   static void exchange(Communicator& comm, const Fold& fold, std::span<float> data) {
     const std::size_t rounds = std::countr_zero(static_cast<unsigned>(fold.active));
     const std::size_t segments = segment_count(data.size());

@@ -57,6 +57,7 @@ class DoubleTreeAllreduce : public Allreduce {
     return comm.rank() == second_root(comm.size()) ? core::part_of(length, 2, 1) : core::Range{};
   }
 
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     add_up(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
   }
@@ -65,7 +66,6 @@ class DoubleTreeAllreduce : public Allreduce {
     spread_down(comm, strands(comm, data), double_tree_segment((data.size() + 1) / 2, comm.size()));
   }
 
- private:
   static std::array<Strand, 2> strands(const Communicator& comm, std::span<float> data) {
     auto trees = complementary_trees(comm.rank(), comm.size());
     return {Strand{std::move(trees[0]), core::part_of(data.size(), 2, 0).of(data)},

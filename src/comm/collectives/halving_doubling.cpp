@@ -23,6 +23,7 @@ class HalvingDoublingAllreduce : public Allreduce {
     return fold.outside() ? core::Range{} : halvings(fold, length).back().kept;
   }
 
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Fold fold(comm);
     fold.in(comm, data);

@@ -69,7 +69,12 @@ class HierarchicalAllreduce : public Allreduce {
     const core::Range part = outer_->owned(groups.across, mine.size());
     return {mine.begin + part.begin, mine.begin + part.end};
   }
+  std::string explain(const Communicator& comm, std::size_t) const override {
+    const int group = workers_of_group(comm.size(), comm.workers_per_node());
+    return core::format("{} groups of {} workers", comm.size() / group, group);
+  }
 
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     Groups groups(comm);
     inner_->reduce_scatter(groups.node, data);
@@ -82,12 +87,6 @@ class HierarchicalAllreduce : public Allreduce {
     inner_->all_gather(groups.node, data);
   }
 
-  std::string explain(const Communicator& comm, std::size_t) const override {
-    const int group = workers_of_group(comm.size(), comm.workers_per_node());
-    return core::format("{} groups of {} workers", comm.size() / group, group);
-  }
-
- private:
   struct Groups {
     explicit Groups(Communicator& comm)
         : size(workers_of_group(comm.size(), comm.workers_per_node())),

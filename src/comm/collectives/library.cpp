@@ -12,12 +12,13 @@ class LibraryAllreduce : public Allreduce {
   explicit LibraryAllreduce(Library library) : library_(library) {}
 
   core::Range owned(Communicator&, std::size_t length) const override { return {0, length}; }
+
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     comm.library_allreduce(library_, data);
   }
   void do_all_gather(Communicator&, std::span<float>) const override {}
 
- private:
   Library library_;
 };
 

@@ -58,6 +58,8 @@ class RingAllreduce : public Allreduce {
   core::Range owned(Communicator& comm, std::size_t length) const override {
     return Parts::even(length, comm.size()).of(comm.rank());
   }
+
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     ring_reduce_scatter(comm, Parts::even(data.size(), comm.size()), data);
   }

@@ -46,6 +46,8 @@ template <Tree (*tree_of)(int rank, int size)>
 class RootedAllreduce : public Allreduce {
  public:
   core::Range owned(Communicator& comm, std::size_t length) const override { return {0, comm.rank() == 0 ? length : 0}; }
+
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     add_up(comm, tree_of(comm.rank(), comm.size()), data);
   }

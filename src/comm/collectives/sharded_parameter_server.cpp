@@ -24,6 +24,7 @@ class ShardedParameterServerAllreduce : public Allreduce {
     return core::part_of(length, comm.size(), comm.rank());
   }
 
+ private:
   void do_reduce_scatter(Communicator& comm, std::span<float> data) const override {
     const Shards shards(comm, data);
     const std::size_t largest = std::min((data.size() + shards.size - 1) / shards.size, segment_floats);
@@ -63,7 +64,6 @@ class ShardedParameterServerAllreduce : public Allreduce {
     sends.finish();
   }
 
- private:
   struct Shards {
     Shards(const Communicator& comm, std::span<float> all) : data(all), size(comm.size()), rank(comm.rank()) {}
 
