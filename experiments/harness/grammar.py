@@ -149,23 +149,24 @@ def check_data(config: Config) -> None:
                 raise unknown(f"{named('data', data)} is tuned on the unknown data set", data["tuned_on"], names)
             if "tune" not in config:
                 raise Mistake(f"{named('data', data)} has tuned_on, but there is no [tune]")
-        if "tune" in data and "tune" not in config:
-            raise Mistake(f"{named('data', data)} has 'tune', but there is no [tune]")
         if "tune" in data:
-            check_data_tune(named("data", data), data, config.get("tune", {}))
+            check_data_tune(named("data", data), data, config)
         if "at" in data and not any("along" in table for table in config.get("table", [])):
             raise Mistake(f"{named('data', data)} has 'at', but no [[table]] has 'along'")
 
 
-def check_data_tune(what: str, data: Config, tune: Config) -> None:
+def check_data_tune(what: str, data: Config, config: Config) -> None:
+    if "tune" not in config:
+        raise Mistake(f"{what} has 'tune', but there is no [tune]")
+    tune = config["tune"]
     if "tuned_on" in data:
         raise Mistake(f"{what} has 'tune', but is tuned on another data set")
     known_only(f"{what}: tune has the unknown key", data["tune"], DATA_TUNE)
     if "keep" in data["tune"] and not (tune | data["tune"]).get("rungs"):
         raise Mistake(f"{what}: tune has 'keep', which only works with 'rungs'")
     for prefix, values in data["tune"].get("grid", {}).items():
-        if prefix not in tune.get("grid", {}):
-            raise unknown(f"{what}: tune.grid has the unknown key", prefix, tuple(tune.get("grid", {})))
+        if prefix not in tune["grid"]:
+            raise unknown(f"{what}: tune.grid has the unknown key", prefix, tuple(tune["grid"]))
         if not values:
             raise Mistake(f"{what}: tune.grid has no value for '{prefix}'")
 

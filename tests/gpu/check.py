@@ -152,7 +152,7 @@ def figures(machine: Machine, seconds: float) -> list[dict]:
 def loop(machine: Machine, folder: Path, device: str = "cuda:tf32", hidden: str = "7x2048", classes: int = 18002,
          frames: int = 1_048_576, minibatch: int = 1024, workers: int = 64) -> list[dict]:
     """The complete training loop on frames from a file: time waiting for samples, and cost of emulated workers, each of which has a
-    block of 16 minibatches in an epoch (Chen and Huo: of 131)."""
+    block of 16 minibatches in an epoch."""
     data = str(folder / "many.h5")
     made = machine.run("paragrad", "data", "generate", "--out", data, "--samples", frames, "--valid", 1024, "--test", 1024, "--classes",
                        classes, "--separation", 40)
