@@ -32,6 +32,21 @@ PARAGRAD_HOST_DEVICE Real activate(Activation f, Real z) {
   return z;
 }
 
+/// Calls with.template operator()<f>(): the function becomes a constant inside loops.
+template <class With>
+PARAGRAD_HOST_DEVICE void with_activation(Activation f, const With& with) {
+  switch (f) {
+#define ACTIVATION(name, Type) \
+  case Activation::name:       \
+    return with.template operator()<Activation::name>();
+#include "backend/activations.def"
+#undef ACTIVATION
+    case Activation::identity:
+      break;
+  }
+  with.template operator()<Activation::identity>();
+}
+
 /// f', of y or of z: see slope_of().
 template <class Real>
 PARAGRAD_HOST_DEVICE Real slope(Activation f, Real at) {

@@ -47,10 +47,19 @@ concept Elementwise = requires(const Kernel& kernel, std::size_t i) {
 };
 
 /// An elementwise kernel whose element i is written()[i] = value(i), where value(i) reads no other element of written().
-/// Computing several values before writing the first hides memory latency on a GPU.
+/// with_values(loop) calls loop(value) once. Computing several values before writing the first hides memory latency on a
+/// GPU.
 template <class Kernel>
-concept ValueKernel = Elementwise<Kernel> && requires(const Kernel& kernel, std::size_t i) {
-  kernel.written()[i] = kernel.value(i);
+concept ValueKernel = Elementwise<Kernel> && requires(const Kernel& kernel) {
+  kernel.written();
+};
+
+/// An elementwise kernel with a formula for four neighbouring elements, the first of which is number i = 0, 4, …, where
+/// come_in_fours() holds.
+template <class Kernel>
+concept LaneKernel = Elementwise<Kernel> && requires(const Kernel& kernel, std::size_t i) {
+  { kernel.come_in_fours() } -> std::same_as<bool>;
+  kernel.template element<4>(i);
 };
 
 template <class Kernel>

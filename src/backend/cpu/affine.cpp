@@ -109,7 +109,7 @@ void run(Workspace&, const Descend& kernel) {
 }
 
 void run(Workspace& workspace, const AffineForward& kernel) {
-  with_activation(kernel.f, [&]<Activation constant>() {
+  with_fused(kernel.f, [&]<Activation constant>() {
     const AddBiasAndActivate<constant> finish(kernel.out, kernel.bias.data(), kernel.y.data());
     multiply(workspace.packed, kernel.batch, kernel.out, kernel.in, {kernel.x.data(), kernel.in},
              {kernel.w.data(), kernel.out}, 0, kernel.y.data(), &finish);
@@ -117,7 +117,7 @@ void run(Workspace& workspace, const AffineForward& kernel) {
 }
 
 void run(Workspace& workspace, const AffineReverse& kernel) {
-  with_activation(kernel.f, [&]<Activation constant>() {
+  with_fused(kernel.f, [&]<Activation constant>() {
     const AddBiasAndActivate<constant> finish(kernel.in, kernel.bias.data(), kernel.x.data());
     multiply(workspace.packed, kernel.batch, kernel.in, kernel.out, {kernel.y.data(), kernel.out},
              {kernel.w.data(), kernel.out, Transpose::yes}, 0, kernel.x.data(), &finish);
@@ -125,7 +125,7 @@ void run(Workspace& workspace, const AffineReverse& kernel) {
 }
 
 void run(Workspace& workspace, const AffineBackwardInput& kernel) {
-  with_activation(kernel.f, [&]<Activation constant>() {
+  with_fused(kernel.f, [&]<Activation constant>() {
     const MultiplyBySlope<constant> finish(kernel.in, kernel.x.data(), kernel.dx.data());
     multiply(workspace.packed, kernel.batch, kernel.in, kernel.out, {kernel.dz.data(), kernel.out},
              {kernel.w.data(), kernel.out, Transpose::yes}, 0, kernel.dx.data(), &finish);

@@ -163,7 +163,7 @@ void run(Workspace&, const BatchNormForward& kernel) {
   if (!kernel.training)
     for (std::size_t c = 0; c < kernel.shape.channels; ++c)
       kernel.use(c, kernel.running[c], kernel.running[kernel.shape.channels + c]);
-  with_activation(kernel.f, [&]<Activation f>() {
+  with_fused(kernel.f, [&]<Activation f>() {
     for_columns(kernel.shape.channels, [&](auto columns, std::size_t c) {
       if (kernel.training)
         sum_distances(kernel.shape, kernel.x, columns, c, [&](auto... sums) { kernel.use_minibatch(sums...); });

@@ -21,7 +21,7 @@ void run(Workspace&, const ConcatenateBackward& kernel) {
     if (kernel.dx[i].empty()) continue;
     const std::size_t width = shape.widths[i];
     const float keep = kernel.keep[i];
-    with_activation(kernel.f[i], [&]<Activation f>() {
+    with_fused(kernel.f[i], [&]<Activation f>() {
       for (std::size_t row = 0; row < shape.rows; ++row) {
         const float* const dy = begin + row * whole;
         float* const dx = kernel.dx[i].data() + row * width;

@@ -295,7 +295,7 @@ void run(Workspace& workspace, const ConvolutionForward& kernel) {
   Images images = images_of(workspace, shape, kernel.x.data());
   const Runs runs = runs_of(shape, images.line());
   const std::size_t line = shape.across.steps * shape.outputs;
-  with_activation(kernel.f, [&]<Activation f>() {
+  with_fused(kernel.f, [&]<Activation f>() {
     images.for_bands([&](const Band& band, std::size_t first_row) {
       for (std::size_t g = 0; g < shape.groups; ++g) {
         const auto target = [&](std::size_t row) { return kernel.y.data() + (first_row + row) * line + g * outputs; };
@@ -329,7 +329,7 @@ void run(Workspace& workspace, const ConvolutionBackwardInput& kernel) {
             runs.offsets.push_back(
                 static_cast<std::size_t>(below + static_cast<std::ptrdiff_t>(before_down)) * images.line() +
                 static_cast<std::size_t>(right + static_cast<std::ptrdiff_t>(before_across)) * shape.outputs);
-        with_activation(kernel.f, [&]<Activation f>() {
+        with_fused(kernel.f, [&]<Activation f>() {
           images.for_bands([&](const Band& band, std::size_t first_row) {
             const auto target = [&](std::size_t row) -> float* {
               const std::size_t n = (first_row + row) / places, t = (first_row + row) % places;

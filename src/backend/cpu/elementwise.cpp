@@ -27,7 +27,7 @@ void run(Workspace&, const Add& kernel) {
 }
 
 void run(Workspace&, const Sum& kernel) {
-  with_activation(kernel.f, [&]<Activation f>() {
+  with_fused(kernel.f, [&]<Activation f>() {
     transform(
         kernel.y.size(), kernel.y.data(), [](Vector a, Vector b) { return activate<f>(a + b); }, kernel.a.data(),
         kernel.b.data());
@@ -54,7 +54,7 @@ void run(Workspace&, const LookAhead& kernel) {
 }
 
 void run(Workspace&, const ActivationBackward& kernel) {
-  with_activation(kernel.f, [&]<Activation f>() {
+  with_fused(kernel.f, [&]<Activation f>() {
     transform(kernel.dz.size(), kernel.dz.data(), times_slope<f>, kernel.dz.data(), kernel.y.data());
   });
 }

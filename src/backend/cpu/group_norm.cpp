@@ -67,7 +67,7 @@ void run(Workspace&, const GroupNormForward& kernel) {
       kernel.use(row * shape.groups + group, means[group * shape.group_channels()], sums.of_group(group) / count);
     spread(shape, factors, [&](std::size_t group) { return used[2 * (row * shape.groups + group) + 1]; });
     spread(shape, terms, [&](std::size_t group) { return used[2 * (row * shape.groups + group)]; });
-    with_activation(f, [&]<Activation function>() {
+    with_fused(f, [&]<Activation function>() {
       for (std::size_t i = 0; i < shape.positions; ++i) {
         const std::size_t first = (row * shape.positions + i) * shape.channels;
         transform(

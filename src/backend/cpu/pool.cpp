@@ -34,7 +34,7 @@ void begin_gradient(float keep, std::span<float> dx) {
 }
 
 void finish_gradient(Activation f, std::span<const float> x, std::span<float> dx) {
-  with_activation(f, [&]<Activation constant>() {
+  with_fused(f, [&]<Activation constant>() {
     if constexpr (constant != Activation::identity)
       transform(dx.size(), dx.data(), times_slope<constant>, dx.data(), x.data());
   });

@@ -243,36 +243,42 @@ inline Vector hyperbolic_tangent(Vector z) {
 
 template <Activation f>
 Vector activate(Vector z) {
-  if constexpr (f == Activation::sigmoid) return 1.f / (1.f + exponential(-z));
-  if constexpr (f == Activation::tanh) return hyperbolic_tangent(z);
-  if constexpr (f == Activation::relu) return z < 0.f ? Vector{} : z;
-  return z;
+  if constexpr (f == Activation::sigmoid)
+    return 1.f / (1.f + exponential(-z));
+  else if constexpr (f == Activation::tanh)
+    return hyperbolic_tangent(z);
+  else if constexpr (f == Activation::relu)
+    return z < 0.f ? Vector{} : z;
+  else {
+    static_assert(f == Activation::identity, "its formula for vectors is missing");
+    return z;
+  }
 }
 
 /// d · f', f' as a function of y = f(z).
 template <Activation f>
 Vector times_slope(Vector d, Vector y) {
-  if constexpr (f == Activation::sigmoid) return d * (y * (1.f - y));
-  if constexpr (f == Activation::tanh) return d * (1.f - y * y);
-  if constexpr (f == Activation::relu) return d * (y > 0.f ? broadcast(1.f) : Vector{});
-  return d;
+  if constexpr (f == Activation::sigmoid)
+    return d * (y * (1.f - y));
+  else if constexpr (f == Activation::tanh)
+    return d * (1.f - y * y);
+  else if constexpr (f == Activation::relu)
+    return d * (y > 0.f ? broadcast(1.f) : Vector{});
+  else {
+    static_assert(f == Activation::identity, "its formula for vectors is missing");
+    return d;
+  }
 }
 
-/// Calls `with.template operator()<f>()`: the activation becomes a constant inside loops.
+/// with_activation() for a function that fuses into a product.
 template <class Body>
-void with_activation(Activation f, const Body& body) {
-  switch (f) {
-    case Activation::identity:
-      return body.template operator()<Activation::identity>();
-    case Activation::sigmoid:
-      return body.template operator()<Activation::sigmoid>();
-    case Activation::tanh:
-      return body.template operator()<Activation::tanh>();
-    case Activation::relu:
-      return body.template operator()<Activation::relu>();
-    default:
+void with_fused(Activation f, const Body& body) {
+  with_activation(f, [&]<Activation constant>() {
+    if constexpr (slope_of(constant) == SlopeOf::output)
+      body.template operator()<constant>();
+    else
       throw std::logic_error("no such function fuses into a product");
-  }
+  });
 }
 
 /// to[i] = f(from_1[i], from_2[i], …); `to` may be one of the sources.

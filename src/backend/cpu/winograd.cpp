@@ -270,7 +270,7 @@ void run_winograd(Workspace& workspace, const ConvolutionForward& kernel) {
   const Planes filters(workspace.filters, shape.channels * shape.outputs);
   transform_filters(shape.channels, shape.outputs, kernel.w.data(), filters);
   const Squares squares = patches_of(shape);
-  with_activation(kernel.f, [&]<Activation f>() {
+  with_fused(kernel.f, [&]<Activation f>() {
     convolve_tiles(workspace, squares, tile_count(squares, shape.rows), kernel.x.data(), filters, shape.outputs,
                    shape.down.steps, shape.across.steps, [&](std::size_t at, std::size_t column, Vector sum) {
                      if (!kernel.bias.empty()) sum += load(kernel.bias.data() + column);
@@ -296,7 +296,7 @@ void run_winograd(Workspace& workspace, const ConvolutionBackwardInput& kernel) 
                         window_side - 1 - shape.across.before,
                         tiles_in(shape.down.image),
                         tiles_in(shape.across.image)};
-  with_activation(kernel.f, [&]<Activation f>() {
+  with_fused(kernel.f, [&]<Activation f>() {
     convolve_tiles(workspace, squares, tile_count(squares, shape.rows), kernel.dy.data(), filters, shape.channels,
                    shape.down.image, shape.across.image, [&](std::size_t at, std::size_t, Vector sum) {
                      float* const dx = kernel.dx.data() + at;

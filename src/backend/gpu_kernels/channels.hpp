@@ -23,13 +23,14 @@ struct ChannelTiles {
 
   std::size_t rows, channels;
   std::uint32_t width;  // of a tile, a power of two
-  std::size_t tiles, chunk_rows;
+  std::uint32_t tiles;
+  std::size_t chunk_rows;
 
   /// Tiles of up to most_width channels; all rows in one chunk.
   static ChannelTiles of(const ChannelShape& shape, std::size_t most_width) {
     const std::size_t width = std::bit_ceil(std::min(shape.channels, most_width));
-    return {shape.rows, shape.channels, static_cast<std::uint32_t>(width), blocks_for(shape.channels, width),
-            std::max<std::size_t>(1, shape.rows)};
+    return {shape.rows, shape.channels, static_cast<std::uint32_t>(width),
+            static_cast<std::uint32_t>(blocks_for(shape.channels, width)), std::max<std::size_t>(1, shape.rows)};
   }
   /// As many chunks as give up to most_blocks blocks, with at least 8 rows per lane.
   static ChannelTiles chunked(const ChannelShape& shape, std::size_t most_blocks) {
@@ -59,19 +60,12 @@ struct ChannelTiles {
     const Stretch mine = rows_of(block);
     block.each([&](std::uint32_t thread) {
       const std::size_t c = channel_of(block, thread);
-      ChannelSums p, q, r, s;
+      ChannelSums sums;
       if (c < channels)
-        in_fours(
-            mine.begin + thread / width, mine.end, lanes(),
-            [&](std::size_t at_p, std::size_t at_q, std::size_t at_r, std::size_t at_s) {
-              p += term(at_p, c);
-              q += term(at_q, c);
-              r += term(at_r, c);
-              s += term(at_s, c);
-            },
-            [&](std::size_t row) { p += term(row, c); });
-      shared.first[thread] = (p.first + q.first) + (r.first + s.first);
-      shared.second[thread] = (p.second + q.second) + (r.second + s.second);
+        sums = sum_in_order(sums, mine.begin + thread / width, mine.end, lanes(),
+                            [&](std::size_t row) { return term(row, c); });
+      shared.first[thread] = sums.first;
+      shared.second[thread] = sums.second;
     });
     for (std::uint32_t half = threads / 2; half >= width; half /= 2)
       block.each([&](std::uint32_t thread) {
@@ -137,13 +131,14 @@ struct TakeChannelSums {
   }
 };
 
-template <class Kernel>
+/// The second pass.
+template <WritingChannelKernel Kernel>
 struct WriteRows {
   static constexpr const char* name = kernel_name(Kernel::id).data();
   static constexpr std::uint32_t threads = ChannelTiles::threads;
   using Shared = Nothing;
 
-  static constexpr std::size_t most_blocks = 16 * 1024;
+  static constexpr std::size_t most_blocks = 8192;
 
   Kernel kernel;
   ChannelTiles tiles;
@@ -157,13 +152,12 @@ struct WriteRows {
     block.each([&](std::uint32_t thread) {
       const std::size_t c = tiles.channel_of(block, thread);
       if (c >= tiles.channels) return;
-      const ChannelPair<float> pair = pairs[c];
       float* const written = kernel.written().data() + c;
       const Stretch rows = tiles.rows_of(block);
-      write_in_fours(
-          rows.begin + thread / tiles.width, rows.end, tiles.lanes(),
-          [&](std::size_t row) { return kernel.value(row, c, pair); },
-          [&](std::size_t row, float value) { written[row * tiles.channels] = value; });
+      kernel.with_values(c, pairs[c], [&](const auto& value) {
+        write_in_fours(rows.begin + thread / tiles.width, rows.end, tiles.lanes(), value,
+                       [&](std::size_t row, float of_row) { written[row * tiles.channels] = of_row; });
+      });
     });
   }
 };
@@ -186,7 +180,8 @@ void run_channels(const Run& run, const Kernel& kernel, ChannelSums* partial, Ch
     run(sums);
   }
   run(TakeChannelSums<Kernel>::of(kernel, chunks, partial, pairs));
-  if (!kernel.written().empty()) run(WriteRows<Kernel>::of(kernel, pairs));
+  if constexpr (WritingChannelKernel<Kernel>)
+    if (!kernel.written().empty()) run(WriteRows<Kernel>::of(kernel, pairs));
 }
 
 }  // namespace paragrad::backend::gpu_kernels

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <type_traits>
 
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/multiplication.hpp"
 #include "backend/kernels/convolution.hpp"
+#include "backend/lanes.hpp"
 
 /// Convolutions as matrix products (Chellapilla, Puri and Simard, IWFHR 2006): the patches of the image under the windows
 /// are copied next to each other, [positions][inner], for as many rows at a time as the memory for them holds. Where the
@@ -63,23 +63,10 @@ void for_parts(const ConvolutionShape& shape, std::size_t most_patches, const Wi
       with(PartOfConvolution{shape, row, std::min(most, shape.rows - row), group});
 }
 
-/// Neighbouring channels of a pixel that a thread treats together.
-template <std::size_t lanes>
-struct alignas(lanes * sizeof(float)) Lanes {
-  float of[lanes];
-
-  PARAGRAD_HOST_DEVICE static Lanes load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
-  PARAGRAD_HOST_DEVICE void store(float* to) const { *reinterpret_cast<Lanes*>(to) = *this; }
-};
-
 /// Calls with(std::integral_constant<std::size_t, lanes>): 4 where all channels of a part come in aligned fours, else 1.
 template <class With>
 void with_lanes(const PartOfConvolution& part, std::initializer_list<const float*> arrays, const With& with) {
-  const bool fours = part.shape.channels % 4 == 0 && part.shape.group_channels() % 4 == 0 &&
-                     std::ranges::all_of(arrays, [](const float* array) {
-                       return reinterpret_cast<std::uintptr_t>(array) % alignof(Lanes<4>) == 0;
-                     });
-  if (fours)
+  if (part.shape.group_channels() % 4 == 0 && come_in_fours(part.shape.channels, arrays))
     with(std::integral_constant<std::size_t, 4>{});
   else
     with(std::integral_constant<std::size_t, 1>{});
@@ -106,7 +93,7 @@ struct CopyPatches {
     const bool inside = iy < shape.down.image && ix < shape.across.image;
     const std::size_t from =
         ((row * shape.down.image + iy) * shape.across.image + ix) * shape.channels + part.first_channel() + c;
-    (inside ? Lanes<lanes>::load(x + from) : Lanes<lanes>{}).store(patches + i);
+    (inside ? Lanes<float, lanes>::load(x + from) : Lanes<float, lanes>{}).store(patches + i);
   }
 };
 
@@ -129,22 +116,18 @@ struct AddPatches {
     const auto [place, c] = core::divide(i, depth);
     const auto [line, ix] = core::divide(place, shape.across.image);
     const auto [row, iy] = core::divide(line, shape.down.image);
-    Lanes<lanes> sum{};
+    Lanes<float, lanes> sum{};
     shape.down.for_covering(iy, [&](std::size_t ky, std::size_t oy) {
       shape.across.for_covering(ix, [&](std::size_t kx, std::size_t ox) {
         const std::size_t position = (row * shape.down.steps + oy) * shape.across.steps + ox;
-        const auto patch = Lanes<lanes>::load(patches + position * inner + (ky * shape.across.window + kx) * depth + c);
+        const auto patch =
+            Lanes<float, lanes>::load(patches + position * inner + (ky * shape.across.window + kx) * depth + c);
         for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] += patch.of[lane];
       });
     });
     const std::size_t pixels = shape.down.image * shape.across.image;
     const std::size_t at = (part.first_row * pixels + place) * shape.channels + part.first_channel() + c;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      float& all = sum.of[lane];
-      all = accumulate(all, keep, dx[at + lane]);
-      if (f != Activation::identity) all *= slope(f, x[at + lane]);
-    }
-    sum.store(dx + at);
+    take_gradient(sum, keep, f, x, dx, at);
   }
 };
 

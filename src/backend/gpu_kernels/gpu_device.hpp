@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "backend/gpu_kernels/multiplication.hpp"
 #include "backend/gpu_kernels/orthonormalise.hpp"
 #include "backend/gpu_kernels/packed_convolution.hpp"
+#include "backend/gpu_kernels/padded_channels.hpp"
 #include "backend/gpu_kernels/padded_product.hpp"
 #include "backend/gpu_kernels/quantise.hpp"
 #include "backend/gpu_kernels/select.hpp"
@@ -128,12 +130,8 @@ class GpuDevice : public Device {
 
   // ---- the bodies, on device memory ----
 
-  template <Elementwise Kernel>
-  void run_elements(const Kernel& kernel) {
-    if (kernel.elements() > 0) runtime_.run(elements_of(kernel));
-  }
   template <class Kernel>
-  requires(Elementwise<Kernel> && !ChannelKernel<Kernel>) void body(const Kernel& kernel) { run_elements(kernel); }
+  requires(Elementwise<Kernel> && !ChannelKernel<Kernel>) void body(const Kernel& kernel) { run_elements(runner(), kernel); }
   template <ChannelKernel Kernel>
   void body(const Kernel& kernel) {
     auto* const partial = scratch<ChannelSums>("channel sums", channel_sums_scratch(kernel));
@@ -201,20 +199,26 @@ class GpuDevice : public Device {
   float* patches_for(const ConvolutionShape& shape) {
     return scratch<float>("patches", patches_scratch(shape, Runtime::most_patches));
   }
-  /// Memory for packed filters; nullptr if the library is not to be asked for this pass. Matrix products are faster without
-  /// tensor cores, where the patches need no copying, and for the filters' gradient if a group's channels are not a multiple
-  /// of four.
-  float* filters_for(const ConvolutionShape& shape, PackedConvolution::Pass pass) {
-    const bool odd = pass == PackedConvolution::Pass::backward_weights && shape.group_channels() % 4 != 0;
-    const bool has_better_products =
-        consists_of_products(shape) && (!runtime_.uses_tensor_cores() || distance_of_patches(shape) > 0 || odd);
-    if (!runtime_.has_convolutions() || shape.rows == 0 || has_better_products) return nullptr;
-    return scratch<float>("filters", shape.filters());
-  }
-  void pack_and_convolve(const PackedConvolution& convolution, std::span<const float> w, float* packed) {
+  /// The convolution as the library computes it, if it shall and can: with packed filters, or a place for their gradient, in
+  /// scratch memory. Matrix products are faster without tensor cores, where the patches need no copying, and for the
+  /// filters' gradient if a group's channels do not come in fours.
+  std::optional<PackedConvolution> for_library(PackedConvolution convolution) {
     const ConvolutionShape& shape = convolution.shape;
-    runtime_.run(Stream<PackFilters>{w.size(), {shape.inner(), shape.outputs, w.data(), packed}});
-    runtime_.convolve(convolution);
+    const bool of_filters = convolution.pass == PackedConvolution::Pass::backward_weights;
+    const bool has_better_products =
+        consists_of_products(shape) &&
+        (!runtime_.uses_tensor_cores() || distance_of_patches(shape) > 0 || (of_filters && shape.group_channels() % 4 != 0));
+    if (!runtime_.has_convolutions() || shape.rows == 0 || has_better_products) return std::nullopt;
+
+    const float* const w = convolution.b;
+    float* const packed = scratch<float>("filters", shape.filters());
+    if (of_filters)
+      convolution.result = packed;
+    else
+      convolution.b = packed;
+    if (!runtime_.can_run(convolution)) return std::nullopt;
+    if (!of_filters) runtime_.run(PackFilters{shape.inner(), shape.outputs, w, packed}.in_tiles());
+    return convolution;
   }
   void add_bias(const ConvolutionForward& kernel) {
     if (!kernel.bias.empty())
@@ -225,13 +229,11 @@ class GpuDevice : public Device {
 
   void body(const ConvolutionForward& kernel) {
     const auto& [shape, x, w, bias, f, y] = kernel;
-    float* const packed = filters_for(shape, PackedConvolution::Pass::forward);
-    const PackedConvolution convolution{PackedConvolution::Pass::forward, shape, 0, x.data(), packed, y.data()};
-    if (packed != nullptr && runtime_.can_run(convolution)) {
-      pack_and_convolve(convolution, w, packed);
+    if (const auto convolution = for_library({PackedConvolution::Pass::forward, shape, 0, x.data(), w.data(), y.data()})) {
+      runtime_.convolve(*convolution);
       return add_bias(kernel);
     }
-    if (!consists_of_products(shape)) return run_elements(kernel);
+    if (!consists_of_products(shape)) return run_elements(runner(), kernel);
     const bool fused = shape.groups == 1 && !bias.empty();
     convolve(runtime_, kernel, Runtime::most_patches, patches_for(shape), [&, f = f](const Multiplication& product) {
       if (fused)
@@ -243,28 +245,34 @@ class GpuDevice : public Device {
   }
   void body(const ConvolutionBackwardInput& kernel) {
     const auto& [shape, dy, w, keep, f, x, dx] = kernel;
-    float* const packed = filters_for(shape, PackedConvolution::Pass::backward_input);
-    const PackedConvolution convolution{PackedConvolution::Pass::backward_input, shape, keep, dy.data(), packed, dx.data()};
-    if (packed != nullptr && runtime_.can_run(convolution)) {
-      pack_and_convolve(convolution, w, packed);
+    if (const auto convolution =
+            for_library({PackedConvolution::Pass::backward_input, shape, keep, dy.data(), w.data(), dx.data()})) {
+      runtime_.convolve(*convolution);
       if (f != Activation::identity) body(ActivationBackward{f, x, dx});
       return;
     }
-    if (!consists_of_products(shape)) return run_elements(kernel);
+    if (!consists_of_products(shape)) return run_elements(runner(), kernel);
     convolve_back(runtime_, kernel, Runtime::most_patches, patches_for(shape));
     if (distance_of_patches(shape) > 0 && f != Activation::identity) body(ActivationBackward{f, x, dx});
   }
   void body(const ConvolutionBackwardWeights& kernel) {
     const auto& [shape, x, dy, keep, dw] = kernel;
-    float* const packed = filters_for(shape, PackedConvolution::Pass::backward_weights);
-    const PackedConvolution convolution{PackedConvolution::Pass::backward_weights, shape, 0, x.data(), dy.data(), packed};
-    if (packed != nullptr && runtime_.can_run(convolution)) {
-      runtime_.convolve(convolution);
-      runtime_.run(Stream<AddPackedFilters>{shape.filters(), {shape.inner(), shape.outputs, packed, keep, dw.data()}});
+    if (const auto convolution =
+            for_library({PackedConvolution::Pass::backward_weights, shape, 0, x.data(), dy.data(), nullptr})) {
+      runtime_.convolve(*convolution);
+      runtime_.run(AddPackedFilters{shape.inner(), shape.outputs, convolution->result, keep, dw.data()}.in_tiles());
+    } else if (runtime_.uses_tensor_cores() && PaddedChannels::pays(shape)) {
+      const PaddedChannels channels(shape);
+      float* const images = scratch<float>("images", channels.images());
+      const std::span<float> filters(scratch<float>("filters", channels.padded().filters()), channels.padded().filters());
+      channels.copy_images(runner(), x.data(), images);
+      const ConvolutionBackwardWeights padded{channels.padded(), {images, channels.images()}, dy, 0, filters};
+      convolution_gradient(runtime_, padded, Runtime::most_patches, patches_for(channels.padded()));
+      channels.add_gradient(runner(), filters.data(), keep, dw.data());
     } else if (consists_of_products(shape)) {
       convolution_gradient(runtime_, kernel, Runtime::most_patches, patches_for(shape));
     } else {
-      return run_elements(kernel);
+      return run_elements(runner(), kernel);
     }
     if (kernel.has_bias())
       body(BiasGradient{shape.rows * shape.positions(), shape.outputs, dy, keep, dw.subspan(shape.filters())});

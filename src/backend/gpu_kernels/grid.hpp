@@ -74,13 +74,30 @@ constexpr std::size_t blocks_for(std::size_t count, std::size_t per_block) {
 
 struct Nothing {};
 
-/// Visits begin, begin + step, … below end in order: by four(i, i + step, i + 2·step, i + 3·step) while four are left, then
-/// by one(i).
-template <class Four, class One>
-PARAGRAD_HOST_DEVICE void in_fours(std::size_t begin, std::size_t end, std::size_t step, const Four& four, const One& one) {
+/// Visits begin, begin + step, … below end in order: by group(i) for i, i + step, … `many` at a time while so many are left,
+/// then by one(i).
+template <std::size_t many, class Group, class One>
+PARAGRAD_HOST_DEVICE void in_groups(std::size_t begin, std::size_t end, std::size_t step, const Group& group,
+                                    const One& one) {
   std::size_t i = begin;
-  for (; i + 3 * step < end; i += 4 * step) four(i, i + step, i + 2 * step, i + 3 * step);
+  for (; i + (many - 1) * step < end; i += many * step) group(i);
   for (; i < end; i += step) one(i);
+}
+
+/// first + term(begin) + term(begin + step) + …, in this order. The terms of a group are loaded together.
+template <class T, class Term>
+PARAGRAD_HOST_DEVICE T sum_in_order(T first, std::size_t begin, std::size_t end, std::size_t step, const Term& term) {
+  constexpr std::size_t many = 8;
+  T sum = first;
+  in_groups<many>(
+      begin, end, step,
+      [&](std::size_t i) {
+        T terms[many];
+        for (std::size_t k = 0; k < many; ++k) terms[k] = term(i + k * step);
+        for (std::size_t k = 0; k < many; ++k) sum += terms[k];
+      },
+      [&](std::size_t i) { sum += term(i); });
+  return sum;
 }
 
 /// write(i, value(i)) for the same i. Computes four values before it writes the first, so that their loads overlap. value(i)
@@ -88,20 +105,19 @@ PARAGRAD_HOST_DEVICE void in_fours(std::size_t begin, std::size_t end, std::size
 template <class Value, class Write>
 PARAGRAD_HOST_DEVICE void write_in_fours(std::size_t begin, std::size_t end, std::size_t step, const Value& value,
                                          const Write& write) {
-  in_fours(
+  constexpr std::size_t many = 4;
+  in_groups<many>(
       begin, end, step,
-      [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
-        const auto at_a = value(a), at_b = value(b), at_c = value(c), at_d = value(d);
-        write(a, at_a);
-        write(b, at_b);
-        write(c, at_c);
-        write(d, at_d);
+      [&](std::size_t i) {
+        decltype(value(i)) values[many];
+        for (std::size_t k = 0; k < many; ++k) values[k] = value(i + k * step);
+        for (std::size_t k = 0; k < many; ++k) write(i + k * step, values[k]);
       },
       [&](std::size_t i) { write(i, value(i)); });
 }
 
-/// Runs formula(i) for each i below count, or formula.write(i, formula.value(i)) where it has these. Formula must have a
-/// name, too.
+/// Runs formula(i) for each i below count. Where the formula has write(i, float), it runs formula.write(i, value(i)) with
+/// the value that formula.with_values(loop) passes to loop. Formula must have a name, too.
 template <class Formula>
 struct Stream {
   static constexpr const char* name = Formula::name;
@@ -116,12 +132,40 @@ struct Stream {
     block.each([&](std::uint32_t thread) {
       const std::size_t step = static_cast<std::size_t>(block.blocks) * threads;
       const std::size_t begin = static_cast<std::size_t>(block.index) * threads + thread;
-      if constexpr (requires { formula.write(begin, formula.value(begin)); })
-        write_in_fours(
-            begin, count, step, [&](std::size_t i) { return formula.value(i); },
-            [&](std::size_t i, auto value) { formula.write(i, value); });
+      if constexpr (requires { formula.write(begin, 0.f); })
+        formula.with_values([&](const auto& value) {
+          write_in_fours(begin, count, step, value, [&](std::size_t i, float of_i) { formula.write(i, of_i); });
+        });
       else
         for (std::size_t i = begin; i < count; i += step) formula(i);
+    });
+  }
+};
+
+/// Runs formula.write(i, j, formula.read(i, j)) for each i below rows and j below columns, in tiles: neighbouring threads
+/// read neighbouring j and write neighbouring i, as a transposition needs it. Formula must have a name, too.
+template <class Formula>
+struct InTiles {
+  static constexpr const char* name = Formula::name;
+  static constexpr std::uint32_t threads = 256, side = 32;
+  struct Shared {
+    float tile[side][side + 1];  // the columns are in different banks
+  };
+
+  std::size_t rows, columns;
+  Formula formula;
+
+  std::size_t blocks() const { return blocks_for(rows, side) * blocks_for(columns, side); }
+  PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const auto [down, across] = core::divide(block.index, (columns + side - 1) / side);
+    const std::size_t first_i = down * side, first_j = across * side;
+    block.each_of(side * side, [&](std::size_t k) {
+      const std::size_t y = k / side, x = k % side, i = first_i + y, j = first_j + x;
+      if (i < rows && j < columns) shared.tile[y][x] = formula.read(i, j);
+    });
+    block.each_of(side * side, [&](std::size_t k) {
+      const std::size_t y = k % side, x = k / side, i = first_i + y, j = first_j + x;
+      if (i < rows && j < columns) formula.write(i, j, shared.tile[y][x]);
     });
   }
 };

@@ -89,11 +89,14 @@ struct SoftmaxRows {
       const auto share = [&](std::size_t j) { return target.wanted(j, classes, smoothing) * (row[j] - largest.value); };
       of_target = reduce(block, classes, 0.f, shared.sums, share, Sum{});
     }
-    const auto power = [&](std::size_t j) { return row[j] = std::exp(row[j] - largest.value); };
-    block.each([](std::uint32_t) {});  // wait until all have read the label's output
-    const float sum = reduce(block, classes, 0.f, shared.sums, power, Sum{});
-    block.each_of(
-        classes, [&](std::size_t j) { row[j] = target.scored ? row[j] / sum - target.wanted(j, classes, smoothing) : 0.f; });
+    const auto power = [&](std::size_t j) { return std::exp(row[j] - largest.value); };
+    const float sum = reduce(block, classes, 0.f, shared.sums, power, Sum{});  // all have read the label's output then
+    block.each([&](std::uint32_t thread) {
+      write_in_fours(
+          thread, classes, threads,
+          [&](std::size_t j) { return target.scored ? power(j) / sum - target.wanted(j, classes, smoothing) : 0.f; },
+          [&](std::size_t j, float gradient) { row[j] = gradient; });
+    });
     block.each([&](std::uint32_t thread) {
       if (thread != 0) return;
       const double loss = std::log(static_cast<double>(sum)) - static_cast<double>(of_target);

@@ -26,7 +26,11 @@ struct PackFilters {
   const float* w;
   float* packed;
 
-  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { packed[i] = w[i % inner * outputs + i / inner]; }
+  PARAGRAD_HOST_DEVICE float read(std::size_t i, std::size_t output) const { return w[i * outputs + output]; }
+  PARAGRAD_HOST_DEVICE void write(std::size_t i, std::size_t output, float weight) const {
+    packed[output * inner + i] = weight;
+  }
+  InTiles<PackFilters> in_tiles() const { return {inner, outputs, *this}; }
 };
 
 /// dw[inner][outputs] = keep·dw + packed[outputs][inner]
@@ -37,9 +41,12 @@ struct AddPackedFilters {
   float keep;
   float* dw;
 
-  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
-    dw[i] = accumulate(packed[i % outputs * inner + i / outputs], keep, dw[i]);
+  PARAGRAD_HOST_DEVICE float read(std::size_t output, std::size_t i) const { return packed[output * inner + i]; }
+  PARAGRAD_HOST_DEVICE void write(std::size_t output, std::size_t i, float gradient) const {
+    float& all = dw[i * outputs + output];
+    all = accumulate(gradient, keep, all);
   }
+  InTiles<AddPackedFilters> in_tiles() const { return {outputs, inner, *this}; }
 };
 
 }  // namespace paragrad::backend::gpu_kernels

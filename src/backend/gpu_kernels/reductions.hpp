@@ -37,13 +37,14 @@ PARAGRAD_HOST_DEVICE T reduce(const Block& block, std::size_t count, T neutral, 
                               const Combine& two) {
   block.each([&](std::uint32_t thread) {
     T p = neutral, q = neutral, r = neutral, s = neutral;  // independent, so that four terms are loaded at a time
-    in_fours(
-        thread, count, block.threads,
-        [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
-          p = two(p, term(a));
-          q = two(q, term(b));
-          r = two(r, term(c));
-          s = two(s, term(d));
+    const std::size_t step = block.threads;
+    in_groups<4>(
+        thread, count, step,
+        [&](std::size_t i) {
+          p = two(p, term(i));
+          q = two(q, term(i + step));
+          r = two(r, term(i + 2 * step));
+          s = two(s, term(i + 3 * step));
         },
         [&](std::size_t i) { p = two(p, term(i)); });
     values[thread] = two(two(p, q), two(r, s));

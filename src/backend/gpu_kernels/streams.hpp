@@ -13,8 +13,11 @@ struct ElementOf {
   static constexpr const char* name = kernel_name(Kernel::id).data();
   Kernel kernel;
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { kernel.element(i); }
-  PARAGRAD_HOST_DEVICE auto value(std::size_t i) const requires ValueKernel<Kernel> { return kernel.value(i); }
-  PARAGRAD_HOST_DEVICE void write(std::size_t i, auto value) const requires ValueKernel<Kernel> {
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_values(const Loop& loop) const {
+    kernel.with_values(loop);
+  }
+  PARAGRAD_HOST_DEVICE void write(std::size_t i, float value) const requires ValueKernel<Kernel> {
     kernel.written()[i] = value;
   }
 };
@@ -23,6 +26,23 @@ struct ElementOf {
 template <class Kernel>
 Stream<ElementOf<Kernel>> elements_of(const Kernel& kernel) {
   return {kernel.elements(), {kernel}};
+}
+
+/// Four elements.
+template <LaneKernel Kernel>
+struct FoursOf {
+  static constexpr const char* name = kernel_name(Kernel::id).data();
+  Kernel kernel;
+  PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { kernel.template element<4>(4 * i); }
+};
+
+/// Runs it, four elements at a time if possible.
+template <class Run, Elementwise Kernel>
+void run_elements(const Run& run, const Kernel& kernel) {
+  if (kernel.elements() == 0) return;
+  if constexpr (LaneKernel<Kernel>)
+    if (kernel.come_in_fours()) return run(Stream<FoursOf<Kernel>>{kernel.elements() / 4, {kernel}});
+  run(elements_of(kernel));
 }
 
 /// features[windows][width]; stored[frames][frame_dim].

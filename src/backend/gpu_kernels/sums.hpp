@@ -88,11 +88,10 @@ struct PartialColumnSums {
 
   std::size_t chunks() const { return blocks_for(rows, rows_per_chunk); }
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const {
-    const std::size_t chunk = i / columns, column = i % columns, begin = chunk * rows_per_chunk;
+    const auto [chunk, column] = core::divide(i, columns);
+    const std::size_t begin = chunk * rows_per_chunk;
     const std::size_t end = begin + rows_per_chunk < rows ? begin + rows_per_chunk : rows;
-    float sum = 0;
-    for (std::size_t row = begin; row < end; ++row) sum += dz[row * columns + column];
-    partial[i] = sum;
+    partial[i] = sum_in_order(0.f, begin, end, 1, [&](std::size_t row) { return dz[row * columns + column]; });
   }
 };
 
@@ -104,8 +103,7 @@ struct AddColumnSums {
   float keep;
   float* into;
   PARAGRAD_HOST_DEVICE void operator()(std::size_t column) const {
-    float sum = 0;
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) sum += partial[chunk * columns + column];
+    const float sum = sum_in_order(0.f, 0, chunks, 1, [&](std::size_t chunk) { return partial[chunk * columns + column]; });
     into[column] = accumulate(sum, keep, into[column]);
   }
 };

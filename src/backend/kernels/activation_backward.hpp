@@ -18,8 +18,11 @@ struct ActivationBackwardOf {
   KernelCost cost() const { return streaming_cost(dz.size(), 3, 3); }
   std::size_t elements() const { return dz.size(); }
   PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dz; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t i) const { return dz[i] * slope(f, y[i]); }
-  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { dz[i] = value(i); }
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_values(const Loop& loop) const {
+    loop([&](std::size_t i) { return dz[i] * slope(f, y[i]); });
+  }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { dz[i] *= slope(f, y[i]); }
   static Example<ActivationBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, count] {
       return ActivationBackwardOf{Activation::sigmoid, memory.activations(0, count), memory.activations(1, count)};

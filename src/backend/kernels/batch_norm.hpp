@@ -52,10 +52,15 @@ struct BatchNormForwardOf {
     return {used[c], used[shape.channels + c]};
   }
   PARAGRAD_HOST_DEVICE std::span<Real> written() const { return y; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t row, std::size_t c, const ChannelPair<Real>& mean_and_inverse) const {
-    const auto [mean, inverse] = mean_and_inverse;
-    const std::size_t at = row * shape.channels + c;
-    return activate(f, parameters[c] * ((x[at] - mean) * inverse) + parameters[shape.channels + c]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_values(std::size_t c, const ChannelPair<Real>& mean_and_inverse, const Loop& loop) const {
+    const Real mean = mean_and_inverse.first, inverse = mean_and_inverse.second;
+    const Real scale = parameters[c], shift = parameters[shape.channels + c];
+    with_activation(f, [&]<Activation constant>() {
+      loop([&](std::size_t row) {
+        return activate(constant, scale * ((x[row * shape.channels + c] - mean) * inverse) + shift);
+      });
+    });
   }
 
   /// Takes mean and variance from the sums of a channel's distances to its first value, which is near enough to the mean
@@ -90,6 +95,24 @@ struct BatchNormForwardOf {
   }
 };
 using BatchNormForward = BatchNormForwardOf<float>;
+
+/// The gradient of the input in one channel, from the means of dy·normalised x and of dy.
+template <class Real>
+struct BatchNormGradient {
+  Real mean, inverse, factor, mean_along, mean_dy;
+
+  PARAGRAD_HOST_DEVICE BatchNormGradient(const ChannelShape& shape, std::size_t c, std::span<const Real> parameters,
+                                         std::span<const Real> used, const ChannelPair<Real>& means)
+      : mean(used[c]),
+        inverse(used[shape.channels + c]),
+        factor(parameters[c] * inverse),
+        mean_along(means.first),
+        mean_dy(means.second) {}
+  PARAGRAD_HOST_DEVICE Real operator()(Real x, Real dy) const {
+    const Real normal = (x - mean) * inverse;
+    return factor * (dy - mean_dy - normal * mean_along);
+  }
+};
 
 /// The gradient of a training pass: dparameters = keep_parameters·dparameters + …, dx = keep·dx + …; dy is the gradient
 /// before f. Without dx (empty) only the parameters'.
@@ -129,12 +152,13 @@ struct BatchNormBackwardOf {
     return {static_cast<Real>(all.first / rows), static_cast<Real>(all.second / rows)};
   }
   PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dx; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t row, std::size_t c, const ChannelPair<Real>& means) const {
-    const auto [mean_along, mean_dy] = means;
-    const Real inverse = used[shape.channels + c];
-    const std::size_t at = row * shape.channels + c;
-    const Real normal = (x[at] - used[c]) * inverse;
-    return accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_values(std::size_t c, const ChannelPair<Real>& means, const Loop& loop) const {
+    const BatchNormGradient<Real> gradient(shape, c, parameters, used, means);
+    loop([&](std::size_t row) {
+      const std::size_t at = row * shape.channels + c;
+      return accumulate(gradient(x[at], dy[at]), keep, dx[at]);
+    });
   }
   PARAGRAD_HOST_DEVICE void add_to_parameters(std::size_t c, double along, double sum) const {
     dparameters[c] = accumulate(static_cast<Real>(along), keep_parameters, dparameters[c]);

@@ -14,8 +14,12 @@
 ///   bool sums() const                        whether there is a first pass
 ///   ChannelSums term(row, c) const           what a row adds to the sums of channel c
 ///   ChannelPair<Real> take(c, sums) const    once per channel, between the passes; may also store results
-///   std::span<Real> written() const          what the second pass writes, [rows][channels]; empty: there is none
-///   Real value(row, c, pair) const           an element of it, from the pair that take() returned for c
+///
+/// and, if it has a second pass,
+///
+///   std::span<Real> written() const          what that writes, [rows][channels]; may be empty
+///   void with_values(c, pair, loop) const    calls loop(value) once, where value(row) is an element of channel c, which
+///                                            may depend on the pair that take() returned
 namespace paragrad::backend {
 
 /// Sizes of x[rows][channels]; of images every position is a row.
@@ -64,7 +68,12 @@ template <class Kernel>
 concept ChannelKernel = requires(const Kernel& kernel, std::size_t row, std::size_t c) {
   { kernel.extent() } -> std::same_as<ChannelShape>;
   { kernel.sums() } -> std::same_as<bool>;
-  kernel.written()[row] = kernel.value(row, c, kernel.take(c, kernel.term(row, c)));
+  kernel.take(c, kernel.term(row, c));
+};
+/// With a second pass.
+template <class Kernel>
+concept WritingChannelKernel = ChannelKernel<Kernel> && requires(const Kernel& kernel) {
+  kernel.written();
 };
 
 /// All passes for channel c.
@@ -75,8 +84,11 @@ PARAGRAD_HOST_DEVICE void run_channel(const Kernel& kernel, std::size_t c) {
   if (kernel.sums())
     for (std::size_t row = 0; row < rows; ++row) sums += kernel.term(row, c);
   const auto pair = kernel.take(c, sums);
-  if (kernel.written().empty()) return;
-  for (std::size_t row = 0; row < rows; ++row) kernel.written()[row * channels + c] = kernel.value(row, c, pair);
+  if constexpr (WritingChannelKernel<Kernel>)
+    if (!kernel.written().empty())
+      kernel.with_values(c, pair, [&, rows = rows, channels = channels](const auto& value) {
+        for (std::size_t row = 0; row < rows; ++row) kernel.written()[row * channels + c] = value(row);
+      });
 }
 
 }  // namespace paragrad::backend

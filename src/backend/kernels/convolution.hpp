@@ -8,6 +8,7 @@
 #include "backend/activation.hpp"
 #include "backend/kernel.hpp"
 #include "backend/kernels/activation_backward.hpp"
+#include "backend/lanes.hpp"
 #include "core/host_device.hpp"
 
 /// Two-dimensional convolution of images with the channels last: x[rows][height][width][channels], and y likewise. A filter
@@ -155,6 +156,18 @@ struct ConvolutionForwardOf {
 };
 using ConvolutionForward = ConvolutionForwardOf<float>;
 
+/// dx = (keep·dx + sum) ∘ f'(x), for `lanes` elements from number i on.
+template <class Real, std::size_t lanes>
+PARAGRAD_HOST_DEVICE void take_gradient(Lanes<Real, lanes> sum, Real keep, Activation f, const Real* x, Real* dx,
+                                        std::size_t i) {
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    Real& all = sum.of[lane];
+    all = accumulate(all, keep, dx[i + lane]);
+    if (f != Activation::identity) all *= slope(f, x[i + lane]);
+  }
+  sum.store(dx + i);
+}
+
 /// dx = (keep·dx + the gradient from dy) ∘ f'(x), where f is the activation function of the operation that computed x.
 template <class Real>
 struct ConvolutionBackwardInputOf {
@@ -187,8 +200,7 @@ struct ConvolutionBackwardInputOf {
         for (std::size_t o = 0; o < width; ++o) sum += dy[begin + o] * w[shape.weight(ky, kx, c, first + o)];
       });
     });
-    const Real all = accumulate(sum, keep, dx[i]);
-    dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
+    take_gradient(Lanes<Real, 1>{sum}, keep, f, x.data(), dx.data(), i);
   }
   static Example<ConvolutionBackwardInputOf> example(ExampleMemory& memory, std::size_t positions, std::size_t inner,
                                                      std::size_t outputs) {

@@ -167,8 +167,6 @@ struct GroupNormGradientOf {
     add_to_parameters(c, all.first, all.second);
     return {};
   }
-  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return {}; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t, std::size_t, const ChannelPair<Real>&) const { return 0; }
 
   PARAGRAD_HOST_DEVICE void add_to_parameters(std::size_t c, double along, double sum) const {
     dparameters[c] = accumulate(static_cast<Real>(along), keep, dparameters[c]);

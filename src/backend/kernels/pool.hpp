@@ -9,7 +9,8 @@
 #include "core/host_device.hpp"
 
 /// Pooling of images with the channels last, x[rows][height][width][channels]: the maximum or the mean of each channel in a
-/// window. Places outside the image do not count.
+/// window. Places outside the image do not count. element<lanes>(i) is the formula for `lanes` neighbouring channels, of
+/// which i is the first element.
 namespace paragrad::backend {
 
 struct PoolShape {
@@ -97,20 +98,23 @@ struct MaxPoolOf {
   }
   KernelCost cost() const { return shape.cost(); }
   std::size_t elements() const { return y.size(); }
+  bool come_in_fours() const { return backend::come_in_fours(shape.channels, {x.data(), y.data(), chosen.data()}); }
+  template <std::size_t lanes = 1>
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
     bool first = true;
-    Real largest = 0;
-    std::size_t place = 0;
+    Lanes<Real, lanes> largest{}, place{};
     shape.for_window(shape.output(i), [&](std::size_t k, const PoolShape::Place& at) {
-      const Real value = x[shape.input_at(at)];
-      if (!first && !(value > largest)) return;
-      largest = value;
-      place = k;
+      const auto values = Lanes<Real, lanes>::load(x.data() + shape.input_at(at));
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        if (!first && !(values.of[lane] > largest.of[lane])) continue;
+        largest.of[lane] = values.of[lane];
+        place.of[lane] = static_cast<Real>(k);
+      }
       first = false;
     });
     if (first) return;
-    y[i] = largest;
-    chosen[i] = static_cast<Real>(place);
+    largest.store(y.data() + i);
+    place.store(chosen.data() + i);
   }
   static Example<MaxPoolOf> example(ExampleMemory& memory, std::size_t count) {
     return [shape = PoolShape::example(count), &memory] {
@@ -142,14 +146,19 @@ struct MaxPoolBackwardOf {
   }
   KernelCost cost() const { return shape.cost(); }
   std::size_t elements() const { return dx.size(); }
+  bool come_in_fours() const {
+    return backend::come_in_fours(shape.channels, {dy.data(), chosen.data(), x.data(), dx.data()});
+  }
+  template <std::size_t lanes = 1>
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
-    Real sum = 0;
+    Lanes<Real, lanes> sum{};
     shape.for_windows(shape.input(i), [&](std::size_t k, const PoolShape::Place& window) {
       const std::size_t o = shape.output_at(window);
-      if (chosen[o] == static_cast<Real>(k)) sum += dy[o];
+      const auto place = Lanes<Real, lanes>::load(chosen.data() + o), gradient = Lanes<Real, lanes>::load(dy.data() + o);
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        if (place.of[lane] == static_cast<Real>(k)) sum.of[lane] += gradient.of[lane];
     });
-    const Real all = accumulate(sum, keep, dx[i]);
-    dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
+    take_gradient(sum, keep, f, x.data(), dx.data(), i);
   }
   static Example<MaxPoolBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [shape = PoolShape::example(count), &memory] {
@@ -180,11 +189,17 @@ struct MeanPoolOf {
   }
   KernelCost cost() const { return shape.cost(); }
   std::size_t elements() const { return y.size(); }
+  bool come_in_fours() const { return backend::come_in_fours(shape.channels, {x.data(), y.data()}); }
+  template <std::size_t lanes = 1>
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
     const PoolShape::Place window = shape.output(i);
-    Real sum = 0;
-    shape.for_window(window, [&](std::size_t, const PoolShape::Place& at) { sum += x[shape.input_at(at)]; });
-    y[i] = sum / static_cast<Real>(shape.inside(window));
+    Lanes<Real, lanes> sum{};
+    shape.for_window(window, [&](std::size_t, const PoolShape::Place& at) {
+      const auto values = Lanes<Real, lanes>::load(x.data() + shape.input_at(at));
+      for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] += values.of[lane];
+    });
+    for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] /= static_cast<Real>(shape.inside(window));
+    sum.store(y.data() + i);
   }
   static Example<MeanPoolOf> example(ExampleMemory& memory, std::size_t count) {
     return [shape = PoolShape::example(count), &memory] {
@@ -214,13 +229,16 @@ struct MeanPoolBackwardOf {
   }
   KernelCost cost() const { return shape.cost(); }
   std::size_t elements() const { return dx.size(); }
+  bool come_in_fours() const { return backend::come_in_fours(shape.channels, {dy.data(), x.data(), dx.data()}); }
+  template <std::size_t lanes = 1>
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
-    Real sum = 0;
+    Lanes<Real, lanes> sum{};
     shape.for_windows(shape.input(i), [&](std::size_t, const PoolShape::Place& window) {
-      sum += dy[shape.output_at(window)] / static_cast<Real>(shape.inside(window));
+      const auto gradient = Lanes<Real, lanes>::load(dy.data() + shape.output_at(window));
+      const Real inside = static_cast<Real>(shape.inside(window));
+      for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] += gradient.of[lane] / inside;
     });
-    const Real all = accumulate(sum, keep, dx[i]);
-    dx[i] = f == Activation::identity ? all : all * slope(f, x[i]);
+    take_gradient(sum, keep, f, x.data(), dx.data(), i);
   }
   static Example<MeanPoolBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [shape = PoolShape::example(count), &memory] {

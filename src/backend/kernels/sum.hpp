@@ -21,8 +21,11 @@ struct SumOf {
   KernelCost cost() const { return streaming_cost(y.size(), 1, 3); }
   std::size_t elements() const { return y.size(); }
   PARAGRAD_HOST_DEVICE std::span<Real> written() const { return y; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t i) const { return backend::activate(f, a[i] + b[i]); }
-  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { y[i] = value(i); }
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_values(const Loop& loop) const {
+    with_activation(f, [&]<Activation constant>() { loop([&](std::size_t i) { return activate(constant, a[i] + b[i]); }); });
+  }
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { y[i] = activate(f, a[i] + b[i]); }
   static Example<SumOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, count] {
       return SumOf{Activation::relu, memory.activations(0, count), memory.activations(1, count),

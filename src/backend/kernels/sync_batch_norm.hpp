@@ -39,8 +39,6 @@ struct BatchMomentsOf {
     finish(c, shape.rows == 0 ? 0 : static_cast<double>(x[c]), of_distances.first, of_distances.second);
     return {};
   }
-  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return {}; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t, std::size_t, const ChannelPair<Real>&) const { return 0; }
 
   PARAGRAD_HOST_DEVICE void finish(std::size_t c, double first, double sum, double squares) const {
     const double count = static_cast<double>(shape.rows), divisor = count == 0 ? 1 : count;
@@ -138,8 +136,6 @@ struct BatchNormSumsOf {
     finish(c, all.first, all.second);
     return {};
   }
-  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return {}; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t, std::size_t, const ChannelPair<Real>&) const { return 0; }
 
   PARAGRAD_HOST_DEVICE void finish(std::size_t c, double along, double sum) const {
     const std::size_t channels = shape.channels;
@@ -207,12 +203,13 @@ struct SyncBatchNormBackwardOf {
     return {static_cast<Real>(along / rows), static_cast<Real>(sum / rows)};
   }
   PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dx; }
-  PARAGRAD_HOST_DEVICE Real value(std::size_t row, std::size_t c, const ChannelPair<Real>& means) const {
-    const auto [mean_along, mean_dy] = means;
-    const Real inverse = used[shape.channels + c];
-    const std::size_t at = row * shape.channels + c;
-    const Real normal = (x[at] - used[c]) * inverse;
-    return accumulate(parameters[c] * inverse * (dy[at] - mean_dy - normal * mean_along), keep, dx[at]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_values(std::size_t c, const ChannelPair<Real>& means, const Loop& loop) const {
+    const BatchNormGradient<Real> gradient(shape, c, parameters, used, means);
+    loop([&](std::size_t row) {
+      const std::size_t at = row * shape.channels + c;
+      return accumulate(gradient(x[at], dy[at]), keep, dx[at]);
+    });
   }
   static Example<SyncBatchNormBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, shape = ChannelShape::example(count)] {
