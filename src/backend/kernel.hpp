@@ -46,14 +46,6 @@ concept Elementwise = requires(const Kernel& kernel, std::size_t i) {
   kernel.element(i);
 };
 
-/// An elementwise kernel whose element i is written()[i] = value(i), where value(i) reads no other element of written().
-/// with_values(loop) calls loop(value) once. Computing several values before writing the first hides memory latency on a
-/// GPU.
-template <class Kernel>
-concept ValueKernel = Elementwise<Kernel> && requires(const Kernel& kernel) {
-  kernel.written();
-};
-
 /// An elementwise kernel with a formula for four neighbouring elements, the first of which is number i = 0, 4, …, where
 /// come_in_fours() holds.
 template <class Kernel>

@@ -18,9 +18,19 @@ struct alignas(lanes * sizeof(Real)) Lanes {
   PARAGRAD_HOST_DEVICE void store(Real* to) const { *reinterpret_cast<Lanes*>(to) = *this; }
 };
 
-/// Whether all channels of these arrays come in aligned fours. Arrays that are not used may be nullptr.
-inline bool come_in_fours(std::size_t channels, std::initializer_list<const float*> arrays) {
-  return channels % 4 == 0 && std::ranges::all_of(arrays, [](const float* array) {
+/// sum + keep·old; old, from `old` on, is ignored if keep is 0, even NaN.
+template <class Real, std::size_t lanes>
+PARAGRAD_HOST_DEVICE Lanes<Real, lanes> accumulate(Lanes<Real, lanes> sum, Real keep, const Real* old) {
+  if (keep == 0) return sum;
+  const auto before = Lanes<Real, lanes>::load(old);
+  for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] = keep * before.of[lane] + sum.of[lane];
+  return sum;
+}
+
+/// Whether arrays of so many elements, or rows of so many channels, come in aligned fours. Arrays that are not used may be
+/// nullptr.
+inline bool come_in_fours(std::size_t count, std::initializer_list<const float*> arrays) {
+  return count % 4 == 0 && std::ranges::all_of(arrays, [](const float* array) {
            return reinterpret_cast<std::uintptr_t>(array) % alignof(Lanes<float, 4>) == 0;
          });
 }

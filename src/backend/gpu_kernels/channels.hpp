@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
@@ -54,16 +55,17 @@ struct ChannelTiles {
     return {begin, begin + chunk_rows < rows ? begin + chunk_rows : rows};
   }
 
-  /// Calls then(c, the sum of term(row, c) over the chunk's rows) for each channel of the tile.
-  template <class Term, class Then>
-  PARAGRAD_HOST_DEVICE void add_up(const Block& block, Shared& shared, const Term& term, const Then& then) const {
+  /// Calls then(c, the sum of the chunk's terms) for each channel of the tile. with_terms(c, loop) calls loop(load, term).
+  template <class WithTerms, class Then>
+  PARAGRAD_HOST_DEVICE void add_up(const Block& block, Shared& shared, const WithTerms& with_terms, const Then& then) const {
     const Stretch mine = rows_of(block);
     block.each([&](std::uint32_t thread) {
       const std::size_t c = channel_of(block, thread);
       ChannelSums sums;
       if (c < channels)
-        sums = sum_in_order(sums, mine.begin + thread / width, mine.end, lanes(),
-                            [&](std::size_t row) { return term(row, c); });
+        with_terms(c, [&](const auto& load, const auto& term) {
+          add_in_groups(sums, mine.begin + thread / width, mine.end, lanes(), load, term);
+        });
       shared.first[thread] = sums.first;
       shared.second[thread] = sums.second;
     });
@@ -100,7 +102,7 @@ struct PartialChannelSums {
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     ChannelSums* const of_chunk = partial + tiles.chunk_of(block) * tiles.channels;
     tiles.add_up(
-        block, shared, [&](std::size_t row, std::size_t c) { return kernel.term(row, c); },
+        block, shared, [&](std::size_t c, const auto& loop) { kernel.with_terms(c, loop); },
         [&](std::size_t c, const ChannelSums& sums) { of_chunk[c] = sums; });
   }
 };
@@ -126,7 +128,10 @@ struct TakeChannelSums {
   std::size_t blocks() const { return tiles.blocks(); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
     tiles.add_up(
-        block, shared, [&](std::size_t chunk, std::size_t c) { return partial[chunk * tiles.channels + c]; },
+        block, shared,
+        [&](std::size_t c, const auto& loop) {
+          loop([&](std::size_t chunk) { return partial[chunk * tiles.channels + c]; }, std::identity{});
+        },
         [&](std::size_t c, const ChannelSums& sums) { pairs[c] = kernel.take(c, sums); });
   }
 };

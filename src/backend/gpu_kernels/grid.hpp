@@ -84,20 +84,19 @@ PARAGRAD_HOST_DEVICE void in_groups(std::size_t begin, std::size_t end, std::siz
   for (; i < end; i += step) one(i);
 }
 
-/// first + term(begin) + term(begin + step) + …, in this order. The terms of a group are loaded together.
-template <class T, class Term>
-PARAGRAD_HOST_DEVICE T sum_in_order(T first, std::size_t begin, std::size_t end, std::size_t step, const Term& term) {
+/// sum += term(load(i)) for the same i, in order. The loads of a group come before its terms, so that they overlap.
+template <class Sum, class Load, class Term>
+PARAGRAD_HOST_DEVICE void add_in_groups(Sum& sum, std::size_t begin, std::size_t end, std::size_t step, const Load& load,
+                                        const Term& term) {
   constexpr std::size_t many = 8;
-  T sum = first;
   in_groups<many>(
       begin, end, step,
       [&](std::size_t i) {
-        T terms[many];
-        for (std::size_t k = 0; k < many; ++k) terms[k] = term(i + k * step);
-        for (std::size_t k = 0; k < many; ++k) sum += terms[k];
+        decltype(load(i)) loaded[many];
+        for (std::size_t k = 0; k < many; ++k) loaded[k] = load(i + k * step);
+        for (std::size_t k = 0; k < many; ++k) sum += term(loaded[k]);
       },
-      [&](std::size_t i) { sum += term(i); });
-  return sum;
+      [&](std::size_t i) { sum += term(load(i)); });
 }
 
 /// write(i, value(i)) for the same i. Computes four values before it writes the first, so that their loads overlap. value(i)
@@ -116,8 +115,7 @@ PARAGRAD_HOST_DEVICE void write_in_fours(std::size_t begin, std::size_t end, std
       [&](std::size_t i) { write(i, value(i)); });
 }
 
-/// Runs formula(i) for each i below count. Where the formula has write(i, float), it runs formula.write(i, value(i)) with
-/// the value that formula.with_values(loop) passes to loop. Formula must have a name, too.
+/// Runs formula(i) for each i below count. Formula must have a name, too.
 template <class Formula>
 struct Stream {
   static constexpr const char* name = Formula::name;
@@ -132,12 +130,7 @@ struct Stream {
     block.each([&](std::uint32_t thread) {
       const std::size_t step = static_cast<std::size_t>(block.blocks) * threads;
       const std::size_t begin = static_cast<std::size_t>(block.index) * threads + thread;
-      if constexpr (requires { formula.write(begin, 0.f); })
-        formula.with_values([&](const auto& value) {
-          write_in_fours(begin, count, step, value, [&](std::size_t i, float of_i) { formula.write(i, of_i); });
-        });
-      else
-        for (std::size_t i = begin; i < count; i += step) formula(i);
+      for (std::size_t i = begin; i < count; i += step) formula(i);
     });
   }
 };

@@ -13,13 +13,6 @@ struct ElementOf {
   static constexpr const char* name = kernel_name(Kernel::id).data();
   Kernel kernel;
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { kernel.element(i); }
-  template <class Loop>
-  PARAGRAD_HOST_DEVICE void with_values(const Loop& loop) const {
-    kernel.with_values(loop);
-  }
-  PARAGRAD_HOST_DEVICE void write(std::size_t i, float value) const requires ValueKernel<Kernel> {
-    kernel.written()[i] = value;
-  }
 };
 
 /// A kernel of independent elements (backend::Elementwise), ready to run.

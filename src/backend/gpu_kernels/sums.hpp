@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "backend/gpu_kernels/grid.hpp"
 #include "backend/gpu_kernels/reductions.hpp"
 #include "backend/gpu_kernels/streams.hpp"
@@ -91,7 +93,10 @@ struct PartialColumnSums {
     const auto [chunk, column] = core::divide(i, columns);
     const std::size_t begin = chunk * rows_per_chunk;
     const std::size_t end = begin + rows_per_chunk < rows ? begin + rows_per_chunk : rows;
-    partial[i] = sum_in_order(0.f, begin, end, 1, [&](std::size_t row) { return dz[row * columns + column]; });
+    float sum = 0;
+    add_in_groups(
+        sum, begin, end, 1, [&](std::size_t row) { return dz[row * columns + column]; }, std::identity{});
+    partial[i] = sum;
   }
 };
 
@@ -103,7 +108,9 @@ struct AddColumnSums {
   float keep;
   float* into;
   PARAGRAD_HOST_DEVICE void operator()(std::size_t column) const {
-    const float sum = sum_in_order(0.f, 0, chunks, 1, [&](std::size_t chunk) { return partial[chunk * columns + column]; });
+    float sum = 0;
+    add_in_groups(
+        sum, 0, chunks, 1, [&](std::size_t chunk) { return partial[chunk * columns + column]; }, std::identity{});
     into[column] = accumulate(sum, keep, into[column]);
   }
 };

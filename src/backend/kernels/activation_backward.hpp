@@ -2,6 +2,7 @@
 
 #include "backend/activation.hpp"
 #include "backend/kernel.hpp"
+#include "backend/lanes.hpp"
 
 namespace paragrad::backend {
 
@@ -17,12 +18,14 @@ struct ActivationBackwardOf {
   void check() const { expect_size(id, "y", y.size(), dz.size()); }
   KernelCost cost() const { return streaming_cost(dz.size(), 3, 3); }
   std::size_t elements() const { return dz.size(); }
-  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dz; }
-  template <class Loop>
-  PARAGRAD_HOST_DEVICE void with_values(const Loop& loop) const {
-    loop([&](std::size_t i) { return dz[i] * slope(f, y[i]); });
+  bool come_in_fours() const { return backend::come_in_fours(dz.size(), {y.data(), dz.data()}); }
+  template <std::size_t lanes = 1>
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
+    auto gradient = Lanes<Real, lanes>::load(dz.data() + i);
+    const auto output = Lanes<Real, lanes>::load(y.data() + i);
+    for (std::size_t lane = 0; lane < lanes; ++lane) gradient.of[lane] *= slope(f, output.of[lane]);
+    gradient.store(dz.data() + i);
   }
-  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { dz[i] *= slope(f, y[i]); }
   static Example<ActivationBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, count] {
       return ActivationBackwardOf{Activation::sigmoid, memory.activations(0, count), memory.activations(1, count)};

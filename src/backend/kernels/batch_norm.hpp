@@ -41,8 +41,11 @@ struct BatchNormForwardOf {
 
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
   PARAGRAD_HOST_DEVICE bool sums() const { return training; }
-  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
-    return distance_sums(x[row * shape.channels + c], x[c]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
+    const Real first = x[c];
+    loop([&](std::size_t row) { return x[row * shape.channels + c]; },
+         [&](Real value) { return distance_sums(value, first); });
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
     if (training)
@@ -99,11 +102,14 @@ using BatchNormForward = BatchNormForwardOf<float>;
 /// The gradient of the input in one channel, from the means of dy·normalised x and of dy.
 template <class Real>
 struct BatchNormGradient {
+  std::size_t channels, c;
   Real mean, inverse, factor, mean_along, mean_dy;
 
   PARAGRAD_HOST_DEVICE BatchNormGradient(const ChannelShape& shape, std::size_t c, std::span<const Real> parameters,
                                          std::span<const Real> used, const ChannelPair<Real>& means)
-      : mean(used[c]),
+      : channels(shape.channels),
+        c(c),
+        mean(used[c]),
         inverse(used[shape.channels + c]),
         factor(parameters[c] * inverse),
         mean_along(means.first),
@@ -111,6 +117,17 @@ struct BatchNormGradient {
   PARAGRAD_HOST_DEVICE Real operator()(Real x, Real dy) const {
     const Real normal = (x - mean) * inverse;
     return factor * (dy - mean_dy - normal * mean_along);
+  }
+
+  /// Calls loop(value), where value(row) is an element of keep·dx + the gradient.
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_values(std::span<const Real> x, std::span<const Real> dy, Real keep, std::span<Real> dx,
+                                        const Loop& loop) const {
+    const auto at = [&](std::size_t row) { return row * channels + c; };
+    if (keep == 0)
+      loop([&](std::size_t row) { return (*this)(x[at(row)], dy[at(row)]); });
+    else
+      loop([&](std::size_t row) { return keep * dx[at(row)] + (*this)(x[at(row)], dy[at(row)]); });
   }
 };
 
@@ -142,9 +159,15 @@ struct BatchNormBackwardOf {
 
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
-  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
-    const std::size_t at = row * shape.channels + c;
-    return gradient_sums(dy[at], (x[at] - used[c]) * used[shape.channels + c]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
+    const Real mean = used[c], inverse = used[shape.channels + c];
+    loop(
+        [&](std::size_t row) {
+          const std::size_t at = row * shape.channels + c;
+          return ChannelPair<Real>{x[at], dy[at]};
+        },
+        [&](const ChannelPair<Real>& of) { return gradient_sums(of.second, (of.first - mean) * inverse); });
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     add_to_parameters(c, all.first, all.second);
@@ -154,11 +177,7 @@ struct BatchNormBackwardOf {
   PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dx; }
   template <class Loop>
   PARAGRAD_HOST_DEVICE void with_values(std::size_t c, const ChannelPair<Real>& means, const Loop& loop) const {
-    const BatchNormGradient<Real> gradient(shape, c, parameters, used, means);
-    loop([&](std::size_t row) {
-      const std::size_t at = row * shape.channels + c;
-      return accumulate(gradient(x[at], dy[at]), keep, dx[at]);
-    });
+    BatchNormGradient<Real>(shape, c, parameters, used, means).with_values(x, dy, keep, dx, loop);
   }
   PARAGRAD_HOST_DEVICE void add_to_parameters(std::size_t c, double along, double sum) const {
     dparameters[c] = accumulate(static_cast<Real>(along), keep_parameters, dparameters[c]);

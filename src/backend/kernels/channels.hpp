@@ -12,7 +12,8 @@
 ///
 ///   ChannelShape extent() const
 ///   bool sums() const                        whether there is a first pass
-///   ChannelSums term(row, c) const           what a row adds to the sums of channel c
+///   void with_terms(c, loop) const           calls loop(load, term) once: term(load(row)) is what a row adds to the sums
+///                                            of channel c, and load() only reads
 ///   ChannelPair<Real> take(c, sums) const    once per channel, between the passes; may also store results
 ///
 /// and, if it has a second pass,
@@ -20,6 +21,8 @@
 ///   std::span<Real> written() const          what that writes, [rows][channels]; may be empty
 ///   void with_values(c, pair, loop) const    calls loop(value) once, where value(row) is an element of channel c, which
 ///                                            may depend on the pair that take() returned
+///
+/// What is the same for all rows belongs before the call of loop().
 namespace paragrad::backend {
 
 /// Sizes of x[rows][channels]; of images every position is a row.
@@ -65,10 +68,10 @@ struct ChannelPair {
 };
 
 template <class Kernel>
-concept ChannelKernel = requires(const Kernel& kernel, std::size_t row, std::size_t c) {
+concept ChannelKernel = requires(const Kernel& kernel, std::size_t c) {
   { kernel.extent() } -> std::same_as<ChannelShape>;
   { kernel.sums() } -> std::same_as<bool>;
-  kernel.take(c, kernel.term(row, c));
+  kernel.take(c, ChannelSums{});
 };
 /// With a second pass.
 template <class Kernel>
@@ -82,7 +85,9 @@ PARAGRAD_HOST_DEVICE void run_channel(const Kernel& kernel, std::size_t c) {
   const auto [rows, channels] = kernel.extent();
   ChannelSums sums;
   if (kernel.sums())
-    for (std::size_t row = 0; row < rows; ++row) sums += kernel.term(row, c);
+    kernel.with_terms(c, [&, rows = rows](const auto& load, const auto& term) {
+      for (std::size_t row = 0; row < rows; ++row) sums += term(load(row));
+    });
   const auto pair = kernel.take(c, sums);
   if constexpr (WritingChannelKernel<Kernel>)
     if (!kernel.written().empty())

@@ -160,10 +160,10 @@ using ConvolutionForward = ConvolutionForwardOf<float>;
 template <class Real, std::size_t lanes>
 PARAGRAD_HOST_DEVICE void take_gradient(Lanes<Real, lanes> sum, Real keep, Activation f, const Real* x, Real* dx,
                                         std::size_t i) {
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    Real& all = sum.of[lane];
-    all = accumulate(all, keep, dx[i + lane]);
-    if (f != Activation::identity) all *= slope(f, x[i + lane]);
+  sum = accumulate(sum, keep, dx + i);
+  if (f != Activation::identity) {
+    const auto at = Lanes<Real, lanes>::load(x + i);
+    for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] *= slope(f, at.of[lane]);
   }
   sum.store(dx + i);
 }

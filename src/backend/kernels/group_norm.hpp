@@ -158,10 +158,16 @@ struct GroupNormGradientOf {
 
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return {shape.rows * shape.positions, shape.channels}; }
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
-  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t place, std::size_t c) const {
-    const std::size_t e = place / shape.positions * shape.groups + c / shape.group_channels();
-    const std::size_t at = place * shape.channels + c;
-    return gradient_sums(dy[at], (x[at] - used[2 * e]) * used[2 * e + 1]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
+    const std::size_t group = c / shape.group_channels();
+    loop(
+        [&](std::size_t place) {
+          const std::size_t e = core::divide(place, shape.positions).quotient * shape.groups + group;
+          const std::size_t at = place * shape.channels + c;
+          return ChannelPair<Real>{(x[at] - used[2 * e]) * used[2 * e + 1], dy[at]};
+        },
+        [&](const ChannelPair<Real>& of) { return gradient_sums(of.second, of.first); });
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     add_to_parameters(c, all.first, all.second);

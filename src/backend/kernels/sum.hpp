@@ -2,6 +2,7 @@
 
 #include "backend/activation.hpp"
 #include "backend/kernel.hpp"
+#include "backend/lanes.hpp"
 
 namespace paragrad::backend {
 
@@ -20,12 +21,14 @@ struct SumOf {
   }
   KernelCost cost() const { return streaming_cost(y.size(), 1, 3); }
   std::size_t elements() const { return y.size(); }
-  PARAGRAD_HOST_DEVICE std::span<Real> written() const { return y; }
-  template <class Loop>
-  PARAGRAD_HOST_DEVICE void with_values(const Loop& loop) const {
-    with_activation(f, [&]<Activation constant>() { loop([&](std::size_t i) { return activate(constant, a[i] + b[i]); }); });
+  bool come_in_fours() const { return backend::come_in_fours(y.size(), {a.data(), b.data(), y.data()}); }
+  template <std::size_t lanes = 1>
+  PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
+    auto sum = Lanes<Real, lanes>::load(a.data() + i);
+    const auto more = Lanes<Real, lanes>::load(b.data() + i);
+    for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] = activate(f, sum.of[lane] + more.of[lane]);
+    sum.store(y.data() + i);
   }
-  PARAGRAD_HOST_DEVICE void element(std::size_t i) const { y[i] = activate(f, a[i] + b[i]); }
   static Example<SumOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, count] {
       return SumOf{Activation::relu, memory.activations(0, count), memory.activations(1, count),
@@ -52,9 +55,12 @@ struct SumBackwardOf {
   }
   KernelCost cost() const { return streaming_cost(dy.size(), 1, 3 + (keep_a == 0 ? 0 : 1) + (keep_b == 0 ? 0 : 1)); }
   std::size_t elements() const { return dy.size(); }
+  bool come_in_fours() const { return backend::come_in_fours(dy.size(), {dy.data(), da.data(), db.data()}); }
+  template <std::size_t lanes = 1>
   PARAGRAD_HOST_DEVICE void element(std::size_t i) const {
-    da[i] = accumulate(dy[i], keep_a, da[i]);
-    db[i] = accumulate(dy[i], keep_b, db[i]);
+    const auto gradient = Lanes<Real, lanes>::load(dy.data() + i);
+    accumulate(gradient, keep_a, da.data() + i).store(da.data() + i);
+    accumulate(gradient, keep_b, db.data() + i).store(db.data() + i);
   }
   static Example<SumBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, count] {

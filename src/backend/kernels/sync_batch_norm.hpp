@@ -32,8 +32,11 @@ struct BatchMomentsOf {
 
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
-  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
-    return distance_sums(x[row * shape.channels + c], x[c]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
+    const Real first = shape.rows == 0 ? 0 : x[c];
+    loop([&](std::size_t row) { return x[row * shape.channels + c]; },
+         [&](Real value) { return distance_sums(value, first); });
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& of_distances) const {
     finish(c, shape.rows == 0 ? 0 : static_cast<double>(x[c]), of_distances.first, of_distances.second);
@@ -128,9 +131,15 @@ struct BatchNormSumsOf {
 
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
-  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t row, std::size_t c) const {
-    const std::size_t at = row * shape.channels + c;
-    return gradient_sums(dy[at], (x[at] - used[c]) * used[shape.channels + c]);
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
+    const Real mean = used[c], inverse = used[shape.channels + c];
+    loop(
+        [&](std::size_t row) {
+          const std::size_t at = row * shape.channels + c;
+          return ChannelPair<Real>{x[at], dy[at]};
+        },
+        [&](const ChannelPair<Real>& of) { return gradient_sums(of.second, (of.first - mean) * inverse); });
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     finish(c, all.first, all.second);
@@ -190,7 +199,8 @@ struct SyncBatchNormBackwardOf {
 
   PARAGRAD_HOST_DEVICE ChannelShape extent() const { return shape; }
   PARAGRAD_HOST_DEVICE bool sums() const { return false; }
-  PARAGRAD_HOST_DEVICE ChannelSums term(std::size_t, std::size_t) const { return {}; }
+  template <class Loop>
+  PARAGRAD_HOST_DEVICE void with_terms(std::size_t, const Loop&) const {}
   /// The means of dy·normalised x and of dy.
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums&) const {
     double rows = 0, along = 0, sum = 0;
@@ -205,11 +215,7 @@ struct SyncBatchNormBackwardOf {
   PARAGRAD_HOST_DEVICE std::span<Real> written() const { return dx; }
   template <class Loop>
   PARAGRAD_HOST_DEVICE void with_values(std::size_t c, const ChannelPair<Real>& means, const Loop& loop) const {
-    const BatchNormGradient<Real> gradient(shape, c, parameters, used, means);
-    loop([&](std::size_t row) {
-      const std::size_t at = row * shape.channels + c;
-      return accumulate(gradient(x[at], dy[at]), keep, dx[at]);
-    });
+    BatchNormGradient<Real>(shape, c, parameters, used, means).with_values(x, dy, keep, dx, loop);
   }
   static Example<SyncBatchNormBackwardOf> example(ExampleMemory& memory, std::size_t count) {
     return [&memory, shape = ChannelShape::example(count)] {
