@@ -58,6 +58,17 @@ void have_all(comm::Communicator& comm, const std::function<void()>& action) {
   }
 }
 
+/// Returns the exit code.
+int end_with_mistakes(const comm::MpiSession& session, const std::function<void()>& action) {
+  try {
+    action();
+    return success;
+  } catch (const AgreedMistake& mistake) {
+    if (session.rank() == 0) print_error(mistake.text);
+    return user_error;
+  }
+}
+
 /// Rank 0's value.
 int spread(comm::Communicator& comm, int mine) {
   double value = comm.rank() == 0 ? mine : 0;
@@ -65,19 +76,23 @@ int spread(comm::Communicator& comm, int mine) {
   return static_cast<int>(value);
 }
 
-/// A rank's part of a job.
-void take_part(comm::Worker& worker, Job& job) {
-  comm::Communicator& comm = worker.comm();
-  const Process process{.rank = comm.rank(), .workers = 1, .size = comm.size()};
+/// A rank's part of a job. work: of the workers of this process.
+void take_part(comm::Communicator& ranks, const Process& process, Job& job, const std::function<void()>& work) {
   int needed = 0;
-  have_all(comm, [&] {
+  have_all(ranks, [&] {
     if (process.leads()) needed = job.is_needed() ? 1 : 0;
   });
-  if (spread(comm, needed) == 0) return;
-  have_all(comm, [&] { job.prepare(process); });
-  job.adopt(spread(comm, job.finding()));
-  job.work(worker, {});
+  if (spread(ranks, needed) == 0) return;
+  have_all(ranks, [&] { job.prepare(process); });
+  job.adopt(spread(ranks, job.finding()));
+  work();
   if (process.leads()) job.finish(nullptr);
+}
+
+/// Of the cores that this process may use, those that its workers' arithmetic takes.
+int threads_for(int workers, int processes_per_node) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::clamp(cores / std::max(1, processes_per_node), 1, workers);
 }
 
 class MpiWorld : public World {
@@ -89,21 +104,54 @@ class MpiWorld : public World {
 
   const char* name() const override { return "mpi"; }
   const char* clock() const override { return "wall"; }
+  void describe(core::Json& manifest) const override {
+    if (ranks_ > 0) manifest["run"]["ranks"] = ranks_;
+  }
   int run(Job& job) override;
 
  private:
   void check_ranks(int ranks) const;
+  int be_worker(comm::MpiCommunicator& ranks, comm::MpiSession& session, Job& job) const;
+  int host_workers(comm::MpiCommunicator& ranks, const comm::MpiSession& session, Job& job);
 
   std::string device_;
   RealWorkers workers_;
   RankDeaths deaths_;
+  int ranks_ = 0;  // that share the workers; 0: each is one
 };
 
 void MpiWorld::check_ranks(int ranks) const {
-  if (workers_.count > 0 && workers_.count != ranks)
-    throw core::ConfigError(
-        core::format("--workers and --servers need {} ranks, but mpiexec has started {}: start {}, or leave mpiexec out",
-                     workers_.count, ranks, workers_.count));
+  if (workers_.count > 0 && workers_.count < ranks)
+    throw core::ConfigError(core::format(
+        "--workers and --servers are {} together, but mpiexec has started {} ranks: start {} at most, which share them",
+        workers_.count, ranks, workers_.count));
+}
+
+int MpiWorld::be_worker(comm::MpiCommunicator& ranks, comm::MpiSession& session, Job& job) const {
+  if (workers_.per_node > 0) ranks.set_workers_per_node(workers_.per_node);
+  comm::MpiWorker worker(ranks, &session);
+  const Process process{.rank = ranks.rank(), .workers = 1, .size = ranks.size()};
+  const int code = end_with_mistakes(session, [&] { take_part(ranks, process, job, [&] { job.work(worker, {}); }); });
+  if (code == success && !worker.part()) session.leave(success);
+  return code;
+}
+
+/// For a rank with several workers, or one of them next to ranks with several.
+int MpiWorld::host_workers(comm::MpiCommunicator& ranks, const comm::MpiSession& session, Job& job) {
+  ranks_ = ranks.size();
+  const hosting::Placement placement{workers_.count, ranks.size()};
+  const Process process{
+      .rank = placement.first(ranks.rank()), .workers = placement.count(ranks.rank()), .size = workers_.count};
+  const auto carrier = backend::make_device(device_);
+  comm::MpiCommunicator messages(ranks, *carrier);
+  const hosting::HostingOptions options{.threads = threads_for(process.workers, ranks.workers_per_node()),
+                                        .device = device_,
+                                        .workers_per_node = workers_.per_node,
+                                        .processes = &messages};
+  return end_with_mistakes(session, [&] {
+    take_part(ranks, process, job,
+              [&] { hosting::run(process.size, options, [&](comm::Worker& worker) { job.work(worker, {}); }); });
+  });
 }
 
 /// An error is printed and ends the other ranks too.
@@ -112,18 +160,10 @@ int MpiWorld::run(Job& job) {
   const MappingFaultEnd on_fault([&](const char* line) { fail_in_mapping(session, line); });
   try {
     const auto device = backend::make_device(device_);
-    comm::MpiCommunicator communicator(*device);
-    comm::MpiWorker worker(communicator, &session);
-    if (workers_.per_node > 0) communicator.set_workers_per_node(workers_.per_node);
-    try {
-      have_all(communicator, [&] { check_ranks(communicator.size()); });
-      take_part(worker, job);
-    } catch (const AgreedMistake& mistake) {
-      if (session.rank() == 0) print_error(mistake.text);
-      return user_error;
-    }
-    if (!worker.part()) session.leave(success);
-    return success;
+    comm::MpiCommunicator ranks(*device);
+    const int code = end_with_mistakes(session, [&] { have_all(ranks, [&] { check_ranks(ranks.size()); }); });
+    if (code != success) return code;
+    return workers_.count > ranks.size() ? host_workers(ranks, session, job) : be_worker(ranks, session, job);
   } catch (const core::ConfigError& error) {
     fail(session, error.what(), user_error);
   } catch (const std::filesystem::filesystem_error& error) {
@@ -173,9 +213,8 @@ class HostedWorld : public World {
     if (!job.is_needed()) return success;
     job.prepare({.rank = 0, .workers = workers_.count, .size = workers_.count});
     job.adopt(job.finding());
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));  // that this process may use
     hosting::run(workers_.count,
-                 {.threads = std::min(cores, workers_.count), .device = device_, .workers_per_node = workers_.per_node},
+                 {.threads = threads_for(workers_.count, 1), .device = device_, .workers_per_node = workers_.per_node},
                  [&](comm::Worker& worker) { job.work(worker, {}); });
     job.finish(nullptr);
     return success;

@@ -1,6 +1,7 @@
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/training_job.hpp"
+#include "comm/mpi/mpi_session.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
@@ -40,6 +41,14 @@ struct RealArguments {
   bool read_ahead = true;
 };
 
+/// Of config.toml, which names the number of workers: another number of ranks, or emulated workers, can go on with the run.
+std::string config_of(const OptionUse& use, int workers, int servers) {
+  std::string config = use.config();
+  const int ranks = comm::announced_ranks();
+  if (workers == 0 && ranks > servers) config += core::format("workers={}\n", ranks - servers);
+  return config;
+}
+
 int run(RealArguments& real, const CLI::App& parser) {
   TrainingArguments& arguments = real.training;
   resolve(arguments);
@@ -48,12 +57,12 @@ int run(RealArguments& real, const CLI::App& parser) {
   OptionUse use = use_of_training(parser, arguments, true);
   use.require(real.workers > 0, {"workers"}, "needs a number");
   settle(use, arguments);
-  const int count = real.workers > 0 ? real.workers + servers_of(arguments.options) : 0;
+  const int servers = servers_of(arguments.options), count = real.workers > 0 ? real.workers + servers : 0;
   const auto world =
       make_real_world(arguments.device, {.count = count, .per_node = arguments.workers_per_node},
                       {deaths_of(arguments.options),
                        {.advice = advice_after_death(arguments), .stop_limit_s = worker_timeout_s(arguments.options)}});
-  RealTraining job(arguments, use.config(), *world, real.read_ahead);
+  RealTraining job(arguments, config_of(use, real.workers, servers), *world, real.read_ahead);
   return world->run(job);
 }
 
@@ -61,11 +70,13 @@ int run(RealArguments& real, const CLI::App& parser) {
 
 Command train_command() {
   auto arguments = std::make_shared<RealArguments>();
-  auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank.");
+  auto parser = make_parser("train", "Train a network on this machine; under mpiexec, with one worker per rank or several.");
   add_training_options(*parser, arguments->training);
   parser->get_option("--data")->required();
-  add_number(*parser, "--workers", arguments->workers, {.least = 0, .most = 1000000},
-             "number of workers in this process, which share its cores (0: one; under mpiexec, one per rank)");
+  add_number(
+      *parser, "--workers", arguments->workers, {.least = 0, .most = 1000000},
+      "number of workers, which share the cores of this process or, under mpiexec, of all ranks (0: one; under mpiexec, "
+      "one per rank)");
   parser
       ->add_option("--read-ahead", arguments->read_ahead,
                    "read the next split while a worker processes the current one (false: only when it is needed)")
@@ -78,7 +89,9 @@ Command train_command() {
                "paragrad train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 --model 40-64-120:relu \\\n"
                "    --learning-rate 0.05 --epochs 2 --out runs/one-process\n"
                "mpiexec -n 2 paragrad train --strategy bmuf --blocks 5 \\\n"
-               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two");
+               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/two\n"
+               "mpiexec -n 3 paragrad train --workers 8 --strategy bmuf --blocks 5 \\\n"
+               "    --data frames.h5 --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/three-ranks");
   return {parser, [arguments, parser] { return run(*arguments, *parser); }};
 }
 

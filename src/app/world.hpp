@@ -77,8 +77,9 @@ struct RealWorkers {
   int per_node = 0;  ///< overrides what MPI found; 0: does not
 };
 
-/// Under mpiexec the ranks are the workers, otherwise workers of this process. Make and run it before this process uses a
-/// device. Under mpiexec, run() refuses a count that is not that of the ranks.
+/// Under mpiexec the ranks are the workers, or share them if there are more workers; otherwise they are all in this process.
+/// Make and run it before this process uses a device. Under mpiexec, run() refuses a count that is less than that of the
+/// ranks.
 std::unique_ptr<World> make_real_world(const std::string& device, const RealWorkers& workers = {},
                                        const RankDeaths& deaths = {});
 

@@ -9,13 +9,26 @@
 
 namespace paragrad::hosting {
 
-Host::Host(int workers_, int threads, const std::string& device_, int workers_per_node_)
+namespace {
+
+/// Those of neighbours on a node if the processes are: the workers fill the nodes in their order.
+int workers_per_node(int workers, const comm::Communicator* processes) {
+  if (processes == nullptr || processes->workers_per_node() == processes->size()) return workers;
+  return workers % processes->size() == 0 ? workers / processes->size() * processes->workers_per_node() : 0;
+}
+
+}  // namespace
+
+Host::Host(int workers_, const HostingOptions& options)
     : workers(workers_),
-      workers_per_node(workers_per_node_ > 0 ? workers_per_node_ : workers_),
-      device(device_),
-      carrier(backend::make_device(device_)),
-      messages(scheduler, *carrier, workers_),
-      scheduler(fibers_per_worker * static_cast<std::size_t>(workers_), threads) {}
+      workers_per_node(options.workers_per_node > 0 ? options.workers_per_node
+                                                    : hosting::workers_per_node(workers_, options.processes)),
+      device(options.device),
+      carrier(backend::make_device(options.device)),
+      messages(scheduler, *carrier, workers_, options.processes),
+      scheduler(fibers_per_worker * static_cast<std::size_t>(messages.here()), options.threads) {
+  if (messages.here() < workers) scheduler.set_poll([this] { return messages.poll(); }, options.stall_s);
+}
 
 HostedCommunicator::HostedCommunicator(Host& host, int rank, backend::Device& device, int channel,
                                        std::shared_ptr<comm::TrafficMeter> traffic)
@@ -77,6 +90,10 @@ void HostedCommunicator::library_allreduce(comm::Library library, std::span<floa
 
 std::unique_ptr<comm::Window> HostedCommunicator::open_window(std::size_t floats, std::size_t counters) {
   comm::expect_reachable_windows(device());
+  if (host_.messages.here() < size())
+    throw core::ConfigError(
+        "one-sided windows need one worker per rank, or all workers in one process: choose the strategy's two-sided "
+        "messages");
   waits_->stop_if_abandoned();
   auto memory = host_.windows.open(size(), rank(), first_tag_);
   memory->of(rank()).floats = device().allocate(floats);

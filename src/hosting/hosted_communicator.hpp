@@ -5,22 +5,23 @@
 #include <utility>
 
 #include "comm/communicator.hpp"
+#include "hosting/hosted_messages.hpp"
 #include "hosting/hosted_window.hpp"
-#include "hosting/local_messages.hpp"
+#include "hosting/hosting.hpp"
 
 namespace paragrad::hosting {
 
 /// What the workers of this process share.
 struct Host {
-  Host(int workers_, int threads, const std::string& device_, int workers_per_node_);
+  Host(int workers_, const HostingOptions& options);
 
   static constexpr std::size_t fibers_per_worker = 3;  // the worker, its tasks, its service
 
-  int workers;
+  int workers;  // of all processes
   int workers_per_node;
   std::string device;
   std::unique_ptr<backend::Device> carrier;
-  LocalMessages messages;
+  HostedMessages messages;
   OpeningWindows windows;
   std::exception_ptr untold;  // the first error of a task or service that was never joined
   Scheduler scheduler;        // last member: its end unwinds the workers' fibers, which use the others

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "comm/membership.hpp"
+#include "comm/mpi/backoff.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::hosting {
@@ -39,9 +40,10 @@ void Scheduler::run() {
       pool_.collect(false, finished_);
       take_finished();
     }
+    if (poll_) poll_();
     end_waits();
     if (ready_.empty()) {
-      wait_for_something();
+      poll_ ? poll_for_something() : wait_for_something();
       continue;
     }
     Fiber& next = *ready_.front();
@@ -64,6 +66,24 @@ void Scheduler::wait_for_something() {
     pool_.collect_for(left_s, finished_);
   }
   take_finished();
+}
+
+/// The same, or until a message has come.
+void Scheduler::poll_for_something() {
+  constexpr double look_every_s = 50e-6;
+  const comm::Backoff backoff(comm::Patience::of_sharers());
+  while (ready_.empty()) {
+    if (computing_.empty()) {
+      if (backoff.waited_s() > stall_s_)
+        throw comm::Failure(core::format("for {:.0f} s nothing has happened, while {}", stall_s_, Fiber::waits_of(fibers_)));
+      backoff.pause();
+    } else {
+      pool_.collect_for(look_every_s, finished_);
+      take_finished();
+    }
+    poll_();
+    end_waits();
+  }
 }
 
 void Scheduler::take_finished() {

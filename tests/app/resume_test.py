@@ -23,6 +23,8 @@ class Resume(CliTest):
     def command(self, world: str, out: str, *more: str) -> list[str]:
         launcher = {"mpi": [MPIEXEC, "-n", "2", PROGRAM, "train"], "one process": [PROGRAM, "train", "--workers", "2"]}.get(
             world, [PROGRAM, "simulate", "--workers", "2", "--platform", PLATFORM])
+        if world.endswith(" ranks"):
+            launcher = [MPIEXEC, "-n", world.split()[0], PROGRAM, "train", "--workers", "5"]
         device = ["--device", "isolated"] if world == "isolated" else []  # emulated, in memory that the host cannot reach
         return [*launcher, *self.options, *device, "--out", out, "--checkpoint-every", "2", "--resume", *more]
 
@@ -74,6 +76,16 @@ class Resume(CliTest):
 
     def test_a_killed_run_is_taken_up_in_any_world(self):
         self.check_taken_up(40)
+
+    def test_a_killed_run_is_taken_up_by_any_number_of_ranks(self):
+        if not MPIEXEC:
+            self.skipTest("needs an MPI that starts ranks together")
+        whole = weights(run("simulate", "--workers", "5", "--platform", PLATFORM, *self.options))
+        out = str(self.folder / "elastic")
+        for ranks in (2, 4, 1, 3):
+            self.assertTrue(self.kill_after_another_state(self.command(f"{ranks} ranks", out), out), "the run ended too early")
+        last = subprocess.run(self.command("2 ranks", out), capture_output=True, text=True, timeout=60)
+        self.assertEqual(weights(last), whole)
 
     def test_so_is_one_of_changed_images_whose_rate_changes_within_epochs(self):
         images = str(self.folder / "images.h5")

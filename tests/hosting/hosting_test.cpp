@@ -14,6 +14,7 @@
 #include "sim/simulation.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/operation_programs.hpp"
+#include "tests/comm/thread_communicator.hpp"
 #include "tests/comm/window_programs.hpp"
 
 using namespace paragrad;
@@ -26,12 +27,20 @@ using Body = std::function<void(comm::Worker&)>;
 
 void host(int workers, const Body& body, int threads = 2) { hosting::run(workers, {.threads = threads}, body); }
 
-/// What each worker has after `body`, in one process and in the simulator.
+/// The same, shared by several processes, whose part threads play here.
+void share(int workers, int processes, const Body& body, std::uint64_t delays = 0) {
+  run_threads(
+      processes,
+      [&](Communicator& process) { hosting::run(workers, {.threads = 1, .processes = &process, .stall_s = 10}, body); },
+      delays);
+}
+
+/// What each worker has after `body`, in some processes and in the simulator.
 using Arrays = std::vector<std::vector<float>>;
 
-Arrays hosted(int workers, const std::function<std::vector<float>(comm::Worker&)>& body) {
+Arrays hosted(int workers, const std::function<std::vector<float>(comm::Worker&)>& body, int processes = 1) {
   Arrays arrays(static_cast<std::size_t>(workers));
-  host(workers, [&](comm::Worker& worker) { arrays[static_cast<std::size_t>(worker.rank())] = body(worker); });
+  share(workers, processes, [&](comm::Worker& worker) { arrays[static_cast<std::size_t>(worker.rank())] = body(worker); });
   return arrays;
 }
 
@@ -46,36 +55,39 @@ std::span<const float> one(const float& value) { return {&value, 1}; }
 
 }  // namespace
 
-TEST_CASE("an allreduce among workers of one process ends in the bits of the simulator's", "[hosting]") {
-  const int workers = GENERATE(1, 2, 3, 5, 8);
+TEST_CASE("an allreduce among workers of some processes ends in the bits of the simulator's", "[hosting]") {
+  const int workers = GENERATE(1, 2, 3, 5, 8), processes = GENERATE(1, 2, 3);
+  if (processes > workers) return;
   const std::size_t length = GENERATE(0u, 1u, 1000u, 20001u);  // messages that are copied, and that are not
   for (const auto& algorithm : own_algorithms()) {
-    CAPTURE(algorithm, workers, length);
+    CAPTURE(algorithm, workers, processes, length);
     const auto body = [&](comm::Worker& worker) {
       std::vector<float> data = contribution(worker.rank(), length);
       worker.comm().set_workers_per_node(2);
       (*comm::make_allreduce(algorithm))(worker.comm(), data);
       return data;
     };
-    CHECK(hosted(workers, body) == simulated(workers, body));
+    CHECK(hosted(workers, body, processes) == simulated(workers, body));
   }
 }
 
-TEST_CASE("the other operations among workers of one process do what plain loops do", "[hosting]") {
+TEST_CASE("the other operations among workers of some processes do what plain loops do", "[hosting]") {
   const auto served = all_served();
+  const int processes = GENERATE(1, 2);
   const Task task{.workers = GENERATE(2, 5), .length = 1003, .equal = GENERATE(true, false), .value = whole_number};
   for (const Served& one_served : served) {
     CAPTURE(one_served.name(), task.workers);
-    const Arrays found =
-        hosted(task.workers, [&](comm::Worker& worker) { return outcome_of(worker.comm(), one_served, task); });
+    const Arrays found = hosted(
+        task.workers, [&](comm::Worker& worker) { return outcome_of(worker.comm(), one_served, task); }, processes);
     for (int rank = 0; rank < task.workers; ++rank)
       CHECK(found[static_cast<std::size_t>(rank)] == expected_of(rank, one_served.operation, task));
   }
 }
 
 TEST_CASE("messages of one source and tag do not overtake each other, whatever their length", "[hosting]") {
+  const int processes = GENERATE(1, 2);
   std::vector<std::size_t> received;
-  host(2, [&](comm::Worker& worker) {
+  share(2, processes, [&](comm::Worker& worker) {
     Communicator& comm = worker.comm();
     const std::vector<std::size_t> lengths{1, 50000, 3, 40000, 5};  // the long ones wait for their receive
     std::vector<float> out(50000), in(50000);
@@ -105,10 +117,11 @@ TEST_CASE("the arithmetic of several workers runs at the same time", "[hosting][
   CHECK(begun == 2);
 }
 
-TEST_CASE("a service answers tasks and workers of one process while its own worker computes", "[hosting][threads]") {
+TEST_CASE("a service answers tasks of all workers while its own worker computes", "[hosting][threads]") {
+  const int processes = GENERATE(1, 2, 3);
   constexpr int workers = 3, rounds = 20;
   std::map<int, int> answered;
-  host(workers, [&](comm::Worker& worker) {
+  share(workers, processes, [&](comm::Worker& worker) {
     if (worker.rank() == 1)
       worker.serve([&](Communicator& comm) {
         for (int i = 0; i < rounds * workers; ++i) {
@@ -126,7 +139,7 @@ TEST_CASE("a service answers tasks and workers of one process while its own work
       });
       worker.compute({}, [] { std::this_thread::sleep_for(std::chrono::microseconds(100)); });
       worker.join();
-      CHECK(reply == static_cast<float>(round + 1));
+      if (reply != static_cast<float>(round + 1)) throw std::logic_error("a wrong reply");  // CHECK is for one thread
     }
     worker.join_service();
   });
@@ -292,6 +305,51 @@ TEST_CASE("windows among workers of one process do what they promise", "[hosting
     CAPTURE(program.claim, workers);
     CHECK_NOTHROW(host(workers, [&](comm::Worker& worker) { program.run(worker.comm()); }));
   }
+}
+
+TEST_CASE("workers are shared as evenly as possible, and each has one process", "[hosting]") {
+  for (int workers = 1; workers < 20; ++workers)
+    for (int processes = 1; processes <= workers; ++processes) {
+      const hosting::Placement placement{workers, processes};
+      CAPTURE(workers, processes);
+      CHECK(placement.first(0) == 0);
+      CHECK(placement.first(processes) == workers);
+      for (int process = 0; process < processes; ++process) {
+        CHECK((placement.count(process) == workers / processes || placement.count(process) == workers / processes + 1));
+        for (int i = 0; i < placement.count(process); ++i)
+          CHECK(placement.process_of(placement.first(process) + i) == process);
+      }
+    }
+}
+
+TEST_CASE("whenever messages between processes arrive, the results are the same", "[hosting]") {
+  const std::uint64_t delays = GENERATE(1, 2, 3);
+  const int processes = GENERATE(2, 3);
+  const std::size_t length = GENERATE(100u, 9001u);  // enclosed in a letter, and not
+  const auto sum = [&](comm::Worker& worker) {
+    std::vector<float> data = contribution(worker.rank(), length);
+    for (int i = 0; i < 3; ++i) (*comm::make_allreduce("ring"))(worker.comm(), data);
+    return data;
+  };
+  Arrays found(5);
+  share(
+      5, processes, [&](comm::Worker& worker) { found[static_cast<std::size_t>(worker.rank())] = sum(worker); }, delays);
+  CHECK(found == simulated(5, sum));
+}
+
+TEST_CASE("workers of several processes that wait for each other are told so", "[hosting]") {
+  CHECK_THROWS_WITH(run_threads(2,
+                                [](Communicator& process) {
+                                  hosting::run(2, {.processes = &process, .stall_s = 0.2}, [](comm::Worker& worker) {
+                                    float value = 0;
+                                    worker.comm().receive(1 - worker.rank(), 0, one(value));
+                                  });
+                                }),
+                    "for 0 s nothing has happened, while worker 0 waits for a message from worker 1");
+}
+
+TEST_CASE("windows between workers of several processes are refused in one sentence", "[hosting]") {
+  CHECK_THROWS_AS(share(2, 2, [](comm::Worker& worker) { worker.comm().open_window(1, 1); }), core::ConfigError);
 }
 
 TEST_CASE("libraries of processes are refused in one sentence", "[hosting]") {
