@@ -28,7 +28,8 @@
 ///   using Scale = ScaleOf<float>;
 ///
 /// The formula is one of
-///   element(i)   for independent elements (Elementwise);
+///   element(i)   for independent elements (Elementwise), with come_in_fours() and element<4>(i) also four at a time
+///                (LaneKernel);
 ///   term(i)      of a sum: *into += weight·Σ term(i) in double (SumKernel);
 ///   reference()  plain loops on host memory, for everything else. A GPU needs a body of its own for these
 ///                (gpu_kernels/gpu_device.hpp).

@@ -18,7 +18,7 @@ struct alignas(lanes * sizeof(Real)) Lanes {
   PARAGRAD_HOST_DEVICE void store(Real* to) const { *reinterpret_cast<Lanes*>(to) = *this; }
 };
 
-/// sum + keep·old; old, from `old` on, is ignored if keep is 0, even NaN.
+/// sum + keep·old, where `old` points to the old numbers, which are not read if keep is 0.
 template <class Real, std::size_t lanes>
 PARAGRAD_HOST_DEVICE Lanes<Real, lanes> accumulate(Lanes<Real, lanes> sum, Real keep, const Real* old) {
   if (keep == 0) return sum;
@@ -27,7 +27,7 @@ PARAGRAD_HOST_DEVICE Lanes<Real, lanes> accumulate(Lanes<Real, lanes> sum, Real 
   return sum;
 }
 
-/// Whether arrays of so many elements, or rows of so many channels, come in aligned fours. Arrays that are not used may be
+/// Whether arrays of `count` elements, or rows of `count` channels, come in aligned fours. Arrays that are not used may be
 /// nullptr.
 inline bool come_in_fours(std::size_t count, std::initializer_list<const float*> arrays) {
   return count % 4 == 0 && std::ranges::all_of(arrays, [](const float* array) {

@@ -254,7 +254,8 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const auto& [batch, in, out] : {std::array{1u, 3u, 2u}, {5u, 17u, 33u}, {64u, 130u, 65u}, {16u, 64u, 128u}})
     add_products(cases, batch, in, out);
-  for (const auto& [batch, classes] : {std::pair(1u, 2u), {7u, 10u}, {33u, 1001u}}) add_losses(cases, batch, classes);
+  for (const auto& [batch, classes] : {std::pair(1u, 2u), {7u, 10u}, {33u, 1001u}, {3u, 2500u}})
+    add_losses(cases, batch, classes);
   for (const std::size_t directions : {1u, 2u})
     for (const bool projected : {false, true})
       add_lstm(cases, {.cells = 7,
@@ -267,7 +268,7 @@ std::vector<Case> all_cases() {
                      const auto labels = desk.labels({0, 2, 1, 1, 2, -1, 0, -1, -1, -1, -1});
                      device.run(Ctc{4, Steps(active), labels, desk.in(11 * 4, 3), desk.sum()});
                    }});
-  for (const std::size_t n : {1u, 31u, 1025u, 70'001u}) add_streams(cases, n);
+  for (const std::size_t n : {1u, 31u, 1025u, 1028u, 70'001u}) add_streams(cases, n);
   for (const core::Encoding encoding :
        {core::Encoding{core::NumberType::uint8, 0.25f, -3}, {core::NumberType::float32, 1, 0}})
     cases.push_back({"decode", [=](Device& device, Desk& desk) {

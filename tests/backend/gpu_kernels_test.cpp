@@ -1,8 +1,10 @@
-// GPU kernels of codes, selection, sequences and orthonormal columns, run here, against the reference's.
+// GPU kernels of codes, selection, sequences, packed filters and orthonormal columns, run here, against the reference's or
+// plain loops.
 #include <cstring>
 
 #include "backend/gpu_kernels/ctc.hpp"
 #include "backend/gpu_kernels/orthonormalise.hpp"
+#include "backend/gpu_kernels/packed_convolution.hpp"
 #include "backend/gpu_kernels/quantise.hpp"
 #include "backend/gpu_kernels/select.hpp"
 #include "backend/kernels/select.hpp"
@@ -323,4 +325,26 @@ TEST_CASE("the GPU kernel does not take a NaN for a dependent column", "[backend
   matrix[5] = not_a_number;
   forwards(gpu_kernels::OrthonormaliseInOneBlock{20, 2, matrix.data()});
   CHECK(std::isnan(matrix[5]));
+}
+
+TEST_CASE("filters are packed and their gradients unpacked in tiles of any size", "[backend][gpu_kernels]") {
+  const std::size_t inner = GENERATE(1u, 31u, 32u, 33u, 65u), outputs = GENERATE(1u, 31u, 32u, 33u, 65u);
+  const bool reversed = GENERATE(false, true);
+  const std::vector<float> w = random_numbers(inner * outputs, 1), gradient = random_numbers(inner * outputs, 2);
+  std::vector<float> packed = poisoned(w.size()), set = poisoned(w.size()), added = w;
+  const auto run = [&](const auto& kernel) { gpu_kernels::run_on_host(kernel, reversed); };
+  run(gpu_kernels::PackFilters{inner, outputs, w.data(), packed.data()}.in_tiles());
+  run(gpu_kernels::AddPackedFilters{inner, outputs, gradient.data(), 0, set.data()}.in_tiles());
+  run(gpu_kernels::AddPackedFilters{inner, outputs, gradient.data(), 0.5f, added.data()}.in_tiles());
+  for (std::size_t i = 0; i < inner; ++i)
+    for (std::size_t o = 0; o < outputs; ++o) {
+      const std::size_t stored = i * outputs + o, at = o * inner + i;
+      if (packed[at] == w[stored] && set[stored] == gradient[at] && added[stored] == 0.5f * w[stored] + gradient[at])
+        continue;
+      CAPTURE(inner, outputs, i, o);
+      CHECK(packed[at] == w[stored]);
+      CHECK(set[stored] == gradient[at]);
+      CHECK(added[stored] == 0.5f * w[stored] + gradient[at]);
+    }
+  CHECK(packed.size() == w.size());
 }

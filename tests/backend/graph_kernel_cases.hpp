@@ -65,8 +65,8 @@ inline void add_graph_kernels(std::vector<Case>& cases, std::size_t rows, std::s
       const ChannelShape shape{3 * rows, columns};
       const auto x = desk.in(shape.size()), parameters = desk.in(2 * columns), running = desk.positive(2 * columns);
       const auto used = desk.out(2 * columns);
-      device.run(BatchNormForward{shape, training, 1e-3f, 0.1f, Activation::sigmoid, x, parameters, running, used,
-                                  desk.out(shape.size())});
+      for (const Activation f : {Activation::identity, Activation::tanh, Activation::relu, Activation::sigmoid})
+        device.run(BatchNormForward{shape, training, 1e-3f, 0.1f, f, x, parameters, running, used, desk.out(shape.size())});
       const auto dy = desk.in(shape.size());
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 1, desk.in(2 * columns), 0, desk.out(shape.size())});
       device.run(BatchNormBackward{shape, x, parameters, used, dy, 0, desk.out(2 * columns), 1, desk.in(shape.size())});
@@ -149,6 +149,23 @@ inline void add_image_kernels(std::vector<Case>& cases) {
       {"one place", 1, 1, 1, 1, {1, 1, 1}, {1, 1, 1}},
       {"stride beyond the window", 2, 3, 4, 1, {10, 2, 3, 4}, {9, 1, 3, 4}},
   };
+  cases.push_back({"convolution and pool of images that are not aligned", [](Device& device, Desk& desk) {
+                     const ConvolutionShape shape{2, 8, 12, {9, 3, 9, 1, 1, 1}, {7, 3, 7, 1, 1, 1}};
+                     const std::size_t in = 2 * shape.image(), out = 2 * shape.positions() * shape.outputs;
+                     desk.in(1);
+                     const auto x = desk.in(in);
+                     desk.in(3);  // what follows is aligned
+                     const auto dy = desk.in(out), w = desk.in(shape.filters());
+                     device.run(ConvolutionBackwardInput{shape, dy, w, 1, Activation::tanh, x, desk.in(in)});
+                     device.run(ConvolutionBackwardWeights{shape, x, dy, 0, desk.out(shape.filters())});
+                     const PoolShape pool{2, 8, {9, 3, 4, 2}, {7, 3, 3, 2}};
+                     const std::size_t pooled = 2 * pool.outputs();
+                     const auto chosen = desk.out(pooled);
+                     device.run(MaxPool{pool, x, desk.out(pooled), chosen});
+                     device.run(MaxPoolBackward{pool, desk.in(pooled), chosen, 1, Activation::tanh, x, desk.in(in)});
+                     device.run(Sum{Activation::tanh, x, desk.in(in), desk.out(in)});
+                     device.run(Descend{0.1f, 0, desk.in(in), x});
+                   }});
   for (const Shape& of : shapes) {
     const ConvolutionShape shape{of.rows,  of.channels, of.outputs, of.down.window_steps(), of.across.window_steps(),
                                  of.groups};

@@ -270,7 +270,7 @@ Vector times_slope(Vector d, Vector y) {
   }
 }
 
-/// with_activation() for a function that fuses into a product.
+/// with_activation() for a function that fuses into a product. Throws logic_error for others.
 template <class Body>
 void with_fused(Activation f, const Body& body) {
   with_activation(f, [&]<Activation constant>() {

@@ -176,7 +176,7 @@ void convolve_back(Runtime& runtime, const ConvolutionBackwardInput& kernel, std
                       into,
                       distance > 0 ? distance : shape.inner()});
     if (distance > 0) return;
-    with_lanes(part, {patches, kernel.dx.data()}, [&](auto lanes) {
+    with_lanes(part, {patches, kernel.x.data(), kernel.dx.data()}, [&](auto lanes) {
       const AddPatches<lanes> add{part, patches, kernel.keep, kernel.f, kernel.x.data(), kernel.dx.data()};
       runtime.run(Stream<AddPatches<lanes>>{add.count(), add});
     });

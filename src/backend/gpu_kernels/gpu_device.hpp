@@ -199,9 +199,9 @@ class GpuDevice : public Device {
   float* patches_for(const ConvolutionShape& shape) {
     return scratch<float>("patches", patches_scratch(shape, Runtime::most_patches));
   }
-  /// The convolution as the library computes it, if it shall and can: with packed filters, or a place for their gradient, in
-  /// scratch memory. Matrix products are faster without tensor cores, where the patches need no copying, and for the
-  /// filters' gradient if a group's channels do not come in fours.
+  /// The convolution as the library computes it, with packed filters, or a place for their gradient, in scratch memory;
+  /// nothing if the library cannot compute it or matrix products are faster. They are without tensor cores, where the
+  /// patches need no copying, and for the filters' gradient if a group's channels do not come in fours.
   std::optional<PackedConvolution> for_library(PackedConvolution convolution) {
     const ConvolutionShape& shape = convolution.shape;
     const bool of_filters = convolution.pass == PackedConvolution::Pass::backward_weights;

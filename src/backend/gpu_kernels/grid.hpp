@@ -74,8 +74,8 @@ constexpr std::size_t blocks_for(std::size_t count, std::size_t per_block) {
 
 struct Nothing {};
 
-/// Visits begin, begin + step, … below end in order: by group(i) for i, i + step, … `many` at a time while so many are left,
-/// then by one(i).
+/// Visits begin, begin + step, … below end in order: by group(i) for the next `many` of them, of which i is the first, while
+/// `many` are left, then by one(i).
 template <std::size_t many, class Group, class One>
 PARAGRAD_HOST_DEVICE void in_groups(std::size_t begin, std::size_t end, std::size_t step, const Group& group,
                                     const One& one) {
@@ -84,7 +84,8 @@ PARAGRAD_HOST_DEVICE void in_groups(std::size_t begin, std::size_t end, std::siz
   for (; i < end; i += step) one(i);
 }
 
-/// sum += term(load(i)) for the same i, in order. The loads of a group come before its terms, so that they overlap.
+/// sum += term(load(i)) for i = begin, begin + step, … below end, in order. The loads of a group come before its terms, so
+/// that they overlap.
 template <class Sum, class Load, class Term>
 PARAGRAD_HOST_DEVICE void add_in_groups(Sum& sum, std::size_t begin, std::size_t end, std::size_t step, const Load& load,
                                         const Term& term) {
@@ -99,8 +100,8 @@ PARAGRAD_HOST_DEVICE void add_in_groups(Sum& sum, std::size_t begin, std::size_t
       [&](std::size_t i) { sum += term(load(i)); });
 }
 
-/// write(i, value(i)) for the same i. Computes four values before it writes the first, so that their loads overlap. value(i)
-/// may read element i of what is written, but no other.
+/// write(i, value(i)) for i = begin, begin + step, … below end. Computes four values before it writes the first, so that
+/// their loads overlap. value(i) may read element i of what is written, but no other.
 template <class Value, class Write>
 PARAGRAD_HOST_DEVICE void write_in_fours(std::size_t begin, std::size_t end, std::size_t step, const Value& value,
                                          const Write& write) {
@@ -142,7 +143,7 @@ struct InTiles {
   static constexpr const char* name = Formula::name;
   static constexpr std::uint32_t threads = 256, side = 32;
   struct Shared {
-    float tile[side][side + 1];  // the columns are in different banks
+    float tile[side][side + 1];  // one more, so that the elements of a column lie in different banks
   };
 
   std::size_t rows, columns;
@@ -150,7 +151,7 @@ struct InTiles {
 
   std::size_t blocks() const { return blocks_for(rows, side) * blocks_for(columns, side); }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
-    const auto [down, across] = core::divide(block.index, (columns + side - 1) / side);
+    const auto [down, across] = core::divide(block.index, blocks_for(columns, side));
     const std::size_t first_i = down * side, first_j = across * side;
     block.each_of(side * side, [&](std::size_t k) {
       const std::size_t y = k / side, x = k % side, i = first_i + y, j = first_j + x;

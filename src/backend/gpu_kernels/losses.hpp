@@ -90,7 +90,8 @@ struct SoftmaxRows {
       of_target = reduce(block, classes, 0.f, shared.sums, share, Sum{});
     }
     const auto power = [&](std::size_t j) { return std::exp(row[j] - largest.value); };
-    const float sum = reduce(block, classes, 0.f, shared.sums, power, Sum{});  // all have read the label's output then
+    // reduce() synchronises: every thread has read the label's output before it is overwritten.
+    const float sum = reduce(block, classes, 0.f, shared.sums, power, Sum{});
     block.each([&](std::uint32_t thread) {
       write_in_fours(
           thread, classes, threads,

@@ -21,7 +21,7 @@ Stream<ElementOf<Kernel>> elements_of(const Kernel& kernel) {
   return {kernel.elements(), {kernel}};
 }
 
-/// Four elements.
+/// A formula for four elements at a time, of a kernel where come_in_fours() holds.
 template <LaneKernel Kernel>
 struct FoursOf {
   static constexpr const char* name = kernel_name(Kernel::id).data();
@@ -29,7 +29,7 @@ struct FoursOf {
   PARAGRAD_HOST_DEVICE void operator()(std::size_t i) const { kernel.template element<4>(4 * i); }
 };
 
-/// Runs it, four elements at a time if possible.
+/// Runs a kernel of independent elements, four at a time if possible.
 template <class Run, Elementwise Kernel>
 void run_elements(const Run& run, const Kernel& kernel) {
   if (kernel.elements() == 0) return;

@@ -43,7 +43,7 @@ struct BatchNormForwardOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return training; }
   template <class Loop>
   PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
-    const Real first = x[c];
+    const Real first = shape.rows == 0 ? 0 : x[c];
     loop([&](std::size_t row) { return x[row * shape.channels + c]; },
          [&](Real value) { return distance_sums(value, first); });
   }
@@ -98,6 +98,19 @@ struct BatchNormForwardOf {
   }
 };
 using BatchNormForward = BatchNormForwardOf<float>;
+
+/// ChannelKernel::with_terms for the sums of the gradient: of dy·normalised x, and of dy.
+template <class Real, class Loop>
+PARAGRAD_HOST_DEVICE void with_gradient_terms(const ChannelShape& shape, std::size_t c, std::span<const Real> x,
+                                              std::span<const Real> used, std::span<const Real> dy, const Loop& loop) {
+  const Real mean = used[c], inverse = used[shape.channels + c];
+  loop(
+      [&](std::size_t row) {
+        const std::size_t at = row * shape.channels + c;
+        return ChannelPair<Real>{x[at], dy[at]};
+      },
+      [&](const ChannelPair<Real>& of) { return gradient_sums(of.second, (of.first - mean) * inverse); });
+}
 
 /// The gradient of the input in one channel, from the means of dy·normalised x and of dy.
 template <class Real>
@@ -161,13 +174,7 @@ struct BatchNormBackwardOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
   template <class Loop>
   PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
-    const Real mean = used[c], inverse = used[shape.channels + c];
-    loop(
-        [&](std::size_t row) {
-          const std::size_t at = row * shape.channels + c;
-          return ChannelPair<Real>{x[at], dy[at]};
-        },
-        [&](const ChannelPair<Real>& of) { return gradient_sums(of.second, (of.first - mean) * inverse); });
+    with_gradient_terms(shape, c, x, used, dy, loop);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     add_to_parameters(c, all.first, all.second);

@@ -12,8 +12,9 @@
 ///
 ///   ChannelShape extent() const
 ///   bool sums() const                        whether there is a first pass
-///   void with_terms(c, loop) const           calls loop(load, term) once: term(load(row)) is what a row adds to the sums
-///                                            of channel c, and load() only reads
+///   void with_terms(c, loop) const           if there is one, calls loop(load, term) once: term(load(row)) is what a row
+///   adds
+///                                            to the sums of channel c, and load() writes nothing
 ///   ChannelPair<Real> take(c, sums) const    once per channel, between the passes; may also store results
 ///
 /// and, if it has a second pass,
@@ -67,16 +68,24 @@ struct ChannelPair {
   Real first, second;
 };
 
+/// For concepts: what with_terms() and with_values() are called with.
+struct AnyLoop {
+  template <class... Formulas>
+  PARAGRAD_HOST_DEVICE void operator()(const Formulas&...) const {}
+};
+
 template <class Kernel>
 concept ChannelKernel = requires(const Kernel& kernel, std::size_t c) {
   { kernel.extent() } -> std::same_as<ChannelShape>;
   { kernel.sums() } -> std::same_as<bool>;
   kernel.take(c, ChannelSums{});
+  kernel.with_terms(c, AnyLoop{});
 };
 /// With a second pass.
 template <class Kernel>
-concept WritingChannelKernel = ChannelKernel<Kernel> && requires(const Kernel& kernel) {
+concept WritingChannelKernel = ChannelKernel<Kernel> && requires(const Kernel& kernel, std::size_t c) {
   kernel.written();
+  kernel.with_values(c, kernel.take(c, ChannelSums{}), AnyLoop{});
 };
 
 /// All passes for channel c.

@@ -6,6 +6,7 @@
 
 #include "backend/kernel.hpp"
 #include "backend/kernels/convolution.hpp"
+#include "backend/lanes.hpp"
 #include "core/host_device.hpp"
 
 /// Pooling of images with the channels last, x[rows][height][width][channels]: the maximum or the mean of each channel in a
@@ -198,7 +199,8 @@ struct MeanPoolOf {
       const auto values = Lanes<Real, lanes>::load(x.data() + shape.input_at(at));
       for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] += values.of[lane];
     });
-    for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] /= static_cast<Real>(shape.inside(window));
+    const Real inside = static_cast<Real>(shape.inside(window));
+    for (std::size_t lane = 0; lane < lanes; ++lane) sum.of[lane] /= inside;
     sum.store(y.data() + i);
   }
   static Example<MeanPoolOf> example(ExampleMemory& memory, std::size_t count) {

@@ -133,13 +133,7 @@ struct BatchNormSumsOf {
   PARAGRAD_HOST_DEVICE bool sums() const { return true; }
   template <class Loop>
   PARAGRAD_HOST_DEVICE void with_terms(std::size_t c, const Loop& loop) const {
-    const Real mean = used[c], inverse = used[shape.channels + c];
-    loop(
-        [&](std::size_t row) {
-          const std::size_t at = row * shape.channels + c;
-          return ChannelPair<Real>{x[at], dy[at]};
-        },
-        [&](const ChannelPair<Real>& of) { return gradient_sums(of.second, (of.first - mean) * inverse); });
+    with_gradient_terms(shape, c, x, used, dy, loop);
   }
   PARAGRAD_HOST_DEVICE ChannelPair<Real> take(std::size_t c, const ChannelSums& all) const {
     finish(c, all.first, all.second);
