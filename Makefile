@@ -13,7 +13,7 @@ HARNESS := python3 experiments/harness --program $(PROGRAM)
 PYTHON := src/setup/python.sh
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
 BENCHES := bench_training bench_rbm bench_emulation bench_simulator bench_quantisation
-MPI_BENCHES := bench_allreduce
+MPI_BENCHES := bench_allreduce bench_shared_ranks
 export PARAGRAD = $(PROGRAM)
 export MNIST_DIR
 export FSDD_DIR

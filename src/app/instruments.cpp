@@ -60,8 +60,8 @@ struct Instruments::Logs {
   metrics::HeadTailBuffer<metrics::Transfer> sent;
 };
 
-Instruments::Instruments(const InstrumentArguments& arguments, int workers, int here, SyncStats::Say say)
-    : arguments_(arguments), stats_(workers, std::move(say)) {
+Instruments::Instruments(const InstrumentArguments& arguments, int workers, int first, int here, SyncStats::Say say)
+    : arguments_(arguments), first_(first), stats_(workers, std::move(say)) {
   timeline_.most_per_row = arguments.timeline ? spans_per_row(arguments, workers) : 0;
   timeline_.workers.resize(static_cast<std::size_t>(workers));
   if (!arguments.timeline && arguments.sync_stats == 0) here = 0;
@@ -98,10 +98,10 @@ void Instruments::run(comm::Worker& worker, const std::function<void(comm::Worke
   body(watched);
 }
 
-// Worker 0 collects the timelines of the others, converted to its own clock.
+// Worker 0 collects the timelines of other processes' workers, converted to its own clock.
 void Instruments::gather(comm::Communicator& comm, const comm::ClockAlignment& clocks) {
-  if (comm.rank() != 0) {
-    metrics::WorkerTimeline mine = logs_[0]->take();
+  if (!is_here(0)) {
+    metrics::WorkerTimeline mine = logs_of(comm.rank()).take();
     align(mine.own, clocks);
     align(mine.of_tasks, clocks);
     const std::vector<std::uint64_t> numbers{static_cast<std::uint64_t>(mine.node), mine.dropped};
@@ -110,7 +110,8 @@ void Instruments::gather(comm::Communicator& comm, const comm::ClockAlignment& c
     comm::send_list(comm, 0, timeline_tag, mine.own);
     return comm::send_list(comm, 0, timeline_tag, mine.of_tasks);
   }
-  for (int rank = 1; rank < comm.size(); ++rank) {
+  if (comm.rank() != 0) return;
+  for (int rank = static_cast<int>(logs_.size()); rank < comm.size(); ++rank) {
     metrics::WorkerTimeline& theirs = timeline_.workers[static_cast<std::size_t>(rank)];
     const auto numbers = comm::receive_list<std::uint64_t>(comm, rank, timeline_tag);
     const auto error_s = comm::receive_list<double>(comm, rank, timeline_tag);

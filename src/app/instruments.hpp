@@ -23,11 +23,11 @@ struct InstrumentArguments {
 
 void add_instrument_options(CLI::App& parser, InstrumentArguments& arguments);
 
-/// The instruments of one process: all emulated workers, or one rank. If nothing is to be recorded, workers run unwrapped.
+/// The instruments of one process: of all workers, or of a rank's. If nothing is to be recorded, workers run unwrapped.
 class Instruments {
  public:
-  /// workers: in the run. here: those in this process, all or one. `say` prints lines of statistics.
-  Instruments(const InstrumentArguments& arguments, int workers, int here, SyncStats::Say say);
+  /// workers: in the run. Those in this process are `here`, from number `first` on. `say` prints lines of statistics.
+  Instruments(const InstrumentArguments& arguments, int workers, int first, int here, SyncStats::Say say);
   ~Instruments();
 
   /// Runs body(worker) and records it. Collective if ranks record a timeline.
@@ -42,11 +42,13 @@ class Instruments {
  private:
   struct Logs;
   bool one_clock() const { return logs_.size() == timeline_.workers.size(); }
-  Logs& logs_of(int rank) { return *logs_[one_clock() ? static_cast<std::size_t>(rank) : 0]; }
+  bool is_here(int rank) const { return rank >= first_ && rank - first_ < static_cast<int>(logs_.size()); }
+  Logs& logs_of(int rank) { return *logs_[static_cast<std::size_t>(rank - first_)]; }
   void run(comm::Worker& worker, const std::function<void(comm::Worker&)>& body);
   void gather(comm::Communicator& comm, const comm::ClockAlignment& clocks);
 
   InstrumentArguments arguments_;
+  int first_;
   std::vector<std::unique_ptr<Logs>> logs_;  // of the workers in this process
   metrics::Timeline timeline_;
   SyncStats stats_;

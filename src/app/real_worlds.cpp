@@ -1,3 +1,6 @@
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -89,10 +92,13 @@ void take_part(comm::Communicator& ranks, const Process& process, Job& job, cons
   if (process.leads()) job.finish(nullptr);
 }
 
-/// Of the cores that this process may use, those that its workers' arithmetic takes.
+/// For the arithmetic of a process's workers: the cores to which the process is bound, or its share of the node's.
 int threads_for(int workers, int processes_per_node) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return std::clamp(cores / std::max(1, processes_per_node), 1, workers);
+  const long all = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
+  cpu_set_t usable;
+  const bool known = ::sched_getaffinity(0, sizeof usable, &usable) == 0;
+  const long cores = known ? CPU_COUNT(&usable) : all;
+  return static_cast<int>(std::clamp(cores < all ? cores : all / processes_per_node, 1L, long{workers}));
 }
 
 class MpiWorld : public World {
@@ -144,10 +150,11 @@ int MpiWorld::host_workers(comm::MpiCommunicator& ranks, const comm::MpiSession&
       .rank = placement.first(ranks.rank()), .workers = placement.count(ranks.rank()), .size = workers_.count};
   const auto carrier = backend::make_device(device_);
   comm::MpiCommunicator messages(ranks, *carrier);
-  const hosting::HostingOptions options{.threads = threads_for(process.workers, ranks.workers_per_node()),
-                                        .device = device_,
-                                        .workers_per_node = workers_.per_node,
-                                        .processes = &messages};
+  const hosting::HostingOptions options{
+      .threads = threads_for(process.workers, ranks.workers_per_node() > 0 ? ranks.workers_per_node() : ranks.size()),
+      .device = device_,
+      .workers_per_node = workers_.per_node,
+      .processes = &messages};
   return end_with_mistakes(session, [&] {
     take_part(ranks, process, job,
               [&] { hosting::run(process.size, options, [&](comm::Worker& worker) { job.work(worker, {}); }); });

@@ -22,7 +22,7 @@ void TrainingJob::prepare(const Process& process) {
   options_ = with_servers(arguments_, *source_, workers_);
   identity_ = identity_of(arguments_, config_, *source_);
   if (process.leads()) open_folder();
-  instruments_.emplace(arguments_.instruments, process.size, process.workers,
+  instruments_.emplace(arguments_.instruments, process.size, process.rank, process.workers,
                        [this](const std::string& line) { say(line); });
 }
 

@@ -11,7 +11,7 @@ namespace paragrad::hosting {
 
 namespace {
 
-/// Those of neighbours on a node if the processes are: the workers fill the nodes in their order.
+/// If the processes fill the nodes in their order, so do their workers.
 int workers_per_node(int workers, const comm::Communicator* processes) {
   if (processes == nullptr || processes->workers_per_node() == processes->size()) return workers;
   return workers % processes->size() == 0 ? workers / processes->size() * processes->workers_per_node() : 0;
@@ -27,7 +27,7 @@ Host::Host(int workers_, const HostingOptions& options)
       carrier(backend::make_device(options.device)),
       messages(scheduler, *carrier, workers_, options.processes),
       scheduler(fibers_per_worker * static_cast<std::size_t>(messages.here()), options.threads) {
-  if (messages.here() < workers) scheduler.set_poll([this] { return messages.poll(); }, options.stall_s);
+  if (messages.here() < workers) scheduler.set_poll([this] { messages.poll(); }, options.stall_s);
 }
 
 HostedCommunicator::HostedCommunicator(Host& host, int rank, backend::Device& device, int channel,

@@ -32,8 +32,10 @@ class HostedMessages {
   int first() const { return placement_.first(process_); }  ///< worker of this process
   int here() const { return placement_.count(process_); }   ///< workers of this process
 
-  /// Lets messages between processes arrive. Returns whether any has.
-  bool poll() { return remote_ && remote_->poll(); }
+  /// Lets messages between processes arrive. Throws PeerGone if a process has died.
+  void poll() {
+    if (remote_) remote_->poll();
+  }
 
   /// Collective among the processes, when the workers have ended.
   void close(double stall_s) {
@@ -47,7 +49,8 @@ class HostedMessages {
   /// Nothing if the transfer has not ended within the limit; it can be waited for again.
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s, Waits& waits);
 
-  /// For a worker that is about to end with an error: no open transfer touches its memory any more.
+  /// For a worker that is about to end with an error: no open transfer within this process touches its memory any more. One
+  /// to or from another process may until the run ends, which it then must.
   void forget(int worker);
 
  private:

@@ -11,7 +11,7 @@ namespace paragrad::hosting {
 namespace {
 
 constexpr int letter_tag = 0;
-constexpr int payload_tags = 30000;  // MPI allows this many, and so many are never on the way between two processes
+constexpr int payload_tags = 30000;  // MPI allows this many, and fewer are ever on the way between two processes
 constexpr std::size_t letter_bytes = sizeof(RemoteMessages::Announcement) + RemoteMessages::enclosed_bytes;
 
 constexpr std::int32_t nobody = -1;  // the receiver of a process's last letter
@@ -61,11 +61,22 @@ void RemoteMessages::fetch(const Announcement& said, int process, std::span<std:
 }
 
 bool RemoteMessages::poll() {
-  const bool taken = take_letter();
-  return end_transfers() || taken;
+  const bool taken = take_letters(), ended = end_transfers();
+  if (!taken && !ended) look_for_deaths();
+  return taken || ended;
 }
 
-bool RemoteMessages::take_letter() {
+void RemoteMessages::look_for_deaths() {
+  constexpr double look_every_s = 0.1;
+  const double now_s = processes_.now_s();
+  if (now_s < look_at_s_) return;
+  look_at_s_ = now_s + look_every_s;
+  for (int other = 0; other < processes_.size(); ++other)
+    if (other != process() && processes_.membership().is_gone(other))
+      throw comm::PeerGone(other, core::format("process {}: process {} has ended", process(), other));
+}
+
+bool RemoteMessages::take_letters() {
   bool taken = false;
   while (farewells_ < processes_.size()) {
     const auto received = processes_.wait_for(next_letter_, 0);

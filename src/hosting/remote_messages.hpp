@@ -50,7 +50,7 @@ class RemoteMessages {
   /// Receives what was announced and not enclosed.
   void fetch(const Announcement& said, int process, std::span<std::byte> into, Then received);
 
-  /// Lets transfers end and messages arrive. Returns whether any has.
+  /// Lets transfers end and messages arrive. Returns whether any has. Throws PeerGone if a process is known to have died.
   bool poll();
 
   /// Collective, when the workers of this process have ended; returns when those of all have, and what was sent has arrived.
@@ -66,8 +66,9 @@ class RemoteMessages {
 
   void await_letter();
   void post(int process, const Announcement& said, std::span<const std::byte> enclosed);
-  bool take_letter();
+  bool take_letters();
   bool end_transfers();
+  void look_for_deaths();
 
   comm::Communicator& processes_;
   Placement placement_;
@@ -77,6 +78,7 @@ class RemoteMessages {
   comm::Request next_letter_;
   std::list<Transfer> transfers_;
   std::vector<std::int32_t> payloads_;  // sent to each process so far
+  double look_at_s_ = 0;                // for deaths
   int farewells_ = 0;                   // of processes whose workers have ended
 };
 

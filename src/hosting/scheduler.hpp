@@ -38,9 +38,9 @@ class Scheduler {
   void spawn(int worker, std::function<void()> body);
 
   /// poll: called between fibers and as long as none can continue; wakes those whose messages have come from other
-  /// processes, and returns whether any message has. Then fibers that wait for each other are not recognised; after stall_s
-  /// seconds in which nothing has happened, run() throws Failure.
-  void set_poll(std::function<bool()> poll, double stall_s) { poll_ = std::move(poll), stall_s_ = stall_s; }
+  /// processes. Deadlocks among fibers are then not detected: after stall_s seconds in which nothing has happened, run()
+  /// throws Failure.
+  void set_poll(std::function<void()> poll, double stall_s) { poll_ = std::move(poll), stall_s_ = stall_s; }
 
   /// Runs until all fibers have ended. Rethrows the exception of the first fiber that fails. Throws logic_error if each
   /// fiber waits for another, StackOverflow.
@@ -95,7 +95,7 @@ class Scheduler {
   std::multimap<double, Fiber*> deadlines_;  // of the fibers that wait with a limit
   std::unordered_map<std::uint64_t, Computing*> computing_;
   std::vector<fibers::HostPool::Finished> finished_;
-  std::function<bool()> poll_;
+  std::function<void()> poll_;
   double stall_s_ = 0;
   Fiber* current_ = nullptr;
   std::size_t live_ = 0;

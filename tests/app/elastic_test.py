@@ -22,7 +22,7 @@ TASKS = {
     "Adam": [*DENSE, "--strategy", "data_parallel", "--optimiser", "adam", "--bucket-bytes", "300"],
     "servers": [*DENSE, "--strategy", "bmuf", "--collective", "parameter_server"],
     "hierarchical": [*DENSE, "--strategy", "model_averaging", "--collective", "hierarchical", "--workers-per-node", "3"],
-    "split replicas": [*DENSE, "--strategy", "bmuf", "--tensor-parallel", "2"],
+    "tensor parallelism": [*DENSE, "--strategy", "bmuf", "--tensor-parallel", "2"],
     "DBLSTM": ["--model", "8-2xblstm6-6", "--chunks", "3-8+3", "--learning-rate", "0.1", "--epochs", "2", "--blocks", "1", "--minibatch", "2",
                "--strategy", "bmuf"],
     "DBN": [*DENSE, "--strategy", "slowmo", "--pretrain-epochs", "1", "--pretrain-learning-rate", "0.01", "--visible-units", "gaussian"],

@@ -27,7 +27,7 @@ using Body = std::function<void(comm::Worker&)>;
 
 void host(int workers, const Body& body, int threads = 2) { hosting::run(workers, {.threads = threads}, body); }
 
-/// The same, shared by several processes, whose part threads play here.
+/// The same on several processes that share the workers; here they are threads.
 void share(int workers, int processes, const Body& body, std::uint64_t delays = 0) {
   run_threads(
       processes,

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "app/command.hpp"
-#include "app/search/child_process.hpp"
+#include "app/child_process.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"

@@ -13,7 +13,8 @@ namespace paragrad::app {
 /// way.
 class ChildProcess {
  public:
-  /// Starts `command`, whose output is written to the file `log`. Throws ConfigError.
+  /// Starts `command`, whose output is written to the file `log`; without one, to where this process writes. Throws
+  /// ConfigError.
   ChildProcess(const std::vector<std::string>& command, const std::string& log);
   ~ChildProcess();
   ChildProcess(ChildProcess&& other) noexcept : process_(std::exchange(other.process_, -1)) {}

@@ -1,4 +1,4 @@
-#include "app/search/child_process.hpp"
+#include "app/child_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
   if (::getppid() != parent) ::_exit(127);  // it died before the call above
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
-  ::dup2(log, STDOUT_FILENO);
-  ::dup2(log, STDERR_FILENO);
+  for (const int output : {STDOUT_FILENO, STDERR_FILENO})
+    if (log >= 0) ::dup2(log, output);
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -38,15 +38,16 @@ using namespace std::chrono_literals;
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& log) {
-  const int descriptor = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw core::ConfigError(core::format("cannot write '{}': {}", log, std::strerror(errno)));
+  const int descriptor = log.empty() ? -1 : ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0 && !log.empty())
+    throw core::ConfigError(core::format("cannot write '{}': {}", log, std::strerror(errno)));
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ == 0) become(command, descriptor, parent);
   const int error = errno;
-  ::close(descriptor);
+  if (descriptor >= 0) ::close(descriptor);
   if (process_ < 0)
-    throw core::ConfigError(core::format("cannot start a process: {}; use fewer jobs", std::strerror(error)));
+    throw core::ConfigError(core::format("cannot start a process: {}; run fewer at a time", std::strerror(error)));
   ::setpgid(process_, process_);  // whichever of the two comes first
 }
 

@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/child_process.hpp"
+#include "app/command.hpp"
+#include "app/number_options.hpp"
+#include "app/program_parser.hpp"
+#include "comm/membership.hpp"
+#include "core/errors.hpp"
+#include "core/folder_lock.hpp"
+#include "core/format.hpp"
+#include "core/printable.hpp"
+
+namespace paragrad::app {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+struct LaunchArguments {
+  int ranks = 2;
+  int least_ranks = 1;
+  std::string ranks_file;
+  double grace_s = 30;
+  std::string launcher = "mpiexec -n {ranks}";
+  std::vector<std::string> training;
+};
+
+/// What a launch needs to know of the training.
+struct Training {
+  std::vector<std::string> words;
+  std::string out;
+  int workers = 0;
+};
+
+bool says(const std::vector<std::string>& words, const std::string& option) {
+  return std::ranges::any_of(words,
+                             [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
+}
+
+/// Reads the training's options, and completes them: it has to save its state and to resume from it. Nothing if they asked
+/// for help.
+std::optional<Training> read_training(const LaunchArguments& arguments) {
+  Training training{arguments.training, {}, 0};
+  if (training.words.empty() || training.words[0] != "train")
+    throw core::ConfigError("give the training after --, as in 'paragrad launch --ranks 4 -- train --workers 8 …'");
+  const Command command = make_command("train");
+  std::vector<char*> options;
+  for (std::size_t i = 1; i < training.words.size(); ++i) options.push_back(training.words[i].data());
+  if (parse(*command.parser, options)) return std::nullopt;
+  const auto given = [&](const char* option) { return command.parser->get_option(option)->count() > 0; };
+  const auto number = [&](const char* option) { return given(option) ? command.parser->get_option(option)->as<long>() : 0; };
+  for (const char* option : {"--workers", "--checkpoint-every"})
+    if (says(training.words, option) && number(option) == 0)
+      throw core::ConfigError(core::format("'{} 0' cannot be launched: give another number, or leave it out", option));
+  if (!given("--out")) throw core::ConfigError("a training that may be interrupted needs a run folder: give --out");
+  if (given("--overwrite"))
+    throw core::ConfigError("launch resumes the run that --overwrite would remove: leave --overwrite out");
+  training.out = command.parser->get_option("--out")->as<std::string>();
+  training.workers = static_cast<int>(number("--workers"));
+  if (training.workers == 0) {
+    training.workers = arguments.ranks;
+    training.words.push_back(core::format("--workers={}", training.workers));
+  }
+  if (!given("--resume")) training.words.push_back("--resume");
+  if (number("--checkpoint-every") == 0) training.words.push_back("--checkpoint-every=1");
+  return training;
+}
+
+volatile sig_atomic_t told_to_stop = 0;
+
+/// Of batch systems before they take the nodes away, and of the keyboard.
+void heed_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { told_to_stop = 1; };
+  for (const int number : {SIGTERM, SIGINT, SIGUSR1}) ::sigaction(number, &action, nullptr);
+}
+
+/// A file with the number of available ranks.
+class RanksFile {
+ public:
+  /// Throws ConfigError if there is no number in it.
+  explicit RanksFile(const std::string& path) : path_(path) {
+    if (!path.empty() && !changed())
+      throw core::ConfigError(core::format("'{}' does not contain a number of ranks", core::printable(path)));
+  }
+
+  /// The number, if the file was written since the last call and has one.
+  std::optional<int> changed() {
+    std::error_code missing;
+    const auto written = std::filesystem::last_write_time(path_, missing);
+    if (missing || written == written_) return std::nullopt;
+    int ranks = 0;
+    if (!(std::ifstream(path_) >> ranks) || ranks < 1) return std::nullopt;
+    written_ = written;
+    ranks_ = ranks;
+    return ranks;
+  }
+  std::optional<int> ranks() const { return ranks_; }
+
+ private:
+  std::string path_;
+  std::optional<std::filesystem::file_time_type> written_;
+  std::optional<int> ranks_;
+};
+
+/// Keeps a training running on the ranks that are available.
+class Launch {
+ public:
+  Launch(const LaunchArguments& arguments, Training training)
+      : arguments_(arguments),
+        training_(std::move(training)),
+        program_(std::filesystem::read_symlink("/proc/self/exe")),
+        file_(arguments.ranks_file),
+        wanted_(at_most_one_per_worker(file_.ranks().value_or(arguments.ranks))) {
+    if (arguments.launcher.find(place_of_ranks) == std::string::npos)
+      throw core::ConfigError(
+          core::format("--launcher does not say where the number of ranks goes: put {} there", place_of_ranks));
+  }
+
+  int run() {
+    heed_signals();
+    while (!told_to_stop) {
+      ranks_ = wanted_;
+      last_state_ = state();
+      ChildProcess job(command(), "");
+      const std::optional<int> code = watch(job);
+      if (code == success || code == user_error) return *code;
+      if (code == not_started) return user_error;
+      job.end();
+      if (told_to_stop) break;
+      if (code) take_death();
+      await_release();
+      say(core::format("going on with {} rank{}", wanted_, wanted_ == 1 ? "" : "s"));
+    }
+    say(core::format("stopped; the same command resumes the run in {}", core::printable(training_.out)));
+    return success;
+  }
+
+ private:
+  static constexpr const char* place_of_ranks = "{ranks}";
+  static constexpr int not_started = 127;
+  static constexpr int most_fruitless_starts = 5;
+
+  int at_most_one_per_worker(int ranks) const { return std::min(ranks, training_.workers); }
+
+  /// Until the job has ended, or a state was saved and it is to stop or to go on with other ranks. Returns the exit code, or
+  /// nothing.
+  std::optional<int> watch(ChildProcess& job) {
+    std::optional<Clock::time_point> since;
+    std::string before;
+    while (true) {
+      if (const auto code = job.exit_code()) return code;
+      if (const auto available = file_.changed()) wanted_ = at_most_one_per_worker(*available);
+      if (!told_to_stop && wanted_ == ranks_) {
+        since.reset();
+      } else if (!since) {
+        since = Clock::now();
+        before = state();
+      } else {
+        const std::string now = state();
+        const bool is_late = told_to_stop && Clock::now() - *since > std::chrono::duration<double>(arguments_.grace_s);
+        if (is_late || (now != before && !now.empty())) return std::nullopt;  // at the end, the state is removed
+      }
+      std::this_thread::sleep_for(20ms);
+    }
+  }
+
+  /// Ranks that are wanted already are not reduced.
+  void take_death() {
+    fruitless_ = state() == last_state_ ? fruitless_ + 1 : 0;
+    if (fruitless_ == most_fruitless_starts)
+      throw comm::Failure(
+          core::format("launch: {} starts in a row ended before the next state was saved; the same command resumes the run",
+                       most_fruitless_starts));
+    if (wanted_ == ranks_) wanted_ = std::max(std::min(arguments_.least_ranks, ranks_), ranks_ - 1);
+  }
+
+  /// The launcher may end before the last of its ranks.
+  void await_release() const {
+    const auto give_up = Clock::now() + 30s;
+    while (Clock::now() < give_up && !told_to_stop) {
+      try {
+        const core::FolderLock lock(training_.out);
+        return;
+      } catch (const core::ConfigError&) {
+        std::this_thread::sleep_for(20ms);
+      }
+    }
+  }
+
+  std::vector<std::string> command() const {
+    std::istringstream launcher(CLI::detail::find_and_replace(arguments_.launcher, place_of_ranks, std::to_string(ranks_)));
+    std::vector<std::string> words{std::istream_iterator<std::string>(launcher), {}};
+    words.push_back(program_);
+    words.insert(words.end(), training_.words.begin(), training_.words.end());
+    return words;
+  }
+
+  /// Identifies the last state that was saved; empty if there is none.
+  std::string state() const {
+    std::ifstream file(training_.out + "/state/latest.json");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  static void say(const std::string& what) { print_error("launch: " + what); }
+
+  const LaunchArguments& arguments_;
+  Training training_;
+  std::string program_;
+  RanksFile file_;
+  int wanted_;         // ranks
+  int ranks_ = 0;      // of the job that is running
+  int fruitless_ = 0;  // starts in a row without a new state
+  std::string last_state_;
+};
+
+}  // namespace
+
+Command launch_command() {
+  auto arguments = std::make_shared<LaunchArguments>();
+  auto parser =
+      make_parser("launch",
+                  "Train on MPI ranks that may die or be added, resuming from the last block with those that are left.\n"
+                  "The weights do not depend on the number of ranks (see --workers of train). SIGTERM, SIGINT and SIGUSR1 "
+                  "stop it after the next state is saved, with exit code 0.");
+  add_number(*parser, "--ranks", arguments->ranks, {.least = 1, .most = 1000000}, "number of ranks at the start");
+  add_number(*parser, "--least-ranks", arguments->least_ranks, {.least = 1, .most = 1000000},
+             "fewest ranks to continue with after deaths");
+  parser->add_option(
+      "--ranks-file", arguments->ranks_file,
+      "file with the number of available ranks; whenever it is written, the training continues with that number");
+  add_number(*parser, "--grace", arguments->grace_s, {.least = 0, .most = 1e9},
+             "seconds to wait for the next state before stopping");
+  parser
+      ->add_option("--launcher", arguments->launcher,
+                   "command that starts ranks, with {ranks} for their number; words are separated by blanks")
+      ->capture_default_str();
+  parser->add_option("training", arguments->training, "after --: train and its options, without mpiexec");
+  set_examples(*parser,
+               "paragrad launch --ranks 3 -- train --workers 8 --strategy bmuf --blocks 5 --data frames.h5 \\\n"
+               "    --model 40-64-120:relu --learning-rate 0.05 --epochs 2 --out runs/elastic");
+  return {parser, [arguments] {
+            const auto training = read_training(*arguments);
+            return training ? Launch(*arguments, *training).run() : static_cast<int>(success);
+          }};
+}
+
+}  // namespace paragrad::app
