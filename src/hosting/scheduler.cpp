@@ -70,7 +70,8 @@ void Scheduler::wait_for_something() {
 
 /// The same, or until a message has come.
 void Scheduler::poll_for_something() {
-  constexpr double look_every_s = 50e-6;
+  // While all threads are busy, what a message would let begin has to wait for them anyway.
+  constexpr double look_s = 50e-6, look_when_busy_s = 1e-3;
   const comm::Backoff backoff(comm::Patience::of_sharers());
   while (ready_.empty()) {
     if (computing_.empty()) {
@@ -78,7 +79,7 @@ void Scheduler::poll_for_something() {
         throw comm::Failure(core::format("for {:.0f} s nothing has happened, while {}", stall_s_, Fiber::waits_of(fibers_)));
       backoff.pause();
     } else {
-      pool_.collect_for(look_every_s, finished_);
+      pool_.collect_for(computing_.size() < pool_.threads() ? look_s : look_when_busy_s, finished_);
       take_finished();
     }
     poll_();

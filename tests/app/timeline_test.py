@@ -75,6 +75,16 @@ class Timeline(CliTest):
         for (begin, end, _), (other_begin, other_end, _) in zip(*blocks):
             self.assertLess(max(begin, other_begin), min(end, other_end) + slack)
 
+    def test_the_trace_of_workers_that_share_ranks_nests_and_adds_up_to_the_manifest(self):
+        out = self.folder / "shared"
+        weights(run("train", *self.task, "--workers", "5", "--strategy", "bmuf", "--timeline", "--out", str(out), ranks=2))
+        trace, manifest = (json.loads((out / name).read_text()) for name in ("timeline.json", "manifest.json"))
+        self.assert_rows_nest(trace)
+        self.assert_sums_are_the_manifests(trace, manifest)
+        blocks = [sum(span[2] == "block" for span in spans) for row, spans in sorted(rows(trace).items()) if row % 2 == 0]
+        self.assertEqual(len(blocks), 5)
+        self.assertEqual(len(set(blocks)), 1)
+
     def test_a_lone_worker_has_a_timeline_too(self):
         out = self.folder / "alone"
         weights(run("train", *self.task, "--timeline", "--out", str(out)))
