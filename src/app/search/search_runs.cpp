@@ -7,8 +7,8 @@
 #include <list>
 #include <thread>
 
-#include "app/command.hpp"
 #include "app/child_process.hpp"
+#include "app/command.hpp"
 #include "core/errors.hpp"
 #include "core/files.hpp"
 #include "core/format.hpp"
