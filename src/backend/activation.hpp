@@ -32,7 +32,7 @@ PARAGRAD_HOST_DEVICE Real activate(Activation f, Real z) {
   return z;
 }
 
-/// Calls with.template operator()<f>(): the function becomes a constant inside loops.
+/// Calls `with.template operator()<f>()`: the function becomes a constant inside loops.
 template <class With>
 PARAGRAD_HOST_DEVICE void with_activation(Activation f, const With& with) {
   switch (f) {
