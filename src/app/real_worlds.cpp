@@ -1,6 +1,3 @@
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -92,15 +89,6 @@ void take_part(comm::Communicator& ranks, const Process& process, Job& job, cons
   if (process.leads()) job.finish(nullptr);
 }
 
-/// For the arithmetic of a process's workers: the cores to which the process is bound, or its share of the node's.
-int threads_for(int workers, int processes_per_node) {
-  const long all = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
-  cpu_set_t usable;
-  const bool known = ::sched_getaffinity(0, sizeof usable, &usable) == 0;
-  const long cores = known ? CPU_COUNT(&usable) : all;
-  return static_cast<int>(std::clamp(cores < all ? cores : all / processes_per_node, 1L, long{workers}));
-}
-
 class MpiWorld : public World {
  public:
   MpiWorld(const std::string& device, const RealWorkers& workers, const RankDeaths& deaths)
@@ -150,11 +138,10 @@ int MpiWorld::host_workers(comm::MpiCommunicator& ranks, const comm::MpiSession&
       .rank = placement.first(ranks.rank()), .workers = placement.count(ranks.rank()), .size = workers_.count};
   const auto carrier = backend::make_device(device_);
   comm::MpiCommunicator messages(ranks, *carrier);
-  const hosting::HostingOptions options{
-      .threads = threads_for(process.workers, ranks.workers_per_node() > 0 ? ranks.workers_per_node() : ranks.size()),
-      .device = device_,
-      .workers_per_node = workers_.per_node,
-      .processes = &messages};
+  const hosting::HostingOptions options{.threads = std::min(ranks.cores(), process.workers),
+                                        .device = device_,
+                                        .workers_per_node = workers_.per_node,
+                                        .processes = &messages};
   return end_with_mistakes(session, [&] {
     take_part(ranks, process, job,
               [&] { hosting::run(process.size, options, [&](comm::Worker& worker) { job.work(worker, {}); }); });
@@ -220,8 +207,9 @@ class HostedWorld : public World {
     if (!job.is_needed()) return success;
     job.prepare({.rank = 0, .workers = workers_.count, .size = workers_.count});
     job.adopt(job.finding());
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));  // that this process may use
     hosting::run(workers_.count,
-                 {.threads = threads_for(workers_.count, 1), .device = device_, .workers_per_node = workers_.per_node},
+                 {.threads = std::min(cores, workers_.count), .device = device_, .workers_per_node = workers_.per_node},
                  [&](comm::Worker& worker) { job.work(worker, {}); });
     job.finish(nullptr);
     return success;

@@ -41,7 +41,7 @@ struct RealArguments {
   bool read_ahead = true;
 };
 
-/// Of config.toml, which names the number of workers: another number of ranks, or emulated workers, can go on with the run.
+/// Of config.toml, which names the number of workers: another number of ranks, or emulated workers, can resume the run.
 std::string config_of(const OptionUse& use, int workers, int servers) {
   std::string config = use.config();
   const int ranks = comm::announced_ranks();

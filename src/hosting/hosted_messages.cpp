@@ -17,14 +17,13 @@ HostedMessages::HostedMessages(Scheduler& scheduler, backend::Device& carrier, i
       placement_{workers, processes == nullptr ? 1 : processes->size()},
       process_(processes == nullptr ? 0 : processes->rank()),
       boxes_(static_cast<std::size_t>(here())) {
-  if (placement_.processes > 1)
-    remote_.emplace(*processes, placement_, carrier, [this](auto arrival) { arrive(std::move(arrival)); });
+  if (placement_.processes > 1) remote_.emplace(*processes, carrier, [this](auto arrival) { arrive(std::move(arrival)); });
 }
 
 comm::Request HostedMessages::start_send(int from, int to, int tag, std::span<const std::byte> data) {
   const std::uint64_t request = open("the receive of", to);
-  if (remote_ && !remote_->is_here(to)) {
-    remote_->send(from, to, tag, data, [this, request] { end(request); });
+  if (const int process = placement_.process_of(to); process != process_) {
+    remote_->send(process, from, to, tag, data, [this, request] { end(request); });
     return {request};
   }
   Message message{from, tag, data, nullptr, request};
@@ -56,11 +55,13 @@ comm::Request HostedMessages::start_receive(int worker, int from, int tag, std::
 }
 
 void HostedMessages::take(const Message& message, const Receive& receive) {
-  if (message.announced) {
-    const auto& [said, process, enclosed] = *message.announced;
-    const comm::Received received{said.from, said.bytes};
-    if (said.bytes > receive.data.size()) refuse_length();
-    remote_->fetch(said, process, receive.data, [this, request = receive.request, received] { end(request, received); });
+  if (message.remote) {
+    const auto& [envelope, process, payload] = *message.remote;
+    if (envelope.bytes > receive.data.size()) refuse_length();
+    remote_->fetch(envelope, process, receive.data,
+                   [this, request = receive.request, received = comm::Received{envelope.from, envelope.bytes}] {
+                     end(request, received);
+                   });
     return;
   }
   copy(message.data, receive.data);
@@ -69,13 +70,13 @@ void HostedMessages::take(const Message& message, const Receive& receive) {
 }
 
 void HostedMessages::arrive(RemoteMessages::Arrival arrival) {
-  const RemoteMessages::Announcement said = arrival.said;
-  Message message{said.from, said.tag, {}, std::move(arrival.enclosed)};
+  const RemoteMessages::Envelope envelope = arrival.envelope;
+  Message message{envelope.from, envelope.tag, {}, std::move(arrival.payload)};
   if (message.copy != nullptr)
-    message.data = {message.copy.get(), said.bytes};
+    message.data = {message.copy.get(), envelope.bytes};
   else
-    message.announced = std::move(arrival);
-  if (!hand_over(said.to, message)) box(said.to).messages.push_back(std::move(message));
+    message.remote = std::move(arrival);
+  if (!hand_over(envelope.to, message)) box(envelope.to).messages.push_back(std::move(message));
 }
 
 /// Whether a receive of this worker was waiting for it.

@@ -62,10 +62,10 @@ class HostedMessages {
   };
   struct Message {
     int from, tag;
-    std::span<const std::byte> data;                     // at the sender, or the copy
-    std::unique_ptr<std::byte[]> copy;                   // then the send is done
-    std::optional<std::uint64_t> request{};              // of a send of this process that is not done
-    std::optional<RemoteMessages::Arrival> announced{};  // instead of data
+    std::span<const std::byte> data;                  // at the sender, or the copy
+    std::unique_ptr<std::byte[]> copy;                // then the send is done
+    std::optional<std::uint64_t> request{};           // of a send of this process that is not done
+    std::optional<RemoteMessages::Arrival> remote{};  // instead of data: the payload has to be fetched
   };
   struct Receive {
     int from, tag;

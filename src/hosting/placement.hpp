@@ -4,7 +4,7 @@
 
 namespace paragrad::hosting {
 
-/// Which of the workers each process hosts: neighbours, as many as in any other process or one more.
+/// Which workers each process hosts: consecutive ones, in numbers that differ by one at most.
 struct Placement {
   int workers = 1;
   int processes = 1;

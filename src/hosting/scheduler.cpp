@@ -76,7 +76,7 @@ void Scheduler::poll_for_something() {
   while (ready_.empty()) {
     if (computing_.empty()) {
       if (backoff.waited_s() > stall_s_)
-        throw comm::Failure(core::format("for {:.0f} s nothing has happened, while {}", stall_s_, Fiber::waits_of(fibers_)));
+        throw comm::Failure(core::format("for {:g} s nothing has happened, while {}", stall_s_, Fiber::waits_of(fibers_)));
       backoff.pause();
     } else {
       pool_.collect_for(computing_.size() < pool_.threads() ? look_s : look_when_busy_s, finished_);

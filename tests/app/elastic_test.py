@@ -12,7 +12,7 @@ from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights, work
 
 WORKERS = 8
 DENSE = ["--model", "8-12-6:sigmoid", "--learning-rate", "0.1", "--epochs", "2", "--blocks", "2", "--minibatch", "16"]
-WIDE = ["--model", "8-700-6:sigmoid", *DENSE[2:]]  # layers whose messages do not fit into a letter
+WIDE = ["--model", "8-700-6:sigmoid", *DENSE[2:]]  # layers whose messages are not eager
 TASKS = {
     "bmuf": [*WIDE, "--strategy", "bmuf"],
     "1-bit": [*WIDE, "--strategy", "data_parallel", "--gradient-bits", "1"],

@@ -325,7 +325,7 @@ TEST_CASE("workers are shared as evenly as possible, and each has one process", 
 TEST_CASE("whenever messages between processes arrive, the results are the same", "[hosting]") {
   const std::uint64_t delays = GENERATE(1, 2, 3);
   const int processes = GENERATE(2, 3);
-  const std::size_t length = GENERATE(100u, 9001u);  // enclosed in a letter, and not
+  const std::size_t length = GENERATE(100u, 9001u);  // eager, and by rendezvous
   const auto sum = [&](comm::Worker& worker) {
     std::vector<float> data = contribution(worker.rank(), length);
     for (int i = 0; i < 3; ++i) (*comm::make_allreduce("ring"))(worker.comm(), data);
@@ -345,7 +345,7 @@ TEST_CASE("workers of several processes that wait for each other are told so", "
                                     worker.comm().receive(1 - worker.rank(), 0, one(value));
                                   });
                                 }),
-                    "for 0 s nothing has happened, while worker 0 waits for a message from worker 1");
+                    "for 0.2 s nothing has happened, while worker 0 waits for a message from worker 1");
 }
 
 TEST_CASE("windows between workers of several processes are refused in one sentence", "[hosting]") {

@@ -96,6 +96,7 @@ struct MpiCommunicator::State {
   int size = 1;
   double stall_s = 0;
   Patience patience;
+  int cores = 1;
   int exceptions_at_start = std::uncaught_exceptions();
   Clock::time_point start;
   std::vector<Transfer> transfers;
@@ -223,6 +224,7 @@ MpiCommunicator::MpiCommunicator(backend::Device& device, double stall_s)
   set_workers_per_node(node.workers_per_node);
   state_->peers = node.peers;
   state_->patience = node.patience;
+  state_->cores = node.cores;
   set_membership(*state_->peers);
   state_->stall_s = stall_s;
   state_->start = Clock::now();
@@ -236,6 +238,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& main, backend::Device& d
   set_workers_per_node(main.workers_per_node());
   state_->stall_s = main.state_->stall_s;
   state_->patience = main.state_->patience;
+  state_->cores = main.state_->cores;
   state_->start = main.state_->start;
 }
 
@@ -250,6 +253,7 @@ MpiCommunicator::MpiCommunicator(const MpiCommunicator& other, backend::Device& 
   state_->size = theirs.size;
   state_->stall_s = theirs.stall_s;
   state_->patience = theirs.patience;
+  state_->cores = theirs.cores;
   state_->start = theirs.start;
   state_->cancellation = theirs.cancellation;
   state_->peers = theirs.peers;
@@ -328,6 +332,8 @@ std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t floats, std::si
                                  .traffic_meter = traffic_meter()};
   return std::make_unique<MpiWindow>(place, floats, counters);
 }
+
+int MpiCommunicator::cores() const { return state_->cores; }
 
 bool MpiCommunicator::allows_threads() const {
   int provided = 0;

@@ -52,6 +52,8 @@ class MpiCommunicator : public Communicator {
   void library_allreduce(Library library, std::span<float> data) override;
   std::unique_ptr<Window> open_window(std::size_t floats, std::size_t counters) override;
 
+  int cores() const;  ///< this rank's share of the cores on which the ranks of its node may run; at least 1
+
   /// Whether several threads may communicate at the same time (MPI_THREAD_MULTIPLE), each through its own communicator.
   bool allows_threads() const;
 

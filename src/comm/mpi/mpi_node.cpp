@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,11 +24,11 @@ Introduction introduction_of(int rank) {
   return mine;
 }
 
-Patience patience_among(const std::vector<Introduction>& ranks) {
+/// Of the ranks of a node together; 0 if unknown.
+std::size_t cores_of(const std::vector<Introduction>& ranks) {
   cpu_set_t cores{};
   for (const Introduction& each : ranks) CPU_OR(&cores, &cores, &each.cores);
-  const auto known = static_cast<std::size_t>(CPU_COUNT(&cores));
-  return known > 0 && ranks.size() > known ? Patience::of_sharers() : Patience{};
+  return static_cast<std::size_t>(CPU_COUNT(&cores));
 }
 
 }  // namespace
@@ -57,7 +58,9 @@ MpiNode explore_node(MPI_Comm comm) {
 
   const auto peers = std::make_shared<Peers>(size);
   for (const Introduction& each : ranks) peers->introduce(static_cast<int>(each.rank), each.process);
-  return {in_order ? per_node : 0, peers, patience_among(ranks)};
+  const std::size_t cores = cores_of(ranks);
+  return {in_order ? per_node : 0, peers, cores > 0 && ranks.size() > cores ? Patience::of_sharers() : Patience{},
+          static_cast<int>(std::max<std::size_t>(1, cores / ranks.size()))};
 }
 
 }  // namespace paragrad::comm

@@ -45,6 +45,7 @@ void MpiCommunicator::end_left_out() { refuse(); }
 double MpiCommunicator::now_s() { refuse(); }
 void MpiCommunicator::library_allreduce(Library, std::span<float>) { refuse(); }
 std::unique_ptr<Window> MpiCommunicator::open_window(std::size_t, std::size_t) { refuse(); }
+int MpiCommunicator::cores() const { refuse(); }
 bool MpiCommunicator::allows_threads() const { refuse(); }
 void MpiCommunicator::abandon(const std::string&) { refuse(); }
 
