@@ -116,9 +116,9 @@ class MpiWorld : public World {
 
 void MpiWorld::check_ranks(int ranks) const {
   if (workers_.count > 0 && workers_.count < ranks)
-    throw core::ConfigError(core::format(
-        "--workers and --servers are {} together, but mpiexec has started {} ranks: start {} at most, which share them",
-        workers_.count, ranks, workers_.count));
+    throw core::ConfigError(
+        core::format("--workers and --servers add up to {}, but mpiexec has started {} ranks: start at most {}",
+                     workers_.count, ranks, workers_.count));
 }
 
 int MpiWorld::be_worker(comm::MpiCommunicator& ranks, comm::MpiSession& session, Job& job) const {
