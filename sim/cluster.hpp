@@ -80,6 +80,10 @@ struct Cluster {
     engine.set_when_stuck([this] { return rendezvous.nobody_else_comes(); });
   }
 
+  ~Cluster() { engine.unwind(); }
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
   comm::TrafficMeter& traffic_of(int rank) { return *traffic[static_cast<std::size_t>(rank)]; }
 
   /// Time of a worker's kernels; nothing if noise makes every computation's its own.

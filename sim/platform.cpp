@@ -203,6 +203,24 @@ Platform::Fault read_fault(Section section, const Platform& platform) {
   return fault;
 }
 
+Platform::Failures read_failures(Section section) {
+  Platform::Failures failures;
+  failures.mtbf_s = section.quantity("mtbf", core::Unit::time, 1e-3, 1e12, failures.mtbf_s);
+  failures.repair_s = section.time("repair", 0);
+  failures.restart_s = section.time("restart", 0);
+  failures.rejoin_s = section.time("rejoin", 0, 0);
+  failures.rejoin_every_s = section.time("rejoin_every", 0, 0);
+  failures.save_s = section.time("save", 0, 0);
+  failures.loses_work = section.has("save_every");
+  if (failures.loses_work && section.word("save_every") != "auto")
+    failures.save_every_s = section.time("save_every", 1e-6);
+  else if (failures.loses_work && failures.save_s == 0)
+    section.fail("save_every", "'auto' needs the time that saving takes: give 'save'");
+  failures.seed = static_cast<std::uint64_t>(section.whole("seed", 0, std::numeric_limits<std::int64_t>::max(), 1));
+  section.done();
+  return failures;
+}
+
 KernelTable read_kernel(Section section, const std::vector<KernelTable>& before) {
   constexpr std::int64_t largest = 1'000'000'000'000;
   KernelTable table{section.word("name"), {{{1}, {1}, {1}}}, {}};
@@ -237,6 +255,7 @@ Platform parse(const std::string& path) {
   if (auto host = file.optional("host")) read_host(*host, platform.host);
   if (auto storage = file.optional("storage")) platform.storage = read_storage(*storage);
   if (auto noise = file.optional("noise")) read_noise(*noise, platform.noise);
+  if (auto failures = file.optional("failures")) platform.failures = read_failures(*failures);
   for (Section& section : file.list("fault")) platform.faults.push_back(read_fault(section, platform));
   file.done();
   return platform;

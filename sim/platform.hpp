@@ -108,6 +108,24 @@ struct Platform {
   };
   std::vector<Fault> faults;
 
+  /// Devices that fail at random, and what a failure costs (see sim/failures/goodput.hpp).
+  struct Failures {
+    /// Mean time between failures of one device, which take its node away.
+    double mtbf_s = std::numeric_limits<double>::infinity();
+    double repair_s = 0;        ///< from the failure until the node can be used again
+    double restart_s = 0;       ///< from the failure until the other nodes go on
+    double rejoin_s = 0;        ///< for which they stop again when repaired nodes join
+    double rejoin_every_s = 0;  ///< shortest time between two such stops
+    double save_s = 0;          ///< for which all stop to save the state
+
+    // Of goodput predictions. A simulated training saves its state as its options say.
+    bool loses_work = false;  ///< since the last saved state; otherwise other devices hold the state in memory
+    double save_every_s = 0;  ///< work between two saved states; 0: Daly's estimate
+
+    std::uint64_t seed = 1;
+  };
+  std::optional<Failures> failures;
+
   int workers() const { return nodes * devices_per_node; }
 
   /// Workers per node for `n` workers; 0: not equally many on each node (see device_of).

@@ -78,8 +78,10 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
       worker.finish();
       unfinished.erase(rank);
     });
+  bool ended = true;
   try {
-    cluster.engine.run();
+    ended = cluster.engine.run(options.stop_when ? [&](Time at) { return options.stop_when(to_seconds(at)); }
+                                                 : std::function<bool(Time)>());
   } catch (const comm::Failure&) {
     if (cluster.untold) std::rethrow_exception(cluster.untold);  // the cause of a wait that failed
     throw;
@@ -94,7 +96,8 @@ Report run(const Platform& platform, int workers, const SimulationOptions& optio
   }
   comm::Traffic traffic = cluster.service_traffic->reading();
   for (const auto& meter : cluster.traffic) traffic += meter->reading();
-  return {to_seconds(cluster.engine.now()),
+  return {!ended,
+          to_seconds(cluster.engine.now()),
           traffic.messages,
           traffic.sent_bytes,
           cluster.engine.events(),

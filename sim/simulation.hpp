@@ -30,6 +30,9 @@ struct SimulationOptions {
   double compute_scale = 1;      ///< factor on the platform's times for Worker::compute
   int workers_per_node = 0;      ///< reported by the communicators; 0: as on the platform
 
+  /// Asked with the simulated time before each event; true ends the simulation there, as if the power had failed.
+  std::function<bool(double)> stop_when = nullptr;
+
   std::function<void(const Transfer&)> on_transfer = nullptr;  ///< called for every message, in the same order in every run
 
   /// In timing mode, compute a collective of all workers at once if that gives the same times.
@@ -43,7 +46,8 @@ struct SimulationOptions {
 };
 
 struct Report {
-  double makespan_s = 0;  ///< simulated time at which the last worker ended
+  bool stopped = false;   ///< by SimulationOptions::stop_when
+  double makespan_s = 0;  ///< simulated time at which the last worker ended, or the simulation was stopped
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::uint64_t events = 0;      ///< processed by the simulator
@@ -59,6 +63,9 @@ class EmulatedWorker : public comm::Worker {
 
   /// Adds the simulated time of reading `samples` from the platform's file system, as the simulation's options say.
   virtual std::unique_ptr<data::SampleStream> read_from_storage(std::unique_ptr<data::SampleStream> samples) = 0;
+
+  /// Does nothing for that time.
+  virtual void pass(double seconds) = 0;
 };
 
 /// Runs body(worker) for `workers` emulated workers on a platform, each with its own device and communicator.

@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from config import EXPERIMENTS, ROOT, UserError, any_of, applies, git, is_judged, read_toml, spelled_out
+from config import BOUNDS, EXPERIMENTS, ROOT, UserError, any_of, applies, git, is_judged, read_toml, spelled_out
 from grammar import named, runs_of
 from published import read_table
 
 Entry = dict[str, Any]
 
-BINDING = ("stated", "left", "op", "right", "margin", "column", "metric", "scale", "rows", "within", "mean_within", "file", "key",
+BINDING = ("stated", "left", "op", "right", "margin", "column", "metric", "scale", "rows", *BOUNDS, "file", "key",
            "sizes", "data", "each", "seeds")  # what a claim says; its text may be reworded
 
 

@@ -103,6 +103,7 @@ class Experiment:
         raise UserError(f"{self.name} has no run '{name}' in size {self.size}; known: {known}")
 
 
+BOUNDS = ("within", "within_points", "mean_within")  # of a [[published]]
 STATED = {"before": "", "after": "stated after a result", "reversed": "stated after a result, contradicting an earlier claim"}
 
 
@@ -114,7 +115,7 @@ def when_stated(entry: dict[str, Any]) -> str:
 
 def is_judged(entry: dict[str, Any]) -> bool:
     """Whether a [[published]] has a bound."""
-    return "within" in entry or "mean_within" in entry
+    return any(bound in entry for bound in BOUNDS)
 
 
 def spelled_out(claim: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from config import ROOT, Options
 from runner import arguments
 
 
-def simulate(program: str, options: Options, platform: Path, **changes: float) -> dict[str, Any]:
+def simulate(program: str, options: Options, platform: Path, *, command: str = "simulate", **changes: float) -> dict[str, Any]:
     """The result of a run. `changes`: numbers of the platform file by key, in the file's units."""
     text = platform.read_text()
     for key, value in changes.items():
@@ -23,7 +23,8 @@ def simulate(program: str, options: Options, platform: Path, **changes: float) -
     with tempfile.TemporaryDirectory() as folder:
         changed = Path(folder) / platform.name
         changed.write_text(text)
-        subprocess.run([program, "simulate", *arguments(options), f"--platform={changed}", "--quiet", f"--out={folder}/run"],
+        quiet = ["--quiet"] if command == "simulate" else []
+        subprocess.run([program, command, *arguments(options), f"--platform={changed}", *quiet, f"--out={folder}/run"],
                        check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
         return json.loads((Path(folder) / "run" / "manifest.json").read_text())["result"]
 

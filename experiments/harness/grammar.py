@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from config import AFTER, SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
+from config import AFTER, BOUNDS, SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
 from results import is_relative
 
 TOP = ("command", "baseline", "options", "size", "data", *AFTER, "initial", "run", "tune", "claim", "published", "table", "repeats")
@@ -20,7 +20,7 @@ MEASURES = ("valid_error", "valid_loss", "train_error", "train_loss")  # of `par
 ENTRIES = {
     "data": (("name", "file"), ("optional", "tuned_on", "instead_of", "options", "at", "tune")),
     "claim": (("text", "left", "op", "right", "stated"), ("margin", "sizes", "data", "each")),
-    "published": (("text", "column", "metric"), ("scale", "rows", "within", "mean_within", "stated", "sizes", "file", "key")),
+    "published": (("text", "column", "metric"), ("scale", "rows", *BOUNDS, "stated", "sizes", "file", "key")),
     "table": ((), ("title", "runs", "curves", "against", "along", "costs", "rows", "columns", "value", "least")),
     "repeats": (("metric",), ("absolute", "relative", "deviations", "sizes", "runs")),
 }
@@ -221,7 +221,7 @@ def check_published(entry: Config) -> None:
         required(what, entry, ("stated",))
         check_stated(what, entry)
     elif "stated" in entry:
-        raise Mistake(f"{what} has 'stated', but neither 'within' nor 'mean_within'")
+        raise Mistake(f"{what} has 'stated', but no bound ({listed(BOUNDS)})")
 
 
 def check_claim(claim: Config, config: Config, runs: dict[str, list[Run]]) -> None:

@@ -27,10 +27,12 @@ def read_rows(path: Path, key: str, column: str) -> dict[str, float]:
         raise UserError(f"{path.relative_to(ROOT)}: no usable columns '{key}' and '{column}' ({error!r})") from error
 
 
-def judge(entry: dict[str, Any], errors: dict[str, float]) -> list[str]:
-    """The failures: rows outside `within`, a mean absolute error above `mean_within`."""
+def judge(entry: dict[str, Any], errors: dict[str, float], differences: dict[str, float]) -> list[str]:
+    """The failures: rows outside `within` or `within_points`, a mean absolute error above `mean_within`."""
     wrong = [f"{run} is off by {100 * error:+.1f} %, allowed {100 * entry['within']:g} %" for run, error in errors.items()
              if "within" in entry and abs(error) > entry["within"]]
+    wrong += [f"{run} is off by {difference:+.1f}, allowed {entry['within_points']:g}" for run, difference in differences.items()
+              if abs(difference) > entry.get("within_points", abs(difference))]
     mean = statistics.fmean(map(abs, errors.values()))
     if mean > entry.get("mean_within", mean):
         wrong.append(f"the mean absolute error is {100 * mean:.1f} %, allowed {100 * entry['mean_within']:g} %")
@@ -70,8 +72,9 @@ def compare(experiment: Experiment, results: Results, entry: dict[str, Any]) -> 
         raise NotRun(f"[[published]] '{entry['text']}': no published row is a run of this size")
     predicted = {run: scale * mean_of(experiment, results, run, metric) for run in here}
     errors = {run: predicted[run] / rows[run] - 1 for run in here}
+    differences = {run: predicted[run] - rows[run] for run in here}
     return Comparison(entry["text"], column, {run: rows[run] for run in here}, predicted, errors,
-                      is_judged(entry), judge(entry, errors))
+                      is_judged(entry), judge(entry, errors, differences))
 
 
 def check_entry(experiment: Experiment, results: Results, entry: dict[str, Any]) -> bool:

@@ -30,6 +30,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     result[MACHINE] = machine_of(manifest)
     if test := manifest.get("data", {}).get("samples", {}).get("test"):
         result["test_samples"] = test
+    result |= manifest.get("simulation", {}).get("failures", {})
     if "samples" in result:
         result["samples_per_s"] = result["samples"] / result["training_s"]
     if "training_s" in result:

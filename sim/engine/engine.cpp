@@ -15,7 +15,9 @@ Fiber::Fiber(Engine& engine, fibers::StackPool& stacks, std::uint32_t actor, std
       engine_(engine),
       actor_(actor) {}
 
-Engine::~Engine() {
+Engine::~Engine() { unwind(); }
+
+void Engine::unwind() {
   while (!computing_.empty()) take_finished(true);  // tasks refer to the stacks of their fibers
   abandoning_ = true;
   for (const auto& fiber : fibers_)
@@ -28,7 +30,7 @@ void Engine::spawn(std::uint32_t actor, std::function<void()> body) {
   schedule(now(), actor, *fibers_.back(), 0);
 }
 
-void Engine::run() {
+bool Engine::run(const std::function<bool(Time)>& stop_when) {
   while (live_ > 0 && !failure_) {
     take_finished(false);
     if (!bounds_.empty() && (events_.empty() || *bounds_.begin() < events_.top().key)) {
@@ -39,12 +41,14 @@ void Engine::run() {
       if (when_stuck_ && when_stuck_()) continue;
       report_deadlock();
     }
+    if (stop_when && stop_when(events_.top().key.time)) return false;
     const Event event = events_.pop();
     now_ = event.key.time;
     ++fired_;
     event.handler->fire(event.argument);
   }
   if (failure_) std::rethrow_exception(failure_);
+  return true;
 }
 
 void Engine::schedule(Time at, std::uint32_t actor, EventHandler& handler, std::uint64_t argument) {

@@ -45,7 +45,7 @@ class Engine {
 
   /// fibers: maximum number of spawn() calls. stack_bytes: per fiber; arithmetic does not run on this stack.
   Engine(std::size_t fibers, int host_threads, std::size_t stack_bytes = default_stack_bytes);
-  ~Engine();  ///< unwinds the fibers that have not ended
+  ~Engine();  ///< unwind()
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -55,7 +55,13 @@ class Engine {
 
   /// Runs until all fibers have ended. Rethrows the exception of the first fiber to fail (in simulated time); throws
   /// Deadlock, StackOverflow.
-  void run();
+  /// stop_when: if given, asked before each event with its time; if it returns true, the event does not happen, and the run
+  /// ends there. Returns whether all fibers have ended.
+  bool run(const std::function<bool(Time)>& stop_when = nullptr);
+
+  /// Unwinds the stacks of the fibers that have not ended. Nothing can run afterwards. Call it before anything is destroyed
+  /// that these stacks refer to.
+  void unwind();
 
   /// The common clock. Throws logic_error for a fiber that is ahead of it and has not settled.
   Time now() const;
@@ -98,7 +104,10 @@ class Engine {
   void block(Wait reason);
 
   /// Lets a blocked fiber continue at now(), after the current event; or, with wake_at, at a later time.
-  void wake(Fiber& fiber) { wake_at(fiber, now()); }
+  /// Nothing happens while stacks are unwound.
+  void wake(Fiber& fiber) {
+    if (!abandoning_) wake_at(fiber, now());
+  }
   void wake_at(Fiber& fiber, Time at);
 
   /// Runs `task` on the host pool; the fiber continues at now() + duration(), which is called when the task has ended.

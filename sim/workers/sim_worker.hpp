@@ -61,6 +61,8 @@ class SimWorker : public EmulatedWorker {
     return std::make_unique<StorageStream>(std::move(samples), communicator_.cluster(), rank(), reader_);
   }
 
+  void pass(double seconds) override { communicator_.cluster().engine.pass(from_seconds(seconds)); }
+
   void finish() {  ///< the last call
     tasks_.finish();
     service_.finish();

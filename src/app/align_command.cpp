@@ -22,7 +22,7 @@ class Alignment : public Job {
 
   void prepare(const Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
-  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override;
+  void work(comm::Worker& worker, const AddedTime& added) override;
   void finish(const core::Json& world) override;
 
  private:
@@ -46,9 +46,10 @@ void Alignment::prepare(const Process&) {
                      scorer_->dataset().info().path));
 }
 
-void Alignment::work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) {
+void Alignment::work(comm::Worker& worker, const AddedTime& added) {
   for (std::size_t i = 0; i < labels_.size(); ++i)
-    for (const auto& utterance : scorer_->score(worker, decorate, static_cast<data::Subset>(i))) add(utterance, labels_[i]);
+    for (const auto& utterance : scorer_->score(worker, added.reading, static_cast<data::Subset>(i)))
+      add(utterance, labels_[i]);
 }
 
 void Alignment::add(const Scorer::Utterance& utterance, std::vector<std::int32_t>& labels) {

@@ -112,7 +112,7 @@ class CalibrationJob : public Job {
     if (process.leads()) file_.emplace(arguments_);
   }
 
-  void work(comm::Worker& worker, const data::SampleStreamDecorator&) override {
+  void work(comm::Worker& worker, const AddedTime&) override {
     const auto say = [&](const std::string& text) {
       if (!arguments_.quiet) fmt::print(stderr, "{}\n", text);
     };

@@ -6,6 +6,7 @@
 #include "app/collective_trial.hpp"
 #include "app/command.hpp"
 #include "app/environment.hpp"
+#include "app/measurement_folder.hpp"
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/shared_options.hpp"
@@ -20,7 +21,6 @@
 #include "core/memory.hpp"
 #include "core/sha256.hpp"
 #include "core/units.hpp"
-#include "metrics/run_folder.hpp"
 #include "sim/simulation.hpp"
 
 namespace paragrad::app {
@@ -206,31 +206,30 @@ core::Json record_of(const Measurement& m) {
           {"explanation", m.explanation}};
 }
 
+core::Json manifest_of(const CollectiveArguments& arguments, const std::string& world) {
+  core::Json manifest = environment(arguments.device);
+  manifest["run"] = {{"world", world},
+                     {"operation", arguments.operation},
+                     {"collective", arguments.collective},
+                     {"repeat", arguments.repeat},
+                     {"device", arguments.device}};
+  if (!arguments.platform.empty())
+    manifest["platform"] = {{"file", arguments.platform}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
+  return manifest;
+}
+
 /// The table on stdout and the run folder; only on worker 0.
 class Output {
  public:
   Output(const CollectiveArguments& arguments, const std::string& config, const std::string& world)
-      : collective_(arguments.collective), manifest_(environment(arguments.device)) {
-    manifest_["run"] = {{"world", world},
-                        {"operation", arguments.operation},
-                        {"collective", collective_},
-                        {"repeat", arguments.repeat},
-                        {"device", arguments.device}};
-    if (!arguments.platform.empty())
-      manifest_["platform"] = {{"file", arguments.platform}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
-    if (!arguments.out.empty()) {
-      using Existing = metrics::RunFolder::Existing;
-      folder_.emplace(arguments.out, arguments.overwrite ? Existing::replace : Existing::refuse);
-      folder_->write("config.toml", config);
-      folder_->write("manifest.json", core::text_of(manifest_, 2) + "\n");
-    }
-  }
+      : collective_(arguments.collective),
+        folder_(arguments.out, arguments.overwrite, config, manifest_of(arguments, world)) {}
 
   void add(const Measurement& m) {
     using core::Unit;
     const auto say = [](double value, Unit unit) { return core::format_quantity(value, unit); };
     const std::size_t width = std::max<std::size_t>(collective_.size(), 20);
-    if (records_.empty())
+    if (folder_.is_empty())
       fmt::print("{:<{}} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {}\n", comm::name_of(m.operation), width,
                  "workers", "bytes", "time", "median", "closed form", "bus", "messages", "busiest worker sends");
     fmt::print("{:<{}} {:>7} {:>10} {:>10} {:>10} {:>11} {:>12} {:>10}  {} in {} {}\n", collective_, width, m.workers,
@@ -240,23 +239,14 @@ class Output {
                m.busiest_messages == 1 ? "message" : "messages");
     if (!m.explanation.empty()) fmt::print("  {}\n", m.explanation);
     std::fflush(stdout);
-    records_.push_back(record_of(m));
-    if (folder_) folder_->record(records_.back());
+    folder_.add(record_of(m));
   }
 
-  /// Writes a single measurement's values under "result", as for a training, and several as a list there.
-  void finish() {
-    if (!folder_) return;
-    manifest_["finished"] = {{"peak_memory_bytes", peak_memory_bytes()}};
-    manifest_["result"] = records_.size() == 1 ? records_[0] : core::Json{{"measurements", records_}};
-    folder_->write("manifest.json", core::text_of(manifest_, 2) + "\n");
-  }
+  void finish() { folder_.finish({{"peak_memory_bytes", peak_memory_bytes()}}); }
 
  private:
   std::string collective_;
-  core::Json manifest_;
-  std::optional<metrics::RunFolder> folder_;
-  std::vector<core::Json> records_;
+  MeasurementFolder folder_;
 };
 
 int run_emulated(CollectiveArguments& arguments, const std::string& config) {
@@ -284,7 +274,7 @@ class CollectiveJob : public Job {
     if (process.leads()) output_.emplace(arguments_, config_, "mpi");
   }
 
-  void work(comm::Worker& worker, const data::SampleStreamDecorator&) override {
+  void work(comm::Worker& worker, const AddedTime&) override {
     for (const std::size_t count : floats_) {
       const Measurement measurement = measure(worker.comm(), arguments_, count);
       if (output_) output_->add(measurement);

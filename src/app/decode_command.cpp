@@ -81,7 +81,7 @@ class Decoding : public Job {
 
   void prepare(const Process&) override;
   std::size_t row_bytes() const override { return scorer_->row_bytes(); }
-  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override;
+  void work(comm::Worker& worker, const AddedTime& added) override;
   void finish(const core::Json& world) override;
 
  private:
@@ -106,8 +106,8 @@ void Decoding::prepare(const Process&) {
   if (!arguments_.silence.empty()) silence_ = scorer_->words().find(arguments_.silence);
 }
 
-void Decoding::work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) {
-  for (const auto& utterance : scorer_->score(worker, decorate, parse_subset(arguments_.subset))) add(utterance);
+void Decoding::work(comm::Worker& worker, const AddedTime& added) {
+  for (const auto& utterance : scorer_->score(worker, added.reading, parse_subset(arguments_.subset))) add(utterance);
 }
 
 void Decoding::add(const Scorer::Utterance& utterance) {

@@ -56,18 +56,18 @@ class Evaluation : public Job {
   }
   std::size_t row_bytes() const override { return networks_.front().source->info.bytes_per_row(); }
 
-  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override {
+  void work(comm::Worker& worker, const AddedTime& added) override {
     const data::Subset subset = parse_subset(arguments_.subset);
     for (Network& network : networks_) {
       const train::Score score =
-          train::evaluate(worker, network.options, network.checkpoint.parameters, {*network.source, decorate}, subset);
+          train::evaluate(worker, network.options, network.checkpoint.parameters, {*network.source, added.reading}, subset);
       if (worker.rank() == 0) network.score = score;
     }
     if (networks_.size() == 1) return;
     train::Ensemble ensemble;
     for (const Network& network : networks_) {
       const std::vector<float> posteriors =
-          train::log_posteriors(worker, {*network.source, decorate}, network.checkpoint.parameters, subset);
+          train::log_posteriors(worker, {*network.source, added.reading}, network.checkpoint.parameters, subset);
       if (worker.rank() == 0) ensemble.add(posteriors);
     }
     if (worker.rank() == 0) ensemble_ = ensemble.score(*networks_.front().source->dataset, subset);

@@ -19,6 +19,7 @@
 #include "core/folder_lock.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
+#include "train/state/progress_file.hpp"
 
 namespace paragrad::app {
 namespace {
@@ -134,13 +135,23 @@ class Launch {
       last_state_ = state();
       ChildProcess job(command(), "");
       const std::optional<int> code = watch(job);
+      if (code == success && restarts_ > 0)
+        say(core::format("finished after {} restart{}; {} block{} trained twice", restarts_, restarts_ == 1 ? "" : "s",
+                         blocks_again_, blocks_again_ == 1 ? " was" : "s were"));
       if (code == success || code == user_error) return *code;
       if (code == not_started) return user_error;
       job.end();
       if (told_to_stop) break;
       if (code) take_death();
       await_release();
-      say(core::format("going on with {} rank{}", wanted_, wanted_ == 1 ? "" : "s"));
+      const auto lost = train::lost_work(training_.out + "/state").value_or(train::LostWork{});
+      blocks_again_ += lost.blocks;
+      ++restarts_;
+      say(core::format("going on with {} rank{} after epoch {}, block {}{}", wanted_, wanted_ == 1 ? "" : "s",
+                       lost.from.epoch, lost.from.block,
+                       lost.blocks == 0
+                           ? ""
+                           : core::format("; {} block{} to be trained again", lost.blocks, lost.blocks == 1 ? "" : "s")));
     }
     say(core::format("stopped; the same command resumes the run in {}", core::printable(training_.out)));
     return success;
@@ -218,8 +229,10 @@ class Launch {
   Training training_;
   std::string program_;
   RanksFile file_;
-  int wanted_;         // ranks
-  int ranks_ = 0;      // of the job that is running
+  int wanted_;     // ranks
+  int ranks_ = 0;  // of the job that is running
+  int restarts_ = 0;
+  std::size_t blocks_again_ = 0;
   int fruitless_ = 0;  // starts in a row without a new state
   std::string last_state_;
 };

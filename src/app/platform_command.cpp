@@ -61,6 +61,20 @@ void print_message(const sim::Platform& platform) {
                            part.latency_factor, part.bandwidth_factor));
 }
 
+void print_failures(const sim::Platform::Failures& failures) {
+  const auto time = [](double seconds) { return say(seconds, Unit::time); };
+  print("failures",
+        core::format("{}; {} to restart without its node, {} to repair it",
+                     std::isinf(failures.mtbf_s) ? "only those below"
+                                                 : core::format("of a device every {} on average", time(failures.mtbf_s)),
+                     time(failures.restart_s), time(failures.repair_s)));
+  print("", core::format("{} to take nodes back, {} at least in between; {} to save the state{}", time(failures.rejoin_s),
+                         time(failures.rejoin_every_s), time(failures.save_s),
+                         !failures.loses_work         ? ""
+                         : failures.save_every_s == 0 ? ", as often as Daly's estimate says"
+                                                      : ", every " + time(failures.save_every_s)));
+}
+
 void print_options(const sim::Platform& platform) {
   if (const auto& host = platform.host; host.bytes_per_s > 0)
     print("host", core::format("{} memory{}{}", say(host.bytes_per_s, Unit::bandwidth),
@@ -74,6 +88,7 @@ void print_options(const sim::Platform& platform) {
   if (const auto& noise = platform.noise; noise.rank_sigma > 0 || noise.step_sigma > 0)
     print("noise",
           core::format("sigma {} per worker, {} per computation; seed {}", noise.rank_sigma, noise.step_sigma, noise.seed));
+  if (const auto& failures = platform.failures) print_failures(*failures);
   for (const auto& fault : platform.faults)
     print("fault", core::format("{} {} {} at {}, {}", sim::name_of(fault.kind), fault.id,
                                 fault.factor == 0 ? "stops" : core::format("slows to {} of its speed", fault.factor),

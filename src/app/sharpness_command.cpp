@@ -50,11 +50,11 @@ class Measuring : public Job {
   }
   std::size_t row_bytes() const override { return source_->info.bytes_per_row(); }
 
-  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override {
+  void work(comm::Worker& worker, const AddedTime& added) override {
     train::SharpnessOptions how = arguments_.how;
     if (arguments_.samples > 0) how.samples = arguments_.samples;
-    const train::Sharpness found = train::sharpness(worker, arguments_.options, checkpoint_.parameters, {*source_, decorate},
-                                                    parse_subset(arguments_.subset), how);
+    const train::Sharpness found = train::sharpness(worker, arguments_.options, checkpoint_.parameters,
+                                                    {*source_, added.reading}, parse_subset(arguments_.subset), how);
     if (worker.rank() == 0) found_ = found;
   }
 

@@ -136,7 +136,17 @@ void SimWorld::describe(core::Json& manifest) const {
 }
 
 int SimWorld::run(Job& job) {
-  if (!job.is_needed()) return success;
+  if (job.is_needed()) run_until(job, nullptr, {});
+  return success;
+}
+
+void SimWorld::set_platform(sim::Platform platform) {
+  if (workers_per_node_ == 0) workers_per_node_ = platform_.workers_per_node(ranks_);
+  platform_ = std::move(platform);
+  arguments_.oversubscribe = true;
+}
+
+bool SimWorld::run_until(Job& job, const std::function<bool(double)>& stop_when, const Past& past) {
   if (arguments_.io != "none" && !platform_.storage)
     throw core::ConfigError(core::format("--io {} needs a file system: add a section [storage] to the platform file '{}'",
                                          arguments_.io, arguments_.platform));
@@ -153,19 +163,26 @@ int SimWorld::run(Job& job) {
                                        .oversubscribe = arguments_.oversubscribe,
                                        .compute_scale = compute_scale_,
                                        .workers_per_node = workers_per_node_,
+                                       .stop_when = stop_when,
                                        .on_transfer = on_transfer,
                                        .shortcuts = arguments_.fast_collectives == "auto" && !on_transfer};
   const sim::Report report = sim::run(platform_, ranks_, options, [&](sim::EmulatedWorker& worker) {
-    job.work(worker, [&](auto samples) { return worker.read_from_storage(std::move(samples)); });
+    AddedTime added{.reading = [&](auto samples) { return worker.read_from_storage(std::move(samples)); }};
+    if (platform_.failures && platform_.failures->save_s > 0)
+      added.saving = [&] { worker.pass(platform_.failures->save_s); };
+    job.work(worker, added);
   });
-  job.finish({{"makespan_s", report.makespan_s},
-              {"messages", report.messages},
-              {"bytes", report.bytes},
-              {"fast_collectives", report.shortcuts}});
+  if (report.stopped) return false;
+  core::Json world = {{"makespan_s", past.duration_s + report.makespan_s},
+                      {"messages", report.messages},
+                      {"bytes", report.bytes},
+                      {"fast_collectives", report.shortcuts}};
+  world.update(past.record);
+  job.finish(world);
   if (static_cast<int>(report.host_threads) < threads)
     print_error(core::format("only {} of {} host threads could be started; the run was slower, but its results are the same",
                              report.host_threads, threads));
-  return success;
+  return true;
 }
 
 }  // namespace paragrad::app

@@ -41,6 +41,9 @@ class SimWorld : public World {
   SimWorld(const SimWorldArguments& arguments, const std::string& device, int workers_per_node = 0);
 
   const sim::Platform& platform() const { return platform_; }
+  /// The same workers on another number of nodes, whose devices they may have to share. The algorithms that depend on the
+  /// workers per node stay those of the platform before.
+  void set_platform(sim::Platform platform);
   void set_ranks(int ranks) { ranks_ = ranks; }
   void set_compute_scale(double scale) { compute_scale_ = scale; }
 
@@ -48,6 +51,15 @@ class SimWorld : public World {
   const char* clock() const override { return "simulated"; }
   void describe(core::Json& manifest) const override;
   int run(Job& job) override;
+
+  /// What a job resumes: it adds to the times, and the record to what the manifest says of the world.
+  struct Past {
+    double duration_s = 0;
+    core::Json record = core::Json::object();
+  };
+  /// The same until `stop_when`, which is asked with the time before each event, says that the power fails. Returns whether
+  /// the job is finished.
+  bool run_until(Job& job, const std::function<bool(double)>& stop_when, const Past& past);
 
  private:
   SimWorldArguments arguments_;

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "app/device_rate.hpp"
+#include "app/failing_cluster.hpp"
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/sim_world.hpp"
@@ -89,12 +90,19 @@ class SimulatedTraining : public TrainingJob {
                     bool computes)
       : TrainingJob(arguments.training, config, world), arguments_(arguments), rate_(rate), computes_(computes) {}
 
+  void goes(const FailingCluster::Going& going) { going_ = going; }
+
  private:
   train::TrainingData open(const train::TrainingOptions& options, int workers) const override {
     return computes_ ? train::open_training_data(options, workers)
                      : train::imagine_training_data(options, workers, arguments_.imaginary_samples);
   }
   void describe(core::Json& manifest) const override { manifest["run"]["device_rate"] = rate_.samples_per_s; }
+  void complete(train::Output& output) const override {
+    output.after_saving = going_.after_saving;
+    output.resumed_at_s = going_.on_at_s;
+    output.explains = !going_.on_at_s;
+  }
   void explain() override {
     if (!computes_ && arguments_.training.instruments.timeline && arguments_.world.fast_collectives == "auto")
       say("--timeline shows every message: collectives are simulated message by message, as with --fast-collectives off");
@@ -110,7 +118,26 @@ class SimulatedTraining : public TrainingJob {
   const SimulationArguments& arguments_;
   DeviceRate rate_;
   bool computes_;
+  FailingCluster::Going going_;
 };
+
+/// The training has to save its state, and to resume by itself.
+void check_failures(const SimulationArguments& arguments, bool computes) {
+  const std::string platform = core::format("the devices of '{}' fail", arguments.world.platform);
+  const TrainingArguments& training = arguments.training;
+  if (!computes)
+    throw core::ConfigError(platform +
+                            ", and a timing run has no state to resume from: predict its goodput with paragrad goodput");
+  if (training.out.empty() || training.checkpoint_every == 0)
+    throw core::ConfigError(platform + ": give --out and --checkpoint-every, so that training can resume");
+  if (strategies::strategy_entry(training.options.strategy).has_servers)
+    throw core::ConfigError(platform +
+                            ", and what an asynchronous strategy loses with a worker is not simulated: choose "
+                            "another strategy, or a platform without [failures]");
+  if (training.instruments.timeline)
+    throw core::ConfigError(platform +
+                            ", and a timeline would show the time since the last failure only: leave out --timeline");
+}
 
 int run(SimulationArguments& arguments, const CLI::App& parser) {
   TrainingArguments& training = arguments.training;
@@ -127,8 +154,21 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   const DeviceRate rate = device_rate(arguments.device_rate, world.platform(), training.options, workers);
   world.set_ranks(workers + servers_of(training.options));
   world.set_compute_scale(rate.compute_scale);
-  SimulatedTraining job(arguments, use.config(), world, rate, computes);
-  return world.run(job);
+  const std::string config = use.config();
+  if (!world.platform().failures) {
+    SimulatedTraining job(arguments, config, world, rate, computes);
+    return world.run(job);
+  }
+  check_failures(arguments, computes);
+  if (is_complete(training, config)) return say_complete(training);
+  remove_state(training);  // the clock is not saved, so an interrupted run starts again
+  FailingCluster cluster(world, workers, training.out + "/state", training.quiet);
+  return cluster.run([&](const FailingCluster::Going& going) {
+    auto job = std::make_unique<SimulatedTraining>(arguments, config, world, rate, computes);
+    job->goes(going);
+    if (going.on_at_s) training.resume = true;
+    return job;
+  });
 }
 
 }  // namespace

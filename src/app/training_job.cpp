@@ -43,11 +43,13 @@ void TrainingJob::adopt(int finding) {
   options_ = options_to_train(options_, opened_, progress_ ? &*progress_ : nullptr);
 }
 
-void TrainingJob::work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) {
-  const train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
+void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
+  train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
+  output.while_saving = added.saving;
+  complete(output);
   instruments_->watch(worker, [&](comm::Worker& watched) {
     auto lost = run_role(watched, workers_, options_, output, [&](comm::Worker& member) {
-      train::Result mine = train::train(member, options_, {*source_, decorate}, output);
+      train::Result mine = train::train(member, options_, {*source_, added.reading}, output);
       if (member.rank() == 0) result_ = std::move(mine);
     });
     if (watched.rank() == 0) lost_ = std::move(lost);

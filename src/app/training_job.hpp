@@ -24,7 +24,7 @@ class TrainingJob : public Job {
   void adopt(int finding) override;
   std::size_t row_bytes() const override { return source_->info.bytes_per_row(); }
   Instruments* instruments() override { return &*instruments_; }
-  void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) override;
+  void work(comm::Worker& worker, const AddedTime& added) override;
   void finish(const core::Json& world) override;
 
  protected:
@@ -42,6 +42,7 @@ class TrainingJob : public Job {
   // What a simulated training adds.
   virtual void describe(core::Json& /*manifest*/) const {}
   virtual void explain() {}
+  virtual void complete(train::Output&) const {}
   virtual void print_more(const train::TrainingOptions&, const train::TrainingData&) const {}
 
   void open_folder();

@@ -22,6 +22,12 @@ struct Process {
   bool leads() const { return rank == 0; }
 };
 
+/// Time that a simulated world adds to what a worker does. Empty in other worlds.
+struct AddedTime {
+  data::SampleStreamDecorator reading{};  ///< adds that of reading its samples to a stream of them
+  std::function<void()> saving{};         ///< passes that of saving its state
+};
+
 /// What a command has the workers of a world do. The functions are called in this order, in every process unless they say
 /// otherwise.
 class Job {
@@ -43,8 +49,8 @@ class Job {
   virtual std::size_t row_bytes() const { return 0; }
   virtual Instruments* instruments() { return nullptr; }
 
-  /// On every worker. decorate: adds the time of reading samples to a stream of them; may be empty.
-  virtual void work(comm::Worker& worker, const data::SampleStreamDecorator& decorate) = 0;
+  /// On every worker.
+  virtual void work(comm::Worker& worker, const AddedTime& added) = 0;
 
   /// In the leading process. world: what a manifest records about a world at its end; null if nothing.
   virtual void finish(const core::Json& /*world*/) {}

@@ -48,7 +48,8 @@ enum class Purpose : std::uint32_t {
   dropout,
   augmentation,
   shuffle,
-  search
+  search,
+  failures
 };
 
 /// Random numbers for one (seed, purpose, step), addressed by index.

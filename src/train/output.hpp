@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,10 @@ struct Output {
   std::optional<int> resume_phase{};      ///< the training of the run whose saved state to resume; nothing: start afresh
   int phase = 0;                          ///< index of this training among the run's, see phases()
   RunIdentity run{};                      ///< the run that a state belongs to
+  std::function<void()> while_saving{};   ///< of this worker, whenever it saves its state; may be empty
+  std::function<void()> after_saving{};   ///< of worker 0, when all have saved it; may be empty
+  bool explains = true;                   ///< prints at the beginning what the options mean
+  std::optional<double> resumed_at_s{};   ///< time since the beginning of the training; nothing: that of the saved state
   bool last_phase = true;                 ///< the network's training: writes checkpoints; state is not needed after it
   double earlier_s = 0;                   ///< seconds of the trainings before it, see Result::pretraining_s
   std::uint64_t earlier_samples = 0;

@@ -124,7 +124,7 @@ void Trainer::explain() {
   const std::size_t minibatch = options.minibatch == 0 ? std::max<std::size_t>(units, 1) : options.minibatch;
   const std::size_t steps = (units + minibatch - 1) / minibatch;
   const std::size_t local_steps = options.max_steps > 0 ? std::min(steps, options.max_steps) : steps;
-  run_.report.take_down(
+  strategies::Remarks remarks =
       run_.blocks.strategy().explain({.workers = run_.worker.size(),
                                       .samples = static_cast<double>(run_.source.samples(data::Subset::train)),
                                       .blocks = static_cast<double>(partition.blocks()),
@@ -132,9 +132,10 @@ void Trainer::explain() {
                                       .momentum = run_.blocks.step_sizes().of(0, minibatch).momentum,
                                       .optimiser = options.optimiser.name,
                                       .parameters = run_.learner().parameters().size(),
-                                      .communicator = run_.report.is_watched() ? &run_.worker.comm() : nullptr}),
-      computes, run_.result);
-  if (!computes) return;
+                                      .communicator = run_.report.is_watched() ? &run_.worker.comm() : nullptr});
+  if (!run_.output.explains) remarks = {.numbers = std::move(remarks.numbers)};
+  run_.report.take_down(remarks, computes, run_.result);
+  if (!computes || !run_.output.explains) return;
   if (run_.worker.size() > 1 && options.minibatch > 0)
     run_.report.say(describe_minibatch(options.minibatch, run_.worker.size(), shared, run_.blocks.served() != nullptr));
   run_.report.say(run_.blocks.step_sizes().describe());

@@ -72,7 +72,8 @@ class Examples(FolderTest):
         (cls.folder / "text").write_text("\n".join(TEXT) + "\n")
         (cls.folder / "other-text").write_text("\n".join(UNSEEN) + "\n")
         shutil.copy(ROOT / "tests/app/cntk/speech.cntk", cls.folder)
-        (cls.folder / "sim").symlink_to(ROOT / "sim")
+        for name in ("sim", "experiments"):
+            (cls.folder / name).symlink_to(ROOT / name)
 
     def test_all_examples_run(self):
         environment = {**os.environ, "PATH": os.pathsep.join(

@@ -69,7 +69,7 @@ class Config(unittest.TestCase):
             ('stated = "reversed"', 'stated = "revised"', "[[claim]] 'two workers are a thousand", "'revised'", "'reversed'"),
             ('stated = "reversed"\n', "", "[[claim]] 'two workers are a thousand", "lacks 'stated'"),
             ('within = 10\nstated = "after"', "within = 10", "[[published]]", "lacks 'stated'"),
-            ("within = 10\n", "", "[[published]]", "'stated'", "neither 'within' nor 'mean_within'"),
+            ("within = 10\n", "", "[[published]]", "'stated'", "but no bound"),
         ):
             with self.subTest(new=new):
                 self.refused(self.with_config((old, new)), "experiments/toy/config.toml", *parts)

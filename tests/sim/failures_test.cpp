@@ -136,3 +136,33 @@ TEST_CASE("impossible numbers of workers and threads are the user's to mend", "[
   REQUIRE_THROWS_WITH(run(platform_of(2, 4, {1e-6, 1e9}, {1e-6, 1e9}), 9, {}, nothing),
                       contains_text("8 devices") && contains_text("9 workers"));
 }
+
+TEST_CASE("a simulation that is stopped at any time unwinds what its workers were doing", "[sim]") {
+  const bool shared_devices = GENERATE(false, true);
+  const int host_threads = GENERATE(1, 2);
+  const Platform platform = timed(uncontended(shared_devices ? 2 : 6, wire));
+  std::atomic<int> alive = 0;
+  const auto work = [&](EmulatedWorker& worker) {
+    const Counted counted(alive);
+    auto sums = comm::testing::contribution(worker.rank(), 20'000), others = sums;
+    const auto allreduce = comm::make_allreduce("ring");
+    for (int i = 0; i < 4; ++i) {
+      worker.launch([&](comm::Communicator& comm) { (*allreduce)(comm, others); });
+      pass_time(worker, 30 * floats_per_us);
+      (*allreduce)(worker.comm(), sums);
+      worker.join();
+      worker.pass(1e-5);
+    }
+  };
+  SimulationOptions options{.host_threads = host_threads, .oversubscribe = shared_devices};
+  const double makespan_s = run(platform, 6, options, work).makespan_s;
+  for (int i = 0; i <= 40; ++i) {
+    const double until_s = makespan_s * i / 39;
+    options.stop_when = [&](double now_s) { return now_s >= until_s; };
+    const Report report = run(platform, 6, options, work);
+    CAPTURE(i, shared_devices, host_threads);
+    CHECK(report.stopped == (i < 40));
+    CHECK(report.makespan_s <= until_s);
+    CHECK(alive == 0);
+  }
+}

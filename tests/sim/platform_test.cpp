@@ -72,6 +72,14 @@ parallel_opens = 16
 seed = 7
 rank_sigma = 0.02
 step_sigma = 0.03
+[failures]
+mtbf = "30d"
+repair = "2h"
+restart = "90s"
+rejoin = "20s"
+rejoin_every = "10min"
+save = "3s"
+save_every = "15min"
 [[fault]]
 at = "2s"
 kind = "worker"
@@ -182,6 +190,15 @@ TEST_CASE("the optional sections of a platform file are read too", "[sim]") {
   CHECK(platform.noise.seed == 7);
   CHECK(platform.noise.rank_sigma == 0.02);
   CHECK(platform.noise.step_sigma == 0.03);
+  REQUIRE(platform.failures);
+  CHECK(platform.failures->mtbf_s == 30 * 86400);
+  CHECK(platform.failures->repair_s == 7200);
+  CHECK(platform.failures->restart_s == 90);
+  CHECK(platform.failures->rejoin_s == 20);
+  CHECK(platform.failures->rejoin_every_s == 600);
+  CHECK(platform.failures->save_s == 3);
+  CHECK(platform.failures->loses_work);
+  CHECK(platform.failures->save_every_s == 900);
   REQUIRE(platform.faults.size() == 2);
   CHECK(platform.faults[0].at_s == 2);
   CHECK(platform.faults[0].kind == Platform::Fault::Kind::worker);
@@ -300,6 +317,13 @@ TEST_CASE("what is wrong in a platform file is named by file and key", "[sim]") 
       {"seed = 7", "seed = 7.5", "noise.seed"},
       {"rank_sigma = 0.02", "rank_sigma = -0.02", "noise.rank_sigma"},
       {"step_sigma = 0.03", "step_sigma = nan", "noise.step_sigma"},
+      {"mtbf = \"30d\"", "mtbf = \"0s\"", "failures.mtbf"},
+      {"repair = \"2h\"", "", "failures.repair"},
+      {"restart = \"90s\"", "restart = 90", "failures.restart"},
+      {"rejoin = \"20s\"", "rejoin = \"20m\"", "failures.rejoin"},
+      {"save_every = \"15min\"", "save_every = \"often\"", "failures.save_every"},
+      {"save_every = \"15min\"", "save_evry = \"auto\"", "failures.save_evry"},
+      {"save = \"3s\"\nsave_every = \"15min\"", "save_every = \"auto\"", "failures.save_every"},
       {"at = \"2s\"", "at = \"-2s\"", "fault[0].at"},
       {"kind = \"worker\"", "kind = \"gremlin\"", "fault[0].kind"},
       {"kind = \"worker\"", "kind = 3", "fault[0].kind"},

@@ -20,9 +20,11 @@ class StateSaving : public LoopObserver {
 
   void before_training() override {
     if (run_.output.resume_phase) resume();
+    note(run_.block, run_.source.partition->blocks());
   }
 
   void after_block(const EpochLoop::Progress& at) override {
+    note(at.done, at.blocks);
     if (run_.output.state_every_blocks > 0 && run_.parallel() && run_.blocks.served() == nullptr && at.done < at.blocks &&
         at.done % run_.output.state_every_blocks == 0)
       save(run_.epoch);
@@ -58,8 +60,14 @@ class StateSaving : public LoopObserver {
                                                          {"earlier_samples", run_.result.pretraining_samples}}};
     core::StateView state = describe();
     for (auto& [name, value] : point) state.add("resume_point/" + name, value);
-    store_.save(SavedState(state, run_.worker.device()), core::format("{}-{}-{}", run_.output.phase, epoch, run_.block),
-                run_.output.phase);
+    if (run_.output.while_saving) run_.output.while_saving();
+    store_.save(SavedState(state, run_.worker.device()), {.phase = run_.output.phase, .epoch = epoch, .block = run_.block});
+    if (run_.leads() && run_.output.after_saving) run_.output.after_saving();
+  }
+
+  void note(std::size_t block, std::size_t blocks) const {
+    if (run_.output.state_every_blocks > 0 && run_.everybody.rank() == 0)
+      note_position(run_.output.state_folder, {run_.output.phase, run_.epoch, block, blocks});
   }
 
   void resume() {
@@ -71,7 +79,7 @@ class StateSaving : public LoopObserver {
     run_.samples_before = run_.result.samples = static_cast<std::uint64_t>(at("samples"));
     run_.result.pretraining_s = at("earlier_s");
     run_.result.pretraining_samples = static_cast<std::uint64_t>(at("earlier_samples"));
-    run_.start_s = run_.worker.comm().now_s() - at("elapsed_s");
+    run_.start_s = run_.worker.comm().now_s() - run_.output.resumed_at_s.value_or(at("elapsed_s"));
     run_.strategy_started = at("started") != 0;
     if (run_.strategy_started) {
       run_.blocks.start_strategy();

@@ -1,6 +1,7 @@
 #include "train/state/state_store.hpp"
 
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 
 #include "comm/allreduce.hpp"
@@ -87,13 +88,24 @@ std::string StateStore::file_of(const std::string& name) const {
   return core::format("{}/{}/worker-{:05}.h5", folder_, name, worker_.rank());
 }
 
-void StateStore::save(const SavedState& state, const std::string& name, int phase) {
+std::optional<RunPosition> StateStore::saved_position(const std::string& folder) {
+  if (folder.empty() || !fs::exists(pointer_of(folder))) return std::nullopt;
+  const Pointer pointer = read_pointer(folder);
+  RunPosition at;
+  std::istringstream name(pointer.set);
+  char dash = 0;
+  name >> at.phase >> dash >> at.epoch >> dash >> at.block;
+  return at;
+}
+
+void StateStore::save(const SavedState& state, const RunPosition& at) {
+  const std::string name = core::format("{}-{}-{}", at.phase, at.epoch, at.block);
   comm::agree(worker_.comm(), [&] {
     fs::create_directories(fs::path(folder_) / name);
     state.write(file_of(name), owner_in(name));
   });
   comm::agree(worker_.comm(), [&] {
-    if (worker_.rank() == 0) point_to(name, phase);
+    if (worker_.rank() == 0) point_to(name, at.phase);
   });
 }
 

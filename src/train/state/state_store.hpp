@@ -5,6 +5,7 @@
 
 #include "comm/worker.hpp"
 #include "metrics/run_folder.hpp"
+#include "train/state/progress_file.hpp"
 #include "train/state/run_identity.hpp"
 #include "train/state/saved_state.hpp"
 
@@ -23,11 +24,14 @@ class StateStore {
   /// latest.json is damaged.
   static std::optional<int> saved_phase(const std::string& folder);
 
+  /// Where a run goes on from the last complete set; nothing if there is none. Throws as saved_phase() does.
+  static std::optional<RunPosition> saved_position(const std::string& folder);
+
   /// The run that the state belongs to. Throws ConfigError if there is no state or latest.json is damaged.
   static RunIdentity saved_run(const std::string& folder);
 
-  /// Collective. name: of the set, different each time. Throws ConfigError; the last complete set is then unchanged.
-  void save(const SavedState& state, const std::string& name, int phase);
+  /// Collective. at: another place than that of the last set. Throws ConfigError; the last complete set is then unchanged.
+  void save(const SavedState& state, const RunPosition& at);
 
   /// Loads this worker's state from the last complete set; later records are dropped. Collective. Throws ConfigError, the
   /// same on all workers: a damaged file, a file of another run, set or worker, a different number of workers, missing

@@ -1,0 +1,38 @@
+#include "train/state/progress_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "train/state/state_store.hpp"
+
+namespace paragrad::train {
+namespace {
+
+std::string progress_file(const std::string& state_folder) { return state_folder + "/progress.txt"; }
+
+}  // namespace
+
+void note_position(const std::string& state_folder, const RunPosition& position) {
+  std::error_code ignored;  // writing finds out
+  std::filesystem::create_directories(state_folder, ignored);
+  std::ofstream file(progress_file(state_folder), std::ios::trunc);
+  file << core::format("{} {} {} {}\n", position.phase, position.epoch, position.block, position.blocks) << std::flush;
+  if (!file) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", progress_file(state_folder)));
+}
+
+std::optional<LostWork> lost_work(const std::string& state_folder) {
+  RunPosition reached;
+  std::ifstream file(progress_file(state_folder));
+  if (!(file >> reached.phase >> reached.epoch >> reached.block >> reached.blocks)) return std::nullopt;
+  const auto done = [&](const RunPosition& at) {
+    return static_cast<std::size_t>(at.epoch - 1) * reached.blocks + at.block;
+  };
+  const auto saved = StateStore::saved_position(state_folder);
+  const RunPosition from = saved && saved->phase == reached.phase ? *saved : RunPosition{.phase = reached.phase};
+  return LostWork{from, done(reached) - std::min(done(from), done(reached))};
+}
+
+}  // namespace paragrad::train
