@@ -46,7 +46,8 @@ test: ## install packages, build, and run every test (UNITY=12 compiles that man
 	@$(MAKE) --no-print-directory build
 	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $(JOBS)
 
-torture: build ## inject every fault at every file call, in all configurations of tests/faults (an hour or more)
+torture: build ## disturb trainings at random (LAUNCHES=200), then inject every fault at every file call, in all configurations of tests/faults (an hour or more)
+	@PARAGRAD_LAUNCH_TRIALS=$(or $(LAUNCHES),200) python3 tests/app/launch_test.py
 	@PARAGRAD_FAULTS=$(BUILD)/tests/faults/libparagrad_faults.so \
 	  PARAGRAD_MPIEXEC=$$(command -v mpiexec) python3 tests/faults/torture.py --all
 

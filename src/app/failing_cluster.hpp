@@ -6,10 +6,7 @@
 #include <string>
 
 #include "app/sim_world.hpp"
-
-namespace paragrad::sim {
-class Outages;
-}
+#include "sim/failures/outages.hpp"
 
 namespace paragrad::app {
 
@@ -20,18 +17,18 @@ namespace paragrad::app {
 /// next saved state and go on with those as well. `paragrad launch` does the same with MPI ranks.
 class FailingCluster {
  public:
-  /// What the training has to know after a failure, and to tell.
-  struct Going {
-    std::optional<double> on_at_s;       ///< simulated time; nothing at the beginning
-    std::function<void()> after_saving;  ///< to be called by worker 0 when the workers' state is saved
+  /// How a job goes on with the work of the one before.
+  struct Resumption {
+    std::optional<double> at_s{};          ///< simulated time; nothing for the first job, which begins
+    std::function<void()> after_saving{};  ///< to be called by worker 0 when the workers' state is saved
   };
-  using MakeJob = std::function<std::unique_ptr<Job>(const Going&)>;
+  using MakeJob = std::function<std::unique_ptr<Job>(const Resumption&)>;
 
-  /// world: of `ranks` workers, on a platform with [failures]. state_folder: of the training.
-  FailingCluster(SimWorld& world, int ranks, std::string state_folder, bool quiet);
-  ~FailingCluster();
+  /// world: of `workers`, on a platform with [failures]. state_folder: of the training.
+  FailingCluster(SimWorld& world, int workers, std::string state_folder, bool quiet);
 
-  /// Runs jobs made by `make_job`, each of which resumes the last one's work, until one is finished. Returns the exit code.
+  /// Runs jobs made by `make_job` until one is finished. Returns the exit code. Throws ConfigError if failures come faster
+  /// than states are saved.
   int run(const MakeJob& make_job);
 
  private:
@@ -44,17 +41,17 @@ class FailingCluster {
 
   SimWorld& world_;
   sim::Platform whole_;  // with the nodes that the workers need
-  int ranks_;
   std::string state_folder_;
   bool quiet_;
+  sim::Outages outages_;
   struct Counts {
     int failures = 0;
     std::size_t blocks_again = 0;
     double stopped_s = 0;
     int least_nodes = 0;
   } counts_;
-  std::unique_ptr<sim::Outages> outages_;
   double clock_s_ = 0;
+  int fruitless_ = 0;  // failures in a row without a saved state
 };
 
 }  // namespace paragrad::app

@@ -129,6 +129,7 @@ class Launch {
   }
 
   int run() {
+    const core::FolderLock alone(training_.out, ".launch");  // its trainings lock the folder one after the other
     heed_signals();
     while (!told_to_stop) {
       ranks_ = wanted_;

@@ -97,6 +97,10 @@ bool is_complete(const TrainingArguments& arguments, const std::string& config) 
   return true;
 }
 
+void require_same_run(const TrainingArguments& arguments, const std::string& config) {
+  if (fs::exists(arguments.out + "/config.toml")) check_same_options(arguments.out, config);
+}
+
 void remove_state(const TrainingArguments& arguments) { train::remove_state(state_folder(arguments)); }
 
 int say_complete(const TrainingArguments& arguments) {

@@ -16,6 +16,9 @@ std::map<std::string, std::string> options_of(const std::string& run_folder);
 /// run had other options.
 bool is_complete(const TrainingArguments& arguments, const std::string& config);
 
+/// Throws ConfigError if --out has a run with other options.
+void require_same_run(const TrainingArguments& arguments, const std::string& config);
+
 /// Prints that there is nothing to resume and removes any leftover state of the run. Returns the exit code.
 int say_complete(const TrainingArguments& arguments);
 

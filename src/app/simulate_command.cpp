@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "app/device_rate.hpp"
 #include "app/failing_cluster.hpp"
@@ -87,10 +88,12 @@ void print_shortened_steps(const train::TrainingOptions& options, const train::T
 class SimulatedTraining : public TrainingJob {
  public:
   SimulatedTraining(SimulationArguments& arguments, const std::string& config, const World& world, const DeviceRate& rate,
-                    bool computes)
-      : TrainingJob(arguments.training, config, world), arguments_(arguments), rate_(rate), computes_(computes) {}
-
-  void goes(const FailingCluster::Going& going) { going_ = going; }
+                    bool computes, FailingCluster::Resumption resumption = {})
+      : TrainingJob(arguments.training, config, world),
+        arguments_(arguments),
+        rate_(rate),
+        computes_(computes),
+        resumption_(std::move(resumption)) {}
 
  private:
   train::TrainingData open(const train::TrainingOptions& options, int workers) const override {
@@ -99,9 +102,9 @@ class SimulatedTraining : public TrainingJob {
   }
   void describe(core::Json& manifest) const override { manifest["run"]["device_rate"] = rate_.samples_per_s; }
   void complete(train::Output& output) const override {
-    output.after_saving = going_.after_saving;
-    output.resumed_at_s = going_.on_at_s;
-    output.explains = !going_.on_at_s;
+    output.after_saving = resumption_.after_saving;
+    output.resumed_at_s = resumption_.at_s;
+    output.explains = !resumption_.at_s;
   }
   void explain() override {
     if (!computes_ && arguments_.training.instruments.timeline && arguments_.world.fast_collectives == "auto")
@@ -118,7 +121,7 @@ class SimulatedTraining : public TrainingJob {
   const SimulationArguments& arguments_;
   DeviceRate rate_;
   bool computes_;
-  FailingCluster::Going going_;
+  FailingCluster::Resumption resumption_;
 };
 
 /// The training has to save its state, and to resume by itself.
@@ -161,13 +164,15 @@ int run(SimulationArguments& arguments, const CLI::App& parser) {
   }
   check_failures(arguments, computes);
   if (is_complete(training, config)) return say_complete(training);
-  remove_state(training);  // the clock is not saved, so an interrupted run starts again
+  if (training.resume) {  // the simulated clock is not saved: an interrupted run starts again
+    require_same_run(training, config);
+    training.resume = false;
+    training.overwrite = true;
+  }
   FailingCluster cluster(world, workers, training.out + "/state", training.quiet);
-  return cluster.run([&](const FailingCluster::Going& going) {
-    auto job = std::make_unique<SimulatedTraining>(arguments, config, world, rate, computes);
-    job->goes(going);
-    if (going.on_at_s) training.resume = true;
-    return job;
+  return cluster.run([&](const FailingCluster::Resumption& resumption) {
+    if (resumption.at_s) training.resume = true;
+    return std::make_unique<SimulatedTraining>(arguments, config, world, rate, computes, resumption);
   });
 }
 

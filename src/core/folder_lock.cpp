@@ -27,7 +27,7 @@ std::string holder_in(const std::string& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder) : path_(folder + "/.lock") {
+FolderLock::FolderLock(const std::string& folder, const std::string& name) : path_(folder + "/" + name) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw ConfigError(format("cannot write into the folder '{}': {}", folder, error.message()));

@@ -8,13 +8,14 @@
 
 namespace paragrad::core {
 
-/// Reserves a folder for one process by a locked file `.lock` in it, which names the process. The file of a killed process
+/// Reserves a folder for one process by a locked file in it, `.lock`, which names the process. The file of a killed process
 /// stays in the folder and is ignored.
 class FolderLock {
  public:
   /// Creates the folder if missing. Throws ConfigError if another process holds the folder (the message gives its id and
   /// host) or if the folder is not writable.
-  explicit FolderLock(const std::string& folder);
+  /// name: of the file; locks of different names do not exclude each other.
+  explicit FolderLock(const std::string& folder, const std::string& name = ".lock");
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, std::nullopt)) {}
   FolderLock& operator=(FolderLock&& other) noexcept {

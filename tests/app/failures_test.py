@@ -135,6 +135,27 @@ class FailuresTest(CliTest):
             time.sleep(0.001)
         self.fail(f"block {block} was not reached")
 
+    def test_an_interrupted_simulation_starts_again_and_another_run_is_left_alone(self):
+        platform = self.failing("again", 8, self.simulate("bmuf", "again-calm", PLATFORM)[1]["result"]["training_s"])
+        out = self.folder / "interrupted"
+        task = ["simulate", "--workers", WORKERS, *self.options("bmuf"), "--checkpoint-every", "2", "--out", out]
+        undisturbed = run(*task, "--platform", platform)
+        self.assertTrue(weights(undisturbed))
+        before = manifest(out)
+        (out / "manifest.json").unlink()  # as if it had not come to its end
+        other = self.failing("other", 8, 1)
+        self.assert_refused(run(*task, "--platform", other, "--resume"), "was started with")
+        self.assert_refused(run(*task, "--platform", platform), "already contains a run")
+        self.assertEqual(weights(run(*task, "--platform", platform, "--resume")), weights(undisturbed))
+        self.assertEqual(manifest(out)["result"], before["result"])
+        self.assertEqual(manifest(out)["simulation"], before["simulation"])
+
+    def test_failures_that_come_faster_than_states_are_saved_end_the_simulation(self):
+        out = self.folder / "hopeless"
+        platform = self.platform("hopeless", COSTS.format(mtbf="1ms", repair="1ns", restart="1us", rejoin="1us", save="0s"))
+        self.assert_refused(run("simulate", "--workers", WORKERS, *self.options("bmuf"), "--platform", platform, "--checkpoint-every", "6", "--out", out),
+                            "100 failures in a row")
+
     def test_what_cannot_resume_is_refused(self):
         platform = self.failing("refused", 1, 1)
         for more, complaint in (([], "give --out and --checkpoint-every"),

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""A training whose ranks are killed, added and preempted at random ends in the weights of the undisturbed run, and loses a block at most each time."""
+"""A training whose ranks are killed, frozen, added and preempted at random ends in the weights of the undisturbed run, and loses a block at most each time.
+
+PARAGRAD_LAUNCH_TRIALS=100 runs 100 random schedules of each task and prints a table."""
 
 import json
 import os
@@ -8,6 +10,7 @@ import signal
 import subprocess
 import time
 import unittest
+from collections import Counter
 from pathlib import Path
 
 from paragrad_cli import MPIEXEC, PROGRAM, CliTest, run, weights, working_ranks
@@ -19,7 +22,7 @@ TASKS = {
 }
 TRIALS = int(os.environ.get("PARAGRAD_LAUNCH_TRIALS", "1"))  # of each task
 WORKERS = 5
-EVENTS = ["kill", "join", "preempt"]
+EVENTS = ["kill a rank", "change the number of ranks", "preempt", "freeze a rank", "kill mpiexec", "kill launch", "launch a second time"]
 LIMIT_S = 5 if TRIALS > 1 else 20  # for a machine that runs other tests at the same time
 
 
@@ -30,12 +33,14 @@ class Job:
         self.task, self.out, self.ranks_file, self.log = task, out, out.with_suffix(".ranks"), out.with_suffix(".log")
         self.process = None
 
+    def command(self, ranks: int) -> list[str]:
+        return [PROGRAM, "launch", "--ranks", str(ranks), "--ranks-file", str(self.ranks_file), "--launcher", f"{MPIEXEC} -n {{ranks}}",
+                "--", "train", "--workers", str(WORKERS), *self.task, "--out", str(self.out)]
+
     def start(self, ranks: int) -> None:
         self.ranks_file.write_text(f"{ranks}\n")
-        command = [PROGRAM, "launch", "--ranks", str(ranks), "--ranks-file", str(self.ranks_file), "--launcher", f"{MPIEXEC} -n {{ranks}}",
-                   "--", "train", "--workers", str(WORKERS), *self.task, "--out", str(self.out)]
         with self.log.open("a") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(self.command(ranks), stdout=log, stderr=subprocess.STDOUT)
 
     def state(self) -> str:
         """The last state that was saved."""
@@ -66,15 +71,30 @@ class Job:
             time.sleep(0.002)
         return True
 
-    def kill_a_rank(self, choice: random.Random) -> bool:
+    def signal_a_rank(self, choice: random.Random, *signals: int) -> bool:
+        """Sends a rank the signals, with some tenths of a second in between."""
         ranks = working_ranks(self.out)
         if not ranks:
             return False
         try:
-            os.kill(ranks[choice.choice(sorted(ranks))], signal.SIGKILL)
+            rank = ranks[choice.choice(sorted(ranks))]
+            for i, number in enumerate(signals):
+                time.sleep(choice.random() * 0.4 if i > 0 else 0)
+                os.kill(rank, number)
         except ProcessLookupError:
             return False
         return True
+
+    def kill_mpiexec(self) -> bool:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        for child in map(int, children):
+            os.kill(child, signal.SIGKILL)
+        return bool(children)
+
+    def await_end_of_ranks(self) -> None:
+        deadline = time.monotonic() + 20
+        while working_ranks(self.out) and time.monotonic() < deadline:
+            time.sleep(0.005)
 
 
 class LaunchTest(CliTest):
@@ -89,14 +109,21 @@ class LaunchTest(CliTest):
         return job
 
     def test_random_schedules_of_kills_joins_and_preemptions_change_no_weight(self):
+        counts = Counter()
         for number, name in enumerate(TASKS):
             task = self.options(name)
             undisturbed = weights(run("train", "--workers", WORKERS, *task))
             for trial in range(TRIALS):
                 with self.subTest(task=name, trial=trial):
-                    self.check_trial(task, f"{name}-{trial}", EVENTS[(number + trial) % len(EVENTS)], undisturbed)
+                    first = EVENTS[(trial + 2 * number) % len(EVENTS)]
+                    counts["trials"] += 1
+                    counts["failures"] += 1
+                    self.check_trial(task, f"{name}-{trial}", first, undisturbed, counts)
+                    counts["failures"] -= 1
+        if TRIALS > 1:
+            print("\n" + "\n".join(f"{count:6} {what}" for what, count in counts.items()))
 
-    def check_trial(self, task: list[str], name: str, first: str, undisturbed: str) -> None:
+    def check_trial(self, task: list[str], name: str, first: str, undisturbed: str, counts: Counter) -> None:
         """first: of the events; the others are drawn."""
         choice = random.Random(name)
         job = self.launch(task, name, choice.randint(1, 4))
@@ -104,30 +131,47 @@ class LaunchTest(CliTest):
             if not job.await_state(job.state()):
                 break
             time.sleep(choice.random() * 0.05)
-            if event == "kill":
-                starts = job.said("going on with")
-                if not job.kill_a_rank(choice):
-                    continue
-                killed = time.monotonic()
-                while job.said("going on with") == starts and not job.ended():
-                    time.sleep(0.002)
-                if not job.await_state(job.state()):
-                    break
-                self.assertLess(time.monotonic() - killed, LIMIT_S, "the others took too long")
-            elif event == "join":
-                job.ranks_file.write_text(f"{choice.randint(1, 4)}\n")
-            elif event == "preempt":
-                job.process.terminate()
-                self.assertEqual(job.process.wait(20), 0)
-                job.start(choice.randint(1, 4))
+            if not self.disturb(job, event, choice):
+                break
+            counts[event] += 1
         self.assertEqual(job.process.wait(60), 0, job.log.read_text())
         self.assertEqual(job.said(f"weights sha256 {undisturbed}"), 1, job.log.read_text())
+
+    def disturb(self, job: Job, event: str, choice: random.Random) -> bool:
+        """Whether the training still ran when the event was over."""
+        if event in ("kill a rank", "kill mpiexec"):
+            starts, killed = job.said("going on with"), time.monotonic()
+            if not (job.signal_a_rank(choice, signal.SIGKILL) if event == "kill a rank" else job.kill_mpiexec()):
+                return not job.ended()
+            while job.said("going on with") == starts and not job.ended():
+                time.sleep(0.002)
+            if not job.await_state(job.state()):
+                return False
+            self.assertLess(time.monotonic() - killed, LIMIT_S, "the others took too long")
+        elif event == "change the number of ranks":
+            job.ranks_file.write_text(f"{choice.randint(1, 4)}\n")
+        elif event == "preempt":
+            job.process.terminate()
+            self.assertEqual(job.process.wait(20), 0)
+            job.start(choice.randint(1, 4))
+        elif event == "freeze a rank":
+            job.signal_a_rank(choice, signal.SIGSTOP, signal.SIGCONT)
+        elif event == "kill launch":
+            job.process.kill()
+            job.process.wait()
+            job.await_end_of_ranks()
+            job.start(choice.randint(1, 4))
+        elif event == "launch a second time":
+            second = subprocess.run(job.command(choice.randint(1, 4)), capture_output=True, text=True, timeout=60)
+            if not job.ended():
+                self.assert_refused(second, "is in use by process")
+        return not job.ended()
 
     def test_a_dead_rank_is_named_and_the_others_go_on_from_the_last_block(self):
         job = self.launch(self.options("bmuf", 200), "named", 3)
         self.assertTrue(job.await_state(""))
         before = self.place_of(job)
-        self.assertTrue(job.kill_a_rank(random.Random(1)))
+        self.assertTrue(job.signal_a_rank(random.Random(1), signal.SIGKILL))
         deadline = time.monotonic() + 20
         while not job.said("going on with 2 ranks") and time.monotonic() < deadline:
             time.sleep(0.01)
