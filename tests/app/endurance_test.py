@@ -15,7 +15,8 @@ EPOCHS = int(os.environ.get("PARAGRAD_ENDURANCE_EPOCHS", "20"))  # of 20 blocks
 WORLDS = {
     "train --workers 4": ["train", "--workers", "4"],
     "simulate --workers 4": ["simulate", "--workers", "4", "--platform", PLATFORM],
-    "simulate, servers": ["simulate", "--workers", "4", "--platform", PLATFORM, "--strategy", "async_sgd", "--optimiser", "sgd", "--servers", "1"],
+    "simulate, servers": ["simulate", "--workers", "4", "--platform", PLATFORM, "--strategy", "async_sgd", "--optimiser", "sgd", "--servers", "1",
+                          "--record", "none"],  # or the order of requests would be in memory until the end
 }
 
 
