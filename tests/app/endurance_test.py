@@ -57,7 +57,8 @@ class EnduranceTest(CliTest):
               f"{late[-1][3]} B after {late[-1][0]}")
         order_kb = 10 * EPOCHS if "servers" in name else 0  # 16 bytes for each of about 600 requests in an epoch, until the run ends
         self.assertLessEqual(later_kb, 1.02 * kb + 512 + order_kb)
-        self.assertLessEqual(max(sample[2] for sample in late), max(sample[2] for sample in early))
+        written_now = 3  # a state, a checkpoint, or their folder
+        self.assertLessEqual(max(sample[2] for sample in late), max(sample[2] for sample in early) + written_now)
         bounded = 2 * max(sample[3] for sample in early)  # while a state is replaced, there are two
         self.assertLessEqual(late[-1][3], bounded + 1000 * (late[-1][0] - early[0][0]))  # a record of an epoch
 
