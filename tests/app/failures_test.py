@@ -96,7 +96,7 @@ class FailuresTest(CliTest):
         self.assertAlmostEqual(saved - calm, 7, delta=0.1)  # twice in each of four epochs, but not after the last one
 
     def test_a_death_that_the_platform_file_sets_loses_the_blocks_that_a_killed_rank_loses(self):
-        task = ["--workers", "8", "--data", self.data, "--model", "8-700-700-6:sigmoid", "--learning-rate", "0.1", "--epochs", "2",
+        task = ["--workers", "8", "--data", self.data, "--model", "8-1000-1000-6:sigmoid", "--learning-rate", "0.1", "--epochs", "2",
                 "--blocks", "10", "--minibatch", "4", "--strategy", "bmuf", "--checkpoint-every", "4"]
         calm = run("simulate", *task, "--platform", PLATFORM, "--out", self.folder / "unkilled")
         out = self.folder / "real"
