@@ -137,6 +137,8 @@ void check_failures(const SimulationArguments& arguments, bool computes) {
     throw core::ConfigError(platform +
                             ", and what an asynchronous strategy loses with a worker is not simulated: choose "
                             "another strategy, or a platform without [failures]");
+  if (training.options.pretraining.epochs > 0)
+    throw core::ConfigError(platform + ", and pretraining does not resume on the simulated clock: leave it out");
   if (training.instruments.timeline)
     throw core::ConfigError(platform +
                             ", and a timeline would show the time since the last failure only: leave out --timeline");

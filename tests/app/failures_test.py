@@ -59,7 +59,9 @@ class FailuresTest(CliTest):
                 self.assertGreaterEqual(failures["failures"], 2)
                 self.assertLess(failures["least_nodes"], 4)
                 self.assertGreater(stormy["result"]["training_s"], training_s + failures["stopped_s"])
-                self.assertGreaterEqual(stormy["simulation"]["makespan_s"], stormy["result"]["training_s"])
+                # All of the time counts, that before the first saved state too; only the final scores come after it.
+                after_s = calm["simulation"]["makespan_s"] - training_s
+                self.assertAlmostEqual(stormy["simulation"]["makespan_s"] - stormy["result"]["training_s"], after_s, delta=0.02 * training_s + after_s)
                 self.assertEqual(stormy["result"]["test_error"], calm["result"]["test_error"])
                 self.assertEqual(stormy["result"]["sent_bytes"], calm["result"]["sent_bytes"])  # of the work that was kept
 
@@ -88,6 +90,12 @@ class FailuresTest(CliTest):
         run("goodput", "--platform", self.folder / "failing.toml", "--save-every", f"{5e9 * block_s:.0f}ns", "--out", self.folder / "predicted")
         predicted = manifest(self.folder / "predicted")["result"]["goodput"]
         self.assertAlmostEqual(calm_s / result["result"]["training_s"], predicted, delta=0.05)
+
+    def test_the_time_before_the_first_saved_state_counts(self):
+        training_s = self.simulate("bmuf", "first-calm", PLATFORM)[1]["result"]["training_s"]
+        death = f'[failures]\nrepair = "0s"\nrestart = "1s"\n[[fault]]\nkind = "worker"\nid = 2\nfactor = 0\nat = "{training_s * 1e9 / 50:.0f}ns"\n'
+        result = self.simulate("bmuf", "first", self.platform("first", death), "--checkpoint-every", "6")[1]["result"]
+        self.assertAlmostEqual(result["training_s"], training_s * 1.02 + 1, delta=training_s / 20)
 
     def test_saving_the_state_takes_the_time_that_the_platform_says(self):
         never_fails = self.platform("saving", '[failures]\nrepair = "0s"\nrestart = "0s"\nsave = "1s"\n')
