@@ -16,7 +16,7 @@ Scheduler::Fiber::Fiber(Scheduler& scheduler, int worker, std::function<void()> 
       worker_(worker) {}
 
 Scheduler::Scheduler(std::size_t fibers, int threads, std::size_t stack_bytes)
-    : stacks_(fibers, stack_bytes), pool_(threads) {}
+    : stacks_(fibers, stack_bytes), pool_(threads == 1 ? 0 : threads) {}
 
 Scheduler::~Scheduler() {
   while (!computing_.empty()) {  // tasks refer to the stacks of their fibers
@@ -107,6 +107,11 @@ void Scheduler::end_waits() {
 }
 
 void Scheduler::compute(std::function<void()> task) {
+  if (pool_.threads() == 0) {
+    task();
+    ready_.push_back(current_);  // the others' turn
+    return current_->switch_out();
+  }
   Computing computing{current_, nullptr};
   const std::uint64_t id = tasks_++;
   computing_.emplace(id, &computing);

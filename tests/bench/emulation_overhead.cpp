@@ -1,13 +1,18 @@
 // What many workers in one process cost: the wall-clock time of N emulated workers, and of N workers in real time, against
-// one worker that processes the same samples with the same model, and what a second thread gains. Ratios of runs taken in
+// one worker that processes the same samples with the same model, and what a second thread gains, next to what the machine
+// allows. Ratios of runs taken in
 // turn; targets in the printed table.
 //
 //   bench_emulation [model]
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +85,14 @@ struct Case {
   std::string strategy, target_of_one, target_of_threads;
 };
 
+/// What the machine allows: two processes at once, each with a single worker on its core.
+void train_two_alone(const train::TrainingOptions& options) {
+  const pid_t other = ::fork();
+  train_alone(options);
+  if (other == 0) ::_exit(0);
+  if (other < 0 || ::waitpid(other, nullptr, 0) != other) throw std::runtime_error("a second process is needed");
+}
+
 /// Of a world whose workers take so long on one thread and on two.
 void print_ratios(const std::string& what, double alone, double one, double two, const Case& wanted) {
   fmt::print("{:<16} {:<9} 16 workers / single worker: {:.3f} ({})   one / two threads: {:.2f} ({})\n", wanted.strategy,
@@ -88,14 +101,17 @@ void print_ratios(const std::string& what, double alone, double one, double two,
 
 void measure(const Net& net, const std::string& data, const Case& wanted) {
   const train::TrainingOptions single = task(net, data, "sgd"), many = task(net, data, wanted.strategy);
-  double alone = 1e9, one = 1e9, two = 1e9, hosted_one = 1e9, hosted_two = 1e9;
+  double alone = 1e9, two_alone = 1e9, one = 1e9, two = 1e9, hosted_one = 1e9, hosted_two = 1e9;
   for (int round = 0; round < rounds; ++round) {
     alone = std::min(alone, seconds([&] { train_alone(single); }));
+    two_alone = std::min(two_alone, seconds([&] { train_two_alone(single); }));
     one = std::min(one, seconds([&] { train_emulated(many, 1); }));
     two = std::min(two, seconds([&] { train_emulated(many, 2); }));
     hosted_one = std::min(hosted_one, seconds([&] { train_hosted(many, 1); }));
     hosted_two = std::min(hosted_two, seconds([&] { train_hosted(many, 2); }));
   }
+  fmt::print("{:<16} two processes with a single worker each, at once: {:.2f} times one's samples/s\n", wanted.strategy,
+             2 * alone / two_alone);
   print_ratios("emulated", alone, one, two, wanted);
   print_ratios("real time", alone, hosted_one, hosted_two, wanted);
 }
@@ -121,10 +137,10 @@ void measure(const Net& net, const std::vector<Case>& cases) {
 int main(int argc, char** argv) {
   const std::vector<std::pair<Net, std::vector<Case>>> all{
       {{"784-512-256-10:sigmoid", 784, 64, 3},
-       {{"bmuf", "target: at most 1.10", "target: at least 1.70"},
+       {{"bmuf", "target: at most 1.10", "target: at least 1.80"},
         {"model_averaging", "same", "same"},
         {"data_parallel", "no target: exchanges 16 gradients every 1,024 samples", "no target"}}},
-      {{"zoo:resnet:depth=20", 3 * 32 * 32, 16, 1}, {{"bmuf", "target: at most 1.10", "target: at least 1.75"}}}};
+      {{"zoo:resnet:depth=20", 3 * 32 * 32, 16, 1}, {{"bmuf", "target: at most 1.10", "target: at least 1.80"}}}};
   bool has_measured = false;
   for (const auto& [net, cases] : all) {
     if (argc > 1 && net.model != argv[1]) continue;
