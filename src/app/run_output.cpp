@@ -12,6 +12,7 @@
 #include "core/json.hpp"
 #include "core/limits.hpp"
 #include "core/printable.hpp"
+#include "train/state/state_store.hpp"
 
 namespace paragrad::app {
 namespace fs = std::filesystem;
@@ -20,6 +21,15 @@ namespace {
 /// Options that do not change what is computed.
 const std::set<std::string> free_to_change{"checkpoint-every", "config",     "host-threads", "out",      "quiet",
                                            "record",           "sync-stats", "tensorboard",  "timeline", "timeline-events"};
+
+/// Options that may change when a run goes on with another number of workers.
+const std::set<std::string> free_to_rescale{"workers",
+                                            "learning-rate",
+                                            "lr-per-sample",
+                                            "minibatch",
+                                            "block-momentum",
+                                            "block-momentum-time-constant",
+                                            "block-learning-rate"};
 
 std::map<std::string, std::string> options_in(std::istream& config) {
   std::map<std::string, std::string> options;
@@ -47,7 +57,7 @@ metrics::Hyperparameters hyperparameters(const std::string& config) {
   return result;
 }
 
-void check_same_options(const std::string& folder, const std::string& config) {
+void check_same_options(const std::string& folder, const std::string& config, bool rescales = false) {
   if (!fs::exists(folder + "/config.toml"))
     throw core::ConfigError(
         core::format("cannot resume: '{}/config.toml' with the options of the run is missing; restore it, or start "
@@ -61,22 +71,46 @@ void check_same_options(const std::string& folder, const std::string& config) {
   };
   for (const auto& options : {before, now})
     for (const auto& [key, _] : options)
-      if (value(before, key) != value(now, key))
-        throw core::ConfigError(
-            core::format("cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options, "
-                         "or another --out",
-                         folder, value(before, key), key, value(now, key)));
+      if (value(before, key) != value(now, key) && !(rescales && free_to_rescale.contains(key)))
+        throw core::ConfigError(core::format(
+            "cannot resume: the run in '{}' was started with {} for '{}', not with {}; give the same options{}, "
+            "or another --out",
+            folder, value(before, key), key, value(now, key), key == "workers" ? " or --rescale" : ""));
 }
 
 std::string state_folder(const TrainingArguments& arguments) {
   return arguments.out.empty() ? "" : arguments.out + "/state";
 }
 
-std::optional<int> phase_to_resume(const TrainingArguments& arguments, const std::string& config,
-                                   const train::RunIdentity& run) {
+void find_state(OpenedRun& opened, const TrainingArguments& arguments, const std::string& config,
+                const train::RunIdentity& run, int workers) {
   const std::string state = state_folder(arguments);
-  if (fs::exists(arguments.out + "/config.toml") || fs::exists(state)) check_same_options(arguments.out, config);
-  return train::saved_phase(state, arguments.options, run);
+  const int saved = train::saved_workers(state);  // 0 if there is no state: then the run begins again
+  const bool differ = saved != workers;           // refused by the training if there is no --rescale
+  if (arguments.rescale && differ) opened.rescaled_from = saved;
+  if (fs::exists(arguments.out + "/config.toml") || fs::exists(state))
+    check_same_options(arguments.out, config, arguments.rescale && differ);
+  opened.resume_phase = train::saved_phase(state, arguments.options, run, differ);
+}
+
+/// Null if there is none or it is damaged.
+core::Json manifest_in(const std::string& run_folder) {
+  const std::string path = run_folder + "/manifest.json";
+  if (!fs::exists(path)) return nullptr;
+  const core::Json manifest = core::Json::parse(core::read_text(path), nullptr, false);
+  return manifest.is_object() ? manifest : core::Json(nullptr);
+}
+
+/// A rescaling that is tried again, because its run was killed before the next state, is noted once.
+core::Json rescalings_of(const TrainingArguments& arguments, int before, int now) {
+  const core::Json manifest = manifest_in(arguments.out);
+  core::Json all = core::Json::array();
+  if (manifest.contains("run") && manifest["run"].is_object()) all = manifest["run"].value("rescaled", all);
+  if (const auto at = train::StateStore::saved_position(state_folder(arguments)); at && before > 0) {
+    const core::Json one = {{"epoch", at->epoch}, {"block", at->block}, {"workers_before", before}, {"workers", now}};
+    if (all.empty() || all.back() != one) all.push_back(one);
+  }
+  return all;
 }
 
 }  // namespace
@@ -89,11 +123,8 @@ std::map<std::string, std::string> options_of(const std::string& run_folder) {
 
 bool is_complete(const TrainingArguments& arguments, const std::string& config) {
   if (!arguments.resume) return false;
-  const std::string path = arguments.out + "/manifest.json";
-  if (!fs::exists(path)) return false;
-  const core::Json manifest = core::Json::parse(core::read_text(path), nullptr, false);
-  if (manifest.is_discarded() || !manifest.contains("finished")) return false;
-  check_same_options(arguments.out, config);
+  if (!manifest_in(arguments.out).contains("finished")) return false;
+  check_same_options(arguments.out, config, arguments.rescale);
   return true;
 }
 
@@ -119,14 +150,15 @@ train::RunIdentity identity_of(const TrainingArguments& arguments, const std::st
   return train::identify_run(text, source);
 }
 
-OpenedRun open_run(const TrainingArguments& arguments, const std::string& config, const train::RunIdentity& run,
+OpenedRun open_run(const TrainingArguments& arguments, const std::string& config, const train::RunIdentity& run, int workers,
                    metrics::EventFile::Clock clock) {
   using Existing = metrics::RunFolder::Existing;
   if (arguments.out.empty()) return {};
   core::FolderLock lock(arguments.out);
   OpenedRun opened;
-  if (arguments.resume) opened.resume_phase = phase_to_resume(arguments, config, run);
+  if (arguments.resume) find_state(opened, arguments, config, run, workers);
   const bool may_stay = arguments.resume && opened.resume_phase;
+  if (may_stay) opened.rescalings = rescalings_of(arguments, opened.rescaled_from, workers);
   const bool may_go = arguments.resume || arguments.overwrite;
   opened.folder.emplace(std::move(lock), arguments.out,
                         may_stay ? Existing::continue_it
@@ -154,6 +186,7 @@ train::Output output_of(const TrainingArguments& arguments, OpenedRun& opened, c
           .state_folder = state_folder(arguments),
           .state_every_blocks = arguments.checkpoint_every,
           .resume_phase = opened.resume_phase,
+          .rescales = arguments.rescale,
           .run = run};
 }
 

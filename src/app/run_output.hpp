@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/training.hpp"
+#include "core/json.hpp"
 #include "metrics/run_folder.hpp"
 
 namespace paragrad::app {
@@ -32,12 +33,15 @@ train::RunIdentity identity_of(const TrainingArguments& arguments, const std::st
 struct OpenedRun {
   std::optional<metrics::RunFolder> folder;  ///< with config.toml written; empty without --out
   std::optional<int> resume_phase;           ///< see train::Output
+  int rescaled_from = 0;                     ///< number of workers that saved the state, if it was another; 0: it was not
+  core::Json rescalings;                     ///< of the run so far, for its manifest
 };
 
-/// Locks and opens the run folder. With --resume, an interrupted run is continued if options and data are the same. clock:
-/// the clock of the times in an event file, if one is written. Throws a ConfigError that names what differs, and then leaves
+/// Locks and opens the run folder. With --resume, an interrupted run is continued if options and data are the same; with
+/// --rescale, some options may differ if the state was not saved by `workers` workers. clock: the clock of the times in an
+/// event file, if one is written. Throws a ConfigError that names what differs, and then leaves
 /// the state and the records unchanged.
-OpenedRun open_run(const TrainingArguments& arguments, const std::string& config, const train::RunIdentity& run,
+OpenedRun open_run(const TrainingArguments& arguments, const std::string& config, const train::RunIdentity& run, int workers,
                    metrics::EventFile::Clock clock);
 
 /// The options to train an opened run with: the order of asynchronous workers is recorded for whole runs only. progress:

@@ -213,6 +213,12 @@ void add_training_options(CLI::App& parser, TrainingArguments& arguments) {
       .add_flag("--resume", arguments.resume,
                 "resume the interrupted run in --out, with bit-identical results; start it if there is none")
       ->configurable(false);
+  parser
+      .add_flag(
+          "--rescale", arguments.rescale,
+          "with --resume: go on with another number of workers, which ends in other weights; the learning rate, minibatch "
+          "size and block momentum may change, too")
+      ->configurable(false);
   parser.add_flag("--tensorboard", arguments.tensorboard,
                   "write a TensorBoard event file into the run folder, with the contents of metrics.jsonl and the options");
   parser.add_flag("--quiet", arguments.quiet, "print only the result");
@@ -237,6 +243,9 @@ void resolve(TrainingArguments& arguments) {
     throw core::ConfigError("--resume and --checkpoint-every need a run folder: give --out");
   if (arguments.resume && arguments.overwrite)
     throw core::ConfigError("--resume continues the run that --overwrite would remove: give one of them");
+  if (arguments.rescale && !arguments.resume)
+    throw core::ConfigError("--rescale changes the number of workers of the run that --resume continues: give both");
+  if (arguments.rescale) train::require_rescalable(options);
   if (arguments.tensorboard && arguments.out.empty())
     throw core::ConfigError("--tensorboard writes into the run folder: choose one with --out");
   if (arguments.instruments.timeline && arguments.out.empty())

@@ -21,6 +21,7 @@ struct TrainingArguments {
   bool tensorboard = false;
   std::size_t checkpoint_every = 0;
   bool resume = false;
+  bool rescale = false;
   std::string record;  // "": in the run folder; "none": no file
   std::string replay;
   InstrumentArguments instruments;

@@ -31,8 +31,9 @@ void TrainingJob::open_folder() {
   world_.describe(manifest_);
   describe(manifest_);
   using Clock = metrics::EventFile::Clock;
-  opened_ =
-      open_run(arguments_, config_, identity_, std::string_view(world_.clock()) == "wall" ? Clock::wall : Clock::simulated);
+  opened_ = open_run(arguments_, config_, identity_, workers_,
+                     std::string_view(world_.clock()) == "wall" ? Clock::wall : Clock::simulated);
+  if (!opened_.rescalings.empty()) manifest_["run"]["rescaled"] = opened_.rescalings;
   if (opened_.folder) opened_.folder->write("manifest.json", core::text_of(manifest_, 2) + "\n");
   progress_.emplace(samples_to_train(arguments_.options, *source_), arguments_.quiet);
   explain();

@@ -35,9 +35,9 @@ class Adam : public LocalOptimiser {
   void begin_step() override { steps_ += 1; }
 
   void describe_state(core::StateView& state) override {
-    state.add("first_moment", first_.span());
-    state.add("second_moment", second_.span());
-    state.add("steps", steps_);
+    state.add("first_moment", first_.span(), core::Rescale::mean);
+    state.add("second_moment", second_.span(), core::Rescale::mean);
+    state.add("steps", steps_, core::Rescale::mean);
   }
 
   std::optional<Moments> moments() override {

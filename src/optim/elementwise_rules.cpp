@@ -22,7 +22,7 @@ class ElementwiseRule final : public LocalOptimiser {
   void swap_gradients(core::Arena& other) override { std::swap(gradients_, other); }
 
   void describe_state(core::StateView& state) override {
-    for (std::size_t i = 0; i < state_.size(); ++i) state.add(Rule::state[i], state_[i].span());
+    for (std::size_t i = 0; i < state_.size(); ++i) state.add(Rule::state[i], state_[i].span(), core::Rescale::mean);
   }
   void forget(backend::KernelQueue& queue) override {
     for (core::Arena& array : state_) queue.run(backend::Fill{0, array.span()});

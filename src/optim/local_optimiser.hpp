@@ -24,10 +24,10 @@ struct Step {
   float samples = 1;   ///< number of summed gradients, over all workers that exchange them: for rules that need a mean
 
   void describe_state(core::StateView& state, const std::string& prefix) {
-    state.add(prefix + "/rate", rate);
-    state.add(prefix + "/decay", decay);
-    state.add(prefix + "/momentum", momentum);
-    state.add(prefix + "/samples", samples);
+    state.add(prefix + "/rate", rate, core::Rescale::equal);
+    state.add(prefix + "/decay", decay, core::Rescale::equal);
+    state.add(prefix + "/momentum", momentum, core::Rescale::equal);
+    state.add(prefix + "/samples", samples, core::Rescale::equal);
   }
 };
 

@@ -90,7 +90,7 @@ class Newbob : public Schedule {
   }
   void describe_state(core::StateView& state) override {
     Schedule::describe_state(state);
-    state.add("best", best_);
+    state.add("best", best_, core::Rescale::equal);
   }
 
  private:
@@ -149,7 +149,7 @@ class Cosine : public Schedule {
   }
   void describe_state(core::StateView& state) override {
     Schedule::describe_state(state);
-    state.add("passed", passed_);
+    state.add("passed", passed_, core::Rescale::equal);
   }
 
  private:
@@ -172,9 +172,10 @@ class WarmUp : public Schedule {
     passed_ = epoch;
     return schedule_->observe(epoch, loss);
   }
+  void scale(double factor) override { schedule_->scale(factor); }
   void describe_state(core::StateView& state) override {
     schedule_->describe_state(state);
-    state.add("warm_up_passed", passed_);
+    state.add("warm_up_passed", passed_, core::Rescale::equal);
   }
 
  private:
@@ -204,6 +205,7 @@ class Table : public Schedule {
     rate_ = rates_[std::min(static_cast<std::size_t>(epoch), rates_.size() - 1)];
     return false;
   }
+  void scale(double) override {}
 
  private:
   std::vector<double> rates_;

@@ -38,8 +38,11 @@ class Schedule {
   /// Returns true if training must go back to the best model so far.
   virtual bool observe(int epoch, double validation_loss) = 0;
 
+  /// Multiplies the rates from now on; those of a table stay as listed.
+  virtual void scale(double factor) { rate_ *= factor; }
+
   /// Adds the state kept between epochs.
-  virtual void describe_state(core::StateView& state) { state.add("rate", rate_); }
+  virtual void describe_state(core::StateView& state) { state.add("rate", rate_, core::Rescale::equal); }
 
  protected:
   double rate_;

@@ -172,8 +172,8 @@ void Rbm::free_energy(backend::KernelQueue& queue, std::span<const float> parame
 
 void Rbm::describe_state(core::StateView& state) {
   if (!options_.persistent) return;
-  state.add("chains", h_.span());
-  state.add("updates", updates_);
+  state.add("chains", h_.span(), core::Rescale::own);
+  state.add("updates", updates_, core::Rescale::equal);
 }
 
 }  // namespace paragrad::rbm

@@ -125,12 +125,13 @@ void Bmuf::filter(comm::Worker& worker, std::span<float> average, Coefficients b
 }
 
 void Bmuf::describe_state(core::StateView& state) {
-  state.add("block_model", model_.span());
-  state.add("block_update", delta_.span());
-  state.add("block_look_ahead", look_ahead_);
-  state.add("block_momentum", momentum_);
-  state.add("filtered_blocks", blocks_);
-  state.add("pending_updates", pending_);
+  if (!filters_) return;
+  state.add("block_model", model_.span(), {owned_});
+  state.add("block_update", delta_.span(), {owned_});
+  state.add("block_look_ahead", look_ahead_, core::Rescale::equal);
+  state.add("block_momentum", momentum_, core::Rescale::equal);
+  state.add("filtered_blocks", blocks_, core::Rescale::equal);
+  state.add("pending_updates", pending_, core::Rescale::equal);
 }
 
 Remarks Bmuf::report(comm::Worker& worker) {

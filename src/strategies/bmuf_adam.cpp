@@ -84,10 +84,11 @@ void BmufAdam::synchronise(comm::Worker& worker, Replica& replica, std::size_t s
 
 void BmufAdam::describe_state(core::StateView& state) {
   Bmuf::describe_state(state);
-  state.add("block_first_moment", first_.span());
-  state.add("block_second_moment", second_.span());
-  state.add("block_start_steps", start_steps_);
-  state.add("block_filtered_steps", filtered_steps_);
+  if (!filters()) return;
+  state.add("block_first_moment", first_.span(), {owned()});
+  state.add("block_second_moment", second_.span(), {owned()});
+  state.add("block_start_steps", start_steps_, core::Rescale::equal);
+  state.add("block_filtered_steps", filtered_steps_, core::Rescale::equal);
 }
 
 }  // namespace

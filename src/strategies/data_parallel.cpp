@@ -109,8 +109,8 @@ void DataParallel::update(comm::Worker& worker, Replica& replica, const optim::S
 void DataParallel::describe_state(core::StateView& state) {
   sum_->describe_state(state);
   if (!buffered_) return;
-  state.add("travelling", travelling_.span());
-  state.add("travels", travels_);
+  state.add("travelling", travelling_.span(), core::Rescale::equal);
+  state.add("travels", travels_, core::Rescale::equal);
   travelling_step_.describe_state(state, "travelling_step");
 }
 

@@ -88,7 +88,7 @@ void Easgd::resume_work(comm::Worker& worker, Replica& replica) {
 
 void Easgd::describe_state(core::StateView& state) {
   ServerStrategy::describe_state(state);
-  state.add("minibatches", minibatches_);
+  state.add("minibatches", minibatches_, core::Rescale::own);
 }
 
 }  // namespace

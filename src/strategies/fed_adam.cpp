@@ -48,7 +48,7 @@ class FedAdam : public OuterOptimiser {
 
   void describe_state(core::StateView& state) override {
     OuterOptimiser::describe_state(state);
-    state.add("adaptive_squares", squares_.span());
+    state.add("adaptive_squares", squares_.span(), {owned()});
   }
 
  private:

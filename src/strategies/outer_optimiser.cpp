@@ -24,8 +24,8 @@ void OuterOptimiser::synchronise(comm::Worker& worker, Replica& replica, std::si
 }
 
 void OuterOptimiser::describe_state(core::StateView& state) {
-  state.add(settings_.name + "_model", model_.span());
-  state.add(settings_.name + "_momentum", momentum_.span());
+  state.add(settings_.name + "_model", model_.span(), {owned_});
+  state.add(settings_.name + "_momentum", momentum_.span(), {owned_});
 }
 
 }  // namespace paragrad::strategies

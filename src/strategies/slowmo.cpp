@@ -58,7 +58,7 @@ void SlowMo::outer_step(comm::Worker& worker, const Part& part, double local_rat
 
 void SlowMo::describe_state(core::StateView& state) {
   OuterOptimiser::describe_state(state);
-  state.add("slow_rate", rate_);
+  state.add("slow_rate", rate_, core::Rescale::equal);
 }
 
 }  // namespace

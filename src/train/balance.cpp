@@ -40,8 +40,8 @@ core::Range Balance::part_of(std::size_t length, int rank, bool ahead) const {
 
 void Balance::describe_state(core::StateView& state) {
   for (std::size_t k = 0; k < before_.size(); ++k) {
-    state.add("before/" + std::to_string(k), before_[k]);
-    state.add("latest/" + std::to_string(k), latest_[k]);
+    state.add("before/" + std::to_string(k), before_[k], core::Rescale::own);
+    state.add("latest/" + std::to_string(k), latest_[k], core::Rescale::own);
   }
 }
 

@@ -9,9 +9,9 @@
 namespace paragrad::train {
 
 void Sums::describe_state(core::StateView& state) {
-  state.add("loss", loss);
-  state.add("errors", errors);
-  state.add("samples", samples);
+  state.add("loss", loss, core::Rescale::sum);
+  state.add("errors", errors, core::Rescale::sum);
+  state.add("samples", samples, core::Rescale::sum);
 }
 
 BlockTrainer::BlockTrainer(comm::Worker& worker, const TrainingOptions& options, const TrainingData& source,

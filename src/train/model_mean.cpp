@@ -57,8 +57,8 @@ void ModelMean::forget() {
 
 void ModelMean::describe_state(core::StateView& state) {
   if (decay_ == 0) return;
-  state.add("mean", mean_.span());
-  state.add("blocks", blocks_);
+  state.add("mean", mean_.span(), core::Rescale::equal);
+  state.add("blocks", blocks_, core::Rescale::equal);
 }
 
 }  // namespace paragrad::train

@@ -19,6 +19,7 @@ struct Output {
   std::string state_folder{};             ///< for the state needed to resume the run; "": none
   std::size_t state_every_blocks = 0;     ///< saves also at the end of each epoch; 0: never saves
   std::optional<int> resume_phase{};      ///< the training of the run whose saved state to resume; nothing: start afresh
+  bool rescales = false;                  ///< a state may be resumed that another number of workers has saved
   int phase = 0;                          ///< index of this training among the run's, see phases()
   RunIdentity run{};                      ///< the run that a state belongs to
   std::function<void()> while_saving{};   ///< of this worker, whenever it saves its state; may be empty

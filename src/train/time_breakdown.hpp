@@ -25,10 +25,10 @@ struct TimeBreakdown {
   }
 
   void describe_state(core::StateView& state) {
-    state.add("optimise_s", optimise_s);
-    state.add("aggregate_s", aggregate_s);
-    state.add("validate_s", validate_s);
-    state.add("data_s", data_s);
+    state.add("optimise_s", optimise_s, core::Rescale::mean);
+    state.add("aggregate_s", aggregate_s, core::Rescale::mean);
+    state.add("validate_s", validate_s, core::Rescale::mean);
+    state.add("data_s", data_s, core::Rescale::mean);
   }
 };
 

@@ -83,10 +83,10 @@ TrafficAccount::Summary TrafficAccount::summarise(const std::function<bool(std::
 void TrafficAccount::describe_state(core::StateView& state) {
   for (auto [name, traffic] : {std::pair("recent", &report_.recent), std::pair("total", &report_.total)}) {
     const std::string owner = name;
-    state.add(owner + "/messages", traffic->messages);
-    state.add(owner + "/sent_bytes", traffic->sent_bytes);
-    state.add(owner + "/received_bytes", traffic->received_bytes);
-    state.add(owner + "/library_calls", traffic->library_calls);
+    state.add(owner + "/messages", traffic->messages, core::Rescale::sum);
+    state.add(owner + "/sent_bytes", traffic->sent_bytes, core::Rescale::sum);
+    state.add(owner + "/received_bytes", traffic->received_bytes, core::Rescale::sum);
+    state.add(owner + "/library_calls", traffic->library_calls, core::Rescale::sum);
   }
 }
 

@@ -14,14 +14,32 @@
 
 namespace paragrad::train {
 
-std::optional<int> saved_phase(const std::string& state_folder, const TrainingOptions& options, const RunIdentity& run) {
+std::optional<int> saved_phase(const std::string& state_folder, const TrainingOptions& options, const RunIdentity& run,
+                               bool rescales) {
   const auto phase = StateStore::saved_phase(state_folder);
   if (!phase) return std::nullopt;
-  check_same_run(StateStore::saved_run(state_folder), run, options.data);
+  RunIdentity saved = StateStore::saved_run(state_folder);
+  if (rescales) {
+    saved.options_sha256 = run.options_sha256;
+    saved.partition_sha256 = run.partition_sha256;
+  }
+  check_same_run(saved, run, options.data);
   if (static_cast<std::size_t>(*phase) >= phases(options).size())
     throw core::ConfigError(
         core::format("cannot resume: '{}' was saved in a training phase that this run does not have", state_folder));
   return phase;
+}
+
+int saved_workers(const std::string& state_folder) { return StateStore::saved_workers(state_folder); }
+
+void require_rescalable(const TrainingOptions& options) {
+  const auto refuse = [](const std::string& what) {
+    throw core::ConfigError(core::format("`rescale` has no rule for {}: resume with the number of workers of before", what));
+  };
+  if (strategies::strategy_entry(options.strategy).has_servers)
+    refuse(core::format("the strategy '{}', whose servers know each worker", options.strategy));
+  if (options.tensor_parallel > 1) refuse("`tensor-parallel`, whose workers hold parts of the network");
+  if (options.balance) refuse("`balance`, which measures each worker's speed");
 }
 
 void remove_state(const std::string& state_folder) { StateStore::remove(state_folder); }

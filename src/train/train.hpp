@@ -31,8 +31,17 @@ Result train(comm::Worker& worker, const TrainingOptions& options, const WorkerI
 void serve(comm::Worker& all_ranks, int workers, const TrainingOptions& options, const Output& output);
 
 /// Which training of the run (see phases()) saved the state in the folder; nothing if there is no state. Throws ConfigError
-/// if the state is damaged or belongs to another run than `run`, whose data are in options.data.
-std::optional<int> saved_phase(const std::string& state_folder, const TrainingOptions& options, const RunIdentity& run);
+/// if the state is damaged or belongs to another run than `run`, whose data are in options.data. rescales: another number of
+/// workers has saved it, so only the data have to be the same.
+std::optional<int> saved_phase(const std::string& state_folder, const TrainingOptions& options, const RunIdentity& run,
+                               bool rescales = false);
+
+/// The number of workers that saved the state in the folder; 0: there is none. Throws ConfigError if it is damaged.
+int saved_workers(const std::string& state_folder);
+
+/// Throws ConfigError if the rules of rescaling do not cover these options: no state of theirs can be resumed by another
+/// number of workers.
+void require_rescalable(const TrainingOptions& options);
 
 /// Removes the state of a run that is complete and recorded as such. Throws ConfigError.
 void remove_state(const std::string& state_folder);

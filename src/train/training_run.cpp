@@ -121,7 +121,7 @@ void TrainingRun::go_back_to(const BestModel& best, int epochs) {
 
 core::StateView TrainingRun::describe() {
   core::StateView all;
-  all.add("parameters", learner().parameters());
+  all.add("parameters", learner().parameters(), core::Rescale::equal);
   add_state(all, "optimiser", learner().optimiser());
   add_state(all, "learner", learner());
   if (strategy_started) add_state(all, "strategy", blocks.strategy());

@@ -93,8 +93,7 @@ struct TrainingRun {
 void add_state(core::StateView& all, const std::string& owner, auto& part) {
   core::StateView own;
   part.describe_state(own);
-  for (auto& array : own.arrays) all.add(owner + "/" + array.name, array.values);
-  for (auto& number : own.numbers) all.numbers.push_back({owner + "/" + number.name, number.value});
+  all.add(owner, std::move(own));
 }
 
 }  // namespace paragrad::train

@@ -143,8 +143,8 @@ TEST_CASE("a saved state that was damaged, or is of another format, is refused",
   double number = 2.5;
   const train::StateOwner owner{"run", "0-1-0", 0, 2};
   core::StateView state;
-  state.add("array", values);
-  state.add("number", number);
+  state.add("array", values, core::Rescale::equal);
+  state.add("number", number, core::Rescale::equal);
   train::SavedState(state, *device).write(path, owner);
   CHECK_NOTHROW(train::SavedState::read(path, owner));
   SECTION("an element in the middle of an array") {
@@ -178,7 +178,7 @@ TEST_CASE("a saved state does not go where an array has another length", "[train
   const auto device = backend::make_device("cpu");
   std::vector<float> values(10), longer(11);
   core::StateView state, other;
-  state.add("array", values);
-  other.add("array", longer);
+  state.add("array", values, core::Rescale::equal);
+  other.add("array", longer, core::Rescale::equal);
   CHECK_THROWS_AS(train::SavedState(state, *device).restore(other, *device), core::ConfigError);
 }

@@ -39,8 +39,8 @@ class Partial : public GradientSum {
   }
 
   void describe_state(core::StateView& state) override {
-    state.add("residual", residual_.span());
-    state.add("sums", sums_);
+    state.add("residual", residual_.span(), core::Rescale::sum);
+    state.add("sums", sums_, core::Rescale::equal);
   }
 
  private:

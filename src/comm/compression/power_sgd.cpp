@@ -63,8 +63,8 @@ class PowerSgd : public GradientSum {
   }
 
   void describe_state(core::StateView& state) override {
-    state.add("residual", residual_.span());
-    state.add("guess", guess_.span());
+    state.add("residual", residual_.span(), core::Rescale::sum);
+    state.add("guess", guess_.span(), core::Rescale::equal);
   }
 
  private:

@@ -32,11 +32,13 @@ Striped::Plan Striped::plan(std::span<const core::Matrix> layout, core::Range bu
 
 void Striped::start(Communicator& comm, std::span<const core::Matrix> layout, std::span<const core::Range> buckets) {
   plans_.clear();
+  mine_.clear();
   const auto workers = static_cast<std::size_t>(comm.size()), rank = static_cast<std::size_t>(comm.rank());
   std::size_t parameters = 0, owned = 0, most_encoded = 0, most_received = 0;
   for (const core::Range bucket : buckets) {
     Plan made = plan(layout, bucket, workers);
     made.mine = {owned, owned + made.stripes[rank].range.size()};
+    mine_.push_back(made.stripes[rank].range);
     owned = made.mine.end;
     parameters += bucket.size();
     most_encoded = std::max(most_encoded, made.offsets.back());
@@ -51,8 +53,8 @@ void Striped::start(Communicator& comm, std::span<const core::Matrix> layout, st
 }
 
 void Striped::describe_state(core::StateView& state) {
-  state.add("residual", residual_.span());
-  state.add("sum_residual", sum_residual_.span());
+  state.add("residual", residual_.span(), core::Rescale::sum);
+  state.add("sum_residual", sum_residual_.span(), error_feedback_ ? mine_ : std::vector<core::Range>{});
 }
 
 void Striped::operator()(Communicator& comm, core::Range bucket, std::span<float> gradient) {

@@ -76,6 +76,7 @@ class Striped : public GradientSum {
   std::map<std::size_t, Plan> plans_;  // by the beginning of the bucket
   core::Arena residual_;               // [parameters] what this worker left out of its gradients
   core::Arena sum_residual_;           // and of the sums of its stripes, bucket after bucket
+  std::vector<core::Range> mine_;      // which parameters those are
   core::Arena encoded_;                // the stripes of the bucket in hand
   core::Arena received_;               // this worker's stripe from every other one
 };

@@ -215,11 +215,10 @@ void ServerStrategy::describe_state(core::StateView& state) {
   for (const auto& [index, copy] : copies_) {
     core::StateView part;
     copy->describe_state(part);
-    const std::string prefix = core::format("shard{}/", index);
-    for (auto& array : part.arrays) state.arrays.push_back({prefix + array.name, array.values});
-    for (auto& number : part.numbers) state.numbers.push_back({prefix + number.name, number.value});
+    state.add(core::format("shard{}", index), std::move(part));
   }
-  for (std::size_t i = 0; i < kept_versions_.size(); ++i) state.add(core::format("version{}", i), kept_versions_[i]);
+  for (std::size_t i = 0; i < kept_versions_.size(); ++i)
+    state.add(core::format("version{}", i), kept_versions_[i], core::Rescale::own);
 }
 
 // Worker k keeps the state of shards k, k + N, …

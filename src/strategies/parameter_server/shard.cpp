@@ -31,9 +31,9 @@ void Shard::apply(comm::Communicator& comm, const optim::Step& step) {
 }
 
 void Shard::describe_state(core::StateView& state) {
-  state.add("parameters", parameters_);
+  state.add("parameters", parameters_, core::Rescale::own);
   rule_->describe_state(state);
-  state.add("updates", updates_);
+  state.add("updates", updates_, core::Rescale::own);
 }
 
 }  // namespace paragrad::strategies

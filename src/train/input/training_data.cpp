@@ -177,8 +177,14 @@ TrainingData open_evaluation_data(const TrainingOptions& options) {
   return source;
 }
 
-TrainingData open_training_data(const TrainingOptions& options, int workers) {
+data::Partition partition_for(const TrainingData& source, const TrainingOptions& options, int workers) {
   const int own = replicas(options, workers);
+  return partition_of(source, splits_per_block(options, own), blocks_of(options, source.samples(data::Subset::train), own),
+                      options.seed);
+}
+
+TrainingData open_training_data(const TrainingOptions& options, int workers) {
+  replicas(options, workers);
   make_strategy(options);  // throws, before anything is read, if its settings do not fit together
   TrainingData source = open_evaluation_data(options);
   check_split(options, source.network);
@@ -186,9 +192,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   check_micro_batch(options, *source.network);
   check_pretraining(options, *source.network);
   check_pretraining_data(options, *source.dataset);
-  const std::size_t splits = splits_per_block(options, own);
-  const std::size_t blocks = blocks_of(options, source.samples(data::Subset::train), own);
-  source.partition = std::make_shared<const data::Partition>(partition_of(source, splits, blocks, options.seed));
+  source.partition = std::make_shared<const data::Partition>(partition_for(source, options, workers));
   return source;
 }
 

@@ -43,7 +43,7 @@ std::vector<float> NetworkLearner::snapshot() {
 }
 
 void NetworkLearner::describe_state(core::StateView& state) {
-  if (!buffers().empty()) state.add("buffers", buffers());
+  if (!buffers().empty()) state.add("buffers", buffers(), core::Rescale::mean);
 }
 
 void NetworkLearner::do_steps(backend::KernelQueue& queue, core::Range steps, const data::Batch& batch,

@@ -51,7 +51,7 @@ std::vector<float> RbmLearner::snapshot() {
 }
 
 void RbmLearner::describe_state(core::StateView& state) {
-  state.add("below", below_.span());
+  state.add("below", below_.span(), core::Rescale::equal);
   rbm_.describe_state(state);
 }
 

@@ -1,9 +1,15 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "comm/allreduce.hpp"
+#include "core/errors.hpp"
 #include "core/format.hpp"
 #include "train/observers/loop_observer.hpp"
+#include "train/plan.hpp"
+#include "train/state/rescale.hpp"
 #include "train/state/state_store.hpp"
 #include "train/training_run.hpp"
 
@@ -16,7 +22,7 @@ class StateSaving : public LoopObserver {
   explicit StateSaving(TrainingRun& run)
       : LoopObserver(run),
         store_(run.everybody, run.output.state_folder, run.output.run,
-               run.everybody.rank() == 0 ? run.output.folder : nullptr) {}
+               run.everybody.rank() == 0 ? run.output.folder : nullptr, run.output.rescales) {}
 
   void before_training() override {
     if (run_.output.resume_phase) resume();
@@ -50,16 +56,17 @@ class StateSaving : public LoopObserver {
 
   void write(int epoch) {
     if (auto* const strategy = run_.served()) strategy->collect_state(run_.worker, run_.blocks.replica());
-    std::array<std::pair<std::string, double>, 8> point{{{"epoch", epoch},
+    std::array<std::pair<std::string, double>, 9> point{{{"epoch", epoch},
                                                          {"block", run_.block},
                                                          {"minibatch", run_.minibatch},
                                                          {"started", run_.strategy_started},
+                                                         {"initial_rate", run_.options.schedule.initial_rate},
                                                          {"samples", run_.samples_before},
                                                          {"elapsed_s", run_.elapsed_s()},
                                                          {"earlier_s", run_.result.pretraining_s},
                                                          {"earlier_samples", run_.result.pretraining_samples}}};
     core::StateView state = describe();
-    for (auto& [name, value] : point) state.add("resume_point/" + name, value);
+    for (auto& [name, value] : point) state.add("resume_point/" + name, value, core::Rescale::equal);
     if (run_.output.while_saving) run_.output.while_saving();
     store_.save(SavedState(state, run_.worker.device()), {.phase = run_.output.phase, .epoch = epoch, .block = run_.block});
     if (run_.leads() && run_.output.after_saving) run_.output.after_saving();
@@ -73,9 +80,11 @@ class StateSaving : public LoopObserver {
   void resume() {
     const SavedState saved = store_.load();
     const auto at = [&](const std::string& name) { return saved.number("resume_point/" + name); };
+    const bool rescales = store_.loaded_workers() != run_.everybody.size();
     run_.epoch = static_cast<int>(at("epoch"));
     run_.block = static_cast<std::size_t>(at("block"));
-    run_.minibatch = static_cast<std::size_t>(at("minibatch"));
+    if (rescales) comm::agree(run_.everybody.comm(), [&] { check_partition(store_.loaded_workers()); });
+    if (!rescales || run_.options.minibatch_search.enabled) run_.minibatch = static_cast<std::size_t>(at("minibatch"));
     run_.samples_before = run_.result.samples = static_cast<std::uint64_t>(at("samples"));
     run_.result.pretraining_s = at("earlier_s");
     run_.result.pretraining_samples = static_cast<std::uint64_t>(at("earlier_samples"));
@@ -86,11 +95,44 @@ class StateSaving : public LoopObserver {
       if (run_.blocks.served() != nullptr) run_.blocks.served()->collect_state(run_.worker, run_.blocks.replica());
     }
     for (auto& [owner, best] : {std::pair("least_loss", &run_.least_loss), std::pair("least_error", &run_.least_error)})
-      if (const auto name = core::format("{}/parameters", owner); saved.has(name))
+      if (const auto name = core::format("{}/parameters", owner); saved.has(name) && (!rescales || run_.leads()))
         best->parameters.resize(saved.length(name));
-    saved.restore(describe(), run_.worker.device());
+    store_.restore(saved, describe());
+    if (rescales) run_.schedule->scale(run_.options.schedule.initial_rate / at("initial_rate"));
     if (auto* const strategy = run_.served()) strategy->spread_state(run_.worker, run_.blocks.replica());
     run_.report.say(core::format("resumed in epoch {} after {} of its blocks", run_.epoch, run_.block));
+    if (rescales) say_rescaled(at("initial_rate"));
+  }
+
+  /// The samples that are trained in the epoch must be those of the first blocks for this number of workers, too.
+  void check_partition(int workers_before) const {
+    if (run_.block == 0) return;
+    const data::Partition &now = *run_.source.partition, before = partition_for(run_.source, run_.options, workers_before);
+    const auto trained = [&](const data::Partition& partition) {
+      const auto rows = partition.rows({0, partition.block_range(run_.block - 1).end});
+      std::vector<std::uint32_t> sorted(rows.begin(), rows.end());
+      std::ranges::sort(sorted);
+      return sorted;
+    };
+    if (before.blocks() != now.blocks() || trained(before) != trained(now))
+      throw core::ConfigError(
+          core::format("cannot rescale within epoch {}: its {} trained blocks hold other samples with {} workers than with "
+                       "{}; resume with "
+                       "{} until the epoch has ended",
+                       run_.epoch, run_.block, run_.everybody.size(), workers_before, workers_before));
+  }
+
+  void say_rescaled(double rate_before) {
+    const int before = store_.loaded_workers(), now = run_.everybody.size();
+    run_.report.say(core::format("rescaled from {} to {} workers:", before, now));
+    for (const std::string& line : rules_of(describe())) run_.report.say(line);
+    const double rate = run_.options.schedule.initial_rate;
+    run_.report.say(rate == rate_before ? core::format("  learning rate: {:g}, unchanged", rate)
+                                        : core::format("  learning rate: {:g} instead of {:g}", rate, rate_before));
+    run_.report.say(shares_minibatches(run_.options)
+                        ? core::format("  a worker's part of each minibatch: 1/{} instead of 1/{}", now, before)
+                        : core::format("  minibatches of a worker between two synchronisations: {:.3g} times as many",
+                                       static_cast<double>(before) / now));
   }
 
   StateStore store_;

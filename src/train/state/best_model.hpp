@@ -15,9 +15,9 @@ struct BestModel {
   std::vector<float> parameters;
 
   void describe_state(core::StateView& state) {
-    state.add("loss", score.loss);
-    state.add("error", score.error);
-    state.add("parameters", parameters);
+    state.add("loss", score.loss, core::Rescale::equal);
+    state.add("error", score.error, core::Rescale::equal);
+    state.add("parameters", parameters, core::Rescale::equal);
   }
 };
 

@@ -9,7 +9,7 @@ namespace paragrad::train {
 namespace {
 
 constexpr const char* state_format = "paragrad-state";
-constexpr std::uint64_t state_version = 4;
+constexpr std::uint64_t state_version = 5;
 
 std::string describe_owner(const StateOwner& owner) {
   return core::format("worker {} of {} in set {} of run {}", owner.worker, owner.workers, owner.set,
@@ -19,8 +19,14 @@ std::string describe_owner(const StateOwner& owner) {
 }  // namespace
 
 SavedState::SavedState(const core::StateView& state, backend::Device& device) {
+  for (const auto& array : state.arrays)
+    for (const core::Range piece : array.pieces) {
+      auto& bounds = pieces_[array.name];
+      bounds.insert(bounds.end(), {piece.begin, piece.end});
+    }
   if (device.computes())
     for (const auto& array : state.arrays) {
+      if (array.values.empty()) continue;
       auto& copy = arrays_[array.name];
       copy.resize(array.values.size());
       device.transfer(std::span<const float>(array.values), std::span(copy));
@@ -31,6 +37,7 @@ SavedState::SavedState(const core::StateView& state, backend::Device& device) {
 void SavedState::restore(const core::StateView& state, backend::Device& device) const {
   if (device.computes())
     for (const auto& array : state.arrays) {
+      if (array.values.empty()) continue;
       const auto saved = arrays_.find(array.name);
       if (saved == arrays_.end() || saved->second.size() != array.values.size())
         throw core::ConfigError(
@@ -46,6 +53,13 @@ double SavedState::number(const std::string& name) const {
   return saved->second;
 }
 
+std::vector<core::Range> SavedState::pieces(const std::string& name) const {
+  std::vector<core::Range> result;
+  if (const auto found = pieces_.find(name); found != pieces_.end())
+    for (std::size_t i = 0; i + 1 < found->second.size(); i += 2) result.push_back({found->second[i], found->second[i + 1]});
+  return result;
+}
+
 std::string SavedState::checksum(const StateOwner& owner) const {
   core::Checksum hash;
   const std::string whose = core::format("{} {} {} {}\n", owner.run, owner.set, owner.worker, owner.workers);
@@ -57,6 +71,10 @@ std::string SavedState::checksum(const StateOwner& owner) const {
   for (const auto& [name, value] : numbers_) {
     hash.update(std::as_bytes(std::span(name)));
     hash.update(std::as_bytes(std::span(&value, 1)));
+  }
+  for (const auto& [name, bounds] : pieces_) {
+    hash.update(std::as_bytes(std::span(name)));
+    hash.update(std::as_bytes(std::span(bounds)));
   }
   return hash.digits();
 }
@@ -70,7 +88,7 @@ void SavedState::write(const std::string& path, const StateOwner& owner) const {
   file.set_text("/", "set", owner.set);
   file.set_count("/", "worker", static_cast<std::uint64_t>(owner.worker));
   file.set_count("/", "workers", static_cast<std::uint64_t>(owner.workers));
-  std::vector<std::string> array_names, number_names;
+  std::vector<std::string> array_names, number_names, piece_names;
   std::vector<double> numbers;
   for (const auto& [name, values] : arrays_) {
     file.write("/arrays/" + std::to_string(array_names.size()), std::span<const float>(values));
@@ -80,9 +98,14 @@ void SavedState::write(const std::string& path, const StateOwner& owner) const {
     number_names.push_back(name);
     numbers.push_back(value);
   }
+  for (const auto& [name, bounds] : pieces_) {
+    file.write("/pieces/" + std::to_string(piece_names.size()), std::span<const std::uint64_t>(bounds));
+    piece_names.push_back(name);
+  }
   file.write("/numbers", std::span<const double>(numbers));
   file.set_texts("/", "array_names", array_names);
   file.set_texts("/", "number_names", number_names);
+  file.set_texts("/", "piece_names", piece_names);
   file.finish();
 }
 
@@ -101,9 +124,12 @@ SavedState SavedState::read(const std::string& path, const StateOwner& owner) {
                      "new run",
                      path, describe_owner(found), describe_owner(owner)));
   SavedState state;
-  const auto array_names = file.texts("/", "array_names"), number_names = file.texts("/", "number_names");
+  const auto array_names = file.texts("/", "array_names"), number_names = file.texts("/", "number_names"),
+             piece_names = file.texts("/", "piece_names");
   for (std::size_t i = 0; i < array_names.size(); ++i)
     state.arrays_[array_names[i]] = file.read<float>("/arrays/" + std::to_string(i));
+  for (std::size_t i = 0; i < piece_names.size(); ++i)
+    state.pieces_[piece_names[i]] = file.read<std::uint64_t>("/pieces/" + std::to_string(i));
   const auto numbers = file.read<double>("/numbers");
   if (numbers.size() != number_names.size())
     throw core::ConfigError(

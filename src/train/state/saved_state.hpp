@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/device.hpp"
+#include "core/range.hpp"
 #include "core/state_view.hpp"
 
 namespace paragrad::train {
@@ -34,6 +37,15 @@ class SavedState {
   std::size_t length(const std::string& name) const { return arrays_.at(name).size(); }
   double number(const std::string& name) const;  ///< Throws ConfigError if there is none.
 
+  const std::map<std::string, std::vector<float>>& arrays() const { return arrays_; }
+  const std::map<std::string, double>& numbers() const { return numbers_; }
+
+  /// Which elements of a shared array the array of this name holds; empty: it is no piece of one.
+  std::vector<core::Range> pieces(const std::string& name) const;
+
+  void set(const std::string& name, std::vector<float> array) { arrays_[name] = std::move(array); }
+  void set(const std::string& name, double number) { numbers_[name] = number; }
+
   /// Writes an HDF5 file under a temporary name and renames it. Throws ConfigError.
   void write(const std::string& path, const StateOwner& owner) const;
 
@@ -45,6 +57,7 @@ class SavedState {
 
   std::map<std::string, std::vector<float>> arrays_;
   std::map<std::string, double> numbers_;
+  std::map<std::string, std::vector<std::uint64_t>> pieces_;  // begin and end of each
 };
 
 }  // namespace paragrad::train

@@ -10,6 +10,7 @@
 #include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "train/state/rescale.hpp"
 
 namespace paragrad::train {
 namespace fs = std::filesystem;
@@ -84,8 +85,12 @@ std::optional<int> StateStore::saved_phase(const std::string& folder) {
 
 RunIdentity StateStore::saved_run(const std::string& folder) { return read_pointer(folder).run; }
 
-std::string StateStore::file_of(const std::string& name) const {
-  return core::format("{}/{}/worker-{:05}.h5", folder_, name, worker_.rank());
+int StateStore::saved_workers(const std::string& folder) {
+  return folder.empty() || !fs::exists(pointer_of(folder)) ? 0 : read_pointer(folder).workers;
+}
+
+std::string StateStore::file_of(const std::string& name, int worker) const {
+  return core::format("{}/{}/worker-{:05}.h5", folder_, name, worker);
 }
 
 std::optional<RunPosition> StateStore::saved_position(const std::string& folder) {
@@ -102,7 +107,7 @@ void StateStore::save(const SavedState& state, const RunPosition& at) {
   const std::string name = core::format("{}-{}-{}", at.phase, at.epoch, at.block);
   comm::agree(worker_.comm(), [&] {
     fs::create_directories(fs::path(folder_) / name);
-    state.write(file_of(name), owner_in(name));
+    state.write(file_of(name, worker_.rank()), owner_in(name));
   });
   comm::agree(worker_.comm(), [&] {
     if (worker_.rank() == 0) point_to(name, at.phase);
@@ -126,18 +131,35 @@ SavedState StateStore::load() {
   comm::agree(worker_.comm(), [&] {
     if (worker_.rank() != 0) return;
     pointer = read_pointer(folder_);
-    if (pointer.workers != worker_.size())
-      throw core::ConfigError(core::format(
-          "cannot resume: '{}' was saved by {} workers and {} cannot load it, as each worker holds a part of the state",
-          folder_, pointer.workers, worker_.size()));
+    if (pointer.workers != worker_.size() && !rescales_)
+      throw core::ConfigError(
+          core::format("cannot resume: '{}' was saved by {} workers and {} cannot load it, as each worker holds a part of "
+                       "the state; resume "
+                       "with {}, or add `rescale`",
+                       folder_, pointer.workers, worker_.size(), pointer.workers));
   });
-  const std::string set = comm::first_text(worker_.comm(), pointer.set);
+  const std::string found = core::format("{} {} {}", pointer.set, pointer.run.sha256(), pointer.workers);
+  std::istringstream(comm::first_text(worker_.comm(), worker_.rank() == 0 ? found : "")) >> loaded_.set >> loaded_.run >>
+      loaded_.workers;
   SavedState state;
-  comm::agree(worker_.comm(), [&] { state = SavedState::read(file_of(set), owner_in(set)); });
+  comm::agree(worker_.comm(), [&] { state = read(loaded_.workers == worker_.size() ? worker_.rank() : 0); });
   comm::agree(worker_.comm(), [&] {
     if (records_ != nullptr) records_->keep_records(pointer.records);
   });
   return state;
+}
+
+SavedState StateStore::read(int worker) const {
+  StateOwner owner = loaded_;
+  owner.worker = worker;
+  return SavedState::read(file_of(owner.set, worker), owner);
+}
+
+void StateStore::restore(const SavedState& loaded, const core::StateView& state) {
+  if (loaded_.workers == worker_.size()) return loaded.restore(state, worker_.device());
+  const WorkerChange change{.before = loaded_.workers, .now = worker_.size(), .rank = worker_.rank()};
+  comm::agree(worker_.comm(),
+              [&] { rescaled(state, change, [&](int worker) { return read(worker); }).restore(state, worker_.device()); });
 }
 
 // latest.json is removed first: if removing the rest fails, the remaining files are not a valid state.
