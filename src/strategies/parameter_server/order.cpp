@@ -105,7 +105,7 @@ void check_same_shape(const std::string& path, const RunShape& recorded, const R
   }
 }
 
-Order::Order(const std::vector<Event>* given) : given_(given) {
+Order::Order(const std::vector<Event>* given, bool records) : given_(given), records_(records) {
   if (given == nullptr) return;
   for (std::size_t place = 0; place < given->size(); ++place) {
     const Event& event = (*given)[place];
@@ -142,7 +142,8 @@ void Order::note(const Event& event) {
     ++of_workers_[event.worker].done;
     ++(changes(event.kind) ? changes_ : event.kind == Event::Kind::take ? takes_ : fetches_).done;
   }
-  events_.push_back(event);
+  ++count_;
+  if (records_) events_.push_back(event);
 }
 
 }  // namespace paragrad::strategies

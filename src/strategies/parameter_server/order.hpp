@@ -54,8 +54,8 @@ void check_same_shape(const std::string& path, const RunShape& recorded, const R
 /// recorded.
 class Order {
  public:
-  Order() = default;
-  explicit Order(const std::vector<Event>* given);
+  /// given: may be null. records: keeps the events for events(); otherwise only counts them.
+  explicit Order(const std::vector<Event>* given, bool records = true);
 
   bool prescribed() const { return given_ != nullptr; }
 
@@ -64,12 +64,10 @@ class Order {
 
   void note(const Event& event);
 
-  std::size_t size() const { return events_.size(); }
+  std::size_t size() const { return count_; }
 
   /// The events so far; once all given events have happened, the given ones.
-  const std::vector<Event>& events() const {
-    return given_ != nullptr && events_.size() == given_->size() ? *given_ : events_;
-  }
+  const std::vector<Event>& events() const { return given_ != nullptr && count_ == given_->size() ? *given_ : events_; }
 
  private:
   /// Positions of events in the given order, and how many of them have happened.
@@ -88,7 +86,9 @@ class Order {
   std::map<int, Queue> of_workers_;
   Queue changes_, takes_,
       fetches_;  // fetches_ only counts: its next is the first not yet reached, whichever fetches happened
-  std::vector<Event> events_;
+  bool records_;
+  std::size_t count_ = 0;
+  std::vector<Event> events_;  // of 16 bytes each, until the run ends
 };
 
 }  // namespace paragrad::strategies

@@ -15,9 +15,10 @@ namespace paragrad::strategies {
 /// the end of the epoch, and records the order of its actions.
 class Server {
  public:
-  /// given: the order to replay; null: requests are served as they arrive.
-  Server(int workers, std::unique_ptr<Policy> policy, const optim::OptimiserOptions& rule, const std::vector<Event>* given)
-      : policy_(std::move(policy)), rule_(rule), order_(given), progress_(static_cast<std::size_t>(workers)) {}
+  /// given: the order to replay; null: requests are served as they arrive. records: for events().
+  Server(int workers, std::unique_ptr<Policy> policy, const optim::OptimiserOptions& rule, const std::vector<Event>* given,
+         bool records = true)
+      : policy_(std::move(policy)), rule_(rule), order_(given, records), progress_(static_cast<std::size_t>(workers)) {}
 
   /// From the next start on, keeps the shard's parameters in `memory`, which has their length; empty: in its own memory.
   void keep_parameters_in(std::span<float> memory) { memory_ = memory; }

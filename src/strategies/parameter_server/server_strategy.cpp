@@ -34,7 +34,7 @@ const std::vector<Event>* ServerStrategy::given_order(std::size_t server) const 
 }
 
 std::unique_ptr<Server> ServerStrategy::make_server(int workers, std::size_t index) const {
-  return std::make_unique<Server>(workers, make_policy(workers), rule(), given_order(index));
+  return std::make_unique<Server>(workers, make_policy(workers), rule(), given_order(index), !context_.record.empty());
 }
 
 void ServerStrategy::start(comm::Worker& worker, Replica& replica) {
