@@ -62,6 +62,7 @@ void TrainingJob::finish(const core::Json& world) {
   const bool simulated = !world.is_null();
   if (auto& folder = opened_.folder) {
     folder->record(end_record(result_));
+    folder->sync();  // before the manifest says that the run is complete
     instruments_->write(*folder, world_.clock());
     if (simulated) manifest_["simulation"] = world;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;

@@ -9,10 +9,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <span>
 #include <sstream>
-#include <system_error>
 #include <vector>
 
 #include "core/files.hpp"
@@ -150,6 +148,15 @@ void sync_folder(const std::string& path) {
 void sync_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.value < 0 || ::fsync(file.value) != 0) throw failure("write", path, errno);
+}
+
+void create_folders(const std::filesystem::path& path, std::error_code& error) {
+  std::filesystem::path folder;
+  for (const auto& name : path) {
+    folder /= name;
+    if (std::filesystem::create_directories(folder, error)) sync_folder(folder.parent_path().string());
+    if (error) return;
+  }
 }
 
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "core/errors.hpp"
 #include "core/locked_file.hpp"
@@ -49,6 +51,9 @@ void sync_file(const std::string& path);
 
 /// Flushes the entries of a folder to disk, if its file system supports that.
 void sync_folder(const std::string& path);
+
+/// Creates a folder and the missing ones above it, and flushes their names to disk.
+void create_folders(const std::filesystem::path& path, std::error_code& error);
 
 /// Replaces a text file with the output of `write`, which is buffered in memory. Throws ConfigError and leaves `path`
 /// unchanged on failure.

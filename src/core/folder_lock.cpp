@@ -3,10 +3,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "core/errors.hpp"
+#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 
 namespace paragrad::core {
@@ -29,7 +30,7 @@ std::string holder_in(const std::string& path) {
 
 FolderLock::FolderLock(const std::string& folder, const std::string& name) : path_(folder + "/" + name) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  create_folders(folder, error);
   if (error) throw ConfigError(format("cannot write into the folder '{}': {}", folder, error.message()));
   file_ = LockedFile::open(path_);
   if (!file_)

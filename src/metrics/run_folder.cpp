@@ -62,7 +62,9 @@ void RunFolder::record(const core::Json& record) {
 }
 
 RunFolder::Mark RunFolder::sync() {
-  if (synced_ != mark_.records) core::sync_file(file("metrics.jsonl"));
+  if (synced_ == mark_.records) return mark_;
+  core::sync_file(file("metrics.jsonl"));
+  if (events_) core::sync_file(file(EventFile::name));
   synced_ = mark_.records;
   return mark_;
 }

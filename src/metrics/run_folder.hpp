@@ -48,7 +48,7 @@ class RunFolder {
 
   std::size_t records() const { return mark_.records; }
 
-  /// Flushes the records to disk and returns the current position. Throws ConfigError.
+  /// Flushes the records and their events to disk and returns the current position. Throws ConfigError.
   Mark sync();
 
   /// Drops the records after `mark`. Throws ConfigError, and changes nothing, if the records before it are missing or differ

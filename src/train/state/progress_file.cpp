@@ -1,10 +1,11 @@
 #include "train/state/progress_file.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "core/errors.hpp"
+#include "core/file_replacement.hpp"
 #include "core/format.hpp"
 #include "train/state/state_store.hpp"
 
@@ -17,7 +18,7 @@ std::string progress_file(const std::string& state_folder) { return state_folder
 
 void note_position(const std::string& state_folder, const RunPosition& position) {
   std::error_code ignored;  // writing finds out
-  std::filesystem::create_directories(state_folder, ignored);
+  core::create_folders(state_folder, ignored);
   std::ofstream file(progress_file(state_folder), std::ios::trunc);
   file << core::format("{} {} {} {}\n", position.phase, position.epoch, position.block, position.blocks) << std::flush;
   if (!file) throw core::ConfigError(core::format("cannot write '{}': is the disk full?", progress_file(state_folder)));

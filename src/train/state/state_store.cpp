@@ -106,7 +106,10 @@ std::optional<RunPosition> StateStore::saved_position(const std::string& folder)
 void StateStore::save(const SavedState& state, const RunPosition& at) {
   const std::string name = core::format("{}-{}-{}", at.phase, at.epoch, at.block);
   comm::agree(worker_.comm(), [&] {
-    fs::create_directories(fs::path(folder_) / name);
+    const fs::path folder = fs::path(folder_) / name;
+    std::error_code error;
+    core::create_folders(folder, error);
+    if (error) throw fs::filesystem_error("create", folder, error);
     state.write(file_of(name, worker_.rank()), owner_in(name));
   });
   comm::agree(worker_.comm(), [&] {
