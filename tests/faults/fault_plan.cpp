@@ -41,6 +41,10 @@ int error_named(const std::string& name) {
   return found != errors.end() ? found->second : (refuse(name), 0);
 }
 
+std::string one_of(const std::set<std::string>& known, const std::string& word) {
+  return known.contains(word) ? word : (refuse(word), "");
+}
+
 bool is_this_rank(const std::string& rank) {
   for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"})
     if (const char* own = std::getenv(name); own != nullptr) return rank == own;
@@ -57,7 +61,7 @@ struct SecondFault {
 struct Plan {
   std::string folder, what;
   long at = 0;
-  int error = 0, log = -1;
+  int error = 0, log = -1, journal = -1;
   SecondFault then;
   bool valid = true;
   std::atomic<long>* count = nullptr;  ///< shared with forked processes
@@ -73,14 +77,15 @@ struct Plan {
     if (key == "folder") {
       folder = value;
     } else if (key == "do") {
-      static const std::set<std::string> known{"fail", "fail_on", "short", "kill", "kill_after", "tear"};
-      what = known.contains(value) ? value : (refuse(value), "");
+      what = one_of({"fail", "fail_on", "short", "kill", "kill_after", "tear"}, value);
     } else if (key == "at") {
       at = std::stol(value);
     } else if (key == "errno") {
       error = error_named(value);
     } else if (key == "log") {
       log = bare_open(value.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
+    } else if (key == "journal") {
+      journal = bare_open(value.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
     } else if (key == "rank") {
       valid = is_this_rank(value);
     } else if (key == "then") {
@@ -115,7 +120,7 @@ void write_log(long number, const FileCall& call) {
 }
 
 Fate fate_of(const FileCall& call, long number) {
-  const auto& [folder, what, at, error, log, then, valid, count] = plan();
+  const auto& [folder, what, at, error, log, journal, then, valid, count] = plan();
   if (at == 0 || number < at) return Fate::succeed;
   if (number > at && then.is(call)) {
     if (!then.after) die();
@@ -136,6 +141,10 @@ Fate fate_of(const FileCall& call, long number) {
 }  // namespace
 
 bool watching() { return !busy && plan().valid && !plan().folder.empty(); }
+
+bool watches(const std::string& path) { return plan().watches(path); }
+
+int journal() { return plan().journal; }
 
 std::string absolute_path(const char* path, int folder_descriptor) {
   if (path[0] == '/') return path;

@@ -9,6 +9,7 @@
 ///
 ///   folder=PATH   absolute, without links: calls on files below it, and on it, are counted
 ///   log=FILE      gets a line per call: number, name, "w" if it writes, bytes, path
+///   journal=FILE  gets every change of files and names, see journal.hpp
 ///   at=K          the call to hit (none: calls are only counted)
 ///   do=WHAT       fail: with `errno`, once
 ///                 fail_on: this and all later calls that can fail in this way
@@ -27,6 +28,12 @@ struct FileCall {
   bool writes;        ///< can fail on a full disk
   std::size_t bytes;  ///< transferred by the call
 };
+
+/// Whether the path is the folder or lies in it.
+bool watches(const std::string& path);
+
+/// The descriptor of the journal, or -1.
+int journal();
 
 /// The fate of a call.
 enum class Fate { succeed, fail, fall_short, die_after, die_halfway };

@@ -1,6 +1,6 @@
-// Preloaded replacements of the C library's file functions: each asks the fault plan what happens to the call.
+// Preloaded replacements of the C library's file functions: each asks the fault plan what happens to the call, and enters in
+// the journal what the call changes.
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -11,22 +11,20 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "fault_plan.hpp"
+#include "journal.hpp"
+#include "next_function.hpp"
 
 using paragrad::faults::absolute_path;
 using paragrad::faults::Fate;
 using paragrad::faults::FileCall;
+using paragrad::faults::next_function;
 using paragrad::faults::path_of;
 
 namespace {
-
-/// The original function of this name.
-template <typename Function>
-Function* next_function(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
 
 /// Runs `go` or, if the plan requires it, returns `failure` with errno set. `call` is evaluated only if files are watched.
 template <typename Call, typename Result, typename Go>
@@ -57,22 +55,85 @@ ssize_t carry_over(const char* name, int descriptor, bool writes, std::size_t by
   return result;
 }
 
+/// The end of an entry, see journal.hpp.
+struct Detail {
+  off_t number = 0;
+  std::string content{};
+};
+
+/// Runs `go` and, if it succeeds, enters the call in the journal. path: of what it changes. detail: of its result, to the
+/// entry.
+template <typename Path, typename Result, typename Go, typename DetailOf>
+Result enter(const char* name, const Path& path, Result failure, const Go& go, const DetailOf& detail) {
+  if (!paragrad::faults::watching() || paragrad::faults::journal() < 0) return go();
+  const int before = errno;
+  const std::string changed = path();
+  errno = before;
+  if (!paragrad::faults::watches(changed)) return go();
+  paragrad::faults::JournalTurn turn;
+  const Result result = go();
+  if (result == failure) return result;
+  const int after = errno;
+  const Detail found = detail(result);
+  turn.enter({name, changed, found.number, found.content});
+  errno = after;
+  return result;
+}
+
+/// The bytes [begin, begin + bytes) of an open file, even if it is open only for writing.
+std::string read_back(int file, off_t begin, std::size_t bytes) {
+  static const auto open_now = next_function<decltype(::open)>("open");
+  static const auto pread_now = next_function<decltype(::pread)>("pread");
+  static const auto close_now = next_function<decltype(::close)>("close");
+  const int readable = open_now(("/proc/self/fd/" + std::to_string(file)).c_str(), O_RDONLY | O_CLOEXEC);
+  std::string content(bytes, '\0');
+  const ssize_t got = pread_now(readable, content.data(), bytes, begin);
+  close_now(readable);
+  return got == static_cast<ssize_t>(bytes) ? content : "";
+}
+
+/// The same for a `go` that writes to a file. at: where, or null if that is the file's position.
+template <typename Go>
+ssize_t enter_bytes(const char* name, int file, const off_t* at, const Go& go) {
+  const off_t given = at != nullptr ? *at : 0;
+  return enter(
+      name, [&] { return path_of(file); }, ssize_t{-1}, go,
+      [&](ssize_t bytes) {
+        const off_t begin = at != nullptr ? given : ::lseek(file, 0, SEEK_CUR) - bytes;
+        return Detail{begin, read_back(file, begin, static_cast<std::size_t>(bytes))};
+      });
+}
+
 int open_as(const char* name, int folder, const char* path, int flags, mode_t mode) {
   static const auto real = next_function<decltype(::openat)>("openat");
   return carry_out(
       [&] {
         return FileCall{name, absolute_path(path, folder), (flags & (O_CREAT | O_TRUNC)) != 0, 0};
       },
-      -1, [&] { return real(folder, path, flags, mode); });
+      -1,
+      [&] {
+        const auto go = [&] { return real(folder, path, flags, mode); };
+        if ((flags & (O_CREAT | O_TRUNC)) == 0) return go();
+        return enter(
+            name, [&] { return absolute_path(path, folder); }, -1, go, [&](int) { return Detail{(flags & O_TRUNC) != 0}; });
+      });
 }
 
 std::FILE* fopen_as(const char* name, const char* path, const char* mode) {
   static const auto real = next_function<decltype(::fopen)>("fopen");
+  std::FILE* const none = nullptr;
   return carry_out(
       [&] {
         return FileCall{name, absolute_path(path, AT_FDCWD), mode[0] != 'r', 0};
       },
-      static_cast<std::FILE*>(nullptr), [&] { return real(path, mode); });
+      none,
+      [&] {
+        const auto go = [&] { return real(path, mode); };
+        if (mode[0] == 'r') return go();
+        return enter(
+            name, [&] { return absolute_path(path, AT_FDCWD); }, none, go,
+            [&](std::FILE*) { return Detail{mode[0] == 'w'}; });
+      });
 }
 
 /// The first `bytes` of the pieces.
@@ -92,23 +153,52 @@ ssize_t pread_as(const char* name, int file, void* data, std::size_t bytes, off_
 
 ssize_t pwrite_as(const char* name, int file, const void* data, std::size_t bytes, off_t at) {
   static const auto real = next_function<decltype(::pwrite)>("pwrite");
-  return carry_over(name, file, true, bytes, [&](std::size_t n) { return real(file, data, n, at); });
+  return carry_over(name, file, true, bytes,
+                    [&](std::size_t n) { return enter_bytes(name, file, &at, [&] { return real(file, data, n, at); }); });
 }
 
 int ftruncate_as(const char* name, int file, off_t size) {
   static const auto real = next_function<decltype(::ftruncate)>("ftruncate");
-  return carry_out([&] { return FileCall{name, path_of(file), true, 0}; }, -1, [&] { return real(file, size); });
+  const auto path = [&] { return path_of(file); };
+  return carry_out(
+      [&] {
+        return FileCall{name, path(), true, 0};
+      },
+      -1,
+      [&] {
+        return enter(
+            name, path, -1, [&] { return real(file, size); }, [&](int) { return Detail{size}; });
+      });
 }
 
 /// Skips the flush: a killed process loses nothing it has written, and trials take a tenth of the time.
 int fsync_as(const char* name, int file) {
-  return carry_out([&] { return FileCall{name, path_of(file), true, 0}; }, -1, [] { return 0; });
+  const auto path = [&] { return path_of(file); };
+  return carry_out(
+      [&] {
+        return FileCall{name, path(), true, 0};
+      },
+      -1,
+      [&] {
+        return enter(
+            name, path, -1, [] { return 0; }, [](int) { return Detail{}; });
+      });
 }
 
-/// For calls that remove or create a name.
+/// For calls that remove or create a name. from: the old name, of a rename.
 template <typename Go>
-int name_as(const char* name, const char* path, int folder, bool writes, const Go& go) {
-  return carry_out([&] { return FileCall{name, absolute_path(path, folder), writes, 0}; }, -1, go);
+int name_as(const char* name, const char* path, int folder, bool writes, const Go& go, const char* from = "") {
+  const auto named = [&] { return absolute_path(path, folder); };
+  return carry_out(
+      [&] {
+        return FileCall{name, named(), writes, 0};
+      },
+      -1,
+      [&] {
+        return enter(name, named, -1, go, [&](int) {
+          return Detail{0, from[0] == '\0' ? "" : absolute_path(from, folder)};
+        });
+      });
 }
 
 }  // namespace
@@ -179,7 +269,8 @@ ssize_t pread64(int file, void* data, std::size_t bytes, off_t at) { return prea
 
 ssize_t write(int file, const void* data, std::size_t bytes) {
   static const auto real = next_function<decltype(::write)>("write");
-  return carry_over("write", file, true, bytes, [&](std::size_t n) { return real(file, data, n); });
+  return carry_over("write", file, true, bytes,
+                    [&](std::size_t n) { return enter_bytes("write", file, nullptr, [&] { return real(file, data, n); }); });
 }
 
 ssize_t pwrite(int file, const void* data, std::size_t bytes, off_t at) {
@@ -195,7 +286,7 @@ ssize_t writev(int file, const iovec* pieces, int count) {
   for (int i = 0; i < count; ++i) bytes += pieces[i].iov_len;
   return carry_over("writev", file, true, bytes, [&](std::size_t n) {
     const auto kept = beginning(pieces, count, n);
-    return real(file, kept.data(), static_cast<int>(kept.size()));
+    return enter_bytes("writev", file, nullptr, [&] { return real(file, kept.data(), static_cast<int>(kept.size())); });
   });
 }
 
@@ -204,8 +295,9 @@ ssize_t copy_file_range(int from, off_t* from_at, int to, off_t* to_at, std::siz
   struct stat status {};
   const bool known = ::fstat(from, &status) == 0;  // callers ask for more than exists: half of that may be everything
   if (known) bytes = std::min(bytes, static_cast<std::size_t>(status.st_size));
-  return carry_over("copy_file_range", to, true, bytes,
-                    [&](std::size_t n) { return real(from, from_at, to, to_at, n, flags); });
+  return carry_over("copy_file_range", to, true, bytes, [&](std::size_t n) {
+    return enter_bytes("copy_file_range", to, to_at, [&] { return real(from, from_at, to, to_at, n, flags); });
+  });
 }
 
 int ftruncate(int file, off_t size) noexcept { return ftruncate_as("ftruncate", file, size); }
@@ -259,7 +351,8 @@ int fclose(std::FILE* stream) {
 
 int rename(const char* from, const char* to) noexcept {
   static const auto real = next_function<decltype(::rename)>("rename");
-  return name_as("rename", to, AT_FDCWD, true, [&] { return real(from, to); });
+  return name_as(
+      "rename", to, AT_FDCWD, true, [&] { return real(from, to); }, from);
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {

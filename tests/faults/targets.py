@@ -6,9 +6,11 @@ import json
 import shutil
 import struct
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from faults import MODES, MORE_MODES, MORE_STATE_MODES, MPIEXEC, PLATFORM, PROGRAM, STATE_MODES, Call, Ended, launch, read_log, wrong_exit
+from power_cut import Recording, read_journal, read_tree, write_tree
 
 
 def data_generate(out: Path, *more: str) -> list[str]:
@@ -35,6 +37,7 @@ class Target:
 
     modes = MODES
     more_modes = MORE_MODES
+    writes = True
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -46,6 +49,22 @@ class Target:
     def trial(self, folder: Path, plan: str) -> str:
         """One sentence on what is wrong when the command meets the fault; "" if nothing is."""
         raise NotImplementedError
+
+    @cached_property
+    def recording(self) -> Recording:
+        """Of the command without faults. Needs prepare()."""
+        raise NotImplementedError
+
+    def cut(self, folder: Path, cut: str) -> str:
+        """One sentence on what is wrong after the power cut; "" if nothing is."""
+        raise NotImplementedError
+
+    @staticmethod
+    def record(folder: Path, command: list[str]) -> Recording:
+        journal = folder.with_name(folder.name + ".journal")
+        before = read_tree(folder)
+        must(launch(command, folder, f"journal={journal}"))
+        return Recording(before, read_journal(journal, folder), read_tree(folder))
 
     def count(self, folder: Path, command: list[str], plan: str = "") -> Ended:
         log = folder.with_name(folder.name + ".log")
@@ -66,8 +85,10 @@ class Training(Target):
         self.options = f"--model {model} --learning-rate 0.1 --blocks 2 --epochs 2 --minibatch 8 --quiet {options}".split()
         self.workers, self.ranks = workers, ranks
         self.rank = f"rank={rank} " if ranks else ""
+        self.writes = rank == 0  # a power cut concerns all ranks
 
     def prepare(self, folder: Path) -> None:
+        self.shared = folder
         self.data = folder / "data.h5"
         must(launch(data_generate(self.data), folder))
         whole = folder / "whole"
@@ -91,6 +112,20 @@ class Training(Target):
             return f"ended with 0, but {wrong}" if wrong else ""
         wrong = self.wrong_end(out, launch(self.command(out), out))
         return f"after '{first}', resumed: {wrong}" if wrong else ""
+
+    @cached_property
+    def recording(self) -> Recording:
+        folder = self.shared / "recorded"
+        folder.mkdir()
+        self.begin(folder / "run")
+        return self.record(folder, self.command(folder / "run"))
+
+    def cut(self, folder: Path, cut: str) -> str:
+        write_tree(self.recording.after_cut(cut), folder)
+        if lost := self.recording.lost(cut):
+            return f"ended with 0, but the cut damaged {lost}"
+        wrong = self.wrong_end(folder / "run", launch(self.command(folder / "run"), folder))
+        return f"resumed: {wrong}" if wrong else ""
 
     def begin(self, out: Path) -> None:
         """The content of the run folder before the command."""
@@ -189,6 +224,20 @@ class DataCommand(Target):
         if self.previous is not None:
             (folder / "data.h5").write_bytes(self.previous)
 
+    @cached_property
+    def recording(self) -> Recording:
+        folder = self.shared / "recorded"
+        self.begin(folder)
+        return self.record(folder, self.command(self.arguments, folder / "data.h5"))
+
+    def cut(self, folder: Path, cut: str) -> str:
+        write_tree(self.recording.after_cut(cut), folder)
+        if lost := self.recording.lost(cut):
+            return f"ended with 0, but the cut damaged {lost}"
+        if contents(folder / "data.h5") not in (self.previous, self.whole):
+            return "the file is neither the old nor the new one"
+        return self.wrong_completion(folder)
+
     def trial(self, folder: Path, plan: str) -> str:
         folder = folder / "data"
         self.begin(folder)
@@ -203,9 +252,17 @@ class DataCommand(Target):
             return f"after '{first}', the file is another than before"
         if first.code == 2 and self.can_clean_up(plan) and (left := self.others(folder)):
             return f"after '{first}', {left} is left"
+        wrong = self.wrong_completion(folder)
+        return f"after '{first}', {wrong}" if wrong else ""
+
+    def wrong_completion(self, folder: Path) -> str:
+        file = folder / "data.h5"
+        if contents(file) == self.whole:
+            verdict = launch([PROGRAM, "data", "verify", str(file)], folder)
+            return "" if verdict.code == 0 else f"data verify: {verdict}"
         again = launch(self.command(self.arguments, file), folder)
         if again.code != 0 or contents(file) != self.whole or self.others(folder):
-            return f"after '{first}', the same command without the fault: {again}, files {self.others(folder)} beside it"
+            return f"the same command without the fault: {again}, files {self.others(folder)} beside it"
         return ""
 
     @staticmethod
@@ -232,6 +289,7 @@ class Reading(Target):
     name: str
     arguments: list[str]  # {folder}: contains a data file, data.h5, and a run, run
     calls: list[Call] = field(default_factory=list)
+    writes = False
     modes = [mode for mode in MODES if "kill" not in mode.name]
     more_modes = [mode for mode in MORE_MODES if "kill" not in mode.name]
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes every file call fail, transfer only half or be the last one, one at a time, and checks what is left.
+"""Makes every file call fail, transfer only half or be the last one, one at a time, and checks what is left. Also cuts the power
+after each change of a file, and checks what can be made of the remains.
 
-A fault is the number of a call and its fate, so each trial is reproducible; a failure is printed with its command.
-Exit status 1 if there was one. Every call of the first four targets fails once; their other fates, and the other targets, are
-sampled with a fixed seed. --all runs all of them.
+A fault is the number of a call and its fate, a power cut the number of a change and what survives, so each trial is
+reproducible; a failure is printed with its command. Exit status 1 if there was one. Every call of the first four targets fails
+once; their other fates, the other targets and the power cuts are sampled with a fixed seed. --all runs all of them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ SEED = 19
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="", help="run only this target: " + ", ".join(target.name for target in EXHAUSTIVE + SAMPLED))
-    parser.add_argument("--fault", default="", help="run only this fault (syntax of fault_plan.hpp), with --target; keeps the files")
+    parser.add_argument("--fault", default="", help="run only this fault (syntax of fault_plan.hpp) or power cut (power_cut.py), with --target; keeps the files")
+    parser.add_argument("--power", action="store_true", help="only cut the power")
     parser.add_argument("--all", action="store_true", help="run every call and mode of every target, plus further modes")
     parser.add_argument("--sample", type=int, default=20, help="number of trials per rarer configuration (default: 20)")
+    parser.add_argument("--cuts", type=int, default=6, help="number of power cuts per target (default: 6)")
+    parser.add_argument("--seeds", type=int, default=4, help="number of random outcomes of each power cut (default: 4)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of concurrent trials (default: one per core)")
     return parser.parse_args()
 
@@ -48,12 +52,34 @@ def faults_of(target: Target, args: argparse.Namespace) -> list[tuple[str, str]]
     return first + sorted(random.Random(SEED).sample(others, len(others) // 4))
 
 
+def cuts_of(target: Target, args: argparse.Namespace) -> list[tuple[str, str]]:
+    """The same of each power cut. One after the command has ended is always among them."""
+    if not target.writes:
+        return []
+    end = target.recording.end
+    others = [cut for cut in target.recording.cuts(args.seeds) if cut != end]
+    if not args.all:
+        others = sorted(random.Random(SEED).sample(others, min(args.cuts - 1, len(others))))
+    return [("power cut", cut) for cut in [*others, end]]
+
+
+def trial(target: Target, folder: Path, plan: str) -> str:
+    return target.cut(folder, plan) if plan.startswith("cut=") else target.trial(folder, plan)
+
+
 def try_one(target: Target, folder: Path, plan: str) -> str:
     folder.mkdir()
     try:
-        return target.trial(folder, plan)
+        return trial(target, folder, plan)
     finally:
         shutil.rmtree(folder)
+
+
+def place(target: Target, plan: str) -> str:
+    if plan.startswith("cut="):
+        return target.recording.place(plan)
+    call = target.calls[int(plan.split()[0].removeprefix("at=")) - 1]
+    return f"{call.name} of {Path(call.path).name}"
 
 
 def cpu_s() -> float:
@@ -69,7 +95,7 @@ def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int
     target.prepare(shared)
     if not target.calls:
         raise SystemExit(f"{target.name}: no call was counted; is {LIBRARY} preloaded?")
-    faults = faults_of(target, args)
+    faults = ([] if args.power else faults_of(target, args)) + cuts_of(target, args)
     with ThreadPoolExecutor(args.jobs) as pool:
         wrongs = list(pool.map(lambda i: try_one(target, folder / f"{i:06}", faults[i][1]), range(len(faults))))
     failures = [(mode, plan, wrong) for (mode, plan), wrong in zip(faults, wrongs) if wrong]
@@ -79,8 +105,7 @@ def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int
     for sentence in disorder:
         print(f"  FAILS without a fault: {sentence}", flush=True)
     for mode, plan, wrong in failures:
-        call = target.calls[int(plan.split()[0].removeprefix("at=")) - 1]
-        print(f"  FAILS {mode}, {call.name} of {Path(call.path).name}: {wrong}\n"
+        print(f"  FAILS {mode}, {place(target, plan)}: {wrong}\n"
               f"    python3 tests/faults/torture.py --target '{target.name}' --fault '{plan}'", flush=True)
     return len(faults), len(failures) + len(disorder)
 
@@ -90,7 +115,7 @@ def repeat(target: Target, plan: str) -> int:
     (folder / "shared").mkdir()
     target.prepare(folder / "shared")
     (folder / "trial").mkdir()
-    wrong = target.trial(folder / "trial", plan)
+    wrong = trial(target, folder / "trial", plan)
     print(f"files in {folder}\n{wrong or 'nothing is wrong'}")
     return 1 if wrong else 0
 
