@@ -1,5 +1,6 @@
 #include "metrics/event_file.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -95,7 +96,7 @@ void EventFile::add(const core::Json& record) {
 void EventFile::replace(std::span<const core::Json> records) {
   course_ = {};
   for (const core::Json& record : records) course_.follow(record);
-  began_s_ = clock_ == Clock::wall ? unix_time_s() - course_.elapsed_s() : 0;
+  began_s_ = clock_ == Clock::wall ? std::max(0., unix_time_s() - course_.elapsed_s()) : 0;
   course_ = {};
   std::string content = head();
   for (const core::Json& record : records) content += event_of(record);

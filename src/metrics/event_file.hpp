@@ -24,8 +24,8 @@ using Hyperparameters = std::map<std::string, std::variant<double, std::string>>
 /// * The step is the number of samples that all workers have processed in this training (it restarts at 0 for each
 ///   pretrained layer).
 /// * The time of an event is the start of the run plus the seconds of its trainings so far, including pretraining. In real
-///   runs that is Unix time; an interruption shifts the start accordingly. Emulated runs start at simulated time 0
-///   (1 January 1970).
+///   runs that is Unix time when the file is opened, and a clock that is set later changes nothing; an interruption shifts
+///   the start accordingly. Emulated runs start at simulated time 0 (1 January 1970), and no run starts before it.
 /// * Hyper-parameters and the completion of the run are stored as messages of TensorBoard's hparams plugin. There is no
 ///   experiment message: without one, TensorBoard collects the hyper-parameters of all runs itself.
 class EventFile {

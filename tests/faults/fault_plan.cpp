@@ -59,7 +59,7 @@ struct SecondFault {
 };
 
 struct Plan {
-  std::string folder, what;
+  std::string folder, what, clock;
   long at = 0;
   int error = 0, log = -1, journal = -1;
   SecondFault then;
@@ -78,6 +78,8 @@ struct Plan {
       folder = value;
     } else if (key == "do") {
       what = one_of({"fail", "fail_on", "short", "kill", "kill_after", "tear"}, value);
+    } else if (key == "clock") {
+      clock = one_of({"back", "leap", "zero"}, value);
     } else if (key == "at") {
       at = std::stol(value);
     } else if (key == "errno") {
@@ -120,7 +122,7 @@ void write_log(long number, const FileCall& call) {
 }
 
 Fate fate_of(const FileCall& call, long number) {
-  const auto& [folder, what, at, error, log, journal, then, valid, count] = plan();
+  const auto& [folder, what, clock, at, error, log, journal, then, valid, count] = plan();
   if (at == 0 || number < at) return Fate::succeed;
   if (number > at && then.is(call)) {
     if (!then.after) die();
@@ -145,6 +147,8 @@ bool watching() { return !busy && plan().valid && !plan().folder.empty(); }
 bool watches(const std::string& path) { return plan().watches(path); }
 
 int journal() { return plan().journal; }
+
+std::string clock_error() { return plan().at > 0 && plan().count->load() >= plan().at ? plan().clock : ""; }
 
 std::string absolute_path(const char* path, int folder_descriptor) {
   if (path[0] == '/') return path;

@@ -18,6 +18,10 @@
 ///                 kill_after: the process is killed after the call
 ///                 tear: the process is killed after half of the bytes are transferred
 ///   errno=NAME    EIO, ENOSPC, EDQUOT, EROFS, EINTR, EMFILE, ENODEV
+///   clock=HOW     the time of day is wrong from the call on; the monotonic clock is left alone
+///                 back: five hours early
+///                 leap: five hours early at every other reading
+///                 zero: it stands still at 1 January 1970, like a clock without a battery
 ///   then=WHEN:CALL:PART   after the fault, the process is killed `before` or `after` the next CALL with PART in its path
 ///   rank=R        only in this rank under mpiexec
 namespace paragrad::faults {
@@ -34,6 +38,9 @@ bool watches(const std::string& path);
 
 /// The descriptor of the journal, or -1.
 int journal();
+
+/// What is wrong with the time of day at present; "" if nothing is.
+std::string clock_error();
 
 /// The fate of a call.
 enum class Fate { succeed, fail, fall_short, die_after, die_halfway };

@@ -91,6 +91,12 @@ MORE_STATE_MODES = [
     Mode("short, killed after the next pointer", "do=short then=after:rename:latest.json", transfers),
 ]
 
+# After a kill, the clock is wrong from the beginning of the resumed run.
+CLOCK_MODES = [
+    *[Mode(f"clock {error}", f"clock={error}", any_call) for error in ("back", "leap", "zero")],
+    *[Mode(f"clock {error}, killed", f"do=kill clock={error}", changes_files) for error in ("back", "zero")],
+]
+
 
 def plans(calls: list[Call], modes: list[Mode]) -> Iterator[tuple[Mode, str]]:
     for mode in modes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from faults import MODES, MORE_MODES, MORE_STATE_MODES, MPIEXEC, PLATFORM, PROGRAM, STATE_MODES, Call, Ended, launch, read_log, wrong_exit
+from faults import CLOCK_MODES, MODES, MORE_MODES, MORE_STATE_MODES, MPIEXEC, PLATFORM, PROGRAM, STATE_MODES, Call, Ended, launch, read_log, wrong_exit
 from power_cut import Recording, read_journal, read_tree, write_tree
 
 
@@ -110,8 +110,11 @@ class Training(Target):
         if first.code == 0:
             wrong = self.wrong_end(out, first)
             return f"ended with 0, but {wrong}" if wrong else ""
-        wrong = self.wrong_end(out, launch(self.command(out), out))
+        wrong = self.wrong_end(out, launch(self.command(out), out, self.plan_of_resumed(plan)))
         return f"after '{first}', resumed: {wrong}" if wrong else ""
+
+    def plan_of_resumed(self, plan: str) -> str:
+        return ""
 
     @cached_property
     def recording(self) -> Recording:
@@ -193,6 +196,45 @@ class Checkpoint(Training):
     def wrong_end(self, out: Path, ended: Ended) -> str:
         scored = launch(self.evaluate(out), out)
         return super().wrong_end(out, ended) or ("" if scored.out == self.score else f"evaluate: {scored}")
+
+
+class TimedTraining(Training):
+    """A training of this machine, whose events carry the time of day: a wrong clock can move all of them together, no more."""
+
+    modes = CLOCK_MODES
+    more_modes = []
+
+    def command(self, out: Path) -> list[str]:
+        return [PROGRAM, "train", "--workers", str(self.workers), *self.options, "--tensorboard", "--data", str(self.data),
+                "--out", str(out), "--resume"]
+
+    def plan_of_resumed(self, plan: str) -> str:
+        return f"at=1 {plan[plan.index('clock='):]}"
+
+    def wrong_end(self, out: Path, ended: Ended) -> str:
+        if wrong := super().wrong_end(out, ended):
+            return wrong
+        records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        if negative := {key for record in records for key, value in record.items() if key.endswith("_s") and value < 0}:
+            return f"metrics.jsonl has negative times: {', '.join(sorted(negative))}"
+        try:
+            began, *times = event_times(out / "events.out.tfevents.paragrad")
+        except struct.error:
+            return "the event file is torn"
+        passed = [0, *(record["time_s"] for record in records[:-1]), records[-2]["time_s"]]
+        if began < 0 or len(times) != len(passed) or any(abs(time - began - s) > 1e-3 for time, s in zip(times, passed)):
+            return f"the events have the times {began}, {times}; they should follow the first by {passed} s"
+        return ""
+
+
+def event_times(file: Path) -> list[float]:
+    """The first field of each event; a record is a length, its checksum, the event, its checksum."""
+    data, times = file.read_bytes(), []
+    while data:
+        length, = struct.unpack_from("<Q", data)
+        times.append(struct.unpack_from("<d", data, 13)[0])  # after the field's tag
+        data = data[16 + length:]
+    return times
 
 
 @dataclass
@@ -341,5 +383,6 @@ SAMPLED: list[Target] = [
              "--visible-units gaussian --checkpoint-every 1"),
     Training("blstm", "--strategy bmuf --checkpoint-every 1", model="4-blstm3-3"),
     Training("auto-minibatch, TensorBoard", "--strategy model_averaging --auto-minibatch true --tensorboard --checkpoint-every 1"),
+    TimedTraining("clock", STATE),
     *[Training(f"mpiexec, rank {rank}", STATE, ranks=2, rank=rank) for rank in (0, 1) if MPIEXEC],
 ]
