@@ -5,6 +5,7 @@
 #include "core/errors.hpp"
 #include "data/hdf5_file.hpp"
 #include "support.hpp"
+#include "train/state/progress_file.hpp"
 #include "train/state/saved_state.hpp"
 #include "train/state/state_store.hpp"
 
@@ -181,4 +182,25 @@ TEST_CASE("a saved state does not go where an array has another length", "[train
   state.add("array", values, core::Rescale::equal);
   other.add("array", longer, core::Rescale::equal);
   CHECK_THROWS_AS(train::SavedState(state, *device).restore(other, *device), core::ConfigError);
+}
+
+TEST_CASE("a damaged pointer to a state, or note of progress, is no position before the first epoch", "[train]") {
+  const test::TemporaryFolder folder;
+  const auto point_to = [&](const std::string& set) {
+    test::write_text(
+        folder.file("latest.json"),
+        R"({"version":2,"set":")" + set + R"(","phase":0,"workers":2,"run":{"options_sha256":"","data_sha256":"",)" +
+            R"("partition_sha256":"","data_bytes":1,"data_modified_ns":1},"records":{"count":0,"sha256":""}})" + "\n");
+  };
+  point_to("0-3-2");
+  CHECK(train::StateStore::saved_position(folder.path())->epoch == 3);
+  for (const std::string set : {"0--5-2", "0-0-2", "0-", "0-99999999999-2", "0-3-2-1"}) {
+    point_to(set);
+    CHECK_THROWS_WITH(train::StateStore::saved_position(folder.path()), contains_text("damaged"));
+  }
+  point_to("0-3-2");
+  test::write_text(folder.file("progress.txt"), "0 4 1 5\n");
+  CHECK(train::lost_work(folder.path())->blocks == 4);
+  test::write_text(folder.file("progress.txt"), "0 -2147483648 1 5\n");
+  CHECK_FALSE(train::lost_work(folder.path()));
 }

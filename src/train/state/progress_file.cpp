@@ -27,7 +27,7 @@ void note_position(const std::string& state_folder, const RunPosition& position)
 std::optional<LostWork> lost_work(const std::string& state_folder) {
   RunPosition reached;
   std::ifstream file(progress_file(state_folder));
-  if (!(file >> reached.phase >> reached.epoch >> reached.block >> reached.blocks)) return std::nullopt;
+  if (!(file >> reached.phase >> reached.epoch >> reached.block >> reached.blocks) || reached.epoch < 1) return std::nullopt;
   const auto done = [&](const RunPosition& at) {
     return static_cast<std::size_t>(at.epoch - 1) * reached.blocks + at.block;
   };

@@ -20,6 +20,18 @@ constexpr int pointer_version = 2;
 
 std::string pointer_of(const std::string& folder) { return folder + "/latest.json"; }
 
+/// The name of a set, which is that of a subfolder.
+std::string name_of(const RunPosition& at) { return core::format("{}-{}-{}", at.phase, at.epoch, at.block); }
+
+/// The position that has this name; another one if the name is none.
+RunPosition position_of(const std::string& name) {
+  RunPosition at;
+  std::istringstream text(name);
+  char dash = 0;
+  text >> at.phase >> dash >> at.epoch >> dash >> at.block;
+  return at;
+}
+
 /// The contents of latest.json.
 struct Pointer {
   std::string set;
@@ -44,7 +56,7 @@ std::string write_pointer(const Pointer& pointer) {
   return json.dump() + "\n";
 }
 
-/// The name of a set is that of a subfolder and begins with its phase. Throws core::Json's exceptions.
+/// Throws core::Json's exceptions.
 Pointer parse_pointer(const std::string& text) {
   const core::Json json = core::Json::parse(text);
   if (json.is_object() && json.value("version", core::Json(1)) == 1)
@@ -56,10 +68,10 @@ Pointer parse_pointer(const std::string& text) {
                   {run.at("options_sha256"), run.at("data_sha256"), run.at("partition_sha256"), run.at("data_bytes"),
                    run.at("data_modified_ns")},
                   {records.at("count"), records.at("sha256")}};
-  const bool plain = pointer.set.find_first_not_of("0123456789-") == std::string::npos;
+  const RunPosition at = position_of(pointer.set);
   // Writing it again must give the same text; negative or too large numbers, fractions and truncated files do not.
-  if (json.at("version") != pointer_version || !plain || !pointer.set.starts_with(core::format("{}-", pointer.phase)) ||
-      pointer.phase < 0 || pointer.workers < 1 || write_pointer(pointer) != text)
+  if (json.at("version") != pointer_version || name_of(at) != pointer.set || at.phase != pointer.phase || at.phase < 0 ||
+      at.epoch < 1 || pointer.workers < 1 || write_pointer(pointer) != text)
     throw std::runtime_error("not a pointer written by this program");
   return pointer;
 }
@@ -95,16 +107,11 @@ std::string StateStore::file_of(const std::string& name, int worker) const {
 
 std::optional<RunPosition> StateStore::saved_position(const std::string& folder) {
   if (folder.empty() || !fs::exists(pointer_of(folder))) return std::nullopt;
-  const Pointer pointer = read_pointer(folder);
-  RunPosition at;
-  std::istringstream name(pointer.set);
-  char dash = 0;
-  name >> at.phase >> dash >> at.epoch >> dash >> at.block;
-  return at;
+  return position_of(read_pointer(folder).set);
 }
 
 void StateStore::save(const SavedState& state, const RunPosition& at) {
-  const std::string name = core::format("{}-{}-{}", at.phase, at.epoch, at.block);
+  const std::string name = name_of(at);
   comm::agree(worker_.comm(), [&] {
     const fs::path folder = fs::path(folder_) / name;
     std::error_code error;
