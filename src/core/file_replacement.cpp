@@ -154,7 +154,7 @@ void create_folders(const std::filesystem::path& path, std::error_code& error) {
   std::filesystem::path folder;
   for (const auto& name : path) {
     folder /= name;
-    if (std::filesystem::create_directories(folder, error)) sync_folder(folder.parent_path().string());
+    if (std::filesystem::create_directories(folder, error)) sync_folder((folder / "..").string());
     if (error) return;
   }
 }

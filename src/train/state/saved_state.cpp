@@ -11,6 +11,16 @@ namespace {
 constexpr const char* state_format = "paragrad-state";
 constexpr std::uint64_t state_version = 5;
 
+/// Whether `bounds` are beginnings and ends of ranges with this number of elements in all.
+bool are_pieces_of(std::size_t elements, std::span<const std::uint64_t> bounds) {
+  std::size_t left = elements;
+  for (std::size_t i = 0; i + 1 < bounds.size(); i += 2) {
+    if (bounds[i] > bounds[i + 1] || bounds[i + 1] - bounds[i] > left) return false;
+    left -= bounds[i + 1] - bounds[i];
+  }
+  return left == 0 && bounds.size() % 2 == 0;
+}
+
 std::string describe_owner(const StateOwner& owner) {
   return core::format("worker {} of {} in set {} of run {}", owner.worker, owner.workers, owner.set,
                       owner.run.substr(0, 12));
@@ -19,14 +29,13 @@ std::string describe_owner(const StateOwner& owner) {
 }  // namespace
 
 SavedState::SavedState(const core::StateView& state, backend::Device& device) {
-  for (const auto& array : state.arrays)
-    for (const core::Range piece : array.pieces) {
-      auto& bounds = pieces_[array.name];
-      bounds.insert(bounds.end(), {piece.begin, piece.end});
-    }
   if (device.computes())
     for (const auto& array : state.arrays) {
       if (array.values.empty()) continue;
+      for (const core::Range piece : array.pieces) {
+        auto& bounds = pieces_[array.name];
+        bounds.insert(bounds.end(), {piece.begin, piece.end});
+      }
       auto& copy = arrays_[array.name];
       copy.resize(array.values.size());
       device.transfer(std::span<const float>(array.values), std::span(copy));
@@ -130,6 +139,10 @@ SavedState SavedState::read(const std::string& path, const StateOwner& owner) {
     state.arrays_[array_names[i]] = file.read<float>("/arrays/" + std::to_string(i));
   for (std::size_t i = 0; i < piece_names.size(); ++i)
     state.pieces_[piece_names[i]] = file.read<std::uint64_t>("/pieces/" + std::to_string(i));
+  for (const auto& [name, bounds] : state.pieces_)
+    if (!state.arrays_.contains(name) || !are_pieces_of(state.arrays_.at(name).size(), bounds))
+      throw core::ConfigError(
+          core::format("state '{}' is damaged: the pieces of '{}' are not those of an array", path, name));
   const auto numbers = file.read<double>("/numbers");
   if (numbers.size() != number_names.size())
     throw core::ConfigError(
