@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program test torture demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost timeline report api clean
+.PHONY: help setup build program test torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost timeline report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -50,6 +50,11 @@ torture: build ## disturb trainings at random (LAUNCHES=200), then inject every 
 	@PARAGRAD_LAUNCH_TRIALS=$(or $(LAUNCHES),200) python3 tests/app/launch_test.py
 	@PARAGRAD_FAULTS=$(BUILD)/tests/faults/libparagrad_faults.so \
 	  PARAGRAD_MPIEXEC=$$(command -v mpiexec) python3 tests/faults/torture.py --all
+
+fuzz: ## give the readers a million damaged inputs under sanitizers, and print a table (INPUTS=60000 for each fast reader)
+	@cmake --preset sanitize > /dev/null
+	@cmake --build --preset sanitize -j $(JOBS)
+	@python3 tests/fuzz.py build-sanitize/tests --jobs $(JOBS) $(if $(INPUTS),--inputs $(INPUTS))
 
 demo: setup ## a small example: train with emulated workers, print the table, repeat one run with real workers
 	@$(MAKE) --no-print-directory data-fashion-mnist

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "catch.hpp"
+#include "checksummed.hpp"
 #include "core/errors.hpp"
 #include "core/sha256.hpp"
 #include "data/idx_file.hpp"
@@ -15,28 +16,10 @@ using namespace paragrad::data;
 
 namespace {
 
-std::string number(std::uint32_t value, bool big_endian) {
-  std::string bytes;
-  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(value >> 8 * (big_endian ? 3 - i : i));
-  return bytes;
-}
-
 std::string idx(const std::vector<std::uint32_t>& shape, const std::string& elements, char type = 8) {
   std::string bytes{0, 0, type, static_cast<char>(shape.size())};
-  for (const auto size : shape) bytes += number(size, true);
+  for (const auto size : shape) bytes += number_of_bytes(size, 4, true);
   return bytes + elements;
-}
-
-/// RFC 1952 with one stored block: a gzip file without a compressor.
-std::string gzip(const std::string& bytes) {
-  std::uint32_t crc = ~0u;
-  for (const char byte : bytes) {
-    crc ^= static_cast<std::uint8_t>(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
-  }
-  const auto length = static_cast<std::uint32_t>(bytes.size());
-  return std::string("\x1f\x8b\x08\0\0\0\0\0\0\xff\x01", 11) + number(length | ~length << 16, false) + bytes +
-         number(~crc, false) + number(length, false);
 }
 
 const std::string train_images = idx({6, 2, 2}, "abcdefghijklmnopqrstuvwx");

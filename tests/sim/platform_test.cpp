@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "every_key.hpp"
 #include "sim/simulation.hpp"
 #include "temporary_folder.hpp"
 
@@ -12,86 +13,6 @@ using namespace paragrad;
 using namespace paragrad::sim;
 
 namespace {
-
-// Every key that there is, each with a value that differs from all others.
-const std::string good = R"([cluster]
-nodes = 6
-devices_per_node = 4
-sockets_per_node = 2
-nodes_per_leaf = 3
-taper = 1.5
-spine_bandwidth = "20GBps"
-[device]
-peak = "4.29TFLOPs"
-memory_bandwidth = "288GBps"
-gemm_efficiency = 0.6
-memory_efficiency = 1
-launch = "8us"
-[self]
-latency = "1us"
-bandwidth = "100GBps"
-[peer]
-latency = "10us"
-bandwidth = "6.15GBps"
-[node]
-latency = "11us"
-bandwidth = "5GBps"
-shared_bandwidth = "5.5GBps"
-[leaf]
-latency = "9.3us"
-bandwidth = "33.6Gbps"
-nics_per_node = 2
-[core]
-latency = "9.8us"
-[message]
-send_overhead = "0.1us"
-receive_overhead = "0.2us"
-gap = "0.3us"
-eager = "64kB"
-handshake = true
-copy_bandwidth = "7GBps"
-segment = "2MB"
-window = 3
-[[size_class]]
-from = "0B"
-latency_factor = 1.5
-[[size_class]]
-from = "1kB"
-bandwidth_factor = 0.5
-[host]
-memory_bandwidth = "30GBps"
-staged = true
-reduces = true
-[storage]
-client_bandwidth = "1GBps"
-read_bandwidth = "10.7GBps"
-write_bandwidth = "6.2GBps"
-open = "1ms"
-parallel_opens = 16
-[noise]
-seed = 7
-rank_sigma = 0.02
-step_sigma = 0.03
-[failures]
-mtbf = "30d"
-repair = "2h"
-restart = "90s"
-rejoin = "20s"
-rejoin_every = "10min"
-save = "3s"
-save_every = "15min"
-[[fault]]
-at = "2s"
-kind = "worker"
-id = 23
-factor = 0.25
-duration = "5s"
-[[fault]]
-at = "3s"
-kind = "nic"
-id = 11
-factor = 0
-)";
 
 // The least that a file must hold.
 const std::string least = R"([cluster]
@@ -110,9 +31,9 @@ bandwidth = "6.15GBps"
 eager = "64kB"
 )";
 
-// `good` with one line replaced (or, by an empty text, removed).
+// The platform file with every key, with one line replaced (or, by an empty text, removed).
 std::string with(const std::string& line, const std::string& replacement) {
-  std::string text = good;
+  std::string text = platform_with_every_key;
   const auto at = text.find(line + "\n");
   REQUIRE(at != text.npos);
   return text.replace(at, line.size() + (replacement.empty() ? 1 : 0), replacement);
@@ -137,7 +58,7 @@ std::string complaint(const std::string& text) {
 
 TEST_CASE("a platform file is read into SI units", "[sim]") {
   const test::TemporaryFolder folder;
-  test::write_text(folder.file("my-cluster.toml"), good);
+  test::write_text(folder.file("my-cluster.toml"), platform_with_every_key);
   const Platform platform = read_platform(folder.file("my-cluster.toml"));
   CHECK(platform.name == "my-cluster");
   CHECK(platform.file == folder.file("my-cluster.toml"));
@@ -162,7 +83,7 @@ TEST_CASE("a platform file is read into SI units", "[sim]") {
 
 TEST_CASE("the optional sections of a platform file are read too", "[sim]") {
   const test::TemporaryFolder folder;
-  test::write_text(folder.file("full.toml"), good);
+  test::write_text(folder.file("full.toml"), platform_with_every_key);
   const Platform platform = read_platform(folder.file("full.toml"));
   const Platform::Message& message = platform.message;
   CHECK(message.send_overhead_s == Approx(1e-7));
