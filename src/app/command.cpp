@@ -60,6 +60,11 @@ std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string
   return parser;
 }
 
+std::string summary_of(const CLI::App& parser) {
+  const std::string description = parser.get_description();
+  return description.substr(0, description.find('\n'));
+}
+
 void accept_config_file(CLI::App& parser) {
   parser.set_config("--config", "", "TOML file to read options from; the command line takes precedence")->type_name("TEXT");
   parser.config_formatter(std::make_shared<ConfigFile>(parser));

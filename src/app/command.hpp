@@ -32,6 +32,9 @@ struct Command {
 /// unknown keys are errors; --help shows the defaults. Lists of commands show the first line of the description.
 std::shared_ptr<CLI::App> make_parser(const std::string& name, const std::string& description);
 
+/// The first line of a parser's description.
+std::string summary_of(const CLI::App& parser);
+
 /// Options are shown under this heading if they are added to the parser in its lifetime.
 class Heading {
  public:

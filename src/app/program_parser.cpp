@@ -71,9 +71,4 @@ std::shared_ptr<CLI::App> make_program() {
   return program;
 }
 
-std::string summary_of(const CLI::App& parser) {
-  const std::string description = parser.get_description();
-  return description.substr(0, description.find('\n'));
-}
-
 }  // namespace paragrad::app

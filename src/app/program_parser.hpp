@@ -16,7 +16,4 @@ Command make_command(std::string_view name);
 /// exist, and CLI11 reads a configuration file for the top-level parser only.
 std::shared_ptr<CLI::App> make_program();
 
-/// The first line of a parser's description.
-std::string summary_of(const CLI::App& parser);
-
 }  // namespace paragrad::app
