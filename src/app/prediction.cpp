@@ -1,6 +1,7 @@
 #include "app/prediction.hpp"
 
 #include <cmath>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -14,54 +15,42 @@ namespace {
 /// Options that may differ between two runs of the same training: data path, device, seed, initial weights, model kept.
 const std::set<std::string> free_to_differ{"data", "device", "init", "keep-best", "seed"};
 
-struct Run {
-  std::string folder;
-  bool simulated = false;
-  std::map<std::string, std::string> options;
-  core::Json shape;  ///< values that the options leave to defaults and the data
-  core::Json result;
-};
-
-Run run_of(const FinishedRun& finished) {
-  const core::Json& run = finished.manifest.at("run");
-  const core::Json& result = finished.manifest.at("result");
-  return {finished.folder, run.at("world") == "simulation", options_of(finished.folder),
-          core::Json{run.at("workers"), run.at("splits"), run.at("blocks"), result.at("epochs"), result.at("samples")},
-          result};
-}
+using Options = std::map<std::string, std::string>;
 
 /// Each command has options of its own; the common ones must be equal.
-bool same_training(const Run& predicted, const Run& measured) {
-  for (const auto& [key, value] : predicted.options) {
-    const auto other = measured.options.find(key);
-    if (other != measured.options.end() && other->second != value && !free_to_differ.contains(key)) return false;
+bool agree(const Options& predicted, const Options& measured) {
+  for (const auto& [key, value] : predicted) {
+    const auto other = measured.find(key);
+    if (other != measured.end() && other->second != value && !free_to_differ.contains(key)) return false;
   }
-  return predicted.shape == measured.shape;
+  return true;
 }
 
-std::string ratio(const Run& predicted, const Run& measured, const char* phase) {
-  const double value = predicted.result.at(phase).get<double>() / measured.result.at(phase).get<double>();
+std::string ratio(double predicted, double measured) {
+  const double value = predicted / measured;
   return std::isfinite(value) ? core::format("{:.2f}", value) : "-";
+}
+
+std::string line_of(const ComparedRun& predicted, const ComparedRun& measured) {
+  return core::format("{:<24} {:>9} {:>9} {:>9} {:>9}  {} over {}\n", "", ratio(predicted.training_s, measured.training_s),
+                      ratio(predicted.optimise_s, measured.optimise_s), ratio(predicted.aggregate_s, measured.aggregate_s),
+                      ratio(predicted.validate_s, measured.validate_s), core::printable(predicted.folder),
+                      core::printable(measured.folder));
 }
 
 }  // namespace
 
-void print_predictions(std::span<const FinishedRun> finished) {
-  std::vector<Run> runs;
-  for (const FinishedRun& run : finished) runs.push_back(run_of(run));
-  bool found = false;
-  for (const Run& predicted : runs) {
-    for (const Run& measured : runs) {
-      if (!predicted.simulated || measured.simulated || !same_training(predicted, measured)) continue;
-      if (!found)
-        fmt::print("\npredicted over measured: {:>9} {:>9} {:>9} {:>9}\n", "time", "optimise", "aggregate", "validate");
-      found = true;
-      fmt::print("{:<24} {:>9} {:>9} {:>9} {:>9}  {} over {}\n", "", ratio(predicted, measured, "training_s"),
-                 ratio(predicted, measured, "optimise_s"), ratio(predicted, measured, "aggregate_s"),
-                 ratio(predicted, measured, "validate_s"), core::printable(predicted.folder),
-                 core::printable(measured.folder));
-    }
-  }
+std::string predictions(std::span<const FinishedRun> runs) {
+  std::vector<Options> options;
+  for (const FinishedRun& run : runs) options.push_back(options_of(run.folder));
+  std::string lines;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (std::size_t j = 0; j < runs.size(); ++j)
+      if (runs[i].simulated && !runs[j].simulated && runs[i].shape == runs[j].shape && agree(options[i], options[j]))
+        lines += line_of(runs[i].row, runs[j].row);
+  if (lines.empty()) return "";
+  return core::format("\npredicted over measured: {:>9} {:>9} {:>9} {:>9}\n", "time", "optimise", "aggregate", "validate") +
+         lines;
 }
 
 }  // namespace paragrad::app

@@ -3,17 +3,12 @@
 #include <span>
 #include <string>
 
-#include "core/json.hpp"
+#include "app/finished_run.hpp"
 
 namespace paragrad::app {
 
-struct FinishedRun {
-  std::string folder;
-  core::Json manifest;
-};
-
-/// For each pair of a simulated and a measured (wall-clock) run of the same training, on any device and platform, prints one
-/// line with the ratios of predicted to measured times. Prints nothing if there is no such pair.
-void print_predictions(std::span<const FinishedRun> runs);
+/// For each pair of a simulated and a measured (wall-clock) run of the same training, on any device and platform, a line
+/// with the ratios of predicted to measured times. Empty if there is no such pair.
+std::string predictions(std::span<const FinishedRun> runs);
 
 }  // namespace paragrad::app

@@ -1,0 +1,78 @@
+#include "app/finished_run.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+double number_at(const core::Json& json, const char* key) {
+  return json.at(key).is_null() ? NAN : json.at(key).get<double>();
+}
+
+/// Runs of earlier versions lack some.
+double number_if_any(const core::Json& json, const char* key) { return json.contains(key) ? number_at(json, key) : NAN; }
+
+template <class T>
+T count_at(const core::Json& json, const char* key) {
+  const core::Json& value = json.at(key);
+  if (!value.is_number_unsigned() || !std::in_range<T>(value.get<std::uint64_t>()))
+    throw core::ConfigError(core::format("'{}' is not a count", key));
+  return value.get<T>();
+}
+
+ComparedRun row_of(const core::Json& manifest) {
+  const core::Json &run = manifest.at("run"), &result = manifest.at("result");
+  ComparedRun row;
+  row.method = run.at("strategy");
+  if (row.method.starts_with("bmuf")) row.method += " " + run.at("strategy_options").at("bmuf-kind").get<std::string>();
+  row.splits = count_at<std::size_t>(run, "splits");
+  row.blocks = count_at<std::size_t>(run, "blocks");
+  row.workers = count_at<int>(run, "workers");
+  row.epochs = count_at<int>(run, "epochs");
+  row.clock = run.at("world") == "simulation" ? "simulated" : "wall";
+  row.valid_error = number_at(result, "valid_error");
+  row.test_error = number_at(result, "test_error");
+  row.training_s = number_at(result, "training_s");
+  row.optimise_s = number_at(result, "optimise_s");
+  row.aggregate_s = number_at(result, "aggregate_s");
+  row.validate_s = number_at(result, "validate_s");
+  row.sent_bytes = number_if_any(result, "sent_bytes");
+  row.received_bytes = number_if_any(result, "received_bytes");
+  row.messages = number_if_any(result, "messages");
+  row.exposed = number_if_any(result, "exposed");
+  row.samples_per_s = result.at("samples").get<double>() / row.training_s;
+  if (const core::Json& hash = result.at("parameters_sha256"); !hash.is_null()) row.hash = hash;
+  return row;
+}
+
+FinishedRun run_of(const std::string& folder, const core::Json& manifest) {
+  const core::Json &run = manifest.at("run"), &result = manifest.at("result");
+  FinishedRun finished{
+      folder, row_of(manifest), run.at("world") == "simulation",
+      core::Json{run.at("workers"), run.at("splits"), run.at("blocks"), result.at("epochs"), result.at("samples")}};
+  finished.row.folder = folder;
+  return finished;
+}
+
+}  // namespace
+
+FinishedRun read_finished_run(const std::string& folder) {
+  std::ifstream file(folder + "/manifest.json");
+  if (!file) throw core::ConfigError(core::format("'{}' is not a run folder: it has no manifest.json", folder));
+  core::Json manifest;
+  try {
+    manifest = core::Json::parse(file);
+    if (manifest.contains("result")) return run_of(folder, manifest);
+  } catch (const std::exception& error) {  // of core::Json, most of them
+    throw core::ConfigError(core::format("'{}/manifest.json' is damaged: {}", folder, error.what()));
+  }
+  throw core::ConfigError(core::format("the run '{}' has not finished", folder));
+}
+
+}  // namespace paragrad::app

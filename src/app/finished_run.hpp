@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "app/comparison.hpp"
+#include "core/json.hpp"
+
+namespace paragrad::app {
+
+/// A finished run, as its manifest describes it.
+struct FinishedRun {
+  std::string folder;
+  ComparedRun row;
+  bool simulated = false;
+  core::Json shape;  ///< values that the options leave to defaults and the data: equal for two runs of the same training
+};
+
+/// Throws ConfigError: no run, not finished, a damaged manifest.
+FinishedRun read_finished_run(const std::string& folder);
+
+}  // namespace paragrad::app
