@@ -11,6 +11,7 @@
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
 #include "app/program_parser.hpp"
+#include "app/search/search_identity.hpp"
 #include "app/search/search_runs.hpp"
 #include "app/search/search_table.hpp"
 #include "core/errors.hpp"
@@ -103,24 +104,13 @@ core::Json identity(const SearchArguments& arguments) {
           {"ranks", arguments.ranks}};
 }
 
-void check_same_search(const SearchArguments& arguments) {
-  const std::string path = arguments.folder + "/search.json";
-  const core::Json now = identity(arguments);
-  if (!std::ifstream(path)) {
-    core::replace_file(path, [&](std::ostream& file) { file << core::text_of(now, 1) << "\n"; });
-    return;
-  }
-  const core::Json before = core::Json::parse(core::read_text(path), nullptr, false);
-  for (const auto& [key, value] : now.items())
-    if (before.is_discarded() || before.value(key, core::Json()) != value)
-      throw core::ConfigError(
-          core::format("'{}' holds another search: {} differs; give the same as before, or another --out", arguments.folder,
-                       key == "options" ? "'" + arguments.file + "'" : "--" + key));
+/// NAN if there is no such number.
+double number_in(const core::Json& values, const std::string& name) {
+  return values.contains(name) && values.at(name).is_number() ? values.at(name).get<double>() : NAN;
 }
 
 double value_of(const RunRecord& record, const std::string& measure) {
-  const bool known = record.failure.empty() && record.values.is_object() && record.values.contains(measure);
-  return known && record.values.at(measure).is_number() ? record.values.at(measure).get<double>() : NAN;
+  return record.failure.empty() ? number_in(record.values, measure) : NAN;
 }
 
 class Search {
@@ -183,8 +173,8 @@ class Search {
       for (const std::uint64_t seed : plan_.seeds) {
         Spent& so_far = spent_[{configuration, seed}];
         const RunRecord record = runs_.record(configuration, seed, rung);
-        if (!record.values.is_object()) continue;  // it failed before its first record
-        const double reached_s = record.values.at(record.values.contains("training_s") ? "training_s" : "time_s");
+        const double reached_s = number_in(record.values, record.values.contains("training_s") ? "training_s" : "time_s");
+        if (std::isnan(reached_s)) continue;  // it failed before its first record
         stage.push_back(reached_s - so_far.training_s);
         so_far = {reached_s, record.epoch};
       }
@@ -315,7 +305,7 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
   use.require(space.has_ranges(), {"draws", "draw-seed"}, "needs a range in the file, such as 0.01..1");
   use.check();
   const core::FolderLock lock(arguments.folder);
-  check_same_search(arguments);
+  check_same_search(arguments.folder, identity(arguments), arguments.file);
   return Search(arguments, space).run();
 }
 

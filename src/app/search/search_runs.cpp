@@ -26,14 +26,23 @@ std::optional<core::Json> read_json(const std::string& path) {
   return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
 }
 
-/// The last record of each epoch of the training, not of its pretraining; a line that is still being written is left out.
+/// Nothing if there is no such number of epochs.
+std::optional<int> epochs_in(const core::Json& json, const char* key) {
+  if (!json.contains(key) || !json.at(key).is_number_unsigned()) return std::nullopt;
+  const auto epochs = json.at(key).get<std::uint64_t>();
+  return std::in_range<int>(epochs) ? std::optional(static_cast<int>(epochs)) : std::nullopt;
+}
+
+/// The last record of each epoch of the training, not of its pretraining; a line that is damaged or still being written is
+/// left out.
 std::optional<core::Json> record_of_epoch(const std::string& folder, int epoch) {
   std::ifstream lines(folder + "/metrics.jsonl");
   std::optional<core::Json> found;
   for (std::string line; std::getline(lines, line);) {
     core::Json record = core::Json::parse(line, nullptr, false);
-    if (record.is_discarded() || !record.contains("epoch") || record.contains("phase")) continue;
-    if (epoch == 0 || record.at("epoch") == epoch) found = std::move(record);
+    const auto of = epochs_in(record, "epoch");
+    if (!of || record.contains("phase")) continue;
+    if (epoch == 0 || *of == epoch) found = std::move(record);
   }
   return found;
 }
@@ -97,8 +106,12 @@ RunRecord SearchRuns::record(std::size_t configuration, std::uint64_t seed, int 
   const auto manifest = read_json(folder + "/manifest.json");
   record.finished = manifest && manifest->contains("finished");
   if (record.finished && (epoch == 0 || record.epoch == 0)) {  // a run may end before the epoch
-    record.values = manifest->at("result");
-    record.epoch = record.values.at("epochs");
+    record.values = manifest->value("result", core::Json());
+    const auto epochs = epochs_in(record.values, "epochs");
+    if (!epochs)
+      throw core::ConfigError(
+          core::format("'{}/manifest.json' is damaged: remove the folder, and the run is repeated", folder));
+    record.epoch = *epochs;
   }
   return record;
 }

@@ -25,7 +25,7 @@ struct SearchPlan {
 
 /// What is known of a run.
 struct RunRecord {
-  core::Json values;  ///< of the last epoch reached or, if `finished`, of the result
+  core::Json values;  ///< of the last epoch reached or, if `finished`, of the result; an object, or null
   int epoch = 0;      ///< last epoch that is recorded
   bool finished = false;
   std::string failure;  ///< the run's error message; empty if it did not fail
