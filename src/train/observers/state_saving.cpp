@@ -115,11 +115,10 @@ class StateSaving : public LoopObserver {
       return sorted;
     };
     if (before.blocks() != now.blocks() || trained(before) != trained(now))
-      throw core::ConfigError(
-          core::format("cannot rescale within epoch {}: its {} trained blocks hold other samples with {} workers than with "
-                       "{}; resume with "
-                       "{} until the epoch has ended",
-                       run_.epoch, run_.block, run_.everybody.size(), workers_before, workers_before));
+      throw core::ConfigError(core::format(
+          "cannot rescale within epoch {}: its {} trained blocks hold other samples with {} workers than with {}; "
+          "resume with {} until the epoch has ended",
+          run_.epoch, run_.block, run_.everybody.size(), workers_before, workers_before));
   }
 
   void say_rescaled(double rate_before) {

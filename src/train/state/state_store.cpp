@@ -148,9 +148,11 @@ SavedState StateStore::load() {
                        "with {}, or add `rescale`",
                        folder_, pointer.workers, worker_.size(), pointer.workers));
   });
-  const std::string found = core::format("{} {} {}", pointer.set, pointer.run.sha256(), pointer.workers);
-  std::istringstream(comm::first_text(worker_.comm(), worker_.rank() == 0 ? found : "")) >> loaded_.set >> loaded_.run >>
-      loaded_.workers;
+  loaded_ = owner_in(comm::first_text(worker_.comm(), pointer.set));
+  if (rescales_) {
+    const std::string mine = worker_.rank() == 0 ? core::format("{} {}", pointer.run.sha256(), pointer.workers) : "";
+    std::istringstream(comm::first_text(worker_.comm(), mine)) >> loaded_.run >> loaded_.workers;
+  }
   SavedState state;
   comm::agree(worker_.comm(), [&] { state = read(loaded_.workers == worker_.size() ? worker_.rank() : 0); });
   comm::agree(worker_.comm(), [&] {
