@@ -12,7 +12,7 @@ from pathlib import Path
 from paragrad_cli import PLATFORM, PROGRAM, CliTest, run
 
 EPOCHS = int(os.environ.get("PARAGRAD_ENDURANCE_EPOCHS", "20"))  # of 20 blocks
-LAYER = 256 if EPOCHS < 100 else 512  # the long trainings show, too, that blocks keep the cores busy
+SAMPLES, LAYER = (8000, 256) if EPOCHS < 100 else (32000, 512)  # the long trainings show, too, that blocks keep the cores busy
 WORLDS = {
     "train --workers 4": ["train", "--workers", "4"],
     "simulate --workers 4": ["simulate", "--workers", "4", "--platform", PLATFORM],
@@ -65,7 +65,7 @@ class EnduranceTest(CliTest):
         self.assertLessEqual(late[-1][3], bounded + 1000 * (late[-1][0] - early[0][0]))  # a record of an epoch
 
     def test_nothing_grows_with_the_number_of_blocks(self):
-        self.assertEqual(run("data", "generate", "--out", self.folder / "many.h5", "--samples", "8000", "--valid", "100", "--test", "100", "--dim", "8",
+        self.assertEqual(run("data", "generate", "--out", self.folder / "many.h5", "--samples", SAMPLES, "--valid", "100", "--test", "100", "--dim", "8",
                              "--classes", "6").returncode, 0)
         for name in WORLDS:
             with self.subTest(name):
