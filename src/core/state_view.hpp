@@ -61,6 +61,14 @@ struct StateView {
     numbers.push_back({std::move(name), &value, rescale});
   }
 
+  /// For a training in which only worker 0 has taken part so far: its values instead of the workers' means.
+  void take_worker_0() {
+    for (Array& array : arrays)
+      if (array.rescale == Rescale::mean) array.rescale = Rescale::equal;
+    for (Number& number : numbers)
+      if (number.rescale == Rescale::mean) number.rescale = Rescale::equal;
+  }
+
   /// Adds the state of a part: its names after `owner` and a slash.
   void add(const std::string& owner, StateView part) {
     for (Array& array : part.arrays) {

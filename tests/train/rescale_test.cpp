@@ -247,6 +247,18 @@ TEST_CASE("data-parallel training that is rescaled differs from the undisturbed 
   CHECK(rescaled.samples == whole.samples);
 }
 
+TEST_CASE("a run that is rescaled while one worker trains alone ends like one that had the new number from the beginning",
+          "[train][state]") {
+  SmallTask task;
+  task.options.strategy = GENERATE("model_averaging", "data_parallel");
+  task.options.optimiser.name = GENERATE("momentum", "adam");
+  task.options.epochs = 3;
+  task.options.parallel_start_epoch = 3;
+  const train::Result whole = task.simulate(2);
+  begin(task, 4, GENERATE(1, 2), task.file("state"));  // after the first, the second epoch
+  CHECK(emulated(task, 2, task.file("state")).parameters_sha256 == whole.parameters_sha256);
+}
+
 TEST_CASE("a state is rescaled within an epoch only if its blocks hold the same samples for both numbers of workers",
           "[train][state]") {
   SmallTask task;

@@ -97,7 +97,9 @@ class StateSaving : public LoopObserver {
     for (auto& [owner, best] : {std::pair("least_loss", &run_.least_loss), std::pair("least_error", &run_.least_error)})
       if (const auto name = core::format("{}/parameters", owner); saved.has(name) && (!rescales || run_.leads()))
         best->parameters.resize(saved.length(name));
-    store_.restore(saved, describe());
+    core::StateView state = describe();
+    if (!run_.strategy_started) state.take_worker_0();
+    store_.restore(saved, state);
     if (rescales) run_.schedule->scale(run_.options.schedule.initial_rate / at("initial_rate"));
     if (auto* const strategy = run_.served()) strategy->spread_state(run_.worker, run_.blocks.replica());
     run_.report.say(core::format("resumed in epoch {} after {} of its blocks", run_.epoch, run_.block));
