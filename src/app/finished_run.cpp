@@ -53,9 +53,8 @@ ComparedRun row_of(const core::Json& manifest) {
 
 FinishedRun run_of(const std::string& folder, const core::Json& manifest) {
   const core::Json &run = manifest.at("run"), &result = manifest.at("result");
-  FinishedRun finished{
-      folder, row_of(manifest), run.at("world") == "simulation",
-      core::Json{run.at("workers"), run.at("splits"), run.at("blocks"), result.at("epochs"), result.at("samples")}};
+  FinishedRun finished{row_of(manifest), core::Json{run.at("workers"), run.at("splits"), run.at("blocks"),
+                                                    result.at("epochs"), result.at("samples")}};
   finished.row.folder = folder;
   return finished;
 }

@@ -9,9 +9,7 @@ namespace paragrad::app {
 
 /// A finished run, as its manifest describes it.
 struct FinishedRun {
-  std::string folder;
   ComparedRun row;
-  bool simulated = false;
   core::Json shape;  ///< values that the options leave to defaults and the data: equal for two runs of the same training
 };
 

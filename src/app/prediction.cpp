@@ -42,11 +42,12 @@ std::string line_of(const ComparedRun& predicted, const ComparedRun& measured) {
 
 std::string predictions(std::span<const FinishedRun> runs) {
   std::vector<Options> options;
-  for (const FinishedRun& run : runs) options.push_back(options_of(run.folder));
+  for (const FinishedRun& run : runs) options.push_back(options_of(run.row.folder));
   std::string lines;
   for (std::size_t i = 0; i < runs.size(); ++i)
     for (std::size_t j = 0; j < runs.size(); ++j)
-      if (runs[i].simulated && !runs[j].simulated && runs[i].shape == runs[j].shape && agree(options[i], options[j]))
+      if (runs[i].row.clock == "simulated" && runs[j].row.clock != "simulated" && runs[i].shape == runs[j].shape &&
+          agree(options[i], options[j]))
         lines += line_of(runs[i].row, runs[j].row);
   if (lines.empty()) return "";
   return core::format("\npredicted over measured: {:>9} {:>9} {:>9} {:>9}\n", "time", "optimise", "aggregate", "validate") +

@@ -41,10 +41,10 @@ class HostedCommunicator : public comm::Communicator {
   std::optional<comm::Received> wait_for(comm::Request request, double limit_s) override;
   double now_s() override { return host_.scheduler.now_s(); }
 
-  /// Runs kernels directly if they are small, otherwise on the pool.
+  /// Runs kernels directly if they are small, otherwise as compute() does.
   void run_kernels(const std::function<void(backend::KernelQueue&)>& kernels) override;
 
-  /// Runs a task on the pool.
+  /// Runs a task where the scheduler has arithmetic done.
   void compute(const std::function<void()>& task);
 
   /// Throws ConfigError: libraries know ranks only.

@@ -21,8 +21,8 @@ namespace paragrad::hosting {
 /// Runs the fibers of the workers of one process, in real time: each continues as soon as what it waits for has happened.
 ///
 /// All but arithmetic happens on the thread that calls run(). Arithmetic runs on a pool of threads, so the order in which
-/// fibers continue depends on the machine; what they compute must not. With a single thread there is no pool: a change of
-/// threads before and after each minibatch cost 2 to 4 % of the time.
+/// fibers continue depends on the machine; what they compute must not. With a single thread there is no pool: changing
+/// threads before and after each minibatch would take 2 to 4 % of the time.
 class Scheduler {
  public:
   class Fiber;

@@ -184,8 +184,8 @@ data::Partition partition_for(const TrainingData& source, const TrainingOptions&
 }
 
 TrainingData open_training_data(const TrainingOptions& options, int workers) {
-  replicas(options, workers);
-  make_strategy(options);  // throws, before anything is read, if its settings do not fit together
+  replicas(options, workers);  // throws, like make_strategy, before anything is read
+  make_strategy(options);
   TrainingData source = open_evaluation_data(options);
   check_split(options, source.network);
   check_statistics(options, *source.network);
