@@ -57,7 +57,7 @@ void ModelMean::forget() {
 
 void ModelMean::describe_state(core::StateView& state) {
   if (decay_ == 0) return;
-  state.add("mean", mean_.span(), core::Rescale::equal);
+  state.add("mean", mean_.span(), core::Rescale::mean);  // workers have buffers of their own
   state.add("blocks", blocks_, core::Rescale::equal);
 }
 
