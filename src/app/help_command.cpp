@@ -92,7 +92,8 @@ bool print_entries(const std::string& name) {
 
 core::ConfigError unknown_topic(const std::string& name) {
   std::vector<std::string> known{"all"};
-  for (const CLI::App* command : make_program()->get_subcommands({})) known.push_back(command->get_name());
+  const auto program = make_program();
+  for (const CLI::App* command : program->get_subcommands({})) known.push_back(command->get_name());
   for (const core::CatalogueInfo& catalogue : catalogues()) std::ranges::copy(catalogue.names(), std::back_inserter(known));
   const std::string near = nearest_name(name, known);
   return core::ConfigError(core::format("nothing is called '{}'{}; '{} help all' lists strategies, optimisers and the like",
