@@ -1,9 +1,6 @@
-"""Reads the results of runs: one run's folder (Run), and all runs of an experiment in one size (Study).
+"""Reads the results of an experiment's runs of one size (Study). One run's folder: src/python/paragrad/runs.py (Run).
 
     import paragrad_runs
-    run = paragrad_runs.Run("runs/bmuf8")
-    run.manifest["program"]["commit"], run.result["test_error"], run.curve
-
     study = paragrad_runs.study("bmuf_images")     # the largest size that has runs
     study.rows("test_error", "speed_up")           # for pandas.DataFrame
     study.verdicts()                               # its claims
@@ -16,13 +13,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import statistics
 import sys
-import tomllib
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -35,97 +28,15 @@ import results  # noqa: E402
 import tables  # noqa: E402
 from config import SIZES, Experiment, UserError, names, read_toml  # noqa: E402
 from loading import load  # noqa: E402
+from paragrad import Error, Run  # noqa: E402
 from plan import Plan  # noqa: E402
 from verdicts import Repetition, judge, repetitions  # noqa: E402
 
 Rows = list[dict[str, Any]]
 
 
-class NoRuns(Exception):
+class NoRuns(Error):
     """A one-sentence message with the command that makes the runs."""
-
-
-class Run:
-    """The folder of one run. `made_by`: the command that makes it, for the message if there is none."""
-
-    def __init__(self, folder: Path | str, made_by: str = "a run with --out") -> None:
-        self.folder = Path(folder)
-        if not (self.folder / "manifest.json").exists():
-            raise NoRuns(f"{folder} holds no run: {made_by} makes it")
-
-    def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r})"
-
-    @cached_property
-    def config(self) -> dict[str, Any]:
-        """Every option."""
-        return tomllib.loads((self.folder / "config.toml").read_text())
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """Its origin (program, host, data, platform) and its result."""
-        return json.loads((self.folder / "manifest.json").read_text())
-
-    @cached_property
-    def result(self) -> dict[str, Any]:
-        """The metrics of experiments/harness/README.md that need no other run."""
-        return results.result_of(self.folder)
-
-    @cached_property
-    def metrics(self) -> Rows:
-        """All records of metrics.jsonl."""
-        path = self.folder / "metrics.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    @property
-    def pretraining(self) -> Rows:
-        """A record per layer and epoch."""
-        return [record for record in self.metrics if record.get("phase") == "pretrain"]
-
-    @cached_property
-    def curve(self) -> Rows:
-        """The validations of the network's training; `epochs`: passes over the training set so far; `total_sent_bytes`: per
-        worker so far (NaN if unknown)."""
-        whole = self.manifest.get("data", {}).get("samples", {}).get("train")
-        records = results.validations(self.folder)
-        sent = accumulate(math.nan if (count := record.get("sent_bytes")) is None else count for record in records)
-        return [record | {"epochs": record["samples"] / whole if whole else record["epoch"], "total_sent_bytes": total}
-                for record, total in zip(records, sent)]
-
-    @cached_property
-    def staleness(self) -> Rows:
-        """The histogram of an asynchronous run: `updates` between fetch and push (or a range of them), `share` of the gradients."""
-        counted = [(key.removeprefix("staleness_"), value)
-                   for key, value in self.manifest["result"].get("strategy", {}).items() if re.match(r"staleness_\d", key)]
-        total = sum(count for _, count in counted) or 1
-        return [{"updates": updates, "share": count / total} for updates, count in counted]
-
-    @cached_property
-    def timeline(self) -> "Timeline":
-        """The timeline of a run with --timeline."""
-        path = self.folder / "timeline.json"
-        if not path.exists():
-            raise NoRuns(f"{self.folder} has no timeline: run it with --timeline")
-        return Timeline(json.loads(path.read_text()))
-
-
-class Timeline:
-    """What every worker did when, in seconds."""
-
-    def __init__(self, trace: dict[str, Any]) -> None:
-        events = trace["traceEvents"]
-        self.about: dict[str, Any] = trace["otherData"]
-        self.rows: dict[int, str] = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
-        self.spans: Rows = [{"row": event["tid"], "name": event["name"], "begin_s": event["ts"] * 1e-6,
-                             "end_s": (event["ts"] + event["dur"]) * 1e-6} for event in events if event["ph"] == "X"]
-
-    def totals(self, row: int) -> dict[str, float]:
-        """Seconds by the name of a span. Spans are nested, so the sums exceed the total."""
-        found: dict[str, float] = {}
-        for span in self.spans:
-            if span["row"] == row:
-                found[span["name"]] = found.get(span["name"], 0.0) + span["end_s"] - span["begin_s"]
-        return found
 
 
 @dataclass(frozen=True)

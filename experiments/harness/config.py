@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import subprocess
+import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "experiments"
+sys.path.insert(0, str(ROOT / "src" / "python"))  # of the package paragrad, which reads run folders
 SIZES = ("smoke", "laptop", "full")
-AFTER = ("decode", "sharpness")  # commands of the program that may follow each run, with its model; a table of options each
 
 Options = dict[str, Any]
 
@@ -63,7 +64,7 @@ class Experiment:
     published: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
     tune: dict[str, Any] = field(default_factory=dict)
-    after: dict[str, Options] = field(default_factory=dict)  # by command of AFTER: its options
+    after: dict[str, Options] = field(default_factory=dict)  # by command of paragrad.runs.AFTER: its options
 
     @property
     def folder(self) -> Path:

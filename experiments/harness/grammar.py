@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from config import AFTER, BOUNDS, SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
+from config import BOUNDS, SIZES, STATED, Run, UserError, all_runs, any_of, is_judged, spelled_out, tuned_by
+from paragrad.runs import AFTER
 from results import is_relative
 
 TOP = ("command", "baseline", "options", "size", "data", *AFTER, "initial", "run", "tune", "claim", "published", "table", "repeats")

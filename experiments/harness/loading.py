@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from config import AFTER, EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, all_runs, any_of, applies, names, read_toml
+from config import EXPERIMENTS, NO_DATA, DataSet, Experiment, UserError, all_runs, any_of, applies, names, read_toml
 from grammar import check
+from paragrad.runs import AFTER
 
 
 def choose_size(name: str, sizes: list[str], wanted: str) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Iterator
 
 from config import ROOT, DataSet, Experiment, Run, UserError, git
 from loading import all_sizes, load
+from paragrad.runs import result_of
 from plan import Plan
 from records import CORE_S, Record, options_digest, recorded
-from results import result_of
 from runner import Runner, locked
 from verdicts import print_repetitions, repetitions
 

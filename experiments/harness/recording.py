@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from config import ROOT, Experiment
+from paragrad.runs import MACHINE, result_of
 from plan import Job
 from records import CORE_S, Record, options_digest, recorded_metrics
-from results import MACHINE, result_of
 from runner import Runner, locked
 from verdicts import value_of
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from config import Experiment, any_of, spelled_out
+from paragrad.runs import MACHINE
 from plan import Job, Plan
-from results import MACHINE, Results, is_relative, parts_of
+from results import Results, is_relative, parts_of
 
-# Among a run's values, next to MACHINE (results.py):
+# Among a run's values, next to paragrad.runs.MACHINE:
 OPTIONS = "options"  # the digest of its options
 CORE_S = "core_s"    # the core-seconds that it took
 NO_METRICS = (OPTIONS, MACHINE, CORE_S)

@@ -1,76 +1,21 @@
-"""The results of runs, read from their folders, and the metrics derived from them."""
+"""The results of an experiment's runs, and the metrics derived from them."""
 
 from __future__ import annotations
 
 import json
-import math
-import platform
 import statistics
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from config import AFTER, DataSet, Experiment, Run, UserError
+from config import DataSet, Experiment, Run, UserError
+from paragrad.runs import result_of
 from plan import Plan
 
 Results = dict[str, dict[str, dict[int, dict[str, Any]]]]  # data set, run, seed
 
-MACHINE = "machine"  # among a run's values: what its rounding depends on
-
 
 class NotRun(UserError):
     """A claim or row refers to a run that is not among the results."""
-
-
-def result_of(folder: Path) -> dict[str, Any]:
-    """The manifest's "result" and a few facts about the run."""
-    manifest = json.loads((folder / "manifest.json").read_text())
-    found = manifest["result"] | manifest["result"].get("strategy", {})
-    result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
-    result[MACHINE] = machine_of(manifest)
-    if test := manifest.get("data", {}).get("samples", {}).get("test"):
-        result["test_samples"] = test
-    result |= manifest.get("simulation", {}).get("failures", {})
-    if "samples" in result:
-        result["samples_per_s"] = result["samples"] / result["training_s"]
-    if "training_s" in result:
-        result["total_s"] = result.get("pretraining_s", 0) + result["training_s"]
-        result["epoch_s"] = result["training_s"] / max(result.get("epochs", 1), 1)
-    for name in ("splits", "blocks", "workers"):
-        if name in manifest["run"]:
-            result[name] = manifest["run"][name]
-    for more in (*(f"{command}.json" for command in AFTER), "cost.json"):
-        if (folder / more).exists():
-            result |= json.loads((folder / more).read_text())
-    if records := validations(folder):
-        result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
-    if len(rates := rates_between(training_records(folder))) > 1:
-        result["peak_samples_per_s"] = max(rates)
-    return result
-
-
-def machine_of(manifest: dict[str, Any]) -> str:
-    """What rounding depends on: processor, BLAS and the kernels chosen for it, compiler, and the C library, of this machine."""
-    host, program = manifest["host"], manifest["program"]
-    return "; ".join((host.get("device") or host["processor"], program["blas"], program["compiler"], " ".join(platform.libc_ver())))
-
-
-def training_records(folder: Path) -> list[dict[str, Any]]:
-    """The records of the training (without pretraining), one per validation."""
-    path = folder / "metrics.jsonl"
-    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [record for record in records if "epoch" in record and "phase" not in record]
-
-
-def validations(folder: Path) -> list[dict[str, Any]]:
-    """Those that have a validation error."""
-    return [record for record in training_records(folder) if record.get("valid_error") is not None]
-
-
-def rates_between(records: list[dict[str, Any]]) -> list[float]:
-    """Samples per second from one record to the next."""
-    places = [(0, 0.0), *((record["samples"], record["time_s"]) for record in records)]
-    return [(samples - before) / (time - began) for (before, began), (samples, time) in zip(places, places[1:]) if time > began]
 
 
 def collect(experiment: Experiment, data_sets: list[DataSet]) -> Results:

@@ -9,8 +9,9 @@ from typing import Any, Iterator
 
 from config import DataSet, Experiment, Run, UserError, any_of
 from intervals import half_width
+from paragrad.runs import validations
 from plan import Plan
-from results import Results, mean_of, validations, values
+from results import Results, mean_of, values
 
 Lines = list[list[str]]  # the first line holds the column names
 

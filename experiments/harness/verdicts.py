@@ -10,8 +10,9 @@ from typing import Any
 
 from config import Experiment, UserError, any_of, when_stated
 from intervals import half_width
+from paragrad.runs import MACHINE
 from records import fully_recorded, recorded
-from results import MACHINE, Results, values
+from results import Results, values
 
 OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 

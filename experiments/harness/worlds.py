@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 from config import ROOT, UserError
+from paragrad.runs import result_of
 from plan import Job
-from results import result_of
 from runner import SIMULATION_OPTIONS, Runner, arguments
 
 

@@ -61,7 +61,7 @@ class Notebooks(unittest.TestCase):
 
     def test_where_there_are_no_runs_they_stop_and_say_what_makes_them(self):
         copy = self.folder / "copy"
-        for part in ("experiments", "notebooks"):
+        for part in ("experiments", "notebooks", "src/python"):
             shutil.copytree(toy.ROOT / part, copy / part, ignore=shutil.ignore_patterns("runs", "__pycache__"))
         done = self.execute(copy / "notebooks" / NOTEBOOKS[0].name)
         self.assertNotEqual(done.returncode, 0)

@@ -51,7 +51,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(run.timeline.about["clock"], "simulated")
         row = min(run.timeline.rows)
         self.assertAlmostEqual(run.timeline.totals(row)["aggregate"], run.result["aggregate_s"], delta=1e-9)
-        with self.assertRaisesRegex(self.reader.NoRuns, "--timeline"):
+        with self.assertRaisesRegex(self.reader.Error, "`timeline`"):
             (run.folder / "timeline.json").rename(run.folder / "elsewhere.json")
             self.reader.Run(run.folder).timeline
         (run.folder / "elsewhere.json").rename(run.folder / "timeline.json")
@@ -100,7 +100,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.unrun.results, {})
         with self.assertRaisesRegex(self.reader.NoRuns, "`make run-toy SIZE=full` makes them"):
             self.reader.study("toy", "full")
-        with self.assertRaisesRegex(self.reader.NoRuns, "holds no run"):
+        with self.assertRaisesRegex(self.reader.Error, "is not a run folder"):
             self.reader.Run(self.folder)
         self.assertEqual(self.reader.Study("toy", "full").recorded_rows(), [{"run": "large", "data": "toy", "test_error": 0.5}])
 

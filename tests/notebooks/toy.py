@@ -138,7 +138,7 @@ FILES = {
 
 def build(folder: Path) -> Path:
     """The copy's root; its experiment has not been run."""
-    for part in ("experiments/harness", "experiments/page", "notebooks", "sim/platforms"):
+    for part in ("experiments/harness", "experiments/page", "notebooks", "src/python", "sim/platforms"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

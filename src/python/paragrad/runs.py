@@ -1,0 +1,196 @@
+"""Reads run folders: a run's options, origin, learning curve and result. Python 3.11 and its standard library only.
+
+    from paragrad import Run
+    run = Run("runs/bmuf8")
+    run.manifest["program"]["commit"], run.result["test_error"], run.curve
+
+Tables are lists of dicts, one per row.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import re
+import statistics
+import tomllib
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Callable
+
+Rows = list[dict[str, Any]]
+
+AFTER = ("decode", "sharpness")  # commands of the program that may follow a run, with its model; then <command>.json is in its folder
+MACHINE = "machine"  # among a run's values: what its rounding depends on
+
+
+class Error(Exception):
+    """What the user can fix, in one sentence. Options are named in `backquotes`."""
+
+
+class Run:
+    """The folder of one run, finished or not. `made_by`: the command that makes it, for the message if there is none."""
+
+    def __init__(self, folder: Path | str, made_by: str = "") -> None:
+        self.folder = Path(folder)
+        if not (self.folder / "manifest.json").exists():
+            raise Error(f"'{folder}' is not a run folder: it has no manifest.json{made_by and f'; {made_by} makes it'}")
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The options that it uses."""
+        return read(self.folder / "config.toml", tomllib.loads)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Its origin (program, host, data, platform) and its result."""
+        return read(self.folder / "manifest.json", json.loads)
+
+    @property
+    def finished(self) -> bool:
+        return "result" in self.manifest
+
+    @property
+    def clock(self) -> str:
+        """Of its times: "simulated" or "wall"."""
+        return "simulated" if self.manifest["run"]["world"] == "simulation" else "wall"
+
+    @cached_property
+    def result(self) -> dict[str, Any]:
+        """The metrics of experiments/harness/README.md that need no other run."""
+        if not self.finished:
+            raise Error(f"the run '{self.folder}' has not finished")
+        return result_of(self.folder)
+
+    @cached_property
+    def metrics(self) -> Rows:
+        """All records of metrics.jsonl."""
+        return records_of(self.folder)
+
+    @property
+    def pretraining(self) -> Rows:
+        """A record per layer and epoch."""
+        return [record for record in self.metrics if record.get("phase") == "pretrain"]
+
+    @cached_property
+    def progress(self) -> Rows:
+        """The records of the network's training; `epochs`: passes over the training set so far; `total_sent_bytes`: per worker so
+        far (NaN if unknown)."""
+        whole = self.manifest.get("data", {}).get("samples", {}).get("train")
+        records = training_records(self.folder)
+        sent = accumulate(math.nan if (count := record.get("sent_bytes")) is None else count for record in records)
+        return [record | {"epochs": record["samples"] / whole if whole else record["epoch"], "total_sent_bytes": total}
+                for record, total in zip(records, sent)]
+
+    @property
+    def curve(self) -> Rows:
+        """The records of `progress` that have a validation error."""
+        return [record for record in self.progress if record.get("valid_error") is not None]
+
+    @cached_property
+    def staleness(self) -> Rows:
+        """The histogram of an asynchronous run: `updates` between fetch and push (or a range of them), `share` of the gradients."""
+        counted = [(key.removeprefix("staleness_"), value)
+                   for key, value in self.manifest["result"].get("strategy", {}).items() if re.match(r"staleness_\d", key)]
+        total = sum(count for _, count in counted) or 1
+        return [{"updates": updates, "share": count / total} for updates, count in counted]
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The timeline of a run with the option `timeline`."""
+        path = self.folder / "timeline.json"
+        if not path.exists():
+            raise Error(f"'{self.folder}' has no timeline: run it with `timeline`")
+        return Timeline(read(path, json.loads))
+
+
+class Timeline:
+    """What every worker did when, in seconds."""
+
+    def __init__(self, trace: dict[str, Any]) -> None:
+        events = trace["traceEvents"]
+        self.about: dict[str, Any] = trace["otherData"]
+        self.rows: dict[int, str] = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+        self.spans: Rows = [{"row": event["tid"], "name": event["name"], "begin_s": event["ts"] * 1e-6,
+                             "end_s": (event["ts"] + event["dur"]) * 1e-6} for event in events if event["ph"] == "X"]
+
+    def totals(self, row: int) -> dict[str, float]:
+        """Seconds by the name of a span. Spans are nested, so the sums exceed the total."""
+        found: dict[str, float] = {}
+        for span in self.spans:
+            if span["row"] == row:
+                found[span["name"]] = found.get(span["name"], 0.0) + span["end_s"] - span["begin_s"]
+        return found
+
+
+def read(path: Path, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return parse(path.read_text())
+    except OSError as error:
+        raise Error(f"cannot read '{path}': {error.strerror}") from error
+    except ValueError as error:
+        raise Error(f"'{path}' is damaged: {error}") from error
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    """The manifest's "result" and a few facts about the run."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    found = manifest["result"] | manifest["result"].get("strategy", {})
+    result = {key: math.nan if value is None else value for key, value in found.items() if key != "strategy"}
+    result[MACHINE] = machine_of(manifest)
+    if test := manifest.get("data", {}).get("samples", {}).get("test"):
+        result["test_samples"] = test
+    result |= manifest.get("simulation", {}).get("failures", {})
+    if "samples" in result:
+        result["samples_per_s"] = result["samples"] / result["training_s"]
+    if "training_s" in result:
+        result["total_s"] = result.get("pretraining_s", 0) + result["training_s"]
+        result["epoch_s"] = result["training_s"] / max(result.get("epochs", 1), 1)
+    for name in ("splits", "blocks", "workers"):
+        if name in manifest["run"]:
+            result[name] = manifest["run"][name]
+    for more in (*(f"{command}.json" for command in AFTER), "cost.json"):
+        if (folder / more).exists():
+            result |= json.loads((folder / more).read_text())
+    if records := validations(folder):
+        result["mean_valid_error"] = statistics.fmean(record["valid_error"] for record in records)
+    if len(rates := rates_between(training_records(folder))) > 1:
+        result["peak_samples_per_s"] = max(rates)
+    return result
+
+
+def machine_of(manifest: dict[str, Any]) -> str:
+    """What rounding depends on: processor, BLAS and the kernels chosen for it, compiler, and the C library, of this machine."""
+    host, program = manifest["host"], manifest["program"]
+    return "; ".join((host.get("device") or host["processor"], program["blas"], program["compiler"], " ".join(platform.libc_ver())))
+
+
+def records_of(folder: Path) -> Rows:
+    """The records of metrics.jsonl, without one that is still being written."""
+    path = folder / "metrics.jsonl"
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    try:
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+    except ValueError as error:
+        raise Error(f"'{path}' is damaged: {error}") from error
+
+
+def training_records(folder: Path) -> Rows:
+    """The records of the training (without pretraining), one per validation."""
+    return [record for record in records_of(folder) if "epoch" in record and "phase" not in record]
+
+
+def validations(folder: Path) -> Rows:
+    """Those that have a validation error."""
+    return [record for record in training_records(folder) if record.get("valid_error") is not None]
+
+
+def rates_between(records: Rows) -> list[float]:
+    """Samples per second from one record to the next."""
+    places = [(0, 0.0), *((record["samples"], record["time_s"]) for record in records)]
+    return [(samples - before) / (time - began) for (before, began), (samples, time) in zip(places, places[1:]) if time > began]
