@@ -1,10 +1,15 @@
 #include "sim/platform.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/files.hpp"
 #include "core/format.hpp"
+#include "core/sha256.hpp"
+#include "sim/builtin_platforms.hpp"
 #include "sim/platform_section.hpp"
 
 namespace paragrad::sim {
@@ -22,7 +27,7 @@ constexpr Kind fault_kinds[] = {Kind::worker, Kind::device_link, Kind::nic, Kind
 /// The sections of a file; finds unknown ones.
 class File {
  public:
-  explicit File(const std::string& path) : path_(path), root_(toml::parse_file(path)) {}
+  File(const std::string& path, std::string_view text) : path_(path), root_(toml::parse(text, path)) {}
 
   Section required(const std::string& name) {
     if (auto section = optional(name)) return *section;
@@ -239,10 +244,26 @@ KernelTable read_kernel(Section section, const std::vector<KernelTable>& before)
   return table;
 }
 
+/// A file, or else the platform of that name that is part of the program.
+std::string text_of(const std::string& path) {
+  const auto builtin = std::ranges::find(builtin_platforms(), path, &BuiltinPlatform::name);
+  if (builtin != builtin_platforms().end() && !std::filesystem::exists(path)) return std::string(builtin->text);
+  try {
+    return core::read_text(path);
+  } catch (const core::ConfigError&) {
+    const bool is_name = path.find_first_of("/.") == std::string::npos;
+    throw core::ConfigError(core::format("cannot read the platform file '{}'{}", path,
+                                         is_name ? core::format("; built in: {}", fmt::join(builtin_platform_names(), ", "))
+                                                 : ""));
+  }
+}
+
 Platform parse(const std::string& path) {
-  File file(path);
+  const std::string text = text_of(path);
+  File file(path, text);
   Platform platform;
   platform.file = path;
+  platform.sha256 = core::sha256(std::as_bytes(std::span(text)));
   platform.name = path.substr(path.find_last_of('/') + 1);
   platform.name = platform.name.substr(0, platform.name.find_last_of('.'));
   read_cluster(file.required("cluster"), platform);
@@ -277,13 +298,17 @@ const char* name_of(Platform::Fault::Kind kind) {
   throw std::logic_error("a kind of fault without a name");
 }
 
+std::vector<std::string> builtin_platform_names() {
+  std::vector<std::string> names;
+  for (const BuiltinPlatform& platform : builtin_platforms()) names.emplace_back(platform.name);
+  return names;
+}
+
 Platform read_platform(const std::string& path) {
   try {
     return parse(path);
   } catch (const toml::parse_error& error) {
-    const int line = static_cast<int>(error.source().begin.line);
-    if (line == 0) throw core::ConfigError(core::format("cannot read the platform file '{}'", path));
-    throw core::ConfigError(core::format("platform file '{}', line {}: {}", path, line, error.description()));
+    throw core::ConfigError(core::format("platform file '{}', line {}: {}", path, error.source().begin.line, error.description()));
   }
 }
 

@@ -23,7 +23,8 @@ struct Link {
 /// LogGP-like model that `Network` implements. Whatever a file omits is ideal: it costs nothing and limits nothing.
 struct Platform {
   std::string name;
-  std::string file;  ///< the file it was read from; empty if made by code
+  std::string file;    ///< the file it was read from, or the name of a built-in platform; empty if made by code
+  std::string sha256;  ///< of the file's content
 
   int nodes = 1;
   int devices_per_node = 1;
@@ -140,7 +141,8 @@ inline int device_of(int rank, int workers, int devices) {
 
 const char* name_of(Platform::Fault::Kind kind);
 
-/// Reads a platform file (TOML, quantities with units: "9.3us", "4.2GBps"). Throws ConfigError that names file and key:
+/// Reads a platform file (TOML, quantities with units: "9.3us", "4.2GBps"), or the built-in platform of that name
+/// (builtin_platforms.hpp) if there is no such file. Throws ConfigError that names file and key:
 /// unknown or missing key, value without unit, value out of bounds (bandwidth below 1 kBps, latency below 1 ns).
 Platform read_platform(const std::string& path);
 

@@ -19,7 +19,6 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
-#include "core/sha256.hpp"
 #include "core/units.hpp"
 #include "sim/simulation.hpp"
 
@@ -214,7 +213,7 @@ core::Json manifest_of(const CollectiveArguments& arguments, const std::string& 
                      {"repeat", arguments.repeat},
                      {"device", arguments.device}};
   if (!arguments.platform.empty())
-    manifest["platform"] = {{"file", arguments.platform}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
+    manifest["platform"] = {{"file", arguments.platform}, {"file_sha256", sim::read_platform(arguments.platform).sha256}};
   return manifest;
 }
 

@@ -11,7 +11,6 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/printable.hpp"
-#include "core/sha256.hpp"
 #include "core/units.hpp"
 #include "sim/failures/goodput.hpp"
 
@@ -95,7 +94,7 @@ int run(const GoodputArguments& arguments, const std::string& config) {
                                          core::printable(arguments.platform)));
   core::Json manifest = environment();
   manifest["run"] = {{"world", "simulation"}, {"failures", arguments.failures}};
-  manifest["platform"] = {{"file", arguments.platform}, {"file_sha256", core::sha256_of_file(arguments.platform)}};
+  manifest["platform"] = {{"file", arguments.platform}, {"file_sha256", platform.sha256}};
   MeasurementFolder folder(arguments.out, arguments.overwrite, config, std::move(manifest));
   const int devices = platform.devices_per_node;
   for (const int nodes : arguments.nodes.empty() ? std::vector{platform.nodes} : arguments.nodes)

@@ -14,25 +14,13 @@
 #include "core/format.hpp"
 #include "core/memory.hpp"
 
-namespace {
-
 using namespace paragrad;
-
-int run(std::span<char*> arguments) {
-  const std::string_view name = arguments.empty() ? "help" : arguments[0];
-  if (name.starts_with('-')) return app::parse(*app::make_program(), arguments.first(1)).value_or(app::success);
-  const app::Command command = app::make_command(name);
-  const auto code = app::parse(*command.parser, arguments.empty() ? arguments : arguments.subspan(1));
-  return code ? *code : command.run();
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   app::report_mapping_faults();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file-size limit then fails with EFBIG, an ordinary error
   try {
-    return run({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
+    return app::run_program({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   } catch (const core::ConfigError& error) {
     app::print_error(error.what());
     return app::user_error;

@@ -4,6 +4,7 @@
 #include "core/format.hpp"
 #include "core/printable.hpp"
 #include "core/units.hpp"
+#include "sim/builtin_platforms.hpp"
 #include "sim/platform.hpp"
 
 namespace paragrad::app {
@@ -110,17 +111,25 @@ void describe(const std::string& path) {
   print_options(platform);
 }
 
+void list_builtin() {
+  for (const std::string& name : sim::builtin_platform_names()) {
+    const sim::Platform platform = sim::read_platform(name);
+    fmt::print("{:<18} {} nodes of {} devices\n", name, platform.nodes, platform.devices_per_node);
+  }
+}
+
 }  // namespace
 
 Command platform_command() {
-  auto parser = make_parser("platform", "Check a platform file and print what it describes.");
+  auto parser = make_parser("platform", "Check a platform file and print what it describes, or list the built-in platforms.");
   auto path = std::make_shared<std::string>();
-  parser->add_option("file", *path, "platform file")->required();
+  parser->add_option("file", *path, "platform file or built-in platform; without it, list these");
   set_examples(*parser,
-               "paragrad platform sim/platforms/k40m-fdr.toml\n"
+               "paragrad platform\n"
+               "paragrad platform k40m-fdr\n"
                "paragrad platform sim/platforms/ethernet-10g.toml");
   return {parser, [path] {
-            describe(*path);
+            path->empty() ? list_builtin() : describe(*path);
             return success;
           }};
 }

@@ -71,4 +71,12 @@ std::shared_ptr<CLI::App> make_program() {
   return program;
 }
 
+int run_program(std::span<char*> arguments) {
+  const std::string_view name = arguments.empty() ? "help" : arguments[0];
+  if (name.starts_with('-')) return parse(*make_program(), arguments.first(1)).value_or(success);
+  const Command command = make_command(name);
+  const auto code = parse(*command.parser, arguments.empty() ? arguments : arguments.subspan(1));
+  return code ? *code : command.run();
+}
+
 }  // namespace paragrad::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "app/command.hpp"
@@ -15,5 +16,9 @@ Command make_command(std::string_view name);
 /// completions and the manual. It parses only the program's own options: the variables behind a command's options no longer
 /// exist, and CLI11 reads a configuration file for the top-level parser only.
 std::shared_ptr<CLI::App> make_program();
+
+/// Runs the command that the first argument names, with the others as its options. Returns the exit code. Throws what ends
+/// the program with a message (see main.cpp).
+int run_program(std::span<char*> arguments);
 
 }  // namespace paragrad::app

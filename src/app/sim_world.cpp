@@ -8,7 +8,6 @@
 #include "app/shared_options.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/sha256.hpp"
 #include "core/units.hpp"
 
 namespace paragrad::app {
@@ -77,7 +76,7 @@ void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments) {
       ->group(group);
   parser
       .add_option("--platform", arguments.platform,
-                  "platform file of the simulated cluster, such as sim/platforms/k40m-fdr.toml")
+                  "simulated cluster: a platform file, or a built-in platform such as k40m-fdr (paragrad platform lists them)")
       ->group(group);
   add_number(parser, "--nodes", arguments.nodes, {.least = 0, .most = 10000000},
              "number of nodes, at least as many as in the platform file (0: as in the file)")
@@ -132,7 +131,7 @@ SimWorld::SimWorld(const SimWorldArguments& arguments, const std::string& device
 
 void SimWorld::describe(core::Json& manifest) const {
   manifest["platform"] = {
-      {"name", platform_.name}, {"file_sha256", core::sha256_of_file(arguments_.platform)}, {"nodes", platform_.nodes}};
+      {"name", platform_.name}, {"file_sha256", platform_.sha256}, {"nodes", platform_.nodes}};
 }
 
 int SimWorld::run(Job& job) {

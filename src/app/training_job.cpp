@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/interruption.hpp"
 #include "app/training_report.hpp"
 #include "train/memory_need.hpp"
 
@@ -47,6 +48,7 @@ void TrainingJob::adopt(int finding) {
 void TrainingJob::work(comm::Worker& worker, const AddedTime& added) {
   train::Output output = output_of(arguments_, opened_, identity_, progress_ ? &*progress_ : nullptr);
   output.while_saving = added.saving;
+  output.after_block = check_interruption;
   complete(output);
   instruments_->watch(worker, [&](comm::Worker& watched) {
     auto lost = run_role(watched, workers_, options_, output, [&](comm::Worker& member) {

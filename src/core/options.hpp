@@ -107,6 +107,8 @@ class OptionList {
 
   void flag(const std::string& name, bool& value, const std::string& help);
 
+  void text(const std::string& name, std::string& value, const std::string& help);
+
   /// One of a few names.
   template <class T>
   void choice(const std::string& name, T& value, const std::vector<std::pair<std::string, T>>& values,

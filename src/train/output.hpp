@@ -24,6 +24,7 @@ struct Output {
   RunIdentity run{};                      ///< the run that a state belongs to
   std::function<void()> while_saving{};   ///< of this worker, whenever it saves its state; may be empty
   std::function<void()> after_saving{};   ///< of worker 0, when all have saved it; may be empty
+  std::function<void()> after_block{};    ///< of every worker; an exception ends the training. May be empty
   bool explains = true;                   ///< prints at the beginning what the options mean
   std::optional<double> resumed_at_s{};   ///< time since the run began, even if there is no state yet; nothing: the state's
   bool last_phase = true;                 ///< the network's training: writes checkpoints; state is not needed after it

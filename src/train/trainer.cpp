@@ -55,6 +55,7 @@ void Trainer::train_epoch() {
   run_.loop.run(run_.setting(), {.first_block = run_.block}, run_.sums, [&](const EpochLoop::Progress& at) {
     run_.block = at.done;
     for (const auto& observer : observers_) observer->after_block(at);
+    if (run_.output.after_block) run_.output.after_block();
   });
   run_.block = 0;
   for (const auto& observer : observers_) observer->after_epoch();

@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "core/errors.hpp"
 #include "every_key.hpp"
+#include "sim/builtin_platforms.hpp"
 #include "sim/simulation.hpp"
 #include "temporary_folder.hpp"
 
@@ -290,9 +291,21 @@ TEST_CASE("every platform that comes with the program is sound", "[sim]") {
   for (const auto& entry : std::filesystem::directory_iterator(PARAGRAD_SOURCE "/sim/platforms")) {
     const Platform platform = read_platform(entry.path().string());
     CHECK(platform.name == entry.path().stem().string());
+    CHECK(read_platform(platform.name).sha256 == platform.sha256);  // built in under this name
     ++files;
   }
-  CHECK(files >= 9);
+  CHECK(files == builtin_platforms().size());
+}
+
+TEST_CASE("a file goes before a built-in platform of its name, and an unknown name lists what is built in", "[sim]") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  test::write_text("k40m-fdr", least);
+  CHECK(read_platform("k40m-fdr").nodes == 1);
+  std::filesystem::current_path(here);
+  CHECK(read_platform("k40m-fdr").nodes == 16);
+  CHECK_THROWS_WITH(read_platform("k40m"), contains_text("built in: ethernet-10g, ethernet-1g, k40m-fdr"));
 }
 
 TEST_CASE("an eager threshold of nothing is allowed", "[sim]") {

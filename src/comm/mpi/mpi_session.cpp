@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -79,19 +78,17 @@ void throw_mpi_failure(int rank, const std::string& doing, int code) {
 
 MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
     : deaths_(deaths), uncaught_exceptions_at_start_(std::uncaught_exceptions()) {
-  int initialised = 0;
+  int initialised = 0, finalised = 0;
   MPI_Initialized(&initialised);
-  if (initialised) throw std::logic_error("a second MpiSession in one process");
-  const bool survivable = deaths == Deaths::may_be_survived;
-  if ((survivable || RankGuard::launcher_listens()) && !RankGuard::is_traced()) guard_ = RankGuard::split(guard);
-  if (survivable) leave_memory_of_others_alone();
-  int provided = 0;
-  if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided); code != MPI_SUCCESS) {
-    throw Failure(core::format("MPI_Init_thread failed with code {}", code));
-  }
+  MPI_Finalized(&finalised);
+  if (finalised)
+    throw core::ConfigError(
+        "this process has used MPI and finalised it, and MPI begins only once: import mpi4py first, and it stays initialised");
+  owns_mpi_ = !initialised;
+  if (owns_mpi_) initialise(guard);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (const int announced = announced_ranks(); announced > 1 && size() == 1) {
-    MPI_Finalize();
+    if (owns_mpi_) MPI_Finalize();
     throw core::ConfigError(core::format(
         "mpiexec started {} ranks, but each finds itself alone: this mpiexec does not work with {}; use the library's "
         "own mpiexec (with MPICH on Ubuntu 24.04: Open MPI's, see README)",
@@ -101,12 +98,21 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
   if (on_exit(ExitWatch::at_exit, watch.get()) == 0) watch_ = watch.release();
 }
 
+void MpiSession::initialise(const GuardOptions& guard) {
+  const bool survivable = deaths_ == Deaths::may_be_survived;
+  if ((survivable || RankGuard::launcher_listens()) && !RankGuard::is_traced()) guard_ = RankGuard::split(guard);
+  if (survivable) leave_memory_of_others_alone();
+  int provided = 0;
+  if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided); code != MPI_SUCCESS)
+    throw Failure(core::format("MPI_Init_thread failed with code {}", code));
+}
+
 MpiSession::~MpiSession() {
   if (std::uncaught_exceptions() > uncaught_exceptions_at_start_) {
     std::fprintf(stderr, "worker %d ends early and ends the others\n", rank());
     abort(1);
   }
-  MPI_Finalize();
+  if (owns_mpi_) MPI_Finalize();
   if (watch_ != nullptr) watch_->session_lives = false;
 }
 

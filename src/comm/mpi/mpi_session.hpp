@@ -26,6 +26,9 @@ std::string mpi_description();
 ///
 /// Construct it before starting threads or using devices: it forks the process.
 ///
+/// If MPI is initialised already, by mpi4py or another library in this process, a session uses it and leaves it initialised:
+/// there may be several, one after the other. Then no guard watches, as that would have to be there before MPI.
+///
 /// Throws  core::ConfigError if this build has no MPI, or if the launcher announced several ranks but this one finds itself
 ///         alone (another library's mpiexec).
 ///
@@ -65,8 +68,11 @@ class MpiSession {
 
  private:
   struct ExitWatch;
+  void initialise(const GuardOptions& guard);
+
   Deaths deaths_;
   std::unique_ptr<RankGuard> guard_;  // before MPI begins
+  bool owns_mpi_;                     // or MPI was there before
   ExitWatch* watch_ = nullptr;        // belongs to the handler that exit() runs, which may outlive the session
   int uncaught_exceptions_at_start_;
 };

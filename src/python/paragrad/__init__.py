@@ -1,17 +1,27 @@
-"""Paragrad for Python: what a run folder holds (Run, Timeline), and figures of it (plot, which needs matplotlib)."""
+"""Paragrad for Python: trainings on real or emulated workers, strategies of one's own, what run folders hold, figures of them.
+
+    import paragrad as pg
+    run = pg.simulate(workers=8, platform="k40m-fdr", strategy="bmuf", data="frames.h5", model="40-64-120:relu", learning_rate=0.05)
+    run.history, run.weights
+
+Reading run folders needs Python's standard library only; plot needs matplotlib, history pandas, and what trains or reads weights
+the compiled module, with NumPy.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from .runs import Error, Run, Timeline
+from .strategy import Strategy
 
-__all__ = ["Error", "Run", "Timeline", "plot"]
+_ON_DEMAND = {"plot": ".plotting", "command": ".training", "simulate": ".training", "train": ".training"}
+
+__all__ = ["Error", "Run", "Strategy", "Timeline", *_ON_DEMAND]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports matplotlib only for those who draw."""
-    if name == "plot":
-        from .plotting import plot
-        return plot
-    raise AttributeError(f"module 'paragrad' has no attribute '{name}'")
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module 'paragrad' has no attribute '{name}'")
+    return getattr(import_module(_ON_DEMAND[name], __name__), name)

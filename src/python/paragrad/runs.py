@@ -18,7 +18,11 @@ import tomllib
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
 
 Rows = list[dict[str, Any]]
 
@@ -32,6 +36,9 @@ class Error(Exception):
 
 class Run:
     """The folder of one run, finished or not. `made_by`: the command that makes it, for the message if there is none."""
+
+    report = ""                # what the program printed, if this process has made the run
+    _kept: object | None = None  # deletes a temporary folder when the run is no longer used
 
     def __init__(self, folder: Path | str, made_by: str = "") -> None:
         self.folder = Path(folder)
@@ -86,6 +93,23 @@ class Run:
         sent = accumulate(math.nan if (count := record.get("sent_bytes")) is None else count for record in records)
         return [record | {"epochs": record["samples"] / whole if whole else record["epoch"], "total_sent_bytes": total}
                 for record, total in zip(records, sent)]
+
+    @property
+    def history(self) -> pandas.DataFrame:
+        """`progress` as a table of pandas."""
+        import pandas
+        return pandas.DataFrame(self.progress)
+
+    @property
+    def weights(self) -> numpy.ndarray:
+        """The trained model's parameters, flat, as strategies see them."""
+        from ._core import read_checkpoint  # the compiled module
+        return read_checkpoint(str(self.folder / "checkpoint.h5"))["parameters"]
+
+    @property
+    def weights_sha256(self) -> str:
+        """The SHA-256 of the weights, which the run has printed."""
+        return self.result["parameters_sha256"]
 
     @property
     def curve(self) -> Rows:

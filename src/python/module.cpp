@@ -1,0 +1,130 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "app/interruption.hpp"
+#include "app/program_parser.hpp"
+#include "comm/communicator.hpp"
+#include "core/errors.hpp"
+#include "core/files.hpp"
+#include "core/format.hpp"
+#include "core/memory.hpp"
+#include "python/worker_view.hpp"
+#include "train/state/checkpoint.hpp"
+
+namespace paragrad::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// What is printed on stdout in its lifetime. The C library has one stdout per process.
+class Printed {
+ public:
+  /// Not open_memstream, as MPICH sets the buffer of stdout.
+  Printed() : file_(std::tmpfile()), before_(std::exchange(stdout, file_)) {
+    if (file_ == nullptr) {
+      stdout = before_;
+      throw core::ConfigError("cannot make a temporary file for what is printed");
+    }
+  }
+  ~Printed() {
+    stdout = before_;
+    std::fclose(file_);
+  }
+  Printed(const Printed&) = delete;
+
+  std::string text() {
+    std::rewind(file_);
+    std::string text;
+    for (int c = std::fgetc(file_); c != EOF; c = std::fgetc(file_)) text += static_cast<char>(c);
+    return text;
+  }
+
+ private:
+  std::FILE* file_;
+  std::FILE* before_;
+};
+
+/// In its lifetime Ctrl-C ends a training after its current block.
+class Interruptible {
+ public:
+  Interruptible() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { app::interrupt(); };
+    ::sigaction(SIGINT, &action, &before_);
+  }
+  ~Interruptible() {
+    ::sigaction(SIGINT, &before_, nullptr);
+    app::forget_interruption();
+  }
+  Interruptible(const Interruptible&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// Runs a command of the program in this process. Returns its exit code and what it printed.
+std::pair<int, std::string> run(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  try {
+    const nb::gil_scoped_release other_threads_run;
+    const Interruptible interruptible;
+    Printed printed;
+    const int code = app::run_program(arguments);
+    return {code, printed.text()};
+  } catch (const app::Interrupted&) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
+}
+
+/// The description and the parameters of a checkpoint.
+nb::dict read_checkpoint(const std::string& path) {
+  auto checkpoint = std::make_unique<train::Checkpoint>(train::read_checkpoint(path));
+  nb::dict result;
+  result["model"] = checkpoint->model;
+  result["epoch"] = checkpoint->epoch;
+  std::vector<float>& parameters = checkpoint->parameters;
+  const std::size_t count = parameters.size();
+  float* const data = parameters.data();
+  const nb::capsule owner(checkpoint.release(), [](void* it) noexcept { delete static_cast<train::Checkpoint*>(it); });
+  result["parameters"] = nb::ndarray<nb::numpy, float>(data, {count}, owner);
+  return result;
+}
+
+/// The sentence that the program would print. core::ConfigError and the like: paragrad.Error.
+void raise(const std::exception_ptr& thrown, void*) {
+  const auto set = [](const std::string& text) {
+    PyErr_SetString(nb::module_::import_("paragrad.runs").attr("Error").ptr(), app::with_flags(text).c_str());
+  };
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const core::ConfigError& error) {
+    set(error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    set(core::describe(error));
+  } catch (const comm::Failure& error) {
+    set(error.what());
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  nb::register_exception_translator(raise);
+  module.def("run", &run, nb::arg("arguments"));
+  module.def("read_checkpoint", &read_checkpoint, nb::arg("path"));
+  bind_views(module);
+}
+
+}  // namespace paragrad::python

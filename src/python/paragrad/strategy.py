@@ -1,0 +1,56 @@
+"""Strategies written in Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+from .runs import Error
+
+if TYPE_CHECKING:
+    from ._core import Replica, Worker
+
+
+class Strategy:
+    """How workers agree on one model. Derive from it, define what you need, and give the class as `strategy`.
+
+    Every worker has an object of its own, and all make the same calls in the same order. They reach each other only through
+    `worker`. A class with `step` exchanges the gradient of every minibatch; the workers of any other one train on their own
+    between two calls of `synchronise`. The fields of a dataclass are its options, which the run records.
+
+    `replica.parameters` and `replica.gradient` are NumPy arrays that share the worker's memory: change them in place.
+    NumPy's arithmetic takes no simulated time; `worker.scale` and `worker.add` do.
+    """
+
+    def start(self, worker: Worker, replica: Replica) -> None:
+        """Before the first epoch. The parameters are the same at all workers."""
+
+    def begin_epoch(self, worker: Worker, replica: Replica, epoch: int) -> None:
+        """Before an epoch, counted from 1."""
+
+    def synchronise(self, worker: Worker, replica: Replica, samples: int) -> None:
+        """At the end of a block, in which this worker has trained on `samples` samples."""
+
+    def show_model(self, worker: Worker, replica: Replica) -> None:
+        """Puts the model that is to be scored and saved into the parameters, the same at all workers."""
+
+    def resume_work(self, worker: Worker, replica: Replica) -> None:
+        """Undoes show_model."""
+
+
+def options_of(strategy: type[Strategy] | Strategy) -> dict[str, str]:
+    """The options of the command line for a strategy class, or for an object with other values of its fields."""
+    kind = strategy if isinstance(strategy, type) else type(strategy)
+    if not (inspect.isclass(kind) and issubclass(kind, Strategy)):
+        raise Error(f"strategy must be a name, or a class derived from paragrad.Strategy, not {strategy!r}")
+    if "<locals>" in kind.__qualname__:
+        raise Error(f"the strategy {kind.__qualname__} is defined in a function: define it in a module or at the top of a notebook")
+    values: dict[str, Any] = {}
+    if not isinstance(strategy, type):
+        if not dataclasses.is_dataclass(strategy):
+            raise Error(f"give the class {kind.__qualname__} itself, or make it a dataclass: its fields are then its options")
+        values = {field.name: getattr(strategy, field.name) for field in dataclasses.fields(strategy) if field.init}
+    return {"strategy": "python_exchange" if hasattr(kind, "step") else "python",
+            "python-class": f"{kind.__module__}:{kind.__qualname__}", "python-arguments": json.dumps(values)}

@@ -1,0 +1,78 @@
+"""Runs the program's commands in this process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from .runs import Error, Run
+from .strategy import Strategy, options_of
+
+_one_at_a_time = threading.Lock()
+
+
+def words_of(options: dict[str, Any]) -> list[str]:
+    """learning_rate=0.1 becomes --learning-rate=0.1. None leaves an option out."""
+    words = []
+    for name, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        elif isinstance(value, (list, tuple)):
+            value = ",".join(str(one) for one in value)
+        words.append(f"--{name.replace('_', '-')}={value}")
+    return words
+
+
+def command(name: str, *arguments: Any, **options: Any) -> str:
+    """Runs a command, as `paragrad NAME ARGUMENTS --OPTIONS`, and returns what it prints.
+
+    command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`. Raises Error with the program's sentence.
+    """
+    with _one_at_a_time:
+        code, printed = _core.run([name, *(str(argument) for argument in arguments), *words_of(options)])
+    if code != 0:
+        raise Error(f"paragrad {name} ended with exit code {code}")
+    return printed
+
+
+def _leads() -> bool:
+    """Whether this process is rank 0, or was not started by mpiexec."""
+    return next((os.environ[name] for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID") if name in os.environ), "0") == "0"
+
+
+def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str | Path | None, options: dict[str, Any]) -> Run | None:
+    if strategy is not None:
+        options |= {"strategy": strategy} if isinstance(strategy, str) else options_of(strategy)
+    kept = None
+    if out is None:
+        kept = tempfile.TemporaryDirectory(prefix="paragrad-")
+        out = Path(kept.name) / "run"
+    printed = command(name, out=out, quiet=options.pop("quiet", True), **options)
+    if not _leads():
+        return None
+    run = Run(out)
+    run.report, run._kept = printed, kept
+    return run
+
+
+def simulate(*, workers: int, platform: str | Path, strategy: str | type[Strategy] | Strategy | None = None,
+             out: str | Path | None = None, **options: Any) -> Run:
+    """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
+
+    out: the run's folder; without it the run is gone when the result is.
+    """
+    return _run("simulate", strategy, out, options | {"workers": workers, "platform": platform})
+
+
+def train(*, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, **options: Any) -> Run | None:
+    """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`.
+
+    Returns the run; None on ranks other than 0. MPI can be used once per process.
+    """
+    return _run("train", strategy, out, options)

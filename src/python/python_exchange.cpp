@@ -1,0 +1,22 @@
+#include "python/python_strategy.hpp"
+
+namespace paragrad::strategies {
+namespace {
+
+class PythonExchange : public PythonStrategy<ExchangingStrategy> {
+ public:
+  using PythonStrategy::PythonStrategy;
+
+  bool exchanges(int workers) const override { return workers > 1; }
+  void step(comm::Worker& worker, Replica& replica) override { call("step", worker, replica); }
+};
+
+}  // namespace
+
+StrategyEntry python_exchange_entry() {
+  return entry_of<PythonExchange, PythonOptions>(
+      {.name = "python_exchange", .summary = "a class in Python that exchanges the gradient of every minibatch"},
+      Share::minibatch);
+}
+
+}  // namespace paragrad::strategies

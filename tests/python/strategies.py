@@ -1,0 +1,83 @@
+"""Strategies in Python that do what some of Paragrad's own do."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import paragrad as pg
+
+
+class Averaging(pg.Strategy):
+    """model_averaging, for splits of equal length."""
+
+    def synchronise(self, worker, replica, samples):
+        worker.allreduce(replica.parameters)
+        replica.parameters *= np.float32(1 / worker.size)
+        replica.reset_momentum()
+
+
+class Gradients(pg.Strategy):
+    """data_parallel."""
+
+    def step(self, worker, replica):
+        worker.allreduce(replica.gradient)
+        replica.update()
+
+
+@dataclass
+class Gossip(pg.Strategy):
+    """The strategy of experiments/own_strategy: mixes each model with the left neighbour's on a ring."""
+
+    weight: float = 0.5
+
+    def synchronise(self, worker, replica, samples):
+        left = np.empty_like(replica.parameters)
+        worker.exchange(replica.parameters, (worker.rank + 1) % worker.size, left, (worker.rank - 1) % worker.size)
+        worker.scale(replica.parameters, 1 - self.weight)
+        worker.add(replica.parameters, left, self.weight)
+
+    def show_model(self, worker, replica):
+        self.own = replica.parameters.copy()
+        worker.allreduce(replica.parameters)
+        worker.scale(replica.parameters, 1 / worker.size)
+
+    def resume_work(self, worker, replica):
+        replica.parameters[:] = self.own
+
+
+class Divides(pg.Strategy):
+    """Fails in the second block, on one worker."""
+
+    blocks = 0
+
+    def synchronise(self, worker, replica, samples):
+        worker.allreduce(replica.parameters)
+        self.blocks += 1
+        if worker.rank == 1 and self.blocks == 2:
+            self.blocks / 0
+
+
+class Deaf(Divides):
+    """The other workers ignore that the run ends."""
+
+    def synchronise(self, worker, replica, samples):
+        try:
+            super().synchronise(worker, replica, samples)
+            worker.sum(1)
+        except RuntimeError:
+            pass
+
+
+class Doubles(pg.Strategy):
+    """Sums an array of the wrong type, which would have to be copied."""
+
+    def synchronise(self, worker, replica, samples):
+        worker.allreduce(np.zeros(3))
+
+
+class Keeps(pg.Strategy):
+    """Keeps what belongs to the run."""
+
+    kept: list = []
+
+    def synchronise(self, worker, replica, samples):
+        Keeps.kept = [worker, replica]

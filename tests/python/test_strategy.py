@@ -1,0 +1,97 @@
+"""Strategies written in Python: the same weights as those in C++ that do the same, in the simulator and on MPI ranks."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import paragrad as pg
+import pytest
+import strategies
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("mine, paragrads", [(strategies.Averaging, "model_averaging"), (strategies.Gradients, "data_parallel")])
+def test_a_strategy_in_python_ends_in_the_weights_of_the_one_in_cpp(four, mine, paragrads):
+    assert pg.simulate(strategy=mine, **four).weights_sha256 == pg.simulate(strategy=paragrads, **four).weights_sha256
+
+
+def test_workers_of_one_process_end_in_the_weights_of_emulated_ones(four, task):
+    simulated = pg.simulate(strategy=strategies.Gossip(weight=0.25), **four)
+    assert pg.train(strategy=strategies.Gossip(weight=0.25), workers=4, **task).weights_sha256 == simulated.weights_sha256
+
+
+def environment_for_mpi4py(folder: Path) -> dict[str, str]:
+    """Debian's MPICH has another file name than the one that the wheel of mpi4py asks for."""
+    linked = subprocess.run(["ldd", importlib.util.find_spec("paragrad._core").origin], capture_output=True, text=True).stdout
+    if mpich := re.search(r"libmpich\.so\.12 => (\S+)", linked):
+        (folder / "libmpi.so.12").symlink_to(mpich[1])
+    return os.environ | {"LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+
+
+@pytest.mark.parametrize("first_lines", ["", "from mpi4py import MPI"])
+def test_mpi_ranks_end_in_the_weights_of_emulated_workers(task, mpiexec, tmp_path, first_lines):
+    environment = environment_for_mpi4py(tmp_path) if first_lines else None
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(f"""
+        import sys
+        {first_lines}
+        import paragrad as pg
+        sys.path.insert(0, {str(HERE)!r})
+        import strategies
+        for seed in ({"1, 2" if first_lines else "1"},):
+            run = pg.train(strategy=strategies.Gossip, seed=seed, **{ {name: str(value) for name, value in task.items()}!r})
+            if run:
+                print(run.weights_sha256)
+        """))
+    done = subprocess.run([mpiexec, "-n", "3", sys.executable, str(script)], capture_output=True, text=True, timeout=60,
+                          env=environment)
+    assert done.returncode == 0, done.stderr
+    seeds = (1, 2) if first_lines else (1,)
+    assert done.stdout.split() == [
+        pg.simulate(strategy=strategies.Gossip, workers=3, platform="k40m-fdr", seed=seed, **task).weights_sha256 for seed in seeds]
+
+
+def test_the_options_of_a_strategy_are_recorded_and_repeat_the_run(four, tmp_path):
+    first = pg.simulate(strategy=strategies.Gossip(weight=0.25), out=tmp_path / "first", **four)
+    assert first.config["python-class"] == "strategies:Gossip"
+    again = pg.command("simulate", config=tmp_path / "first/config.toml", out=tmp_path / "again")
+    assert first.weights_sha256 in again
+
+
+@pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr"}), (pg.train, {})])
+@pytest.mark.parametrize("strategy", [strategies.Divides, strategies.Deaf])
+def test_an_exception_in_a_strategy_ends_the_run_with_its_line(task, run, world, strategy):
+    with pytest.raises(pg.Error, match=r"\.synchronise: ZeroDivisionError: division by zero \(.*strategies.py, line \d+\)"):
+        run(strategy=strategy, workers=4, **world, **task)
+    assert run(strategy=strategies.Averaging, workers=4, **world, **task).weights_sha256  # nothing is left over
+
+
+def test_what_is_no_strategy_is_refused(four):
+    for wrong, message in [(3, "not 3"), (dict, "derived from paragrad.Strategy"), (strategies.Averaging(), "itself")]:
+        with pytest.raises(pg.Error, match=message):
+            pg.simulate(strategy=wrong, **four)
+
+    class Local(pg.Strategy):
+        pass
+
+    with pytest.raises(pg.Error, match="top of a notebook"):
+        pg.simulate(strategy=Local, **four)
+
+
+def test_arrays_of_other_types_are_refused(four):
+    with pytest.raises(pg.Error, match="TypeError"):
+        pg.simulate(strategy=strategies.Doubles, **four)
+
+
+def test_arrays_and_workers_that_outlive_the_run_say_so(four):
+    pg.simulate(strategy=strategies.Keeps, **four)
+    with pytest.raises(ValueError, match="the run has ended"):
+        strategies.Keeps.kept[0].allreduce(np.zeros(3, np.float32))
+    with pytest.raises(ValueError, match="the run has ended"):
+        strategies.Keeps.kept[1].parameters
