@@ -57,6 +57,17 @@ std::optional<int> ChildProcess::exit_code() {
   int status = 0;
   const pid_t ended = ::waitpid(process_, &status, WNOHANG);
   if (ended != process_) return std::nullopt;
+  return exit_code_of(status);
+}
+
+int ChildProcess::wait() {
+  int status = 0;
+  while (::waitpid(process_, &status, 0) != process_) {
+  }
+  return exit_code_of(status);
+}
+
+int ChildProcess::exit_code_of(int status) {
   process_ = -1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

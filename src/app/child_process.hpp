@@ -23,10 +23,15 @@ class ChildProcess {
   /// The exit code once it has ended, or 128 plus the signal that killed it. Nothing while it runs.
   std::optional<int> exit_code();
 
+  /// Waits until it has ended; its exit code.
+  int wait();
+
   /// Ends it and waits: asks first, so that mpiexec ends its ranks, and kills what has not ended after 5 s.
   void end();
 
  private:
+  int exit_code_of(int status);
+
   pid_t process_ = -1;
 };
 

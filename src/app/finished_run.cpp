@@ -59,19 +59,30 @@ FinishedRun run_of(const std::string& folder, const core::Json& manifest) {
   return finished;
 }
 
+core::ConfigError damaged(const std::string& folder, const std::exception& error) {
+  return core::ConfigError(core::format("'{}/manifest.json' is damaged: {}", folder, error.what()));
+}
+
 }  // namespace
 
-FinishedRun read_finished_run(const std::string& folder) {
+core::Json read_manifest(const std::string& folder) {
   std::ifstream file(folder + "/manifest.json");
   if (!file) throw core::ConfigError(core::format("'{}' is not a run folder: it has no manifest.json", folder));
-  core::Json manifest;
   try {
-    manifest = core::Json::parse(file);
-    if (manifest.contains("result")) return run_of(folder, manifest);
-  } catch (const std::exception& error) {  // of core::Json, most of them
-    throw core::ConfigError(core::format("'{}/manifest.json' is damaged: {}", folder, error.what()));
+    return core::Json::parse(file);
+  } catch (const std::exception& error) {
+    throw damaged(folder, error);
   }
-  throw core::ConfigError(core::format("the run '{}' has not finished", folder));
+}
+
+FinishedRun read_finished_run(const std::string& folder) {
+  const core::Json manifest = read_manifest(folder);
+  if (!manifest.contains("result")) throw core::ConfigError(core::format("the run '{}' has not finished", folder));
+  try {
+    return run_of(folder, manifest);
+  } catch (const std::exception& error) {  // of core::Json, most of them
+    throw damaged(folder, error);
+  }
 }
 
 }  // namespace paragrad::app

@@ -13,6 +13,7 @@ struct BuildInfo {
   std::string compiler;
   std::string flags;
   std::string build_type;
+  std::string python;  ///< folder of the Python package in the source
 };
 BuildInfo build_info();
 

@@ -18,7 +18,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 namespace paragrad::core {
 
 BuildInfo build_info() {
-  return {"@VERSION@", "@commit@", "@dirty@", "@COMPILER@", "@FLAGS@", "@BUILD_TYPE@"};
+  return {"@VERSION@", "@commit@", "@dirty@", "@COMPILER@", "@FLAGS@", "@BUILD_TYPE@", "@SOURCE@/src/python"};
 }
 
 }  // namespace paragrad::core

@@ -13,6 +13,10 @@ paragrad_install_printed("manual" man/man1 paragrad.1)
 paragrad_install_printed("completion bash" bash-completion/completions paragrad)
 paragrad_install_printed("completion zsh" zsh/site-functions _paragrad)
 
+# The Python package, where the program finds it (app/plot_command.cpp).
+install(DIRECTORY src/python/ DESTINATION ${CMAKE_INSTALL_DATADIR}/paragrad/python FILES_MATCHING PATTERN *.py
+        PATTERN __pycache__ EXCLUDE)
+
 # And a package for code outside this tree: headers, libraries and the sources that paragrad_program compiles again.
 include(CMakePackageConfigHelpers)
 set(PARAGRAD_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/paragrad)
@@ -23,7 +27,8 @@ install(TARGETS ${PARAGRAD_MODULES} EXPORT paragrad ARCHIVE DESTINATION ${CMAKE_
         INCLUDES DESTINATION ${PARAGRAD_HEADERS})
 install(EXPORT paragrad NAMESPACE paragrad:: DESTINATION ${package} FILE targets.cmake)
 install(DIRECTORY src/ ${CMAKE_BINARY_DIR}/include/ DESTINATION ${PARAGRAD_HEADERS}
-        FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN app EXCLUDE PATTERN setup EXCLUDE)
+        FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN app EXCLUDE PATTERN setup EXCLUDE
+        PATTERN python EXCLUDE)
 install(DIRECTORY sim DESTINATION ${PARAGRAD_HEADERS} FILES_MATCHING PATTERN *.hpp PATTERN *.def PATTERN platforms EXCLUDE)
 foreach(folder strategies optim nn/zoo)  # each an object of its own, which such a program replaces
   install(FILES src/${folder}/catalogue.cpp DESTINATION ${PARAGRAD_HEADERS}/${folder})

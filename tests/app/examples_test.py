@@ -14,6 +14,7 @@ from digit_sounds import record_digits
 from generated_speech_test import TEXT, UNSEEN, has_voices
 from image_files import npy, png, write_folders, write_npz
 from paragrad_cli import MPIEXEC, PROGRAM, ROOT, FolderTest, help_commands, run
+from plot_test import CAN_DRAW
 
 
 def examples_of(command: list[str]) -> list[str]:
@@ -83,6 +84,8 @@ class Examples(FolderTest):
             missing.add("mpiexec")
         if not has_voices():
             missing.add("generate-speech")
+        if not CAN_DRAW:
+            missing.add("plot")
         commands = [[name] for name in help_commands()]
         at = commands.index(["data"])
         commands[at:at + 1] = [["data", name] for name in ("generate", *help_commands("data"))]

@@ -212,6 +212,8 @@ class Installation(FolderTest):
         self.assertEqual((share / "man/man1/paragrad.1").read_text(), run("manual").stdout)
         self.assertEqual((share / "bash-completion/completions/paragrad").read_text(), run("completion", "bash").stdout)
         self.assertEqual((share / "zsh/site-functions/_paragrad").read_text(), run("completion", "zsh").stdout)
+        self.assertEqual({file.name for file in (share / "paragrad/python/paragrad").iterdir()},
+                         {file.name for file in (ROOT / "src/python/paragrad").glob("*.py")})
         version = subprocess.run([self.folder / "bin/paragrad", "--version"], capture_output=True, text=True)
         self.assertEqual(version.stdout, run("--version").stdout)
 

@@ -59,13 +59,23 @@ class Run:
         return read(self.folder / "manifest.json", json.loads)
 
     @property
+    def about(self) -> dict[str, Any]:
+        """World, workers, strategy, seed and what else the options leave to defaults and the data."""
+        try:
+            if {"world", "workers", "strategy", "seed"} <= self.manifest["run"].keys():
+                return self.manifest["run"]
+        except (AttributeError, KeyError, TypeError):
+            pass
+        raise Error(f"'{self.folder}' is not the folder of a training, by its manifest.json")
+
+    @property
     def finished(self) -> bool:
         return "result" in self.manifest
 
     @property
     def clock(self) -> str:
         """Of its times: "simulated" or "wall"."""
-        return "simulated" if self.manifest["run"]["world"] == "simulation" else "wall"
+        return "simulated" if self.about["world"] == "simulation" else "wall"
 
     @cached_property
     def result(self) -> dict[str, Any]:

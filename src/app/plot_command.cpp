@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/child_process.hpp"
+#include "app/command.hpp"
+#include "app/finished_run.hpp"
+#include "core/build_info.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace paragrad::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As in src/python/paragrad/plotting.py, which draws.
+const std::vector<std::string> known_ys{"error", "loss", "train_error", "train_loss"};
+const std::vector<std::string> known_xs{"epochs", "time", "bytes"};
+
+struct PlotArguments {
+  std::vector<std::string> runs;
+  std::string y = "error", x = "epochs";
+  std::vector<std::string> out{"plot.svg"};
+  bool log_x = false, log_y = false;
+};
+
+void check(const std::string& option, const std::string& value, const std::vector<std::string>& known) {
+  if (std::ranges::find(known, value) == known.end()) throw core::unknown_name("value of " + option, value, known);
+}
+
+void check(const PlotArguments& arguments) {
+  check("--y", arguments.y, known_ys);
+  check("--x", arguments.x, known_xs);
+  for (const std::string& run : arguments.runs) read_manifest(run);
+}
+
+/// The folder of the Python package: the installed program's, or that of the source.
+std::string package_folder() {
+  const fs::path installed = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/paragrad/python";
+  const fs::path source = core::build_info().python;
+  for (const fs::path& folder : {installed, source})
+    if (fs::exists(folder / "paragrad/plot_command.py")) return folder;
+  throw core::ConfigError(
+      core::format("the Python package that draws is neither in {} nor in {}: install Paragrad with cmake --install",
+                   installed.string(), source.string()));
+}
+
+/// The first Python that has matplotlib: that of the PATH, or the system's own, which alone sees the system's packages.
+std::string python_with_matplotlib() {
+  const std::string probe =
+      "import sys; from importlib.util import find_spec; "
+      "sys.exit(sys.version_info < (3, 11) or not find_spec('matplotlib'))";
+  for (const std::string python : {"python3", "/usr/bin/python3"})
+    if (ChildProcess({python, "-c", probe}, "/dev/null").wait() == 0) return python;
+  throw core::ConfigError(
+      "figures are drawn by matplotlib in Python 3.11 or newer, which no Python here has: install python3-matplotlib");
+}
+
+int plot(const PlotArguments& arguments) {
+  check(arguments);
+  const char* others = std::getenv("PYTHONPATH");
+  const std::string path = package_folder() + (others ? core::format(":{}", others) : "");
+  std::vector<std::string> command{"/usr/bin/env", "PYTHONPATH=" + path,   python_with_matplotlib(), "-P",
+                                   "-m",           "paragrad.plot_command"};
+  for (const auto& [option, value] : {std::pair("--y", arguments.y), std::pair("--x", arguments.x)})
+    command.insert(command.end(), {option, value});
+  for (const std::string& file : arguments.out) command.push_back("--out=" + file);
+  if (arguments.log_x) command.push_back("--log-x");
+  if (arguments.log_y) command.push_back("--log-y");
+  command.push_back("--");
+  command.insert(command.end(), arguments.runs.begin(), arguments.runs.end());
+  return ChildProcess(command, "").wait();
+}
+
+}  // namespace
+
+Command plot_command() {
+  auto arguments = std::make_shared<PlotArguments>();
+  auto parser =
+      make_parser("plot",
+                  "Draw the learning curves of runs.\n"
+                  "Curves are named by the options in which the runs differ. Runs that differ only in their seed are "
+                  "one curve, their mean, with a band from the lowest to the highest. Needs Python 3.11 with matplotlib.");
+  parser->add_option("runs", arguments->runs, "run folders; of unfinished runs, what there is so far")->required();
+  parser->add_option("--y", arguments->y, "vertical axis; error and loss are those of the validation set")
+      ->check(known_names(known_ys));
+  parser
+      ->add_option("--x", arguments->x,
+                   "horizontal axis: passes over the training set, simulated or wall-clock time, or bytes sent per worker")
+      ->check(known_names(known_xs));
+  parser->add_option("--out", arguments->out, "files to write, separated by commas; their names end in .svg or .png")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  parser->add_flag("--log-x", arguments->log_x, "logarithmic horizontal axis");
+  parser->add_flag("--log-y", arguments->log_y, "logarithmic vertical axis");
+  set_examples(*parser,
+               "paragrad plot runs/one runs/eight\n"
+               "paragrad plot runs/one runs/eight --y loss --x time --log-x --out curves.svg,curves.png");
+  return {parser, [arguments] { return plot(*arguments); }};
+}
+
+}  // namespace paragrad::app

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Learning curves of runs: `paragrad plot`, and the Python package that draws them."""
+
+import html
+import json
+import os
+import re
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+from paragrad_cli import PLATFORM, ROOT, CliTest, run
+
+sys.path.insert(0, str(ROOT / "src/python"))
+
+from paragrad.labels import by_seed, labels_of  # noqa: E402
+
+WITH_MATPLOTLIB = [str(ROOT / "src/setup/python.sh"), "matplotlib", "--"]
+CAN_DRAW = subprocess.run([*WITH_MATPLOTLIB, "-c", ""], capture_output=True).returncode == 0
+
+
+def texts(svg: Path) -> list[str]:
+    return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg.read_text())]
+
+
+def labels(svg: Path) -> list[str]:
+    return [text for text in texts(svg) if "=" in text]
+
+
+def fake(folder: str, seed: int = 1, world: str = "simulation", workers: int = 4, **options) -> SimpleNamespace:
+    config = {name.replace("_", "-"): value for name, value in options.items()} | {"out": folder, "seed": seed}
+    return SimpleNamespace(folder=Path(folder), config=config, about={"seed": seed, "world": world, "workers": workers})
+
+
+class Labels(unittest.TestCase):
+    def labels(self, *runs: SimpleNamespace) -> list[str]:
+        return labels_of(by_seed(runs))
+
+    def test_a_label_is_the_options_that_differ_in_the_order_of_the_configuration(self):
+        self.assertEqual(self.labels(fake("a", model="8-6", strategy="sgd", blocks=4, learning_rate=0.1, workers=1),
+                                     fake("b", model="8-6", strategy="bmuf", blocks=4, learning_rate=0.05)),
+                         ["strategy=sgd, learning-rate=0.1, workers=1", "strategy=bmuf, learning-rate=0.05, workers=4"])
+
+    def test_an_option_that_only_some_have_is_named_if_nothing_else_tells_them_apart(self):
+        sgd, bmuf = fake("a", strategy="sgd"), fake("b", strategy="bmuf", bmuf_kind="nbm")
+        self.assertEqual(self.labels(sgd, bmuf), ["strategy=sgd", "strategy=bmuf"])
+        self.assertEqual(self.labels(sgd, bmuf, fake("c", strategy="bmuf", bmuf_kind="cbm")),
+                         ["strategy=sgd", "strategy=bmuf, bmuf-kind=nbm", "strategy=bmuf, bmuf-kind=cbm"])
+        self.assertEqual(self.labels(fake("a", strategy="sgd", l2=0.1), fake("b", strategy="sgd"), bmuf),
+                         ["strategy=sgd, l2=0.1", "strategy=sgd", "strategy=bmuf"])
+
+    def test_platforms_and_data_files_are_named_without_their_folders(self):
+        self.assertEqual(self.labels(fake("a", platform="sim/platforms/k40m-fdr.toml"), fake("b", platform="/p/ethernet-1g.toml")),
+                         ["platform=k40m-fdr", "platform=ethernet-1g"])
+
+    def test_options_without_effect_make_no_difference(self):
+        one, other = fake("a", quiet=True, timeline=False), fake("b", seed=2, quiet=False, timeline=True)
+        self.assertEqual([len(group.runs) for group in by_seed([one, other])], [2])
+        self.assertEqual(self.labels(one, other), ["seeds 1, 2"])
+
+    def test_seeds_are_put_together_although_each_starts_from_its_own_checkpoint(self):
+        runs = [fake(f"r{seed}", seed=seed, init=f"first-s{seed}/checkpoint.h5") for seed in (1, 2)]
+        self.assertEqual([len(group.runs) for group in by_seed(runs)], [2])
+        self.assertEqual([len(group.runs) for group in by_seed([fake("a", init="x.h5"), fake("b", seed=2, init="y.h5")])], [1, 1])
+
+    def test_without_a_difference_a_label_is_the_folder(self):
+        self.assertEqual(self.labels(fake("runs/a")), ["runs/a"])
+        self.assertEqual(self.labels(fake("runs/a", l2=0), fake("runs/b", l2=0)), ["runs/a", "runs/b"])
+        self.assertEqual(self.labels(fake("a"), fake("b", l2=0)), ["a", "l2=0"])
+        self.assertEqual(self.labels(fake("a", strategy="sgd"), fake("b", strategy="sgd"), fake("c", strategy="bmuf")),
+                         ["strategy=sgd, a", "strategy=sgd, b", "strategy=bmuf"])
+
+
+@unittest.skipUnless(CAN_DRAW, "needs a Python with matplotlib")
+class Plot(CliTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.sgd, cls.bmuf = ([cls.folder / f"{name}-{seed}" for seed in (1, 2, 3)] for name in ("sgd", "bmuf"))
+        cls.real, cls.timed = cls.folder / "real", cls.folder / "timed"
+        case = cls()
+        for seed in (1, 2, 3):
+            case.simulate(1, "--seed", seed, "--out", cls.sgd[seed - 1]).check_returncode()
+            case.simulate(2, "--strategy", "bmuf", "--seed", seed, "--out", cls.bmuf[seed - 1]).check_returncode()
+        run("train", *case.task, "--out", cls.real).check_returncode()
+        run("simulate", "--device", "meta", "--workers", 2, "--platform", PLATFORM, "--model", "8-6", "--train-samples", 600,
+            "--minibatch", 16, "--strategy", "model_averaging", "--out", cls.timed).check_returncode()
+
+    def runTest(self) -> None:
+        """For the case of setUpClass."""
+
+    def plot(self, *arguments, out: str = "plot.svg") -> Path:
+        done = run("plot", *arguments, "--out", out, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", out.replace(",", "\n") + "\n"))
+        return self.folder / out.split(",")[0]
+
+    def test_runs_that_differ_in_their_seed_are_one_curve_with_a_band_and_curves_come_in_the_order_of_the_runs(self):
+        svg = self.plot(self.bmuf[0], *self.sgd, *self.bmuf[1:])
+        self.assertEqual(labels(svg), ["strategy=bmuf, workers=2 (3 seeds)", "strategy=sgd, workers=1 (3 seeds)"])
+        self.assertIn("epochs", texts(svg))
+        self.assertIn("validation error (%)", texts(svg))
+        self.assertIn("line: mean of the seeds; band: from the lowest to the highest", texts(svg))
+        self.assertEqual(re.findall(r'id="((?:band|curve)-\d+)"', svg.read_text()), ["band-1", "band-2", "curve-1", "curve-2"])
+
+    def test_single_runs_have_no_band(self):
+        svg = self.plot(self.sgd[0], self.bmuf[0], "--y", "train_loss", "--x", "time", "--log-x", "--log-y")
+        self.assertEqual(labels(svg), ["strategy=sgd, workers=1", "strategy=bmuf, workers=2"])
+        self.assertNotIn("band", svg.read_text())
+        self.assertIn("training loss", texts(svg))
+        self.assertIn("simulated time (ms)", texts(svg))
+
+    def test_the_curve_is_the_mean_and_the_band_reaches_from_the_lowest_to_the_highest(self):
+        script = ("import json, sys; from paragrad import plot; axes = plot(sys.argv[1:], y='loss', x='bytes').axes[0]; "
+                  "(line,), (band,) = axes.lines, axes.collections; "
+                  "print(json.dumps([list(line.get_xdata()), list(line.get_ydata()), band.get_paths()[0].vertices.tolist()]))")
+        done = subprocess.run([*WITH_MATPLOTLIB, "-c", script, *self.bmuf], capture_output=True, text=True,
+                              env=os.environ | {"PYTHONPATH": str(ROOT / "src/python")})
+        self.assertEqual(done.stderr, "")
+        at, middle, corners = json.loads(done.stdout)
+        records = [[record for line in (folder / "metrics.jsonl").read_text().splitlines() if "epoch" in (record := json.loads(line))]
+                   for folder in self.bmuf]
+        losses = [[of_epoch[i]["valid_loss"] for of_epoch in records] for i in range(2)]
+        for i in range(2):
+            self.assertAlmostEqual(at[i] * 1000, sum(record["sent_bytes"] for record in records[0][:i + 1]))
+            self.assertAlmostEqual(middle[i], statistics.fmean(losses[i]))
+            heights = [y for x, y in corners if x == at[i]]
+            self.assertAlmostEqual(min(heights), min(losses[i]))
+            self.assertAlmostEqual(max(heights), max(losses[i]))
+
+    def test_a_png_has_twice_the_pixels_and_the_same_runs_give_the_same_bytes(self):
+        first = [self.plot(*self.sgd, out=f"{name}.svg,{name}.png").read_bytes() for name in ("one", "two")]
+        self.assertEqual(first[0], first[1])
+        pngs = [(self.folder / f"{name}.png").read_bytes() for name in ("one", "two")]
+        self.assertEqual(pngs[0], pngs[1])
+        self.assertEqual(pngs[0][:8], b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", pngs[0][16:24])
+        points = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', first[0].decode())
+        self.assertAlmostEqual(width, 2 * float(points[1]) * 96 / 72, delta=1)
+        self.assertAlmostEqual(height, 2 * float(points[2]) * 96 / 72, delta=1)
+
+    def test_what_sends_nothing_is_named_where_bytes_are_the_axis(self):
+        svg = self.plot(self.sgd[0], self.bmuf[0], "--y", "train_error", "--x", "bytes")
+        self.assertEqual(labels(svg), ["sends nothing: strategy=sgd, workers=1", "strategy=bmuf, workers=2"])
+        self.assertIn("data sent per worker (kB)", texts(svg))
+        self.assert_refused(run("plot", self.sgd[0], "--x", "bytes"), "sends anything", "over epochs or time")
+
+    def test_an_unfinished_run_is_drawn_as_far_as_it_has_come_and_named(self):
+        part = self.folder / "part"
+        shutil.copytree(self.bmuf[0], part)
+        manifest = json.loads((part / "manifest.json").read_text())
+        for key in ("result", "finished"):
+            del manifest[key]
+        (part / "manifest.json").write_text(json.dumps(manifest))
+        lines = (part / "metrics.jsonl").read_text().splitlines(keepends=True)
+        (part / "metrics.jsonl").write_text(lines[0] + lines[1][:100])
+        svg = self.plot(part, self.bmuf[1], out="part.svg")
+        self.assertIn(f"unfinished: {part}", "".join(texts(svg)))
+        (part / "metrics.jsonl").write_text("")
+        self.assert_refused(run("plot", part), "part' has no validation error yet")
+
+    def test_clocks_are_not_mixed(self):
+        self.assert_refused(run("plot", self.real, self.sgd[0], "--x", "time"), "real' are not", "sgd-1' are simulated")
+        self.assertIn("world=simulation", labels(self.plot(self.real, self.sgd[0]))[1])
+        self.assertIn("wall-clock time", "".join(texts(self.plot(self.real, "--x", "time"))))
+
+    def test_what_cannot_be_drawn_is_refused(self):
+        elsewhere = self.folder / "measured"
+        elsewhere.mkdir()
+        (elsewhere / "manifest.json").write_text('{"run": {"world": "simulation"}}')
+        sgd = self.sgd[0]
+        for arguments, *parts in (
+            ([self.folder], "is not a run folder: it has no manifest.json"), ([elsewhere], "not the folder of a training"),
+            ([self.timed], "timed' has no validation error"), ([sgd, sgd], "sgd-1' is given twice"),
+            ([sgd, "--y", "errors"], "--y 'errors'", "train_loss"), ([sgd, "--x", "t"], "--x 't'", "epochs, time, bytes"),
+            ([sgd, "--out", f"{self.folder}/a.svg,b.pdf"], "'b.pdf'", ".svg or .png"),
+            ([sgd, "--out", f"{self.folder}/none/a.svg"], "cannot write", "No such file or directory"), ([], "runs is required"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(run("plot", *arguments), *parts)
+        self.assertFalse((self.folder / "a.svg").exists())
+
+    def test_a_python_without_matplotlib_is_passed_over(self):
+        bare = self.folder / "bare"
+        bare.mkdir()
+        (bare / "python3").write_text("#!/bin/sh\nexit 1\n")
+        (bare / "python3").chmod(0o755)
+        done = run("plot", self.sgd[0], "--out", "bare.svg", cwd=self.folder, env=os.environ | {"PATH": str(bare)})
+        if subprocess.run(["/usr/bin/python3", "-c", "import matplotlib"], capture_output=True).returncode == 0:
+            self.assertEqual((done.returncode, done.stdout), (0, "bare.svg\n"), done.stderr)
+        else:
+            self.assert_refused(done, "install python3-matplotlib")
+
+
+if __name__ == "__main__":
+    unittest.main()
