@@ -62,7 +62,7 @@ std::string python_with_matplotlib() {
 int plot(const PlotArguments& arguments) {
   check(arguments);
   const char* others = std::getenv("PYTHONPATH");
-  const std::string path = package_folder() + (others ? core::format(":{}", others) : "");
+  const std::string path = package_folder() + (others && *others ? core::format(":{}", others) : "");
   std::vector<std::string> command{"/usr/bin/env", "PYTHONPATH=" + path,   python_with_matplotlib(), "-P",
                                    "-m",           "paragrad.plot_command"};
   for (const auto& [option, value] : {std::pair("--y", arguments.y), std::pair("--x", arguments.x)})
@@ -98,7 +98,7 @@ Command plot_command() {
   parser->add_flag("--log-y", arguments->log_y, "logarithmic vertical axis");
   set_examples(*parser,
                "paragrad plot runs/one runs/eight\n"
-               "paragrad plot runs/one runs/eight --y loss --x time --log-x --out curves.svg,curves.png");
+               "paragrad plot runs/one runs/eight --y loss --log-y --out curves.svg,curves.png");
   return {parser, [arguments] { return plot(*arguments); }};
 }
 

@@ -189,9 +189,9 @@ class Plot(CliTest):
         bare.mkdir()
         (bare / "python3").write_text("#!/bin/sh\nexit 1\n")
         (bare / "python3").chmod(0o755)
-        done = run("plot", self.sgd[0], "--out", "bare.svg", cwd=self.folder, env=os.environ | {"PATH": str(bare)})
+        done = run("plot", self.sgd[0], cwd=self.folder, env=os.environ | {"PATH": str(bare)})
         if subprocess.run(["/usr/bin/python3", "-c", "import matplotlib"], capture_output=True).returncode == 0:
-            self.assertEqual((done.returncode, done.stdout), (0, "bare.svg\n"), done.stderr)
+            self.assertEqual((done.returncode, done.stdout), (0, "plot.svg\n"), done.stderr)
         else:
             self.assert_refused(done, "install python3-matplotlib")
 
