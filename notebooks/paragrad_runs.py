@@ -11,6 +11,7 @@ describes the keys); nothing is computed a second time here. Python's standard l
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import statistics
@@ -50,6 +51,11 @@ class Verdict:
     numbers: str        # empty if nothing is known
     recorded: str = ""  # without runs here: "holds", "undecided" or "FAILS" by expected.json, then also the source of `numbers`
 
+    @property
+    def outcome(self) -> str:
+        """The status, or without runs here the recorded one."""
+        return self.recorded or self.status
+
 
 @dataclass(frozen=True)
 class Beside:
@@ -70,6 +76,18 @@ class Study:
         self.whole: Experiment = load(name, size)
         self.experiment, self.results = results.what_has_run(self.whole)
         self.recorded: results.Results = records.recorded(self.whole)
+        self.is_by_records = False
+
+    def by_records(self) -> "Study":
+        """The same with the values of expected.json in the place of the runs' own: of runs that are recorded on all data sets with
+        all seeds, as their baselines are."""
+        other, known = copy.copy(self), records.fully_recorded(self.whole)
+        data = [data for data in self.whole.data if known.get(data.name)]
+        runs = [run for run in self.whole.runs
+                if data and all({run.name, run.baseline or run.name} <= known[of.name].keys() for of in data)]
+        other.experiment, other.results = replace(self.whole, data=data, runs=runs), {of.name: known[of.name] for of in data}
+        other.is_by_records = True
+        return other
 
     @property
     def has_runs(self) -> bool:
@@ -97,10 +115,10 @@ class Study:
         return [{"run": run.name} | {metric: self.mean(run.name, metric) for metric in metrics} for run in self.experiment.runs]
 
     def recorded_rows(self) -> Rows:
-        """Means over the seeds of the values in expected.json."""
-        found = []
+        """Means over the seeds of the values in expected.json, in the order of config.toml."""
+        found, places = [], {run.name: place for place, run in enumerate(self.whole.runs)}
         for data, of_data in self.recorded.items():
-            for run, seeds in of_data.items():
+            for run, seeds in sorted(of_data.items(), key=lambda item: places.get(item[0], len(places))):
                 shared = [metric for metric in next(iter(seeds.values()))
                           if metric not in records.NO_METRICS and all(metric in result for result in seeds.values())]
                 found.append({"run": run, "data": data} | {
@@ -137,18 +155,21 @@ class Study:
         return [self._beside(entry) for entry in self.whole.published]
 
     def _beside(self, entry: dict[str, Any]) -> Beside:
+        """By the runs here, or by the records if they have more of the rows."""
         known = [run for run in self.whole.runs if self.recorded and all(run.name in runs for runs in self.recorded.values())]
-        rows = published.rows_of(self.whole, entry)
+        best, recorded = None, False
         for experiment, source in ((self.experiment, self.results), (replace(self.whole, runs=known), self.recorded)):
             try:
-                return Beside(entry, self.size, rows, published.compare(experiment, source, entry), source is self.recorded)
+                found = published.compare(experiment, source, entry)
             except results.NotRun:
                 continue
             except UserError:  # not all metrics are recorded
                 if source is self.results:
                     raise
                 continue
-        return Beside(entry, self.size, rows, None)
+            if best is None or len(found.errors) > len(best.errors):
+                best, recorded = found, source is self.recorded
+        return Beside(entry, self.size, published.rows_of(self.whole, entry), best, recorded)
 
 
 def experiments() -> list[str]:
@@ -181,23 +202,22 @@ def published_table(name: str) -> tuple[str, Rows]:
 
 
 def verdicts(name: str) -> list[Verdict]:
-    """The verdicts on all claims of an experiment, each from the largest size that has runs for it."""
+    """The verdicts on all claims of an experiment, each from the largest size in which its values were run here or are recorded."""
     found: dict[str, Verdict] = {}
     for of_size in studies(name):
         for verdict in of_size.verdicts():
             key = json.dumps([verdict.claim, verdict.data])
-            if key not in found or (found[key].status == "not run" and verdict.status != "not run"):
+            if key not in found or (found[key].outcome == "not run" and verdict.outcome != "not run"):
                 found[key] = verdict
     return list(found.values())
 
 
 def beside(name: str) -> list[Beside]:
-    """All [[published]] of an experiment, each from the largest size that has runs, otherwise from expected.json."""
+    """All [[published]] of an experiment, each from the largest size in which its values were run here or are recorded."""
     found: dict[str, Beside] = {}
     for of_size in studies(name):
         for here in of_size.beside():
             key = json.dumps(here.entry)
-            old = found.get(key)
-            if old is None or (here.comparison and (old.comparison is None or (old.recorded and not here.recorded))):
+            if key not in found or (found[key].comparison is None and here.comparison):
                 found[key] = here
     return list(found.values())

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import html
 import io
+import itertools
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Sequence
+from typing import Iterable, Sequence
 
 import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator  # noqa: E402
+from matplotlib.ticker import Formatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator  # noqa: E402
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 INK, MUTED, GRID, PAPER = "#010203", "#020304", "#030405", "#040506"
-VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "var(--paper)", "#0072b2": "var(--blue)"}
+VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "var(--paper)", "#0072b2": "var(--blue)",
+             "#e69f00": "var(--amber)", "#56b4e9": "var(--sky)"}
 WIDTH = 5.2  # inches of 72 units
 
 plt.rcParams.update({
@@ -38,7 +40,7 @@ plt.rcParams.update({
 @dataclass(frozen=True)
 class Line:
     label: str                # in the legend; a label looks the same in all panels
-    points: list[tuple[float, ...]]  # x, y and, for draw_side_by_side, half the height of the error bar; none: the line is not drawn, but the others look as if it were
+    points: list[tuple[float, ...]]  # x, y and, if they have an extent, its lowest and highest y
     panel: str = ""           # its title; "*": shown in all panels, as the reference
     published: bool = False   # hollow markers, not joined
 
@@ -59,6 +61,30 @@ class Axes:
 def look(index: int) -> dict:
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)],
             "linestyle": DASHES[index % len(DASHES)]}
+
+
+class Looks:
+    """The look of each label: the same in all figures that share this object. Within a figure, colours differ as far as there are enough."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def of(self, labels: Iterable[str]) -> dict[str, dict]:
+        labels = list(dict.fromkeys(labels))
+        for label in labels:
+            if label not in self.places:
+                near = {self.places[other] % len(COLOURS) for other in labels if other in self.places}
+                free = (place for place in itertools.count() if place not in self.places.values())
+                self.places[label] = next(place for place in free if len(near) == len(COLOURS) or place % len(COLOURS) not in near)
+        return {label: look(self.places[label]) for label in labels}
+
+
+class Plain(Formatter):
+    """Numbers with as many decimals as the axis needs, the same for all of its ticks."""
+
+    def __call__(self, value: float, pos: int | None = None) -> str:
+        decimals = next((digits for digits in range(8) if all(abs(round(tick, digits) - tick) < 1e-9 for tick in self.locs)), 8)
+        return f"{value:,.{decimals}f}"
 
 
 def plain(value: float) -> str:
@@ -82,8 +108,8 @@ def set_scale(axes: plt.Axes, axis: str, log: bool, unit: str, values: Sequence[
         of.set_minor_locator(NullLocator())
         of.set_minor_formatter(NullFormatter())
     else:
-        of.set_major_locator(MaxNLocator(3 if narrow else 6, integer=all(float(value).is_integer() for value in values)))
-    of.set_major_formatter(FuncFormatter(lambda value, _: prefixed(value, unit) if unit else plain(value)))
+        of.set_major_locator(MaxNLocator(3 if narrow else 6, steps=[1, 2, 5, 10], integer=all(float(value).is_integer() for value in values)))
+    of.set_major_formatter(FuncFormatter(lambda value, _: prefixed(value, unit) if unit else plain(value)) if log or unit else Plain())
 
 
 def legend_below(figure: plt.Figure, handles: list[Line2D]) -> float:
@@ -92,7 +118,7 @@ def legend_below(figure: plt.Figure, handles: list[Line2D]) -> float:
     columns = max(1, min(len(handles), int((WIDTH - 0.1) / (0.64 + 0.079 * longest))))
     rows = math.ceil(len(handles) / columns)
     figure.legend(handles=handles, loc="lower center", ncol=columns, handlelength=2.6, columnspacing=1.2, borderaxespad=0.1)
-    return 0.18 * rows + 0.18
+    return 0.21 * rows + 0.16
 
 
 def svg_of(figure: plt.Figure, name: str, alt: str) -> str:
@@ -112,11 +138,11 @@ def svg_of(figure: plt.Figure, name: str, alt: str) -> str:
     return re.sub(r"\n\s*", "\n", re.sub(r"<!--.*?-->\s*", "", text)).strip()
 
 
-def looks_of(lines: list[Line]) -> dict[str, dict]:
+def looks_of(lines: list[Line], looks: Looks) -> dict[str, dict]:
     """Looks by label, in the order of the legend. Lines shown in all panels have the colour of the ink."""
     compared = {line.label for line in lines if line.panel == "*"}
     labels = [label for label in dict.fromkeys(line.label for line in lines) if label not in compared]
-    return ({label: look(index) for index, label in enumerate(labels)}
+    return (looks.of(labels)
             | {label: {"color": INK, "marker": ".", "linestyle": DASHES[2]} for label in compared})
 
 
@@ -136,13 +162,12 @@ def fit(figure: plt.Figure, height: float, below: float) -> None:
     figure.set_layout_engine("constrained", rect=(0, share, 1, 1 - share))
 
 
-def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str) -> str:
-    looks, lines = looks_of(lines), [line for line in lines if line.points]
-    looks = {label: how for label, how in looks.items() if any(line.label == label for line in lines)}
+def draw_lines(name: str, lines: list[Line], scale: Axes, alt: str, of_labels: Looks) -> str:
+    looks = looks_of(lines, of_labels)
     panels = list(dict.fromkeys(line.panel for line in lines if line.panel != "*"))
     columns = min(len(panels), 2)
     rows = math.ceil(len(panels) / columns)
-    values = tuple(zip(*(point for line in lines for point in line.points)))
+    values = tuple(zip(*(point[:2] for line in lines for point in line.points)))
     figure, grid = plt.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     fit(figure, 2.7 if len(panels) == 1 else 0.25 + 1.55 * rows, legend_below(figure, handles_of(looks, lines, scale)))
     for index, axes in enumerate(grid.flat):
@@ -168,7 +193,10 @@ def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale:
         how = dict(looks[line.label])
         if line.published:
             how |= {"linestyle": "none", "markerfacecolor": PAPER, "markersize": 6, "zorder": 3}
-        axes.plot(*zip(*line.points), markevery=max(1, len(line.points) // 8),
+        places, middles, *extent = zip(*line.points)
+        if extent and extent[0] != extent[1]:
+            axes.fill_between(places, *extent, color=how["color"], alpha=0.2, linewidth=0)
+        axes.plot(places, middles, markevery=max(1, len(line.points) // 8),
                   drawstyle="steps-mid" if scale.x_names else "default", **how)
     set_scale(axes, "x", scale.x_log, scale.x_unit, xs, narrow)
     set_scale(axes, "y", scale.y_log, scale.y_unit, ys)
@@ -176,19 +204,20 @@ def draw_panel(axes: plt.Axes, lines: list[Line], looks: dict[str, dict], scale:
         axes.set_xticks(range(len(scale.x_names)), scale.x_names)
 
 
-def draw_side_by_side(name: str, panels: list[tuple[Axes, list[Line]]]) -> str:
+def draw_side_by_side(name: str, panels: list[tuple[Axes, list[Line]]], of_labels: Looks) -> str:
     """Panels side by side, which share the y axis: the same lines over different quantities, with error bars."""
     every = [line for _, lines in panels for line in lines]
     alt = (f"Line charts of {panels[0][0].y} over {' and over '.join(scale.x for scale, _ in panels)}: "
-           f"{', '.join(dict.fromkeys(line.label for line in every))}")
-    looks = looks_of(every)
+           f"{', '.join(dict.fromkeys(line.label for line in every if line.points))}")
+    looks = {label: how for label, how in looks_of(every, of_labels).items() if any(line.points for line in every if line.label == label)}
     figure, grid = plt.subplots(1, len(panels), sharey=True, squeeze=False)
     fit(figure, 2.9, legend_below(figure, handles_of(looks, every, panels[0][0])))
-    ys = [y for line in every for _, y, _ in line.points]
+    ys = [y for line in every for _, y, *_ in line.points]
     for axes, (scale, lines) in zip(grid.flat, panels):
-        for line in lines:
-            xs, middles, halves = zip(*line.points)
-            axes.errorbar(xs, middles, yerr=halves, elinewidth=0.8, **looks[line.label])
+        for line in filter(lambda line: line.points, lines):
+            xs, middles, lows, highs = zip(*line.points)
+            below, above = ([abs(end - middle) for end, middle in zip(ends, middles)] for ends in (lows, highs))
+            axes.errorbar(xs, middles, yerr=(below, above), elinewidth=0.8, **looks[line.label])
         set_scale(axes, "x", scale.x_log, scale.x_unit, [x for line in lines for x, *_ in line.points], narrow=True)
         set_scale(axes, "y", scale.y_log, scale.y_unit, ys)
         if scale.x_places:
@@ -200,13 +229,13 @@ def draw_side_by_side(name: str, panels: list[tuple[Axes, list[Line]]]) -> str:
     return svg_of(figure, name, alt)
 
 
-def draw_dots(name: str, dots: list[tuple[str, float | None, str]], x: str, alt: str) -> str:
-    """A row per run: its name, the value of its dot (None: no dot), and its family, which determines the look."""
-    families = list(dict.fromkeys(family for _, _, family in dots))
+def draw_dots(name: str, dots: list[tuple[str, float | None, str]], x: str, alt: str, of_labels: Looks) -> str:
+    """A row per run: its name, the value of its dot (None: no dot), and the label that determines its look."""
+    looks = of_labels.of(label for _, _, label in dots)
     figure, axes = plt.subplots(figsize=(WIDTH, 0.7 + 0.2 * len(dots)), layout="constrained")
     known = [value for _, value, _ in dots if value is not None]
-    for place, (_, value, family) in enumerate(dots):
-        how = look(families.index(family)) | {"linestyle": "none"}
+    for place, (_, value, label) in enumerate(dots):
+        how = looks[label] | {"linestyle": "none"}
         if value is None:
             axes.text(0.01, place, "not reached", transform=axes.get_yaxis_transform(), va="center", color=MUTED, fontsize=9)
         else:
@@ -219,10 +248,11 @@ def draw_dots(name: str, dots: list[tuple[str, float | None, str]], x: str, alt:
     return svg_of(figure, name, alt)
 
 
-def draw_winners(name: str, rows: list[str], columns: list[str], cells: list[list[str]], labels: tuple[str, str], alt: str) -> str:
-    """A marker per cell for the winner, the smallest value; "-": none."""
-    winners = dict.fromkeys(cell for line in cells for cell in line if cell != "-")
-    looks = {winner: look(index) | {"linestyle": "none", "markersize": 8} for index, winner in enumerate(winners)}
+def draw_winners(name: str, rows: list[str], columns: list[str], cells: list[list[str]], known: list[str], labels: tuple[str, str],
+                 alt: str, of_labels: Looks) -> str:
+    """A marker per cell for the winner among `known`, the smallest value; "-": none."""
+    winning = {cell for line in cells for cell in line}
+    looks = {winner: how | {"linestyle": "none", "markersize": 8} for winner, how in of_labels.of(known).items() if winner in winning}
     figure, axes = plt.subplots()
     fit(figure, 0.8 + 0.24 * len(rows), legend_below(figure, [Line2D([], [], label=label, **how) for label, how in looks.items()]))
     for place, line in enumerate(cells):

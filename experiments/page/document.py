@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from markup import count, inline, kind, table
-from sections import Page, section
+import readme
+from markup import count, inline, kind, table, text
+from sections import OUTCOMES, SMOKE, Page, evidence, section
 
 HERE = Path(__file__).resolve().parent
-WORDS = {"holds": "hold", "undecided": "undecided", "FAILS": "fail", "not run": "not run"}
+WORDS = dict(reversed(OUTCOMES.items())) | {"not evidence": ("at size smoke only",) * 2, "not run": ("not run",) * 2}
 
 
 def document(pages: list[Page]) -> str:
-    contents = "\n".join(f'<li><a href="#{page.name}">{page.name}</a></li>' for page in pages)
+    contents = "\n".join(f'<li><a href="#{page.name}">{inline(page.readme.title)}</a></li>' for page in pages)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -35,7 +36,7 @@ def document(pages: list[Page]) -> str:
 <main id="top">
 {head(pages)}
 {chr(10).join(section(page) for page in pages)}
-<footer><p>Written by <code>make report</code> from the runs under <code>experiments/</code>.</p></footer>
+<footer><p>Written by <code>make report</code> from the runs and records under <code>experiments/</code>.</p></footer>
 </main>
 <script>
 {(HERE / "page.js").read_text()}</script>
@@ -46,31 +47,39 @@ def document(pages: list[Page]) -> str:
 
 def head(pages: list[Page]) -> str:
     total = sum((page.statuses for page in pages), Counter())
-    with_runs = sum(page.study.has_runs for page in pages)
-    runs = ("All of them have runs here." if with_runs == len(pages) else
-            f"{with_runs} of them have runs here; for the others, recorded values are shown." if with_runs else
-            "There are no runs here (<code>make experiments SIZE=smoke</code> makes some): the values shown are recorded ones.")
-    recorded = sum(verdict.recorded == "holds" for page in pages for verdict in page.verdicts)
     words = {"holds": "claims hold", "undecided": "are undecided", "FAILS": "fail",
-             "not run": f"not run here, of which {recorded} hold according to recorded values"}
+             "not evidence": "judged at size smoke only: not evidence", "not run": "not run"}
     totals = "\n".join(f'<li class="{kind(status)}"><b>{total[status]}</b> {word}</li>' for status, word in words.items())
     return f"""<header>
 <h1>Experiments</h1>
 <p class="lead">Distributed training of neural networks, with the cluster simulated on a laptop: {count(len(pages), "question")},
-the runs that answer them, and published values next to our results. {runs}</p>
+claims about the answers, and published values next to our results.</p>
+<p>Every experiment has several sizes. <strong>full</strong> is the original's size, or the largest for one machine;
+<strong>laptop</strong>, where there is one, is the original scaled down to a laptop; <strong>smoke</strong> takes seconds and only shows that
+everything runs, so what it gives is not evidence. An outcome is that of the largest size with values: of runs found here, otherwise of
+<code>expected.json</code>, in which the project records its own runs. {found_here(pages)}</p>
 <ul class="totals" aria-label="Claims">{totals}</ul>
 </header>
 {overview(pages)}"""
 
 
+def found_here(pages: list[Page]) -> str:
+    with_runs, beyond = (sum(page.study.has_runs and page.study.size != unwanted for page in pages) for unwanted in ("", SMOKE))
+    if not with_runs:
+        return "There are no runs here; <code>make experiments SIZE=smoke</code> makes some."
+    return f"Runs were found here for {with_runs} of {count(len(pages), 'experiment')}, for {beyond} of them of a size above smoke."
+
+
 def overview(pages: list[Page]) -> str:
-    rows = ([f'<a href="#{page.name}">{page.name.replace("_", "_<wbr>")}</a><br>{inline(page.readme.summary)}',
-             claims(page), error(page), inline(page.readme.source), inline(page.readme.came_out),
-             page.study.size if page.study.has_runs else "no runs"] for page in pages)
-    return table("Claims are judged by the runs found here; a claim is undecided if the mean over the seeds satisfies it, but not the whole 95 % "
-                 "confidence interval of the mean. The error is the mean absolute error over published values that have a bound, "
-                 "including fitted ones. The column result is taken from <code>experiments/README.md</code>, on the recorded runs.",
-                 ["experiment", "claims", "error", "from", "result", "size"], rows, "overview")
+    rows = ([f'<a href="#{page.name}">{inline(page.readme.title)}</a><br><code>{page.name.replace("_", "_<wbr>")}</code>'
+             f'<br>{inline(page.readme.summary)}',
+             f'{claims(page)}<span class="evidence">{evidence(page)}</span>', error(page), inline(page.readme.came_out),
+             inline(page.readme.source)] for page in pages)
+    lost = "".join(f'<p class="missing">{text(sentence)}.</p>' for sentence in readme.lines_without_experiment())
+    return table("A claim is undecided if the mean over the seeds satisfies it, but not the whole 95 % confidence interval of the mean. "
+                 "The error is the mean absolute error over published values that have a bound, including fitted ones. "
+                 "The result is that of <code>experiments/README.md</code>.",
+                 ["experiment", "claims", "error", "result", "from"], rows, "overview") + lost
 
 
 def claims(page: Page) -> str:
@@ -79,12 +88,12 @@ def claims(page: Page) -> str:
     if not statuses:
         return '<span class="aside">none</span>'
     parts = "".join(f'<i class="{kind(status)}" style="flex:{number}"></i>' for status, number in statuses.items())
-    words = " ".join(f'<span class="{kind(status)}">{number} {WORDS[status]}</span>' for status, number in statuses.items())
+    words = " ".join(f'<span class="{kind(status)}">{count(number, *WORDS[status])}</span>' for status, number in statuses.items())
     return f'<span class="share" aria-hidden="true">{parts}</span><span class="counts">{words}</span>'
 
 
 def error(page: Page) -> str:
-    """The mean absolute error over the published values that have a bound and runs here."""
-    errors = [abs(value) for beside in page.besides if beside.comparison and beside.comparison.judged and not beside.recorded
+    """The mean absolute error over the published values that have a bound and values of ours that are evidence."""
+    errors = [abs(value) for beside in page.besides if beside.comparison and beside.comparison.judged and beside.size != SMOKE
               for value in beside.comparison.errors.values()]
     return f"{100 * sum(errors) / len(errors):.1f} %" if errors else ""

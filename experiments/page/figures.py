@@ -7,6 +7,8 @@
 * the error over what it costs, for each [[table]] with `costs`
 * differences of errors over a property of the data sets, for each [[table]] with `along`
 * a chart for each [[table]] with `rows` and `columns`
+
+By records (Study.by_records) there are no curves and no staleness. A label looks the same in all figures of an experiment.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Iterator
 
 import charts
-from charts import Axes, Line
+from charts import Axes, Line, Looks
 from config import Experiment, Run, any_of
 from intervals import half_width
-from markup import count
 from paragrad_runs import Study
+from published import rows_of
 from results import Results, values
 from tables import trends
 
@@ -34,7 +36,7 @@ LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "exch
           "exposed": "share of exposed communication"}
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
-Points = list[tuple[float, float]]
+Points = list[tuple[float, ...]]  # x, y and, of several seeds, the lowest and the highest y
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,10 @@ class Figure:
     runs: list[str]  # names of the runs it shows
 
 
-def figures_of(study: Study) -> Iterator[Figure]:
+def figures_of(study: Study, looks: Looks) -> Iterator[Figure]:
     for maker in (learning_curves, time_to_error, speed_up, staleness, costs, trends_along, crossed_tables):
-        yield from maker(study)
+        if not (study.is_by_records and maker in (learning_curves, time_to_error, staleness)):
+            yield from maker(study, looks)
 
 
 def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
@@ -65,8 +68,15 @@ def seed_curves(study: Study, run: Run, data: str, x: str) -> list[Points]:
 
 
 def mean_curve(study: Study, run: Run, data: str, x: str) -> Points:
-    """The mean over the seeds, up to the end of the shortest."""
-    return [tuple(map(statistics.fmean, zip(*points))) for points in zip(*seed_curves(study, run, data, x))]
+    """The mean over the seeds, with the lowest and the highest of them, up to the end of the shortest."""
+    seeds = [tuple(zip(*points)) for points in zip(*seed_curves(study, run, data, x))]
+    return [(statistics.fmean(xs), statistics.fmean(ys), min(ys), max(ys)) for xs, ys in seeds]
+
+
+def over_seeds(study: Study, extent: str) -> str:
+    """What lines and their extents show."""
+    seeds = len(study.experiment.seeds)
+    return f"mean of {seeds} seeds, {extent}" if seeds > 1 else "a single seed"
 
 
 def of(study: Study, data: str) -> str:
@@ -86,7 +96,8 @@ def placed(study: Study, points: dict[str, Points], families: dict[str, str]) ->
             for name, line in points.items()]
 
 
-def learning_curves(study: Study) -> Iterator[Figure]:
+def learning_curves(study: Study, looks: Looks) -> Iterator[Figure]:
+    band = over_seeds(study, "in a band from the lowest to the highest")
     for data in study.results:
         for title, runs in groups(study):
             families = {run.name: run.family for run in runs}
@@ -96,13 +107,14 @@ def learning_curves(study: Study) -> Iterator[Figure]:
                 if all(len(points) < 2 for points in curves.values()):
                     continue
                 scale, curves = curve_axes(x, curves)
-                yield figure(study, f"curves-{scale.x}-{data}-{title}", f"Learning curves over {scale.x}{of(study, data)}", title,
-                             placed(study, curves, families), scale, [name for name, points in curves.items() if points])
+                yield figure(study, f"curves-{scale.x}-{data}-{title}", f"Learning curves over {scale.x}{of(study, data)}",
+                             "; ".join(filter(None, (title, band))), placed(study, curves, families), scale,
+                             [name for name, points in curves.items() if points], looks)
 
 
 def curve_axes(x: str, curves: dict[str, Points]) -> tuple[Axes, dict[str, Points]]:
     """The axes of learning curves over `x`, and the curves in the unit of the axis."""
-    ends, errors = [points[-1][0] for points in curves.values() if points], [y for points in curves.values() for _, y in points]
+    ends, errors = [points[-1][0] for points in curves.values() if points], [y for points in curves.values() for _, y, *_ in points]
     scale = Axes("epochs", "validation error (%)",
                  y_log=min(errors) > 0 and max(errors) > 4 * min(errors))  # diverged runs would flatten the others
     if x == "epochs":
@@ -112,14 +124,14 @@ def curve_axes(x: str, curves: dict[str, Points]) -> tuple[Axes, dict[str, Point
         return replace(scale, x="bytes sent per worker", x_unit="B"), curves
     unit = unit_for(max(ends))
     return (replace(scale, x=f"simulated time ({unit})"),
-            {name: [(seconds / SECONDS[unit], y) for seconds, y in points] for name, points in curves.items()})
+            {name: [(seconds / SECONDS[unit], *ys) for seconds, *ys in points] for name, points in curves.items()})
 
 
 def unit_for(seconds: float) -> str:
     return "h" if seconds >= 7200 else "min" if seconds >= 120 else "s"
 
 
-def time_to_error(study: Study) -> Iterator[Figure]:
+def time_to_error(study: Study, looks: Looks) -> Iterator[Figure]:
     for data in study.results:
         curves = {run.name: seed_curves(study, run, data, "time_s") for run in study.experiment.runs}
         trained = [run for run in study.experiment.runs if all(curves[run.name])]
@@ -128,18 +140,19 @@ def time_to_error(study: Study) -> Iterator[Figure]:
         if len(runs) < 3 or all(len(curves[run.name][0]) < 2 for run in runs):
             continue
         target = 100 * runs[0].options["target-error"] if runs is aimed else reached_by_most([curves[run.name] for run in runs])
-        dots = [(run.name, mean_time(study, run, curves[run.name], target), run.family) for run in runs]
+        dots = [(run.name, mean_time(study, run, curves[run.name], target), run.name if run.name in looks.places else run.family)
+                for run in runs]
         known = [seconds for _, seconds, _ in dots if seconds is not None]
         if not known:
             continue
         unit = unit_for(max(known))
-        label = f"simulated {unit} to {target:g} % on the validation set"
-        scaled = [(name, None if seconds is None else seconds / SECONDS[unit], family) for name, seconds, family in dots]
+        label = f"simulated time ({unit}) to a validation error of {target:g} %"
+        scaled = [(name, None if seconds is None else seconds / SECONDS[unit], looked_up) for name, seconds, looked_up in dots]
         alt = f"Dot chart of {label}: " + ", ".join(
             f"{name} {'not reached' if value is None else f'{value:.3g}'}" for name, value, _ in scaled)
         chosen = "the runs' target" if runs is aimed else "an error that three of four runs reach"
         yield Figure(f"Time to accuracy{of(study, data)}", f"{target:g} % is {chosen}; checked at each validation.",
-                     charts.draw_dots(identity(study, f"time-{data}"), scaled, label, alt), [run.name for run in runs])
+                     charts.draw_dots(identity(study, f"time-{data}"), scaled, label, alt, looks), [run.name for run in runs])
 
 
 def reached_by_most(curves: list[list[Points]]) -> float:
@@ -161,7 +174,7 @@ def one_worker_speed(study: Study, run: Run) -> float | None:
     return study.mean(alone[0].name, "samples_per_s") if alone else None
 
 
-def speed_up(study: Study) -> Iterator[Figure]:
+def speed_up(study: Study, looks: Looks) -> Iterator[Figure]:
     points: dict[str, dict[float, float]] = {}
     runs, families, doubled = [], {}, set()
     for run in study.experiment.runs:
@@ -177,20 +190,22 @@ def speed_up(study: Study) -> Iterator[Figure]:
     if len({workers for line in grown.values() for workers, _ in line}) < 3:
         return
     runs = [run for run in runs if run.series in grown]
-    lines = placed(study, grown, families)
+    labels = {series: series if series.removesuffix("-*") in grown else series.removesuffix("-*") for series in grown}
+    lines = placed(study, {labels[series]: line for series, line in grown.items()},
+                   {labels[series]: families[series] for series in grown})
     lines += [Line(line.label, published, line.panel, published=True) for line, series in zip(lines, grown)
               if (published := published_speed_ups(study, [run for run in runs if run.series == series]))]
     yield figure(study, "speed-up", "Speed-up over workers", "ratio of samples per second to one worker's",
-                 lines, Axes("workers", "speed-up", x_log=True, y_log=True, ideal=True), [run.name for run in runs])
+                 lines, Axes("workers", "speed-up", x_log=True, y_log=True, ideal=True), [run.name for run in runs], looks)
 
 
 def published_speed_ups(study: Study, runs: list[Run]) -> Points:
     """Published speed-ups of these runs, from a [[published]] on speed-up, or on samples per second including one worker."""
-    for beside in study.beside():
-        values = beside.published
-        if beside.entry["metric"] == "speed_up":
+    for entry in study.whole.published:
+        values = rows_of(study.whole, entry)
+        if entry["metric"] == "speed_up":
             alone = 1.0
-        elif beside.entry["metric"] == "samples_per_s":
+        elif entry["metric"] == "samples_per_s":
             alone = next((values[run.name] for run in runs if run.options["workers"] == 1 and run.name in values), 0)
         else:
             continue
@@ -200,7 +215,7 @@ def published_speed_ups(study: Study, runs: list[Run]) -> Points:
     return []
 
 
-def staleness(study: Study) -> Iterator[Figure]:
+def staleness(study: Study, looks: Looks) -> Iterator[Figure]:
     for title, runs in groups(study):
         shares = {run.name: of_run for run in runs if (of_run := mean_staleness(study, run.name))}
         if not shares:
@@ -210,7 +225,7 @@ def staleness(study: Study) -> Iterator[Figure]:
         points = {run: [(places[name], 100 * share) for name, share in of_run.items()] for run, of_run in shares.items()}
         lines = placed(study, points, {run.name: run.family for run in runs})
         yield figure(study, f"staleness-{title}", "Staleness of gradients", title, lines,
-                     Axes("updates between fetch and push", "share of the gradients (%)", x_names=list(classes)), list(shares))
+                     Axes("updates between fetch and push", "share of the gradients (%)", x_names=list(classes)), list(shares), looks)
 
 
 def mean_staleness(study: Study, run: str) -> dict[str, float]:
@@ -220,19 +235,18 @@ def mean_staleness(study: Study, run: str) -> dict[str, float]:
     return {name: statistics.fmean(histogram.get(name, 0) for histogram in histograms) for name in classes}
 
 
-def costs(study: Study) -> Iterator[Figure]:
+def costs(study: Study, looks: Looks) -> Iterator[Figure]:
     for index, table in enumerate(entry for entry in study.experiment.tables if "costs" in entry):
         for data, of_data in study.results.items():
             if panels := cost_panels(study.experiment, of_data, table):
-                caption = f"mean of {count(len(study.experiment.seeds), 'seed')} with its 95 % confidence interval"
-                yield Figure(f"{sentence(table['title'])}{of(study, data)}", caption,
-                             charts.draw_side_by_side(identity(study, f"costs-{index}-{data}"), panels),
+                yield Figure(f"{sentence(table['title'])}{of(study, data)}", over_seeds(study, "with its 95 % confidence interval"),
+                             charts.draw_side_by_side(identity(study, f"costs-{index}-{data}"), panels, looks),
                              [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
 
 
 def cost_panels(experiment: Experiment, of_data: dict[str, Any], table: dict[str, Any]) -> list[tuple[Axes, list[Line]]]:
-    """A panel for each metric in the `costs` of a [[table]], a line per family of runs. Points that cost nothing, or without the
-    metric, are left out."""
+    """A panel for each metric in the `costs` of a [[table]], a line per family of runs, in the order of config.toml. Points that
+    cost nothing, or without the metric, are left out."""
     runs = [run for run in experiment.runs if run.name in of_data and any_of(table.get("runs", ["*"]), run.name)]
     panels = []
     for metric in table["costs"]:
@@ -242,18 +256,18 @@ def cost_panels(experiment: Experiment, of_data: dict[str, Any], table: dict[str
             x = statistics.fmean(values(of_data, experiment.baselines, run.name, metric)) if known else 0
             if x > 0:
                 errors = [100 * error for error in values(of_data, experiment.baselines, run.name, "test_error")]
-                points[run.family].append((x, statistics.fmean(errors), half_width(errors)))
+                points[run.family].append((x, *interval(errors)))
         if xs := [x for of_family in points.values() for x, *_ in of_family]:
             scale = Axes(LABELS.get(metric, metric), "test error (%)", x_log=max(xs) > 8 * min(xs), x_unit=unit_of(metric))
-            panels.append((scale, [Line(family, sorted(of_family)) for family, of_family in points.items() if of_family]))
+            panels.append((scale, [Line(family, sorted(of_family)) for family, of_family in points.items()]))
     return panels
 
 
-def trends_along(study: Study) -> Iterator[Figure]:
+def trends_along(study: Study, looks: Looks) -> Iterator[Figure]:
     for index, table in enumerate(entry for entry in study.experiment.tables if "along" in entry):
         if panel := trend_panel(study.experiment, study.results, table):
-            yield Figure(sentence(table["title"]), f"mean of {count(len(study.experiment.seeds), 'seed')} with its 95 % confidence interval",
-                         charts.draw_side_by_side(identity(study, f"along-{index}"), [panel]),
+            yield Figure(sentence(table["title"]), over_seeds(study, "with its 95 % confidence interval"),
+                         charts.draw_side_by_side(identity(study, f"along-{index}"), [panel], looks),
                          [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
 
 
@@ -263,28 +277,36 @@ def trend_panel(experiment: Experiment, results: Results, table: dict[str, Any])
     places = {at for of_run in found.values() for at in of_run}
     if len(places) < 2:
         return None
-    lines = [Line(run, [(at, statistics.fmean(points), half_width(points)) for at, points in of_run.items()])
+    lines = [Line(run, [(at, *interval(points)) for at, points in of_run.items()])
              for (run, _), of_run in found.items()]
     others = list(dict.fromkeys(other for _, other in found))
     return Axes(table["along"], f"test error minus that of {others[0]} (points)" if len(others) == 1 else "difference of test errors (points)",
                 x_log=max(places) > 8 * min(places), x_places=sorted(places)), lines
 
 
+def interval(sample: list[float]) -> tuple[float, float, float]:
+    """The mean, and the ends of its 95 % confidence interval."""
+    mean, half = statistics.fmean(sample), half_width(sample)
+    return mean, mean - half, mean + half
+
+
 def unit_of(metric: str) -> str:
     return "B" if metric.endswith("_bytes") else "s" if metric.endswith("_s") and metric != "samples_per_s" else ""
 
 
-def crossed_tables(study: Study) -> Iterator[Figure]:
+def crossed_tables(study: Study, looks: Looks) -> Iterator[Figure]:
     for index, table in enumerate(study.experiment.tables):
-        runs = [run for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)]
-        if "rows" in table and runs:
-            yield from (winners if "least" in table else crossed)(study, f"table-{index}", table, runs)
+        if "rows" not in table:
+            continue
+        runs = [run for run in study.experiment.runs
+                if any_of(table.get("runs", ["*"]), run.name) and study.mean(run.name, table["value"]) is not None]
+        if runs:
+            yield from (winners if "least" in table else crossed)(study, f"table-{index}", table, runs, looks)
 
 
-def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> Iterator[Figure]:
+def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run], looks: Looks) -> Iterator[Figure]:
     """Lines over the numeric option (over workers if both are numeric); a line per value of the other option."""
     options, value = [table["rows"], table["columns"]], table["value"]
-    runs = [run for run in runs if study.mean(run.name, value) is not None]
     numeric = [option for option in options if all(number(run.options[option]) is not None for run in runs)]
     along = "workers" if "workers" in numeric else numeric[0] if numeric else ""
     if not along or len({run.options[along] for run in runs}) < 2:
@@ -292,7 +314,7 @@ def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> 
     other = options[1 - options.index(along)]
     per_worker = value == "samples_per_s" and along == "workers"  # totals would hide the differences
     lines: dict[str, Points] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: number(run.options[other])) if other in numeric else runs:
         label = f"{other} {run.options[other]}" if other in numeric else str(run.options[other])
         found = study.mean(run.name, value) / (run.options["workers"] if per_worker else 1)
         lines.setdefault(label, []).append((number(run.options[along]), found))
@@ -301,10 +323,10 @@ def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> 
                  y_log=min(ys) > 0 and max(ys) > 20 * min(ys), x_unit="B" if along == "bytes" else "",
                  y_unit=unit_of(value))
     yield figure(study, name, sentence(table["title"]), "drawn per worker" if per_worker else "",
-                 [Line(label, sorted(points)) for label, points in lines.items()], scale, [run.name for run in runs])
+                 [Line(label, sorted(points)) for label, points in lines.items()], scale, [run.name for run in runs], looks)
 
 
-def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> Iterator[Figure]:
+def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run], looks: Looks) -> Iterator[Figure]:
     rows, columns = (list(dict.fromkeys(run.options[table[axis]] for run in runs)) for axis in ("rows", "columns"))
 
     def least(row: Any, column: Any) -> str:
@@ -314,7 +336,8 @@ def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run]) -> 
     cells = [[least(row, column) for column in columns] for row in rows]
     alt = "Map of winners: " + "; ".join(f"{table['rows']} {row}: {', '.join(line)}" for row, line in zip(rows, cells))
     svg = charts.draw_winners(identity(study, name), [str(row) for row in rows], [str(column) for column in columns], cells,
-                              (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), alt)
+                              list(dict.fromkeys(str(run.options[table["least"]]) for run in runs)),
+                              (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), alt, looks)
     yield Figure(sentence(table["title"]), "", svg, [run.name for run in runs])
 
 
@@ -324,10 +347,14 @@ def number(value: Any) -> float | None:
     return float(found[1]) * PREFIXES[found[2]] if found else None
 
 
-def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str]) -> Figure:
-    drawn = list(dict.fromkeys(f"{line.panel} {line.label}".strip("* ") for line in lines if line.points))
+def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str],
+           looks: Looks) -> Figure:
+    lines = [line for line in lines if line.points]
+    if any(line.panel not in ("", "*") for line in lines):
+        caption = "; ".join(filter(None, (caption, "a panel for each beginning of the runs' names, the legend has the ends")))
+    drawn = list(dict.fromkeys(f"{line.panel} {line.label}".strip("* ") for line in lines))
     alt = f"Line chart of {scale.y} over {scale.x}: {', '.join(drawn)}"
-    return Figure(title, caption, charts.draw_lines(identity(study, name), lines, scale, alt), runs)
+    return Figure(title, caption, charts.draw_lines(identity(study, name), lines, scale, alt, looks), runs)
 
 
 def identity(study: Study, name: str) -> str:

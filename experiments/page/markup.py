@@ -6,7 +6,7 @@ import html
 import re
 from typing import Iterable
 
-BADGES = {"holds": "✓", "undecided": "?", "FAILS": "✗", "not run": "–", "shown": "·"}
+BADGES = {"holds": "✓", "undecided": "?", "FAILS": "✗", "not run": "–", "not evidence": "○", "shown": "·"}
 
 
 def text(value: object) -> str:

@@ -29,7 +29,7 @@ def learning_curves(study: Study) -> str:
     lines = [charts.Line(label, figures.mean_curve(study, study.experiment.run(name), data, "time_s")) for name, label in NAMES.items()]
     ends = ", ".join(f"{line.label} {line.points[-1][1]:.2f} % after {line.points[-1][0]:.2g} s" for line in lines)
     scale = charts.Axes("simulated time (s)", "validation error (%)", x_log=True)
-    return charts.draw_lines("front", lines, scale, f"Learning curves: {ends}")
+    return charts.draw_lines("front", lines, scale, f"Learning curves: {ends}", charts.Looks())
 
 
 def first_table(study: Study, key: str) -> dict[str, Any] | None:
@@ -44,14 +44,14 @@ def costs(study: Study) -> str:
     panels = [panel for of_data in recorded.values() for panel in figures.cost_panels(study.whole, of_data, table)]
     if not panels:
         raise UserError(f"{study.name} has no run of size {study.size} that is recorded for all seeds: make record-{study.name}")
-    return charts.draw_side_by_side("costs", panels)
+    return charts.draw_side_by_side("costs", panels, charts.Looks())
 
 
 def along(study: Study) -> str:
     panel = figures.trend_panel(study.whole, records.fully_recorded(study.whole), first_table(study, "along"))
     if panel is None:
         raise UserError(f"{study.name} has no run of size {study.size} that is recorded on two data sets: make record-{study.name}")
-    return charts.draw_side_by_side("along", [panel])
+    return charts.draw_side_by_side("along", [panel], charts.Looks())
 
 
 def maker_of(study: Study) -> Callable[[Study], str]:

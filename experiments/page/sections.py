@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterator
 
 import paragrad_runs
 import readme
-from config import ROOT, any_of, when_stated
+from charts import Looks, prefixed
+from config import ROOT, UserError, any_of, is_judged, when_stated
 from figures import Figure, figures_of
 from markup import badge, count, folded, inline, table, text
 from paragrad_runs import Beside, Study, Verdict
+from results import MACHINE
 
 LONG = 12  # tables with more rows are folded
+SMOKE = "smoke"  # the size that only shows that everything runs
+OUTCOMES = {"FAILS": ("fails", "fail"), "undecided": ("undecided", "undecided"), "holds": ("holds", "hold")}  # of one, of many
 
 
 @dataclass
@@ -22,72 +27,105 @@ class Page:
 
     name: str
     readme: readme.Readme
-    study: Study  # of the largest size with runs, otherwise the largest that is recorded
+    evidence: Study  # of the largest size with runs or records
+    study: Study     # of the largest size with runs, otherwise `evidence`
     verdicts: list[Verdict]
     besides: list[Beside]
+    looks: Looks = field(default_factory=Looks)
 
     @property
     def statuses(self) -> Counter[str]:
-        """Counts the statuses of claims and of judged published values."""
-        judged = [beside.comparison.verdict if beside.comparison and not beside.recorded else "not run"
-                  for beside in self.besides if {"within", "mean_within"} & beside.entry.keys()]
-        return Counter([verdict.status for verdict in self.verdicts] + judged)
+        """Counts what claims and judged published values count as."""
+        judged = [counts_as(beside.comparison.verdict if beside.comparison else "not run", beside.size)
+                  for beside in self.besides if is_judged(beside.entry)]
+        return Counter([counts_as(verdict.outcome, verdict.size) for verdict in self.verdicts] + judged)
+
+
+def counts_as(outcome: str, size: str) -> str:
+    return "not evidence" if size == SMOKE and outcome != "not run" else outcome
 
 
 def page_of(name: str) -> Page:
     largest_first = paragrad_runs.studies(name)
-    best = max(largest_first, key=lambda study: (study.has_runs, bool(study.recorded)))  # the first of the best
-    return Page(name, readme.read(name), best, paragrad_runs.verdicts(name), paragrad_runs.beside(name))
+    if not largest_first:
+        raise UserError(f"experiments/{name}/config.toml has no [size.smoke], [size.laptop] or [size.full]")
+    evidence = max(largest_first, key=lambda study: study.has_runs or bool(study.recorded))  # the first of these
+    return Page(name, readme.read(name), evidence, next((study for study in largest_first if study.has_runs), evidence),
+                paragrad_runs.verdicts(name), paragrad_runs.beside(name))
 
 
 def section(page: Page) -> str:
     return "\n".join([f'<section id="{page.name}" aria-labelledby="{page.name}-title">',
                       f'<h2 id="{page.name}-title">{inline(page.readme.title)}</h2>',
-                      f'<p class="name"><code>experiments/{page.name}</code> {standing(page)}</p>',
-                      f'<p class="question">{inline(page.readme.question)}</p>',
-                      *claims(page), *published(page), *figures(page), *came_out(page), *repetition(page), *again(page), "</section>"])
+                      f'<p class="name"><code>experiments/{page.name}</code> · {standing(page)}</p>',
+                      *(f'<p class="missing">{text(sentence)}.</p>' for sentence in page.readme.missing),
+                      *described(page), *claims(page), *published(page), *figures(page), *came_out(page), *repetition(page), *again(page),
+                      "</section>"])
+
+
+def described(page: Page) -> Iterator[str]:
+    if page.readme.question:
+        yield f'<p class="question">{inline(page.readme.question)}</p>'
+    if page.readme.came_out:
+        yield f"<p><strong>Result:</strong> {inline(page.readme.came_out)}.</p>"
+
+
+def of_size(size: str, source: str) -> str:
+    """A size and where its values are from, marked if it is no evidence."""
+    return f"{size}, {source}" + (f' {badge("not evidence")}' if size == SMOKE else "")
+
+
+def evidence(page: Page) -> str:
+    """The size of the values that count, and where they are from."""
+    found = page.evidence
+    run, of_all = len(found.experiment.runs), len(found.whole.runs)
+    if not run and not found.recorded:
+        return badge("not run", "neither run here nor recorded")
+    partly = f"{run} of {of_all} run here" + (", others recorded" if found.recorded else "")
+    return of_size(found.size, "run here" if run == of_all else partly if run else "recorded")
 
 
 def standing(page: Page) -> str:
-    study = page.study
+    study, known = page.study, f"Size of the values: {evidence(page)}."
     if not study.has_runs:
-        return badge("not run", "there are no runs here") + " The values shown are recorded in <code>expected.json</code>."
-    missing = len(study.whole.runs) - len(study.experiment.runs)
-    seeds = ", ".join(map(str, study.experiment.seeds))
-    return (f"size {study.size}: {count(len(study.experiment.runs), 'run')}"
-            f"{f' of {len(study.whole.runs)}' if missing else ''}, {'seeds' if ',' in seeds else 'seed'} {seeds}")
+        return known + " There are no runs here."
+    seeds = f"{'seeds' if len(study.experiment.seeds) > 1 else 'seed'} {', '.join(map(str, study.experiment.seeds))}"
+    runs = f"{count(len(study.experiment.runs), 'run')} of {len(study.whole.runs)}"
+    return f"{known} Runs here: size {study.size}, {runs}, {seeds}."
 
 
 def claims(page: Page) -> Iterator[str]:
     if not page.verdicts:
         return
     yield "<h3>Claims</h3>"
-    failing, undecided, holding, waiting = ([verdict for verdict in page.verdicts if verdict.status == status]
-                                            for status in ("FAILS", "undecided", "holds", "not run"))
-    if failing or undecided:
-        yield claims_table(failing + undecided)
-    if holding:
-        shown = claims_table(holding)
-        yield shown if len(holding) <= LONG else folded(badge("holds", f"{len(holding)} claims hold"), shown)
+    by_outcome = sorted(page.verdicts, key=lambda verdict: [*OUTCOMES, "not run"].index(verdict.outcome))
+    counted, smoke, waiting = ([verdict for verdict in by_outcome if pick(counts_as(verdict.outcome, verdict.size))]
+                               for pick in (OUTCOMES.__contains__, "not evidence".__eq__, "not run".__eq__))
+    holding = [verdict for verdict in counted if verdict.outcome == "holds"]
+    if len(holding) > LONG:
+        counted = [verdict for verdict in counted if verdict not in holding]
+    if counted:
+        yield claims_table(counted)
+    if len(holding) > LONG:
+        yield folded(badge("holds", f"{len(holding)} claims hold"), claims_table(holding))
+    if smoke:
+        known = Counter(verdict.outcome for verdict in smoke)
+        words = ", ".join(count(known[outcome], *words) for outcome, words in OUTCOMES.items() if known[outcome])
+        yield folded(f"{badge('not evidence')} {count(len(smoke), 'claim')} judged at size smoke only: {words}", claims_table(smoke),
+                     is_open="FAILS" in known)
     if waiting:
-        yield folded(f"{count(len(waiting), 'claim')} not run here{by_record(waiting)}", claims_table(waiting))
-
-
-def by_record(waiting: list[Verdict]) -> str:
-    known = Counter(verdict.recorded for verdict in waiting)
-    words = [f"{known[status]} {word}" for status, word in (("holds", "hold"), ("undecided", "are undecided"), ("FAILS", "fail")) if known[status]]
-    return f"; by recorded values (<code>expected.json</code>) {', '.join(words)}" if words else ""
+        yield folded(f"{badge('not run')} {count(len(waiting), 'claim')} without values, neither run here nor recorded", claims_table(waiting))
 
 
 def claims_table(verdicts: list[Verdict]) -> str:
-    return table("", ("verdict", "claim", "size", "data"), map(claim_row, verdicts), "claims")
+    return table("", ("outcome", "claim", "size", "data"), map(claim_row, verdicts), "claims")
 
 
 def claim_row(verdict: Verdict) -> list[str]:
-    mark = badge(verdict.status) + (f'<br><span class="aside">recorded: {verdict.recorded}</span>' if verdict.recorded else "")
-    numbers = text(verdict.numbers.replace(">=", "≥").replace("<=", "≤"))
+    numbers = text(without_exponents(verdict.numbers).replace(">=", "≥").replace("<=", "≤"))
     claim = text(verdict.claim["text"]) + aside(verdict.claim) + (f"<br><code>{numbers}</code>" if numbers else "")
-    return [mark, claim, verdict.size, text(verdict.data)]
+    source = "recorded" if verdict.recorded else "run here" if verdict.outcome != "not run" else "not run"
+    return [badge(verdict.outcome), claim, of_size(verdict.size, source).replace(", ", "<br>", 1), text(verdict.data)]
 
 
 def aside(entry: dict[str, Any]) -> str:
@@ -115,48 +153,70 @@ def comparison(beside: Beside) -> str:
     title, column = inline(beside.entry["text"]) + aside(beside.entry), f'<code>{text(beside.entry["column"])}</code>'
     if found is None:
         body = table("", ["run", "published", "ours"],
-                     ([text(run), f"{value:.5g}", "not run"] for run, value in beside.published.items()
+                     ([text(run), f"{value:,g}", "not run"] for run, value in beside.published.items()
                       if any_of(beside.entry.get("rows", ["*"]), run)))
         return folded(f"{badge('not run')} {title} ({column})", body)
     body = table("", ["run", "published", "recorded" if beside.recorded else "ours", "error"],
-                 ([text(run), f"{found.published[run]:.5g}", f"{found.predicted[run]:.5g}", error_cell(error)]
+                 ([text(run), f"{found.published[run]:,g}", number(found.predicted[run]), error_cell(error)]
                   for run, error in found.errors.items()), "published")
     mean = f"mean absolute error {100 * found.mean_error:.1f} % over {count(len(found.errors), 'value')} ({column})"
-    status = f"{badge('not run')} (recorded: {found.verdict})" if beside.recorded else badge(found.verdict)
-    return folded(f"{status} {title}: {mean}", body, is_open=len(found.errors) <= LONG and not beside.recorded)
+    source = of_size(beside.size, "recorded" if beside.recorded else "run here")
+    return folded(f'{badge(found.verdict, "not judged" if found.verdict == "shown" else "")} {title}: {mean} <span class="aside">size {source}</span>', body, is_open=len(found.errors) <= LONG)
 
 
 def error_cell(error: float) -> str:
     """The error with a bar: 50 % fills the half on the side of its sign."""
     side, width = "left" if error >= 0 else "right", 100 * min(abs(error), 0.5)
-    return (f'<span class="error">{100 * error:+.1f} %</span>'
+    shown = f"{100 * error:+.1f}".replace("+0.0", "0.0").replace("-0.0", "0.0")
+    return (f'<span class="error">{shown} %</span>'
             f'<span class="bar" aria-hidden="true"><i style="{side}:50%;width:{width:.1f}%"></i></span>')
 
 
+def shown(page: Page) -> Iterator[Study]:
+    """The records of the size that counts, unless all of it was run here; then the runs here."""
+    if page.evidence.recorded and len(page.evidence.experiment.runs) < len(page.evidence.whole.runs):
+        yield page.evidence.by_records()
+    if page.study.has_runs:
+        yield page.study
+
+
 def figures(page: Page) -> Iterator[str]:
-    drawn = list(figures_of(page.study)) if page.study.has_runs else []
-    if not drawn:
-        return
-    yield '<h3>Figures</h3>\n<div class="figures">'
-    for figure in drawn:
-        caption = f"<strong>{inline(figure.title)}</strong>{': ' + inline(figure.caption) if figure.caption else ''}"
-        origins = folded("Runs and origin", behind(page, figure))
-        yield f"<figure>\n{figure.svg}\n<figcaption>{caption}\n{origins}</figcaption>\n</figure>"
-    yield "</div>"
+    seen: set[tuple[str, str]] = set()
+    for study in shown(page):
+        drawn = [figure for figure in figures_of(study, page.looks) if (study.size, figure.title) not in seen]
+        seen |= {(study.size, figure.title) for figure in drawn}
+        if not drawn:
+            continue
+        yield f'<h3>Figures: {heading(study)}</h3>\n<div class="figures">'
+        for figure in drawn:
+            caption = f"<strong>{inline(figure.title)}</strong>{': ' + inline(figure.caption) if figure.caption else ''}"
+            origins = folded("Runs and origin", behind(page, study, figure))
+            yield f"<figure>\n{figure.svg}\n<figcaption>{caption}\n{origins}</figcaption>\n</figure>"
+        yield "</div>"
 
 
-def behind(page: Page, figure: Figure) -> str:
-    """The origin of a figure's runs by their manifests, each value once."""
-    runs = [run for name in figure.runs for seeds in page.study.runs(name).values() for run in seeds]
+def heading(study: Study) -> str:
+    return f'size {of_size(study.size, "recorded" if study.is_by_records else "run here")}'
+
+
+def behind(page: Page, study: Study, figure: Figure) -> str:
+    """The origin of a figure's values, each fact once: by the runs' manifests, or the machines on which they were recorded."""
     facts: dict[str, dict[str, None]] = {}
-    for run in runs:
-        for fact, value in origin(run.manifest):
-            facts.setdefault(fact, {})[value] = None
+    if study.is_by_records:
+        recorded = [seed for runs in study.results.values() for name in figure.runs for seed in runs[name].values()]
+        found = [("machine", seed[MACHINE]) for seed in recorded if MACHINE in seed]
+        source, verb = f"<code>experiments/{page.name}/expected.json</code>", "verify"
+    else:
+        runs = [run for name in figure.runs for seeds in study.runs(name).values() for run in seeds]
+        found = [fact for run in runs for fact in origin(run.manifest)]
+        source = (f"<code>{text(runs[0].folder.relative_to(ROOT))}/manifest.json</code>"
+                  f"{' and those of the others' if len(runs) > 1 else ''}")
+        verb = "run"
+    for fact, value in found:
+        facts.setdefault(fact, {})[value] = None
     lines = [("runs", ", ".join(f"<code>{text(name)}</code>" for name in figure.runs)),
              *((fact, "; ".join(map(text, values))) for fact, values in facts.items()),
-             ("manifest", f"<code>{text(runs[0].folder.relative_to(ROOT))}/manifest.json</code>"
-                          f"{' and those of the others' if len(runs) > 1 else ''}"),
-             ("again", f"<code>make run-{page.name} SIZE={page.study.size}</code>")]
+             ("values", source), ("again", f"<code>make {verb}-{page.name} SIZE={study.size}</code>")]
     return "<dl>" + "".join(f"<dt>{fact}</dt><dd>{value}</dd>" for fact, value in lines) + "</dl>"
 
 
@@ -171,28 +231,40 @@ def origin(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def came_out(page: Page) -> Iterator[str]:
-    study = page.study
-    shown = [(found.title if found.of_training else found.title.split(": ", 1)[1], found.lines, found.note) for found in study.tables()]
-    if not study.has_runs and study.recorded:
-        shown = [(f"size {study.size}, means over the seeds", recorded_lines(study), "")]
-    if not shown:
-        return
-    yield f"<h3>{'Results' if study.has_runs else 'Recorded results'}</h3>"
-    for title, lines, note in shown:
-        used = [place for place, name in enumerate(lines[0]) if name]  # the column is empty if no option was tuned
-        head, *rows = ([text(line[place].strip()) for place in used] for line in lines)
-        body = table("", head, rows) + (f'<p class="source">{text(note)}</p>' if note else "")
-        yield folded(inline(title or "all runs"), body, is_open=len(lines) <= LONG and len(shown) == 1)
+    for study in shown(page):
+        tables = ([(f"means over {count(len(study.whole.seeds), 'seed')}", recorded_lines(study), "")] if study.is_by_records else
+                  [(found.title if found.of_training else found.title.split(": ", 1)[1], found.lines, found.note)
+                   for found in study.tables()])
+        yield f"<h3>Results: {heading(study)}</h3>"
+        for title, lines, note in tables:
+            used = [place for place, name in enumerate(lines[0]) if name]  # the column is empty if no option was tuned
+            head, *rows = ([text(without_exponents(line[place].strip())) for place in used] for line in lines)
+            body = table("", head, rows) + (f'<p class="source">{text(note)}</p>' if note else "")
+            yield folded(inline(title or "all runs"), body, is_open=len(lines) <= LONG and len(tables) == 1)
 
 
 def recorded_lines(study: Study) -> list[list[str]]:
     rows = study.recorded_rows()
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    columns = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "data" or len(study.recorded) > 1]
+    return [columns] + [[cell(name, row.get(name, "-")) for name in columns] for row in rows]
 
-    def cell(value: Any) -> str:
-        return f"{value:.5g}" if isinstance(value, float) else str(value)
 
-    return [columns] + [[cell(row.get(name, "")) for name in columns] for row in rows]
+def without_exponents(line: str) -> str:
+    """The text with 2.75e+03 as 2,750."""
+    return re.sub(r"\b\d(\.\d+)?e\+\d+\b", lambda found: f"{float(found[0]):,.0f}", line)
+
+
+def cell(metric: str, value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if metric.endswith("error"):
+        return f"{100 * value:.2f} %"
+    return prefixed(value, "B") if metric.endswith("_bytes") else number(value)
+
+
+def number(value: float) -> str:
+    """Four digits, or all of a whole number."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def repetition(page: Page) -> Iterator[str]:

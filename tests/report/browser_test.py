@@ -53,7 +53,8 @@ class InABrowser(unittest.TestCase):
             paths: svg.querySelectorAll("path").length, words: svg.textContent.trim().length,
             outside: [...svg.querySelectorAll("text")].filter(text => {
               const [inner, outer] = [text.getBoundingClientRect(), svg.getBoundingClientRect()];
-              return inner.left < outer.left - 12 || inner.right > outer.right + 12; }).map(text => text.textContent)}))""")
+              return inner.left < outer.left - 2 || inner.right > outer.right + 2
+                  || inner.top < outer.top - 2 || inner.bottom > outer.bottom + 2; }).map(text => text.textContent)}))""")
         for figure in figures:
             with self.subTest(figure=figure["name"]):
                 self.assertGreater(figure["width"], 300)
@@ -72,6 +73,8 @@ class InABrowser(unittest.TestCase):
                     self.browser.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
                     self.assertEqual(self.browser.evaluate("innerWidth"), width)
                     self.assertLessEqual(self.browser.evaluate("document.documentElement.scrollWidth"), width)
+                    claims = "[...document.querySelectorAll('.claims')].filter(table => table.offsetWidth > table.parentElement.clientWidth)"
+                    self.assertEqual(self.browser.evaluate(f"{claims}.length"), 0)
 
     def test_a_table_is_sorted_by_the_head_that_is_pressed(self):
         self.open(1400)

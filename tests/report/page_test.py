@@ -71,17 +71,60 @@ class Page(unittest.TestCase):
 
     def test_question_claims_and_published_values_are_there(self):
         self.assertIn("Are two workers faster than <em>one</em>, by <code>speed_up</code>?", self.page)
-        self.assertRegex(self.page, r"holds</span></td><td>two workers are faster than one<br><code>ma-2.speed_up 1\.\d+ &gt; 1</code>")
-        self.assertRegex(self.page, r"FAILS</span></td><td>two workers are a thousand times as fast"
-                                    r'<span class="aside"> \(stated after a result, contradicting an earlier claim\)</span>')
-        self.assertRegex(self.page, r"not run</span><br><span [^>]*>recorded: holds</span></td><td>sixty-four &lt;workers&gt; err")
         self.assertRegex(self.page, r"<td>ma-2</td><td>1\.9</td><td>1\.\d+</td>")
         self.assertIn("Source: A publication, of 2016.", self.page)
         self.assertIn("make verify-toy  # seconds", self.page)
-        self.assertIn("<b>2</b> claims hold", self.page)
-        self.assertIn("<b>0</b> are undecided", self.page)
-        self.assertIn("<b>1</b> fail", self.page)
-        self.assertIn("<b>2</b> not run here, of which 1 hold", self.page)
+
+    def test_an_outcome_has_its_size_and_smoke_is_not_evidence(self):
+        def row(outcome: str, claim: str, size: str) -> str:
+            return f"{outcome}</span></td><td>{claim}</td><td>{size}</td>"
+
+        mark = r'<span class="badge not-evidence">.{,60} not evidence</span>'
+        self.assertRegex(self.page, row("holds", r"two workers are faster than one<br><code>ma-2.speed_up 1\.\d+ &gt; 1</code>",
+                                        f"smoke<br>run here {mark}"))
+        self.assertRegex(self.page, row("FAILS", r"two workers are a thousand times as fast<span class=\"aside\"> \(stated after a result, "
+                                        r"contradicting an earlier claim\)</span><br>.{,80}", f"smoke<br>run here {mark}"))
+        self.assertRegex(self.page, row("holds", "sixty-four &lt;workers&gt; err .{,150}", "full<br>recorded"))
+        self.assertRegex(self.page, row("not run", "sixty-four workers are faster than two", "full<br>not run"))
+        self.assertRegex(self.page, f"<h3>Figures: size smoke, run here {mark}</h3>")
+        self.assertIn("<h3>Results: size full, recorded</h3>", self.page)
+        for total in ("<b>1</b> claims hold", "<b>0</b> are undecided", "<b>0</b> fail",
+                      "<b>3</b> judged at size smoke only: not evidence", "<b>1</b> not run"):
+            self.assertIn(total, self.page)
+
+    def test_it_has_the_experiments_title_and_says_what_is_missing(self):
+        self.assertRegex(self.page, r'<a href="#toy">A toy</a><br><code>toy</code>')
+        root = self.folder / "undescribed"
+        shutil.copytree(self.root, root, symlinks=True)
+        for name in ("bare", "brief"):
+            shutil.copytree(root / "experiments/toy", root / f"experiments/{name}", ignore=shutil.ignore_patterns("runs", "*.json", "*.md"))
+        (root / "experiments/brief/README.md").write_text("Words.\n")
+        with (root / "experiments/README.md").open("a") as overview:
+            overview.write("| [gone](gone/README.md) | A publication | a question | a result |\n")
+        page = write_page(root, self.folder / "undescribed.html")
+        for sentence in ("experiments/bare has no README.md", "experiments/README.md has no line for experiments/bare",
+                         "experiments/brief/README.md lacks a heading", "experiments/brief/README.md lacks a paragraph **Question.**",
+                         "experiments/brief/README.md lacks a block of commands (```sh)",
+                         "experiments/README.md has a line for 'gone', but there is no experiments/gone/config.toml"):
+            self.assertIn(f'<p class="missing">{html.escape(sentence)}.</p>', page)
+        self.assertIn('<h2 id="bare-title">bare</h2>', page)
+        self.assertEqual(page.count("neither run here nor recorded</span>"), 4)  # in the overview and in the sections of both
+        self.assertEqual((Outline(page).wrong, Outline(page).open), ([], []))
+
+    def test_a_run_has_one_colour_in_all_figures_and_its_seeds_a_band(self):
+        colours: dict[str, set[str]] = {}
+        curves = [chart for chart in re.findall(r"<svg role.*?</svg>", self.page, re.DOTALL) if "validation error (%)" in chart]
+        self.assertEqual(len(curves), 3)
+        for chart in curves:
+            legend = chart[chart.index('id="toy-curves'):][-100000:].split("-legend_1")[1]
+            names = re.findall(r">([\w-]+)</text>", legend)
+            self.assertEqual(names, [name for name in ("sgd", "ma-2", "ma-4", "async-2") if name in names])
+            for name, colour in zip(names, re.findall(r"stroke: ([^;]+); stroke-width: 1\.5", legend)):
+                colours.setdefault(name, set()).add(colour)
+            self.assertEqual(chart.count("fill-opacity: 0.2"), len(names))
+        self.assertEqual({name: len(found) for name, found in colours.items()}, {name: 1 for name in ("sgd", "ma-2", "ma-4", "async-2")})
+        self.assertEqual(len(set.union(*colours.values())), 4)
+        self.assertIn("mean of 2 seeds, in a band from the lowest to the highest", self.page)
 
     def test_recorded_values_that_do_not_come_out_again_are_named(self):
         self.assertRegex(self.page, r"FAILS</span> test_error repeats: 2 values, largest difference [\d.]+ \(tolerance 0.1 absolute\)")
@@ -183,10 +226,10 @@ class Page(unittest.TestCase):
         self.assertEqual(re.findall(chart, page), ["async-2"])
 
     def test_without_runs_it_says_so_and_shows_what_is_recorded(self):
-        self.assertIn("there are no runs here", self.without_runs)
+        self.assertIn("There are no runs here", self.without_runs)
         self.assertNotIn("<figure>", self.without_runs)
-        self.assertIn("<b>0</b> claims hold", self.without_runs)
-        self.assertRegex(self.without_runs, r"<tr><td>large</td><td>toy</td><td>0\.5</td></tr>")
+        self.assertIn("<b>1</b> claims hold", self.without_runs)
+        self.assertIn("<tr><td>large</td><td>50.00 %</td></tr>", self.without_runs)
 
     def test_runs_are_left_out_until_their_baseline_has_run(self):
         root = self.folder / "partly"
