@@ -29,7 +29,7 @@ from results import Results, values
 from tables import trends
 
 MOST_IN_A_PANEL = 7
-SECONDS = {"s": 1, "min": 60, "h": 3600}
+SECONDS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "exchange time that is not hidden",
           "samples_per_s": "samples per second", "speed_up": "speed-up", "efficiency": "speed-up per worker",
           "sooner": "speed-up in time to the target", "bytes": "size of the array", "sent_bytes": "sent per worker",
@@ -128,7 +128,7 @@ def curve_axes(x: str, curves: dict[str, Points]) -> tuple[Axes, dict[str, Point
 
 
 def unit_for(seconds: float) -> str:
-    return "h" if seconds >= 7200 else "min" if seconds >= 120 else "s"
+    return "h" if seconds >= 7200 else "min" if seconds >= 120 else "s" if seconds >= 0.1 else "ms"
 
 
 def time_to_error(study: Study, looks: Looks) -> Iterator[Figure]:

@@ -111,6 +111,20 @@ class Page(unittest.TestCase):
         self.assertEqual(page.count("neither run here nor recorded</span>"), 4)  # in the overview and in the sections of both
         self.assertEqual((Outline(page).wrong, Outline(page).open), ([], []))
 
+    def test_records_of_a_larger_size_are_drawn_before_the_runs(self):
+        root = self.folder / "recorded"
+        shutil.copytree(self.root, root, symlinks=True)
+        values = {run: {1: {"test_error": 0.1 * workers, "sent_bytes": 1e6 * workers, "training_s": 8 / workers, "machine": "a machine"}}
+                  for run, workers in (("sgd", 1), ("ma-2", 2), ("ma-4", 4))}
+        (root / "experiments/toy/expected.json").write_text(json.dumps({"full": {"toy": values}}))
+        page = write_page(root, self.folder / "recorded.html")
+        first, second = page[page.index("<h3>Figures: size full, recorded</h3>"):].split("<h3>Figures: size smoke, run here")
+        self.assertEqual(re.findall(r"<figcaption><strong>(.*?)</strong>", first), ["Error and costs", "The best strategy"])
+        for words in ("experiments/toy/expected.json", "a machine", "make verify-toy SIZE=full"):
+            self.assertIn(words, first)
+        self.assertIn("Error and costs", second)
+        self.assertIn("<tr><td>ma-2</td><td>20.00 %</td><td>2 MB</td><td>4</td></tr>", page)
+
     def test_a_run_has_one_colour_in_all_figures_and_its_seeds_a_band(self):
         colours: dict[str, set[str]] = {}
         curves = [chart for chart in re.findall(r"<svg role.*?</svg>", self.page, re.DOTALL) if "validation error (%)" in chart]
@@ -135,7 +149,7 @@ class Page(unittest.TestCase):
     def test_what_the_runs_hold_is_drawn_with_the_manifests_behind_it(self):
         figures = re.findall(r"<figure>.*?</figure>", self.page, re.DOTALL)
         titles = [re.search(r"<figcaption><strong>(.*?)</strong>", figure)[1] for figure in figures]
-        self.assertEqual(titles, ["Learning curves over epochs", "Learning curves over simulated time (s)",
+        self.assertEqual(titles, ["Learning curves over epochs", "Learning curves over simulated time (ms)",
                                   "Learning curves over bytes sent per worker", "Time to accuracy", "Speed-up over workers",
                                   "Staleness of gradients", "Error and costs", "Speed-up by strategy", "The best strategy"])
         for figure in figures:
