@@ -7,12 +7,13 @@
 #include "core/printable.hpp"
 #include "core/units.hpp"
 #include "data/cifar.hpp"
+#include "data/csv_import.hpp"
 #include "data/describe.hpp"
 #include "data/file_format.hpp"
 #include "data/generate.hpp"
 #include "data/idx.hpp"
 #include "data/image_folder.hpp"
-#include "data/npz.hpp"
+#include "data/numpy_import.hpp"
 #include "data/partition.hpp"
 #include "data/verify.hpp"
 #include "speech/fsdd_import.hpp"
@@ -28,20 +29,35 @@ void print_written(const data::DatasetInfo& info, const std::string& path) {
   fmt::print("content sha256 {}\n", info.content_sha256);
 }
 
-void add_image_import_options(CLI::App& command, data::ImageImportOptions& options) {
+void add_sample_import_options(CLI::App& command, data::SampleImportOptions& options) {
   command.add_option("--out", options.out, "data file to write")->required();
   command.add_option("--name", options.name, "name of the data set")->required();
   command.add_option("--source", options.source, "origin of the files, recorded in the data file");
   command.add_option("--licence", options.licence, "licence of the data, recorded in the data file");
   add_number(command, "--valid", options.valid, core::any_count, "training samples to set aside for validation");
+}
+
+void add_image_import_options(CLI::App& command, data::ImageImportOptions& options) {
+  add_sample_import_options(command, options);
   add_number(command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation set");
   command.add_flag("--normalise", options.normalise,
                    "features of mean 0 and variance 1 over all pixels of the training set, not from 0 to 1");
 }
 
-void check_valid(const CLI::App& command, const data::ImageImportOptions& options) {
+/// Options of an import of features that may be no images, and whose sets may all be drawn from one.
+void add_table_import_options(CLI::App& command, data::SampleImportOptions& options) {
+  add_sample_import_options(command, options);
+  add_number(command, "--test", options.test, core::any_count, "training samples to set aside for the test");
+  add_number(command, "--seed", options.seed, core::any_seed, "random seed for drawing the validation and test sets");
+  command.add_flag("--normalise", options.normalise,
+                   "each feature of mean 0 and variance 1 over the training set; of images, and of uint8, all together");
+}
+
+void check_set_aside(const CLI::App& command, const data::SampleImportOptions& options,
+                     const std::string& sets = "--valid") {
   OptionUse use(command);
-  use.require(options.valid > 0, {"seed"}, "is for drawing a validation set: give --valid too");
+  use.require(options.valid > 0 || options.test > 0, {"seed"},
+              core::format("is for drawing samples from the training set: give {} too", sets));
   use.check();
 }
 
@@ -78,7 +94,7 @@ void add_import_cifar(CLI::App& data) {
   set_examples(*command,
                "paragrad data import-cifar --from cifar-10-batches-bin --name cifar10 --normalise --out cifar10.h5");
   command->callback([command, options] {
-    check_valid(*command, *options);
+    check_set_aside(*command, *options);
     print_written(data::import_cifar(*options), options->out);
   });
 }
@@ -95,26 +111,48 @@ void add_import_images(CLI::App& data) {
   add_image_import_options(*command, *options);
   set_examples(*command, "paragrad data import-images --from pictures --name pictures --valid 4 --out pictures.h5");
   command->callback([command, options] {
-    check_valid(*command, *options);
+    check_set_aside(*command, *options);
     print_written(data::import_image_folder(*options), options->out);
   });
 }
 
-void add_import_npz(CLI::App& data) {
-  CLI::App* command = data.add_subcommand("import-npz", "convert images in NumPy's .npz format into a data file");
-  auto options = std::make_shared<data::ImportNpzOptions>();
-  command->add_option("--from", options->file, "the .npz file")->required();
-  command
-      ->add_option("--arrays", options->arrays,
-                   "names of the training images, training labels, test images and test labels, separated by commas "
-                   "(default: x_train,y_train,x_test,y_test, or train_images,train_labels,test_images,test_labels)")
-      ->delimiter(',');
+void add_import_numpy(CLI::App& data) {
+  CLI::App* command =
+      data.add_subcommand("import-numpy", "convert NumPy arrays, x_train, y_train and others, into a data file");
+  auto options = std::make_shared<data::ImportNumpyOptions>();
+  command->add_option("--from", options->from, "an .npz file, or a folder of .npy files")->required();
+  add_words(*command, "--arrays", options->arrays,
+            "names of arrays that are not called as usual, such as x_train=A,y_train=B; also of x_valid, y_valid, x_test, "
+            "y_test, and of lengths_train, lengths_valid, lengths_test, the numbers of frames of sequences");
   add_number(*command, "--classes", options->classes, core::any_count, "number of classes (0: largest training label + 1)");
-  add_image_import_options(*command, *options);
-  set_examples(*command, "paragrad data import-npz --from images.npz --name images --valid 10 --out images.h5");
+  add_table_import_options(*command, *options);
+  set_examples(*command, "paragrad data import-numpy --from images.npz --name images --valid 10 --out images.h5");
   command->callback([command, options] {
-    check_valid(*command, *options);
-    print_written(data::import_npz(*options), options->out);
+    check_set_aside(*command, *options, "--valid or --test");
+    print_written(data::import_numpy(*options), options->out);
+  });
+}
+
+void add_import_csv(CLI::App& data) {
+  CLI::App* command = data.add_subcommand("import-csv", "convert a text table (CSV, also .gz) into a data file");
+  auto options = std::make_shared<data::ImportCsvOptions>();
+  command->add_option("--from", options->file, "the table: a line per sample, numbers and a label")->required();
+  command->add_option("--label", options->label, "name or number of the column of labels (default: the last)");
+  command
+      ->add_option("--separator", options->separator,
+                   "of the columns: comma, semicolon, tab, or auto, what the first line has")
+      ->check(CLI::IsMember({"auto", "comma", "semicolon", "tab"}));
+  command
+      ->add_option("--header", options->header,
+                   "whether the first line names the columns: yes, no, or auto, if no feature in it is a number")
+      ->check(CLI::IsMember({"auto", "yes", "no"}));
+  add_table_import_options(*command, *options);
+  set_examples(*command,
+               "paragrad data import-csv --from flowers.csv --label species --name flowers --valid 4 --test 4 --normalise "
+               "--out flowers.h5");
+  command->callback([command, options] {
+    check_set_aside(*command, *options, "--valid or --test");
+    print_written(data::import_csv(*options), options->out);
   });
 }
 
@@ -367,7 +405,8 @@ Command data_command() {
   add_import_idx(*parser);
   add_import_cifar(*parser);
   add_import_images(*parser);
-  add_import_npz(*parser);
+  add_import_numpy(*parser);
+  add_import_csv(*parser);
   add_import_kaldi(*parser);
   add_import_fsdd(*parser);
   add_generate(*parser);

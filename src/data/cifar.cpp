@@ -44,7 +44,7 @@ Version version_of(const ImportCifarOptions& options) {
   return version;
 }
 
-void read_into(LabelledImages& images, const std::string& path, const Version& version, DatasetInfo& info) {
+void read_into(LabelledSamples& images, const std::string& path, const Version& version, DatasetInfo& info) {
   const std::string records = core::read_text(path);
   const std::size_t length = version.label_bytes + pixels;
   if (records.empty() || records.size() % length != 0)
@@ -85,14 +85,14 @@ DatasetInfo import_cifar(const ImportCifarOptions& options) {
   const Version version = version_of(options);
   const std::filesystem::path folder = options.folder;
   DatasetInfo info;
-  LabelledImages train, test;
+  LabelledSamples train, test;
   for (const std::string& file : version.train) read_into(train, (folder / file).string(), version, info);
   for (const std::string& file : version.test) read_into(test, (folder / file).string(), version, info);
   info.dim = pixels;
   info.image = shape;
   info.classes = version.classes;
   info.class_names = names_in(folder / version.class_names, version.classes);
-  return write_images(options, std::move(info), "CIFAR's binary version", train, test);
+  return write_samples(options, std::move(info), "CIFAR's binary version", {std::move(train), {}, std::move(test)});
 }
 
 }  // namespace paragrad::data

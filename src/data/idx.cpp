@@ -49,10 +49,10 @@ struct Half {
   }
 
   /// As they are stored, the names and checksums going into `info`.
-  LabelledImages take(DatasetInfo& info) && {
+  LabelledSamples take(DatasetInfo& info) && {
     for (const auto* file : {&images, &labels})
       info.source_sha256.push_back(core::format("{}: {}", file->name, file->sha256));
-    return {std::move(images.bytes), {labels.bytes.begin(), labels.bytes.end()}};
+    return {std::move(images.bytes), {}, {labels.bytes.begin(), labels.bytes.end()}, {}};
   }
 };
 
@@ -84,8 +84,8 @@ DatasetInfo import_idx(const ImportIdxOptions& given) {
     info.classes = std::size_t{*std::max_element(train.labels.bytes.begin(), train.labels.bytes.end())} + 1;
   train.check_labels(info.classes);
   test.check_labels(info.classes);
-  const LabelledImages for_training = std::move(train).take(info), for_test = std::move(test).take(info);
-  return write_images(options, std::move(info), "IDX", for_training, for_test);
+  LabelledSamples for_training = std::move(train).take(info), for_test = std::move(test).take(info);
+  return write_samples(options, std::move(info), "IDX", {std::move(for_training), {}, std::move(for_test)});
 }
 
 }  // namespace paragrad::data

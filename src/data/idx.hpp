@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "data/image_import.hpp"
+#include "data/sample_import.hpp"
 
 namespace paragrad::data {
 
@@ -15,7 +15,7 @@ struct ImportIdxOptions : ImageImportOptions {
   std::size_t classes = 0;  ///< 0: the largest training label + 1
 };
 
-/// Converts four IDX files to a data file (write_images). Holds the decompressed files in memory.
+/// Converts four IDX files to a data file (write_samples). Holds the decompressed files in memory.
 /// Throws ConfigError for invalid files and for files that do not match each other.
 DatasetInfo import_idx(const ImportIdxOptions& options);
 

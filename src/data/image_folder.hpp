@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "data/image_import.hpp"
+#include "data/sample_import.hpp"
 
 namespace paragrad::data {
 
@@ -12,7 +12,7 @@ struct ImportFolderOptions : ImageImportOptions {
   std::size_t channels = 0;                    ///< 1 (grey) or 3 (red, green, blue); 0: those of the first training image
 };
 
-/// Converts folders of images to a data file (write_images): FOLDER/train/CLASS/*.png, *.jpg or *.jpeg, likewise for the
+/// Converts folders of images to a data file (write_samples): FOLDER/train/CLASS/*.png, *.jpg or *.jpeg, likewise for the
 /// test set. Classes are the subfolders of the training set in the order of their names; images keep that order, and
 /// within a class that of their names. Other files are ignored. All images must be equally large; grey ones become coloured
 /// if the data set is. Holds the decoded images in memory.

@@ -1,7 +1,10 @@
 #include "data/npy.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -43,7 +46,7 @@ class NpyHeader {
     if (key == "descr" && !descr_) {
       skip_spaces();
       if (at_ < text_.size() && text_[at_] == '[')
-        throw core::ConfigError(core::format("the array '{}' is one of records: give arrays of integers", name_));
+        throw core::ConfigError(core::format("the array '{}' is one of records: give arrays of numbers", name_));
       descr_ = quoted();
     } else if (key == "fortran_order" && !fortran_order_) {
       fortran_order_ = truth();
@@ -113,28 +116,74 @@ class NpyHeader {
 
 /// Sets kind, size and byte order from NumPy's code, such as "<i8".
 void read_type(std::string_view code, NpyArray& array) {
-  const bool known = code.size() == 3 && std::string_view("|<>=").find(code[0]) != std::string_view::npos &&
-                     (code[1] == 'u' || code[1] == 'i') && std::string_view("1248").find(code[2]) != std::string_view::npos;
-  if (!known)
-    throw core::ConfigError(
-        core::format("the array '{}' has elements of NumPy's type '{}': give integers, for images uint8", array.name, code));
+  constexpr std::array<std::string_view, 12> known{"u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "b1"};
+  if (code.size() != 3 || std::string_view("|<>=").find(code[0]) == std::string_view::npos ||
+      std::ranges::find(known, code.substr(1)) == known.end())
+    throw core::ConfigError(core::format(
+        "the array '{}' has elements of NumPy's type '{}': give integers or floating-point numbers of 16, 32 or "
+        "64 bits",
+        array.name, code));
   array.big_endian = code[0] == '>';
   array.kind = code[1];
   array.element_bytes = static_cast<std::size_t>(code[2] - '0');
 }
 
+/// The value of a number of 16 bits (IEEE 754): sign, 5 bits of exponent, 10 of fraction.
+double of_half(std::uint64_t bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 0x1f);
+  const double fraction = static_cast<double>(bits & 0x3ff) / 1024;
+  const double sign = bits >> 15 != 0 ? -1 : 1;
+  if (exponent == 0x1f)
+    return fraction == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  return sign * (exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15));
+}
+
 }  // namespace
 
-std::string NpyArray::dtype() const { return core::format("{}int{}", kind == 'u' ? "u" : "", 8 * element_bytes); }
+std::string NpyArray::dtype() const {
+  if (kind == 'b') return "bool";
+  return core::format("{}{}", kind == 'f' ? "float" : kind == 'u' ? "uint" : "int", 8 * element_bytes);
+}
 
-std::int64_t NpyArray::at(std::size_t i) const {
+std::string NpyArray::place(std::size_t i) const {
+  std::vector<std::size_t> indices(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) indices[d] = i % shape[d];
+  return core::format("{}[{}]", name, fmt::join(indices, ", "));
+}
+
+std::uint64_t NpyArray::bits(std::size_t i) const {
+  std::size_t stored = i;
+  if (fortran_order) {
+    stored = 0;
+    std::size_t slower = elements();  // elements under one index of the dimension, in C order
+    std::size_t faster = 1;           // stored between neighbours along the dimension
+    for (const std::size_t size : shape) {
+      slower /= size;
+      stored += i / slower % size * faster;
+      faster *= size;
+    }
+  }
   std::uint64_t value = 0;
   for (std::size_t k = 0; k < element_bytes; ++k)
-    value = value << 8 | std::to_integer<std::uint64_t>(data[i * element_bytes + (big_endian ? k : element_bytes - 1 - k)]);
+    value =
+        value << 8 | std::to_integer<std::uint64_t>(data[stored * element_bytes + (big_endian ? k : element_bytes - 1 - k)]);
+  return value;
+}
+
+std::int64_t NpyArray::integer(std::size_t i) const {
+  const std::uint64_t value = bits(i);
+  if (kind == 'b') return value != 0 ? 1 : 0;
   if (kind == 'u')
     return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
   const std::size_t unused = 64 - 8 * element_bytes;
   return static_cast<std::int64_t>(value << unused) >> unused;
+}
+
+double NpyArray::number(std::size_t i) const {
+  if (whole()) return static_cast<double>(integer(i));
+  const std::uint64_t value = bits(i);
+  if (element_bytes == 8) return std::bit_cast<double>(value);
+  return element_bytes == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(value)) : of_half(value);
 }
 
 NpyArray parse_npy(std::span<const std::byte> file, const std::string& name) {
@@ -152,8 +201,7 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& name) {
   NpyArray array;
   array.name = name;
   read_type(header.descr(), array);
-  if (header.fortran_order())
-    throw core::ConfigError(core::format("the array '{}' is in Fortran order: save numpy.ascontiguousarray of it", name));
+  array.fortran_order = header.fortran_order();
   array.shape = header.shape();
   array.data = file.subspan(begin + length);
   unsigned __int128 wanted = array.element_bytes;

@@ -8,24 +8,31 @@
 
 namespace paragrad::data {
 
-/// A NumPy array of integers in the bytes of a .npy file (versions 1 to 3), elements in C order.
+/// A NumPy array of numbers in the bytes of a .npy file (versions 1 to 3). Elements are counted in C order, the last index
+/// fastest, however they are stored.
 struct NpyArray {
   std::string name;               ///< for messages
-  char kind = 'u';                ///< NumPy's: u unsigned, i signed
-  std::size_t element_bytes = 1;  ///< 1, 2, 4 or 8
+  char kind = 'u';                ///< NumPy's: u unsigned, i signed, f floating point, b truth values
+  std::size_t element_bytes = 1;  ///< 1, 2, 4 or 8; of f 2, 4 or 8, of b 1
   bool big_endian = false;
+  bool fortran_order = false;  ///< stored with the first index fastest
   std::vector<std::size_t> shape;
   std::span<const std::byte> data;  ///< [elements][element_bytes], in the file's memory
 
   std::size_t elements() const { return data.size() / element_bytes; }
-  std::string dtype() const;  ///< "uint8"
+  std::string dtype() const;               ///< "uint8"
+  std::string place(std::size_t i) const;  ///< of element i: "x[3, 17]"
 
-  /// Element i; of an unsigned 64-bit array at most the largest int64.
-  std::int64_t at(std::size_t i) const;
+  bool whole() const { return kind != 'f'; }
+  std::int64_t integer(std::size_t i) const;  ///< element i of whole numbers; of uint64 at most the largest int64
+  double number(std::size_t i) const;         ///< element i
+
+ private:
+  std::uint64_t bits(std::size_t i) const;  // of element i
 };
 
-/// Throws ConfigError for other element types, Fortran order, and headers that NumPy would not write or that do not describe
-/// the bytes that follow. name: for messages.
+/// Throws ConfigError for other element types, and for headers that NumPy would not write or that do not describe the bytes
+/// that follow. name: for messages.
 NpyArray parse_npy(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace paragrad::data

@@ -68,6 +68,8 @@ class Examples(FolderTest):
         write_idx(cls.folder / "mnist")
         write_cifar(cls.folder / "cifar-10-batches-bin")
         write_pictures(cls.folder / "pictures")
+        (cls.folder / "flowers.csv").write_text("length,width,species\n" + "".join(
+            f"{i % 5 + 1}.5,{i},{('iris', 'rose')[i % 2]}\n" for i in range(20)))
         write_kaldi_tables(cls.folder)
         record_digits(cls.folder / "recordings", 12)
         (cls.folder / "text").write_text("\n".join(TEXT) + "\n")

@@ -2,19 +2,23 @@
 """Documentation is executed: the ```sh blocks of the READMEs run as printed, and what is pasted below one is what comes out."""
 
 import os
+import random
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
+from image_files import npy, write_npz
 from paragrad_cli import MPIEXEC, PROGRAM, ROOT
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
+PYTHON = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 PAGES = ["README.md", "CONTRIBUTING.md", "data/README.md", "experiments/own_strategy/README.md", "sim/README.md",
          "src/README.md", "src/backend/README.md", "src/nn/README.md", "src/comm/collectives/README.md", "src/speech/README.md", "src/strategies/README.md", "src/train/README.md"]
 WITH_FASHION_MNIST = ["README.md", "src/nn/README.md", "sim/README.md", "src/speech/README.md", "src/strategies/README.md", "src/train/README.md"]
@@ -44,7 +48,23 @@ class Documents(unittest.TestCase):
 
     @unittest.skipUnless(FASHION_MNIST.exists(), "needs the package dataset-fashion-mnist")
     def test_the_commands_of_the_data_page_print_what_is_pasted(self):
+        self.write_points(PYTHON.findall((ROOT / "data/README.md").read_text()))
         run_blocks(self, "data/README.md", self.folder)
+
+    def write_points(self, statements: list[str]) -> None:
+        """What the page's Python saves, by NumPy where it is installed."""
+        draw = random.Random(1)
+        y = [i % 3 for i in range(200)]
+        x = [[draw.gauss(label, 0.3), draw.gauss(-label, 0.3)] for label in y]
+        try:
+            import numpy
+        except ImportError:
+            self.assertEqual(statements, ['numpy.savez("points.npz", x_train=x, y_train=y)\n'])
+            write_npz(self.folder / "points.npz", {"x_train": npy((200, 2), struct.pack("<400d", *sum(x, [])), "<f8"),
+                                                   "y_train": npy((200,), struct.pack("<200q", *y), "<i8")})
+        else:
+            for statement in statements:
+                exec(statement.replace('"points', f'"{self.folder}/points'), {"numpy": numpy, "x": numpy.array(x), "y": numpy.array(y)})
 
     @unittest.skipUnless(MPIEXEC and FASHION_MNIST.exists(), "needs MPI and the package dataset-fashion-mnist")
     def test_the_commands_of_the_other_pages_run(self):

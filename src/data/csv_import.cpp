@@ -1,0 +1,232 @@
+#include "data/csv_import.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "data/csv_reader.hpp"
+
+namespace paragrad::data {
+namespace {
+
+/// A whole text as a number, with a point for decimals whatever the locale. May be infinite or NaN.
+std::optional<double> number_in(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::infinity();
+  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The labels of all records and what they say.
+class CsvLabels {
+ public:
+  void add(const std::string& text, std::size_t line) {
+    const auto [found, is_new] =
+        found_.try_emplace(text, Label{static_cast<std::int32_t>(found_.size()), line, number_in(text)});
+    ++found->second.count;
+    numbers_.push_back(found->second.number);
+  }
+
+  /// Gives each record the number of its class. Sets classes and class_names.
+  std::vector<std::int32_t> classes(const std::string& path, std::size_t first_line, DatasetInfo& info) const {
+    check(path, first_line);
+    std::vector<std::int32_t> class_of(found_.size());  // by number of appearance
+    if (std::ranges::all_of(found_, [](const auto& one) { return is_class(one.second.value); })) {
+      for (const auto& [text, label] : found_)
+        class_of[static_cast<std::size_t>(label.number)] = static_cast<std::int32_t>(*label.value);
+      info.classes = static_cast<std::size_t>(std::ranges::max(class_of)) + 1;
+    } else {
+      std::vector<std::pair<std::string, Label>> sorted(found_.begin(), found_.end());
+      if (all_numbers()) std::ranges::stable_sort(sorted, {}, [](const auto& one) { return *one.second.value; });
+      for (const auto& [text, label] : sorted) {
+        class_of[static_cast<std::size_t>(label.number)] = static_cast<std::int32_t>(info.class_names.size());
+        info.class_names.push_back(text);
+      }
+      info.classes = sorted.size();
+    }
+    std::vector<std::int32_t> result;
+    for (const std::int32_t number : numbers_) result.push_back(class_of[static_cast<std::size_t>(number)]);
+    return result;
+  }
+
+ private:
+  struct Label {
+    std::int32_t number;  // by first appearance
+    std::size_t line;     // of it
+    std::optional<double> value;
+    std::size_t count = 0;
+  };
+
+  static bool is_class(const std::optional<double>& value) {
+    return value && *value >= 0 && *value < std::numeric_limits<std::int32_t>::max() && std::floor(*value) == *value;
+  }
+  bool all_numbers() const {
+    return std::ranges::all_of(found_, [](const auto& one) { return one.second.value.has_value(); });
+  }
+
+  void check(const std::string& path, std::size_t first_line) const {
+    std::size_t texts = 0;
+    const std::string* one = nullptr;
+    for (const auto& [text, label] : found_) {
+      if (label.value) continue;
+      texts += label.count;
+      one = &text;
+    }
+    if (texts == 1 && numbers_.size() > 1 && found_.at(*one).line == first_line)
+      throw core::ConfigError(
+          core::format("only the first label of '{}', '{}', is no number: say with `header` yes or no whether "
+                       "line {} names the columns",
+                       path, *one, first_line));
+    if (!all_numbers()) return;
+    for (const auto& [text, label] : found_)
+      if (std::floor(*label.value) != *label.value)
+        throw core::ConfigError(
+            core::format("the label '{}' in line {} of '{}' is a number with decimals, not a class: choose "
+                         "the column of the classes with `label`",
+                         text, label.line, path));
+  }
+
+  std::map<std::string, Label> found_;  // alphabetically
+  std::vector<std::int32_t> numbers_;   // of each record's label
+};
+
+char separator_of(const std::string& name) {
+  if (name == "auto") return '\0';
+  if (name == "comma") return ',';
+  if (name == "semicolon") return ';';
+  if (name == "tab") return '\t';
+  throw core::unknown_name("separator", name, {"auto", "comma", "semicolon", "tab"});
+}
+
+class CsvImport {
+ public:
+  explicit CsvImport(const ImportCsvOptions& options)
+      : options_(options), file_(options.file), reader_(file_, separator_of(options.separator)) {
+    if (options.header != "auto" && options.header != "yes" && options.header != "no")
+      throw core::unknown_name("header", options.header, {"auto", "yes", "no"});
+  }
+
+  DatasetInfo run() {
+    CsvRecord record;
+    if (!reader_.next(record)) throw core::ConfigError(core::format("'{}' is empty", options_.file));
+    begin(record);
+    bool more = names_.empty() || reader_.next(record);
+    if (!more)
+      throw core::ConfigError(core::format("'{}' contains no records after the names of its columns", options_.file));
+    const std::size_t first_line = record.line;
+    for (; more; more = reader_.next(record)) add(record);
+    DatasetInfo info;
+    info.dim = columns_ - 1;
+    samples_.labels = labels_.classes(options_.file, first_line, info);
+    info.source_sha256 = {core::format("{}: {}", file_.name(), file_.sha256())};
+    LabelledSubsets subsets;
+    subsets[0] = std::move(samples_);
+    return write_samples(options_, std::move(info), "CSV", std::move(subsets));
+  }
+
+ private:
+  /// Learns from the first record how many columns there are, which of them is the label's and what they are called.
+  void begin(const CsvRecord& record) {
+    columns_ = record.fields.size();
+    line_of_columns_ = record.line;
+    if (columns_ < 2)
+      throw core::ConfigError(
+          core::format("'{}' has only one column in line {}: give a table of features and labels, and its "
+                       "`separator`",
+                       options_.file, record.line));
+    label_ = columns_ - 1;
+    bool by_name = false;
+    if (!options_.label.empty()) by_name = !find_label_by_number() && find_label_by_name(record);
+    if (by_name || options_.header == "yes" || (options_.header == "auto" && seems_header(record))) names_ = record.fields;
+  }
+
+  bool find_label_by_number() {
+    std::size_t number = 0;
+    const std::string& text = options_.label;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (rest != text.data() + text.size()) return false;
+    if (error != std::errc() || number < 1 || number > columns_)
+      throw core::ConfigError(core::format("'{}' has {} columns, so `label` cannot be {}", options_.file, columns_, text));
+    label_ = number - 1;
+    return true;
+  }
+
+  bool find_label_by_name(const CsvRecord& record) {
+    const auto& names = record.fields;
+    if (options_.header == "no")
+      throw core::ConfigError(
+          core::format("without a header there is no column '{}': give `label` the number of a column", options_.label));
+    const auto count = std::ranges::count(names, options_.label);
+    if (count != 1)
+      throw core::ConfigError(
+          core::format("'{}' has {} column '{}' in line {}: `label` is one of {}, or the number of a column", options_.file,
+                       count == 0 ? "no" : "more than one", options_.label, record.line, fmt::join(names, ", ")));
+    label_ = static_cast<std::size_t>(std::ranges::find(names, options_.label) - names.begin());
+    return true;
+  }
+
+  bool seems_header(const CsvRecord& record) const {
+    std::size_t numbers = 0;
+    for (std::size_t i = 0; i < columns_; ++i) numbers += i != label_ && number_in(record.fields[i]);
+    if (numbers > 0 && numbers < columns_ - 1)
+      throw core::ConfigError(
+          core::format("line {} of '{}' contains numbers and other texts: say with `header` yes or no "
+                       "whether it names the columns",
+                       record.line, options_.file));
+    return numbers == 0;
+  }
+
+  void add(const CsvRecord& record) {
+    if (record.fields.size() != columns_)
+      throw core::ConfigError(core::format("line {} of '{}' has {} fields, but line {} has {}", record.line, options_.file,
+                                           record.fields.size(), line_of_columns_, columns_));
+    for (std::size_t i = 0; i < columns_; ++i) {
+      const std::string& text = record.fields[i];
+      if (text.empty()) throw refused(record, i, "is missing: fill it in, or leave the record out");
+      if (i == label_ && number_in(text) && !std::isfinite(*number_in(text)))
+        throw refused(record, i, core::format("is the label '{}', which is no class", text));
+      if (i == label_)
+        labels_.add(text, record.line);
+      else
+        samples_.values.push_back(feature(record, i));
+    }
+  }
+
+  float feature(const CsvRecord& record, std::size_t column) const {
+    const std::string& text = record.fields[column];
+    const std::optional<double> value = number_in(text);
+    if (!value) throw refused(record, column, core::format("is '{}', which is not a number", text));
+    if (!std::isfinite(*value) || std::abs(*value) > std::numeric_limits<float>::max())
+      throw refused(record, column, core::format("is '{}', which is not a finite number of float32", text));
+    return static_cast<float>(*value);
+  }
+
+  core::ConfigError refused(const CsvRecord& record, std::size_t column, const std::string& why) const {
+    const std::string name = names_.empty() ? "" : core::format(" ('{}')", names_[column]);
+    return core::ConfigError(
+        core::format("column {}{} in line {} of '{}' {}", column + 1, name, record.line, options_.file, why));
+  }
+
+  const ImportCsvOptions& options_;
+  GzipFile file_;
+  CsvReader reader_;
+  std::size_t columns_ = 0, label_ = 0, line_of_columns_ = 0;
+  std::vector<std::string> names_;  // of the columns, if they have any
+  LabelledSamples samples_;
+  CsvLabels labels_;
+};
+
+}  // namespace
+
+DatasetInfo import_csv(const ImportCsvOptions& options) { return CsvImport(options).run(); }
+
+}  // namespace paragrad::data

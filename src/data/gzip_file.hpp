@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/sha256.hpp"
+
+namespace paragrad::data {
+
+/// Reads a file from beginning to end, decompressed if it is gzip.
+class GzipFile {
+ public:
+  /// Throws ConfigError if it cannot be read.
+  explicit GzipFile(const std::string& path);
+  ~GzipFile();
+
+  const std::string& path() const { return path_; }
+  std::string name() const;  ///< without folder and .gz
+
+  /// Up to `bytes.size()` bytes; fewer only at the end. Throws ConfigError for a disk error and for damaged gzip.
+  std::size_t read(std::span<std::uint8_t> bytes);
+
+  /// Of all bytes read, as they come out; ends the computation.
+  std::string sha256() { return hash_.finish(); }
+
+ private:
+  struct Handle;
+  std::string path_;
+  std::unique_ptr<Handle> file_;
+  core::Sha256 hash_;
+};
+
+}  // namespace paragrad::data

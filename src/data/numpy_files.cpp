@@ -1,0 +1,112 @@
+#include "data/numpy_files.hpp"
+
+#include <zip.h>
+
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/files.hpp"
+#include "core/format.hpp"
+#include "core/memory.hpp"
+
+namespace paragrad::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+core::ConfigError no_array(const std::string& path, const std::string& array) {
+  return core::ConfigError(core::format("'{}' contains no array '{}'", path, array));
+}
+
+/// A zip archive that is read only.
+class NpzArchive : public NumpyFiles {
+ public:
+  explicit NpzArchive(const std::string& path) : path_(path) {
+    int code = 0;
+    archive_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
+    if (archive_ != nullptr) return;
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string why = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw core::ConfigError(core::format("cannot read '{}' as an .npz file: {}", path, why));
+  }
+
+  bool has(const std::string& array) const override {
+    return zip_name_locate(archive_.get(), file_of(array).c_str(), 0) >= 0;
+  }
+
+  std::vector<std::byte> read(const std::string& array) const override {
+    zip_stat_t stat;
+    zip_stat_init(&stat);
+    constexpr zip_uint64_t sizes = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
+    if (zip_stat(archive_.get(), file_of(array).c_str(), 0, &stat) != 0 || (stat.valid & sizes) != sizes)
+      throw no_array(path_, array);
+    if (stat.size / most_of_a_byte > stat.comp_size)  // the size is only what the file says
+      throw damaged(array, "its size is impossible");
+    core::require_memory(static_cast<double>(stat.size), core::format("the array '{}' of '{}'", array, path_));
+    const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen(archive_.get(), file_of(array).c_str(), 0),
+                                                                 zip_fclose);
+    if (file == nullptr) throw damaged(array, zip_strerror(archive_.get()));
+    std::vector<std::byte> bytes(stat.size);
+    std::byte behind{};
+    if (read_whole(file.get(), bytes) != bytes.size() || zip_fread(file.get(), &behind, 1) != 0)  // checks the sum
+      throw damaged(array, zip_file_strerror(file.get()));
+    return bytes;
+  }
+
+ private:
+  static constexpr zip_uint64_t most_of_a_byte = 1100;  // deflate makes at most 1,032 bytes of one
+
+  static std::string file_of(const std::string& array) { return array + ".npy"; }
+  static std::size_t read_whole(zip_file_t* file, std::span<std::byte> bytes) {
+    std::size_t got = 0;
+    while (got < bytes.size()) {
+      const zip_int64_t more = zip_fread(file, bytes.data() + got, bytes.size() - got);
+      if (more <= 0) break;
+      got += static_cast<std::size_t>(more);
+    }
+    return got;
+  }
+  core::ConfigError damaged(const std::string& array, const std::string& why) const {
+    return core::ConfigError(core::format("the array '{}' of '{}' is damaged: {}", array, path_, why));
+  }
+
+  std::string path_;
+  std::unique_ptr<zip_t, void (*)(zip_t*)> archive_{nullptr, zip_discard};
+};
+
+class NpyFolder : public NumpyFiles {
+ public:
+  explicit NpyFolder(std::string path) : path_(std::move(path)) {}
+
+  bool has(const std::string& array) const override { return fs::is_regular_file(file_of(array)); }
+
+  std::vector<std::byte> read(const std::string& array) const override {
+    if (!has(array)) throw no_array(path_, array);
+    core::require_memory(static_cast<double>(fs::file_size(file_of(array))),
+                         core::format("the array '{}' of '{}'", array, path_));
+    const std::string content = core::read_text(file_of(array).string());
+    const auto bytes = std::as_bytes(std::span(content));
+    return {bytes.begin(), bytes.end()};
+  }
+
+ private:
+  fs::path file_of(const std::string& array) const { return fs::path(path_) / (array + ".npy"); }
+
+  std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<NumpyFiles> open_numpy_files(const std::string& path) {
+  if (fs::is_directory(path)) return std::make_unique<NpyFolder>(path);
+  if (path.ends_with(".npy"))
+    throw core::ConfigError(
+        core::format("'{}' is a single array: give the folder that contains it and the labels as .npy files", path));
+  return std::make_unique<NpzArchive>(path);
+}
+
+}  // namespace paragrad::data

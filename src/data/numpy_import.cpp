@@ -1,0 +1,239 @@
+#include "data/numpy_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/memory.hpp"
+#include "core/sha256.hpp"
+#include "data/npy.hpp"
+#include "data/numpy_files.hpp"
+
+namespace paragrad::data {
+namespace {
+
+/// A kind of array and what stands before or after the subset in its usual names, the first being the one in messages.
+struct ArrayKind {
+  std::string_view name;
+  std::array<std::string_view, 2> before, after;
+};
+constexpr ArrayKind feature_arrays{"x", {"x", "X"}, {"images", "features"}},
+    label_arrays{"y", {"y", "Y"}, {"labels", "targets"}}, length_arrays{"lengths", {"lengths", ""}, {"lengths", ""}};
+constexpr std::array<ArrayKind, 3> array_kinds{feature_arrays, label_arrays, length_arrays};
+constexpr std::array<Subset, 3> subsets_in_order{Subset::train, Subset::valid, Subset::test};
+
+std::string usual_name(const ArrayKind& kind, Subset subset) {
+  return core::format("{}_{}", kind.name, subset_names[static_cast<std::size_t>(subset)]);
+}
+
+/// All names under which an array is found without `arrays`.
+std::vector<std::string> usual_names(const ArrayKind& kind, Subset subset) {
+  std::vector<std::string_view> words{subset_names[static_cast<std::size_t>(subset)]};
+  if (subset == Subset::valid) words.insert(words.end(), {"val", "validation"});
+  std::vector<std::string> names;
+  for (const std::string_view word : words) {
+    for (const std::string_view name : kind.before)
+      if (!name.empty()) names.push_back(core::format("{}_{}", name, word));
+    for (const std::string_view name : kind.after)
+      if (!name.empty()) names.push_back(core::format("{}_{}", word, name));
+  }
+  if (subset == Subset::train)
+    for (const std::string_view name : kind.before)
+      if (!name.empty()) names.emplace_back(name);
+  return names;
+}
+
+/// What the arrays of a data set are called in these files.
+class ArrayNames {
+ public:
+  ArrayNames(const ImportNumpyOptions& options, const NumpyFiles& files) {
+    for (const std::string& text : options.arrays) {
+      const std::size_t equals = text.find('=');
+      const std::string usual = text.substr(0, equals);
+      if (equals == std::string::npos || !is_usual(usual) || !names_.emplace(usual, text.substr(equals + 1)).second)
+        throw core::ConfigError(core::format(
+            "`arrays` contains '{}': give pairs like x_train=NAME, y_test=NAME or lengths_valid=NAME, each once", text));
+    }
+    for (const ArrayKind& kind : array_kinds)
+      for (const Subset subset : subsets_in_order)
+        if (!names_.contains(usual_name(kind, subset))) find(kind, subset, options.from, files);
+  }
+
+  /// The name of an array; empty if there is none.
+  std::string of(const ArrayKind& kind, Subset subset) const {
+    const auto found = names_.find(usual_name(kind, subset));
+    return found == names_.end() ? "" : found->second;
+  }
+
+ private:
+  static bool is_usual(const std::string& name) {
+    for (const ArrayKind& kind : array_kinds)
+      for (const Subset subset : subsets_in_order)
+        if (name == usual_name(kind, subset)) return true;
+    return false;
+  }
+
+  void find(const ArrayKind& kind, Subset subset, const std::string& from, const NumpyFiles& files) {
+    std::vector<std::string> found;
+    for (const std::string& name : usual_names(kind, subset))
+      if (files.has(name)) found.push_back(name);
+    if (found.size() > 1)
+      throw core::ConfigError(core::format("'{}' contains both '{}' and '{}': choose one with `arrays` {}={}", from,
+                                           found[0], found[1], usual_name(kind, subset), found[0]));
+    if (!found.empty()) names_.emplace(usual_name(kind, subset), found[0]);
+  }
+
+  std::map<std::string, std::string> names_;  // by the first of the usual names
+};
+
+class NumpyImport {
+ public:
+  explicit NumpyImport(const ImportNumpyOptions& options)
+      : options_(options), files_(open_numpy_files(options.from)), names_(options, *files_) {}
+
+  DatasetInfo run() {
+    LabelledSubsets subsets;
+    for (const Subset subset : subsets_in_order) subsets[static_cast<std::size_t>(subset)] = read(subset);
+    info_.classes =
+        options_.classes > 0 ? options_.classes : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
+    return write_samples(options_, std::move(info_), "NumPy", std::move(subsets));
+  }
+
+ private:
+  LabelledSamples read(Subset subset) {
+    LabelledSamples samples;
+    const std::string x = names_.of(feature_arrays, subset), y = names_.of(label_arrays, subset),
+                      frames = names_.of(length_arrays, subset);
+    if (x.empty() && subset == Subset::train)
+      throw core::ConfigError(core::format("'{}' contains none of {}: name its arrays (`arrays` x_train=NAME,y_train=NAME)",
+                                           options_.from, fmt::join(usual_names(feature_arrays, subset), ", ")));
+    if (x.empty() != y.empty())
+      throw core::ConfigError(core::format("'{}' contains '{}' but no {} (usually '{}'): name them with `arrays`",
+                                           options_.from, x.empty() ? y : x, x.empty() ? "features for it" : "labels for it",
+                                           usual_name(x.empty() ? feature_arrays : label_arrays, subset)));
+    if (x.empty()) return samples;
+    take(x, [&](const NpyArray& array) { read_features(array, subset, samples); });
+    take(y, [&](const NpyArray& array) { read_labels(array, samples); });
+    if (subset != Subset::train && frames.empty() != names_.of(length_arrays, Subset::train).empty())
+      throw core::ConfigError(core::format("only some sets of '{}' consist of sequences: '{}' is {}", options_.from,
+                                           usual_name(length_arrays, subset),
+                                           frames.empty() ? "missing" : "there without 'lengths_train'"));
+    if (!frames.empty()) take(frames, [&](const NpyArray& array) { read_lengths(array, samples); });
+    return samples;
+  }
+
+  template <class Use>
+  void take(const std::string& name, const Use& use) {
+    const std::vector<std::byte> bytes = files_->read(name);
+    info_.source_sha256.push_back(core::format("{}.npy: {}", name, core::sha256(bytes)));
+    use(parse_npy(bytes, name));
+  }
+
+  void read_features(const NpyArray& array, Subset subset, LabelledSamples& samples) {
+    const std::vector<std::size_t>& shape = array.shape;
+    if (shape.size() < 2 || shape.size() > 4 || array.elements() == 0)
+      throw core::ConfigError(
+          core::format("the array '{}' does not contain samples: its shape is {}, not samples and features, or samples, "
+                       "height, width and perhaps channels",
+                       array.name, fmt::join(shape, "x")));
+    const bool bytes = array.kind == 'u' && array.element_bytes == 1;
+    check_alike(array, bytes, subset);
+    rows_ = shape[0];
+    if (bytes) {
+      samples.pixels.resize(array.elements());
+      for (std::size_t i = 0; i < array.elements(); ++i) samples.pixels[i] = static_cast<std::uint8_t>(array.integer(i));
+      return;
+    }
+    core::require_memory(static_cast<double>(array.elements()) * sizeof(float),
+                         core::format("the array '{}' of '{}' as float32", array.name, options_.from));
+    samples.values.resize(array.elements());
+    for (std::size_t i = 0; i < array.elements(); ++i) samples.values[i] = finite(array, i);
+  }
+
+  static float finite(const NpyArray& array, std::size_t i) {
+    const double value = array.number(i);
+    if (!std::isfinite(value))
+      throw core::ConfigError(core::format("{} is {}: features must be finite numbers", array.place(i), value));
+    if (std::abs(value) > std::numeric_limits<float>::max())
+      throw core::ConfigError(core::format("{} is {}, which is too large for float32", array.place(i), value));
+    return static_cast<float>(value);
+  }
+
+  /// Sets the form of the samples, or checks that it is the same.
+  void check_alike(const NpyArray& array, bool bytes, Subset subset) {
+    const std::vector<std::size_t>& shape = array.shape;
+    const std::size_t dim = array.elements() / shape[0];
+    std::optional<ImageShape> image;
+    if (shape.size() > 2) image = ImageShape{shape[1], shape[2], shape.size() == 4 ? shape[3] : 1};
+    if (subset == Subset::train) {
+      info_.dim = dim;
+      info_.image = image;
+      bytes_ = bytes;
+    } else if (info_.dim != dim || info_.image != image) {
+      throw core::ConfigError(
+          core::format("the samples of '{}' differ in size from those of the training set: their shape is {}", array.name,
+                       fmt::join(shape, "x")));
+    } else if (bytes_ != bytes) {
+      throw core::ConfigError(core::format("'{}' is {}, but the training set is {}: convert both to the same type",
+                                           array.name, array.dtype(), bytes_ ? "uint8" : "not uint8"));
+    }
+  }
+
+  void read_labels(const NpyArray& array, LabelledSamples& samples) const {
+    const std::vector<std::size_t>& shape = array.shape;
+    if (shape.empty() || shape.size() > 2 || (shape.size() == 2 && shape[1] != 1) || shape[0] != rows_)
+      throw core::ConfigError(core::format("the labels '{}' have the shape {}, but there are {} samples", array.name,
+                                           fmt::join(shape, "x"), rows_));
+    if (!array.whole())
+      throw core::ConfigError(
+          core::format("the labels '{}' are {}: give the numbers of classes as integers", array.name, array.dtype()));
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const std::int64_t label = array.integer(i);
+      if (label < 0 || label >= std::numeric_limits<std::int32_t>::max())
+        throw core::ConfigError(core::format("{} is the label {}, which is no class", array.place(i), label));
+      samples.labels.push_back(static_cast<std::int32_t>(label));
+    }
+  }
+
+  void read_lengths(const NpyArray& array, LabelledSamples& samples) const {
+    if (info_.image)
+      throw core::ConfigError(core::format(
+          "the sequences of '{}' consist of images: give the features of frames as [frames][features]", options_.from));
+    if (array.shape.size() != 1 || !array.whole())
+      throw core::ConfigError(core::format("the lengths '{}' are {} of the shape {}: give one integer for each sequence",
+                                           array.name, array.dtype(), fmt::join(array.shape, "x")));
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < array.elements(); ++i) {
+      const std::int64_t length = array.integer(i);
+      if (length < 1)
+        throw core::ConfigError(core::format("{} is {}: a sequence has a frame or more", array.place(i), length));
+      samples.lengths.push_back(static_cast<std::size_t>(length));
+      sum += std::min(samples.lengths.back(), rows_ + 1);  // does not overflow
+    }
+    if (sum != rows_)
+      throw core::ConfigError(core::format("the lengths '{}' {}, but there are {} samples", array.name,
+                                           sum > rows_ ? "add up to more" : core::format("add up to {}", sum), rows_));
+  }
+
+  const ImportNumpyOptions& options_;
+  std::unique_ptr<NumpyFiles> files_;
+  ArrayNames names_;
+  DatasetInfo info_;
+  bool bytes_ = false;    // whether the training set is of uint8
+  std::size_t rows_ = 0;  // samples of the set that is being read
+};
+
+}  // namespace
+
+DatasetInfo import_numpy(const ImportNumpyOptions& options) { return NumpyImport(options).run(); }
+
+}  // namespace paragrad::data

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "data/sample_import.hpp"
+
+namespace paragrad::data {
+
+struct ImportNumpyOptions : SampleImportOptions {
+  std::string from;                 ///< an .npz file, or a folder of .npy files
+  std::vector<std::string> arrays;  ///< "x_train=NAME" for arrays that do not have a usual name
+  std::size_t classes = 0;          ///< 0: the largest training label + 1
+};
+
+/// Converts NumPy arrays to a data file (write_samples).
+///
+///   x_train        [samples][features], or images [samples][height][width], [samples][height][width][channels]: uint8 is
+///                  stored as it is, all other numbers as float32
+///   y_train        [samples] or [samples][1] integers, the classes
+///   lengths_train  [sequences] integers, how many consecutive samples each sequence has; optional
+///
+/// Likewise for x_valid, x_test, …, both sets optional. Other usual names: X_…; train_images, train_features and
+/// train_labels; …_val and …_validation; and for a training set alone x, X, y and lengths.
+///
+/// Holds the arrays in memory. Throws ConfigError for damaged files, missing arrays, other types, shapes that do not match
+/// each other, numbers that are not finite or too large for float32, and labels outside the classes.
+DatasetInfo import_numpy(const ImportNumpyOptions& options);
+
+}  // namespace paragrad::data

@@ -1,0 +1,198 @@
+#include "data/sample_import.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/philox.hpp"
+#include "core/range.hpp"
+#include "data/writer.hpp"
+
+namespace paragrad::data {
+namespace {
+
+using Units = std::vector<std::uint32_t>;  // numbers of sequences, or of samples where there are none, rising
+
+/// The rows of each sequence or sample of a set.
+class UnitRows {
+ public:
+  explicit UnitRows(const LabelledSamples& set) : samples_(set.labels.size()), sequences_(!set.lengths.empty()) {
+    if (sequences_) begins_.push_back(0);
+    for (const std::size_t length : set.lengths) begins_.push_back(begins_.back() + length);
+  }
+
+  std::size_t count() const { return sequences_ ? begins_.size() - 1 : samples_; }
+  bool sequences() const { return sequences_; }
+  const char* what() const { return sequences_ ? "sequences" : "samples"; }
+  core::Range of(std::size_t unit) const {
+    return sequences_ ? core::Range{begins_[unit], begins_[unit + 1]} : core::Range{unit, unit + 1};
+  }
+
+ private:
+  std::size_t samples_;
+  bool sequences_;
+  std::vector<std::size_t> begins_;
+};
+
+template <class T>
+void write_rows(DatasetWriter& writer, const std::vector<T>& features, const LabelledSamples& from, std::size_t dim,
+                const Units& units) {
+  constexpr std::size_t rows_at_once = 1024;
+  const UnitRows rows(from);
+  std::vector<T> some;
+  std::vector<std::int32_t> labels;
+  const auto flush = [&] {
+    writer.append(std::span<const T>(some), std::span<const std::int32_t>(labels));
+    some.clear();
+    labels.clear();
+  };
+  for (const std::uint32_t unit : units) {
+    const core::Range range = rows.of(unit);
+    const std::span<const T> mine = std::span(features).subspan(range.begin * dim, range.size() * dim);
+    some.insert(some.end(), mine.begin(), mine.end());
+    const std::span<const std::int32_t> said = range.of(std::span<const std::int32_t>(from.labels));
+    labels.insert(labels.end(), said.begin(), said.end());
+    if (rows.sequences() || labels.size() >= rows_at_once) flush();
+    if (rows.sequences()) writer.end_sequence();
+  }
+  if (!labels.empty()) flush();
+}
+
+void write(DatasetWriter& writer, Subset subset, const LabelledSamples& from, const DatasetInfo& info, const Units& units) {
+  const UnitRows rows(from);
+  std::size_t samples = 0;
+  for (const std::uint32_t unit : units) samples += rows.of(unit).size();
+  writer.begin(subset, samples);
+  if (info.encoding.type == core::NumberType::uint8)
+    write_rows(writer, from.pixels, from, info.dim, units);
+  else
+    write_rows(writer, from.values, from, info.dim, units);
+}
+
+Units all_of(const LabelledSamples& set) {
+  Units units(UnitRows(set).count());
+  std::iota(units.begin(), units.end(), 0u);
+  return units;
+}
+
+/// Units of the training set: those that remain there, those for validation and those for the test.
+std::array<Units, 3> draw(std::size_t count, const SampleImportOptions& options) {
+  const core::RandomStream stream(options.seed, core::Purpose::validation_split);
+  const Units order = stream.permutation(static_cast<std::uint32_t>(count));
+  const auto valid = order.begin() + static_cast<std::ptrdiff_t>(options.valid),
+             test = valid + static_cast<std::ptrdiff_t>(options.test);
+  std::array<Units, 3> parts{Units(test, order.end()), Units(order.begin(), valid), Units(valid, test)};
+  for (Units& part : parts) std::ranges::sort(part);
+  return parts;
+}
+
+void check_set_aside(const SampleImportOptions& options, const LabelledSubsets& subsets) {
+  const UnitRows train(subsets[0]);
+  const std::array<std::size_t, 3> set_aside{0, options.valid, options.test};
+  for (const std::size_t i : {1u, 2u})
+    if (set_aside[i] > 0 && !subsets[i].labels.empty())
+      throw core::ConfigError(
+          core::format("there is a {} set of its own, so none is drawn from the training set: leave out `{}`",
+                       i == 1 ? "validation" : "test", subset_names[i]));
+  const std::size_t count = train.count();
+  if (options.valid >= count || options.test >= count - options.valid)
+    throw core::ConfigError(core::format(
+        "setting aside {} {} for validation{} uses up all {} training {}; choose fewer", options.valid, train.what(),
+        options.test > 0 ? core::format(" and {} for the test", options.test) : "", count, train.what()));
+}
+
+/// The scale and offset that give these numbers mean 0 and variance 1.
+template <class T>
+core::Encoding normalising(const std::vector<T>& features, const LabelledSamples& train, const DatasetInfo& info,
+                           const Units& units) {
+  const UnitRows rows(train);
+  double sum = 0, squares = 0;
+  std::size_t samples = 0;
+  for (const std::uint32_t unit : units) {
+    const core::Range range = rows.of(unit);
+    samples += range.size();
+    for (const double x : std::span(features).subspan(range.begin * info.dim, range.size() * info.dim)) {
+      sum += x;
+      squares += x * x;
+    }
+  }
+  const double count = static_cast<double>(samples * info.dim), mean = sum / count;
+  const double variance = squares / count - mean * mean;
+  if (!(variance > 0)) throw core::ConfigError("all features of the training set are the same: they cannot be normalised");
+  const double scale = 1 / std::sqrt(variance);
+  return {info.encoding.type, static_cast<float>(scale), static_cast<float>(-mean * scale)};
+}
+
+/// Gives each feature mean 0 and variance 1 over these units of the training set.
+void normalise_each(LabelledSubsets& subsets, std::size_t dim, const Units& units) {
+  const UnitRows rows(subsets[0]);
+  std::vector<double> means(dim, 0), variances(dim, 0);
+  double samples = 0;
+  const auto each_row = [&](const auto& body) {
+    for (const std::uint32_t unit : units)
+      for (std::size_t row = rows.of(unit).begin; row < rows.of(unit).end; ++row) body(subsets[0].values.data() + row * dim);
+  };
+  each_row([&](const float* row) {
+    ++samples;
+    for (std::size_t d = 0; d < dim; ++d) means[d] += row[d];
+  });
+  for (double& mean : means) mean /= samples;
+  each_row([&](const float* row) {
+    for (std::size_t d = 0; d < dim; ++d) variances[d] += (row[d] - means[d]) * (row[d] - means[d]);
+  });
+  for (LabelledSamples& set : subsets)
+    for (std::size_t i = 0; i < set.values.size(); ++i) {
+      const std::size_t d = i % dim;
+      const double variance = variances[d] / samples, centred = set.values[i] - means[d];
+      set.values[i] = static_cast<float>(variance > 0 ? centred / std::sqrt(variance) : centred);
+    }
+}
+
+/// Sets the encoding and, where each feature is normalised by itself, changes the values.
+void scale(const SampleImportOptions& options, DatasetInfo& info, LabelledSubsets& subsets, const Units& units) {
+  const bool bytes = info.encoding.type == core::NumberType::uint8;
+  info.encoding = {info.encoding.type, bytes ? 1.f / 255 : 1.f};
+  if (!options.normalise) return;
+  if (bytes)
+    info.encoding = normalising(subsets[0].pixels, subsets[0], info, units);
+  else if (info.image)
+    info.encoding = normalising(subsets[0].values, subsets[0], info, units);
+  else
+    normalise_each(subsets, info.dim, units);
+}
+
+std::string source_of(const SampleImportOptions& options, const std::string& format, const char* what) {
+  std::string source = core::format("{}{}{}", options.source, options.source.empty() ? "" : "; ", format);
+  for (const auto& [count, purpose] : {std::pair{options.valid, "validation"}, {options.test, "the test"}})
+    if (count > 0)
+      source += core::format("; {} {} of the training set drawn for {} with seed {}", count, what, purpose, options.seed);
+  return source;
+}
+
+}  // namespace
+
+DatasetInfo write_samples(const SampleImportOptions& options, DatasetInfo info, const std::string& format,
+                          LabelledSubsets subsets) {
+  check_set_aside(options, subsets);
+  const UnitRows train(subsets[0]);
+  const std::array<Units, 3> drawn = draw(train.count(), options);
+  info.name = options.name;
+  info.source = source_of(options, format, train.what());
+  info.licence = options.licence;
+  info.encoding.type = subsets[0].values.empty() ? core::NumberType::uint8 : core::NumberType::float32;
+  scale(options, info, subsets, drawn[0]);
+  DatasetWriter writer(options.out, info);
+  for (const Subset subset : {Subset::train, Subset::valid, Subset::test}) {
+    const std::size_t i = static_cast<std::size_t>(subset);
+    const bool own = subset != Subset::train && !subsets[i].labels.empty();
+    write(writer, subset, subsets[own ? i : 0], info, own ? all_of(subsets[i]) : drawn[i]);
+  }
+  return writer.finish();
+}
+
+}  // namespace paragrad::data

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Data of one's own: features and labels from NumPy's arrays and from text tables make the same data set, and what cannot be one is
+refused where it is wrong."""
+
+import gzip
+import json
+import random
+import struct
+import unittest
+from pathlib import Path
+
+from image_files import npy, write_npz
+from paragrad_cli import FolderTest, run
+
+CODES = {"<f2": "<{}e", "<f4": "<{}f", "<f8": "<{}d", ">f4": ">{}f", "<i2": "<{}h", ">i8": ">{}q", "|u1": "{}B", "|b1": "{}?", "<i8": "<{}q"}
+
+
+def array(values: list, descr: str, shape: tuple | None = None, fortran: bool = False) -> bytes:
+    shape = shape or (len(values),)
+    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}"
+    return npy(shape, struct.pack(CODES[descr].format(len(values)), *values), descr, header=header)
+
+
+class OwnData(FolderTest):
+    SAMPLES, FEATURES = 24, 3
+
+    def setUp(self) -> None:
+        self.own = self.folder / self.id().rsplit(".", 1)[1]
+        self.own.mkdir()
+        draw = random.Random(1)
+        self.x = [[draw.randrange(-8, 8) for _ in range(self.FEATURES)] for _ in range(self.SAMPLES)]  # exact in every type
+        self.y = [i * 7 % 3 for i in range(self.SAMPLES)]
+
+    def imported(self, command: str, source: Path, *more):
+        return run("data", command, "--from", source, "--out", self.own / "out.h5", "--name", "own", *more)
+
+    def content(self, command: str, source: Path, *more) -> str:
+        """The content hash of the data file that is made."""
+        done = self.imported(command, source, *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        verified = run("data", "verify", self.own / "out.h5")
+        self.assertEqual(verified.returncode, 0, verified.stderr)
+        return done.stdout.splitlines()[1]
+
+    def refused(self, command: str, source: Path, *words: str, more: tuple = ()) -> None:
+        out = self.own / "out.h5"
+        out.unlink(missing_ok=True)
+        self.assert_refused(self.imported(command, source, *more), *words)
+        self.assertFalse(out.exists())
+
+    def info(self) -> dict:
+        return json.loads(run("data", "info", self.own / "out.h5").stdout)
+
+    def npz(self, **arrays: bytes) -> Path:
+        path = self.own / "own.npz"
+        write_npz(path, arrays)
+        return path
+
+    def features(self, descr: str = "<f4", rows: slice = slice(None), fortran: bool = False) -> bytes:
+        rows = self.x[rows]
+        values = [row[d] for d in range(self.FEATURES) for row in rows] if fortran else [value for row in rows for value in row]
+        return array(values, descr, (len(rows), self.FEATURES), fortran)
+
+    def labels(self, descr: str = "<i8", rows: slice = slice(None)) -> bytes:
+        return array(self.y[rows], descr)
+
+    def csv(self, text: str, name: str = "own.csv") -> Path:
+        (self.own / name).write_bytes(text.encode())
+        return self.own / name
+
+    def table(self, separator: str = ",", end: str = "\n", head: str = "", label: str = "{}") -> str:
+        return head + "".join(separator.join([*map(str, row), label.format(y)]) + end for row, y in zip(self.x, self.y))
+
+    def test_all_types_of_numbers_and_all_usual_names_make_the_same_data_set(self):
+        hashes = {self.content("import-numpy", self.npz(x_train=self.features(descr), y_train=self.labels()))
+                  for descr in ("<f2", "<f4", "<f8", ">f4", "<i2", ">i8")}
+        hashes.add(self.content("import-numpy", self.npz(X_train=self.features(fortran=True), y_train=self.labels(">i8"))))
+        hashes.add(self.content("import-numpy", self.npz(train_features=self.features(), train_labels=self.labels("|u1"))))
+        hashes.add(self.content("import-numpy", self.npz(a=self.features(), b=self.labels()), "--arrays", "x_train=a,y_train=b"))
+        for name, content in (("X", self.features()), ("y", self.labels())):
+            (self.own / f"{name}.npy").write_bytes(content)
+        hashes.add(self.content("import-numpy", self.own))
+        for text, more in ((self.table(), ()), (self.table(";", "\r\n"), ()), (self.table("\t", "\r"), ("--separator", "tab")),
+                           (self.table(head="a,b,c,class\n"), ("--label", "class")), (self.table(head="\ufeff\"a\"\"\n\",b,c,0\n\n"), ("--header", "yes")),
+                           (self.table(", ", label='"{}"'), ()), (self.table(label="{}.0"), ("--label", 4, "--header", "no"))):
+            hashes.add(self.content("import-csv", self.csv(text), *more))
+        (self.own / "own.csv.gz").write_bytes(gzip.compress(self.table().encode()))
+        hashes.add(self.content("import-csv", self.own / "own.csv.gz"))
+        self.assertEqual(len(hashes), 1, hashes)
+        self.y[-1] = 0
+        self.assertNotIn(self.content("import-csv", self.csv(self.table())), hashes)
+
+    def test_sets_of_their_own_and_sets_drawn_from_the_training_set(self):
+        train, valid, test = slice(0, 12), slice(12, 18), slice(18, 24)
+        own = {"x_train": self.features(rows=train), "y_train": self.labels(rows=train)}
+        counts = lambda: [self.info()[name]["samples"] for name in ("train", "valid", "test")]
+        hashes = set()
+        for x_valid, y_valid, x_test, y_test in (("x_valid", "y_valid", "x_test", "y_test"), ("X_val", "y_val", "X_test", "y_test"),
+                                                 ("validation_images", "validation_labels", "test_images", "test_labels")):
+            hashes.add(self.content("import-numpy", self.npz(**own, **{
+                x_valid: self.features(rows=valid), y_valid: self.labels(rows=valid), x_test: self.features(rows=test), y_test: self.labels(rows=test)})))
+            self.assertEqual(counts(), [12, 6, 6])
+        self.assertEqual(len(hashes), 1)
+        self.content("import-numpy", self.npz(**own, x_test=self.features(rows=test), y_test=self.labels(rows=test)), "--valid", 2)
+        self.assertEqual(counts(), [10, 2, 6])
+        self.refused("import-numpy", self.own / "own.npz", "test set of its own", "--test", more=("--test", 2))
+        drawn = self.content("import-numpy", self.npz(**own), "--valid", 2, "--test", 3)
+        self.assertEqual(counts(), [7, 2, 3])
+        self.assertEqual(self.content("import-numpy", self.npz(**own), "--valid", 2, "--test", 3, "--seed", 1), drawn)
+        self.assertNotEqual(self.content("import-numpy", self.npz(**own), "--valid", 2, "--test", 3, "--seed", 2), drawn)
+        self.refused("import-numpy", self.own / "own.npz", "uses up all 12", more=("--valid", 6, "--test", 6))
+        self.refused("import-numpy", self.own / "own.npz", "--seed", more=("--seed", 2))
+        self.refused("import-numpy", self.npz(**own, x_val=self.features(rows=valid)), "'x_val' but no labels")
+        self.refused("import-numpy", self.npz(**own, X_train=self.features()), "both 'x_train' and 'X_train'")
+
+    def test_each_feature_is_normalised_by_itself_over_the_training_set(self):
+        scaled = [[100 + 3 * row[0], row[1] / 64, 5] for row in self.x]
+        hashes = {self.content("import-csv", self.csv("".join(f"{a},{b},{c},{y}\n" for (a, b, c), y in zip(table, self.y))),
+                               "--valid", 6, "--normalise") for table in (scaled, [[100 + 3 * a, b / 64, 0] for a, b, _ in self.x])}
+        self.assertEqual(len(hashes), 1, "a constant feature becomes 0")
+        trained = run("train", "--data", self.own / "out.h5", "--model", "3-4-3", "--learning-rate", 0.1, "--epochs", 1, "--blocks", 1, "--out", self.own / "run")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+
+    def test_lengths_make_sequences_that_a_recurrent_network_trains_on(self):
+        lengths = array([5, 1, 6, 4, 8], "<i8")
+        frames = {"x_train": self.features(), "y_train": self.labels(), "lengths_train": lengths}
+        self.content("import-numpy", self.npz(**frames), "--valid", 1, "--test", 1)
+        info = self.info()
+        self.assertEqual([info[name]["sequences"] for name in ("train", "valid", "test")], [3, 1, 1])
+        self.assertEqual(sum(info[name]["samples"] for name in ("train", "valid", "test")), self.SAMPLES)
+        trained = run("train", "--data", self.own / "out.h5", "--model", "3-lstm4-3", "--learning-rate", 0.1, "--epochs", 1, "--blocks", 1, "--out", self.own / "run")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        for name, more, words in (("short", {"lengths_train": array([5, 1], "<i8")}, ["add up to 6", "24 samples"]),
+                                  ("long", {"lengths_train": array([1 << 62] * 9, "<i8")}, ["add up to more"]),
+                                  ("none", {"lengths_train": array([24, 0], "<i8")}, ["lengths_train[1] is 0"]),
+                                  ("test", {"x_test": self.features(), "y_test": self.labels()}, ["lengths_test", "missing"]),
+                                  ("images", {"x_train": array([0] * 96, "<f4", (24, 2, 2))}, ["images"])):
+            with self.subTest(name):
+                self.refused("import-numpy", self.npz(**{**frames, **more}), *words)
+
+    def test_numbers_that_no_network_can_use_are_refused_where_they_are(self):
+        nan, infinity = float("nan"), float("inf")
+        for value, descr, words in ((nan, "<f4", ["x_train[2, 1]", "nan"]), (-infinity, "<f2", ["x_train[2, 1]", "-inf"]),
+                                    (1e300, "<f8", ["x_train[2, 1]", "1e+300", "float32"])):
+            with self.subTest(value=value):
+                self.x[2][1] = value
+                for fortran in (False, True):
+                    self.refused("import-numpy", self.npz(x_train=self.features(descr, fortran=fortran), y_train=self.labels()), *words)
+        self.x[2][1] = 0
+        self.refused("import-numpy", self.npz(x_train=self.features(), y_train=array([float(y) for y in self.y], "<f4")), "y_train", "float32", "integers")
+        self.refused("import-numpy", self.npz(x=self.features(), y=array([0] * 23 + [-1], "<i8")), "y[23]", "-1")
+
+    def test_tables_that_are_no_data_set(self):
+        for name, text, more, words in (
+            ("empty", "", (), ["empty"]),
+            ("no records", "a,b,c\n", (), ["no records"]),
+            ("missing", "a,b,c\n1,2,0\n1,,0\n", (), ["column 2 ('b') in line 3", "missing"]),
+            ("missing label", "1,2,0\n1,2,\n", (), ["column 3 in line 2", "missing"]),
+            ("unknown", "1,2,0\n1,?,0\n", (), ["column 2 in line 2", "'?'"]),
+            ("nan", "1,2,0\n1,NaN,0\n", (), ["column 2 in line 2", "finite"]),
+            ("nan label", "1,2,0\n1,2,nan\n", (), ["column 3 in line 2", "no class"]),
+            ("large", "1,2,0\n1,1e99,0\n", (), ["column 2 in line 2", "float32"]),
+            ("after two lines", "\"a\n\",b,c\n1,2,0\n1,x,0\n", (), ["line 4", "'x'"]),
+            ("decimal comma", "1;2,5;0\n", (), ["--header"]),
+            ("short", "1,2,0\n1,2\n", (), ["line 2", "2 fields", "line 1 has 3"]),
+            ("one column", "1\n2\n", (), ["only one column", "--separator"]),
+            ("wrong separator", "1,2,0\n", ("--separator", "tab"), ["only one column"]),
+            ("mixed", "1,x,0\n1,2,0\n", (), ["line 1", "--header"]),
+            ("numbers as names", "0,1,species\n1,2,0\n1,2,1\n", (), ["species", "--header"]),
+            ("no such column", "a,b,c\n1,2,0\n", ("--label", "d"), ["no column 'd'", "a, b, c"]),
+            ("two such columns", "a,a,c\n1,2,0\n", ("--label", "a"), ["more than one column 'a'"]),
+            ("column number", "a,b,c\n1,2,0\n", ("--label", "4"), ["3 columns"]),
+            ("name without header", "1,2,0\n", ("--header", "no", "--label", "c"), ["number of a column"]),
+            ("price", "1,2,3.5\n1,2,4\n", (), ["'3.5' in line 1", "decimals"]),
+            ("open quotes", "a,b,c\n1,\"2,0\n", (), ["line 2", "not closed"]),
+            ("after quotes", "a,b,c\n1,\"2\"3,0\n", (), ["line 2", "quotation mark"]),
+        ):
+            with self.subTest(name):
+                self.refused("import-csv", self.csv(text), *words, more=more)
+        self.refused("import-csv", self.own / "none.csv", "no such file")
+
+    def test_text_labels_become_the_names_of_the_classes(self):
+        self.content("import-csv", self.csv("species,width\nrose,1\n\"iris, blue\",2\nrose,3\n"), "--label", "species")
+        self.assertEqual(self.info()["class_names"], ["iris, blue", "rose"])
+        self.content("import-csv", self.csv("10,1\n-1,2\n-10,2\n"), "--label", 1)
+        self.assertEqual(self.info()["class_names"], ["-10", "-1", "10"])
+
+
+if __name__ == "__main__":
+    unittest.main()
