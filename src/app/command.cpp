@@ -105,8 +105,8 @@ std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
 }
 
 std::string with_flags(const std::string& message) {
-  static const std::regex option("`([a-z][a-z0-9-]*)`");
-  return std::regex_replace(message, option, "--$1");
+  static const std::regex option("`([a-z][a-z0-9-]*)`"), command("`(data [a-z-]+)`");
+  return std::regex_replace(std::regex_replace(message, option, "--$1"), command, "'paragrad $1'");
 }
 
 void print_error(std::string_view message) {

@@ -12,6 +12,7 @@
 #include "core/format.hpp"
 #include "core/memory.hpp"
 #include "data/file_format.hpp"
+#include "data/foreign_file.hpp"
 #include "data/hdf5_file.hpp"
 #include "data/trial_read.hpp"
 
@@ -225,6 +226,7 @@ Dataset::Dataset(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)
 Dataset::~Dataset() = default;
 
 std::shared_ptr<const Dataset> Dataset::open(const std::string& path, const std::optional<Context>& context) {
+  refuse_importable(path);
   auto mapping = read_after_trial(path, [&](bool) { return std::make_unique<Mapping>(Hdf5File::open(path)); });
   if (context) mapping->see(*context);
   return std::shared_ptr<const Dataset>(new Dataset(std::move(mapping)));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Data of one's own: features and labels from NumPy's arrays and from text tables make the same data set, and what cannot be one is
-refused where it is wrong."""
+"""Data of one's own: features and labels from NumPy's arrays and from text tables make the same data set, what cannot be one is
+refused where it is wrong, and a file in another format is refused with the command that imports it."""
 
 import gzip
 import json
@@ -9,7 +9,7 @@ import struct
 import unittest
 from pathlib import Path
 
-from image_files import npy, write_npz
+from image_files import npy, png, write_npz
 from paragrad_cli import FolderTest, run
 
 CODES = {"<f2": "<{}e", "<f4": "<{}f", "<f8": "<{}d", ">f4": ">{}f", "<i2": "<{}h", ">i8": ">{}q", "|u1": "{}B", "|b1": "{}?", "<i8": "<{}q"}
@@ -184,6 +184,25 @@ class OwnData(FolderTest):
         self.assertEqual(self.info()["class_names"], ["iris, blue", "rose"])
         self.content("import-csv", self.csv("10,1\n-1,2\n-10,2\n"), "--label", 1)
         self.assertEqual(self.info()["class_names"], ["-10", "-1", "10"])
+
+    def test_a_file_in_another_format_is_refused_with_the_command_that_imports_it(self):
+        for name, content, command in (
+            ("x.npy", self.features(), "import-numpy"), ("any", self.features(), "import-numpy"), ("x.npz", b"PK\x03\x04", "import-numpy"),
+            ("x.csv", b"1,2\n", "import-csv"), ("x.TSV.gz", gzip.compress(b"1\t2\n"), "import-csv"),
+            ("train-images-idx3-ubyte", b"\0\0\x08\x03", "import-idx"), ("t10k-labels-idx1-ubyte.gz", gzip.compress(b"\0\0\x08\x01"), "import-idx"),
+            ("x.png", png(1, 1, 1, b"\0"), "import-images"), ("x.jpeg", b"\xff\xd8\xff\xe0", "import-images"),
+            ("feats.ark", b"a \0B", "import-kaldi"), ("feats.scp", b"a feats.ark:2\n", "import-kaldi"),
+            ("images/train/cats/1.png", b"", "import-images"), ("arrays/x.npy", b"", "import-numpy"), ("mnist/train-labels-idx1-ubyte", b"", "import-idx"),
+            ("cifar/data_batch_1.bin", b"", "import-cifar")):
+            with self.subTest(name):
+                path = self.own / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                path = self.own / name.split("/")[0]
+                self.assert_refused(run("train", "--data", path, "--model", "3-4-3", "--learning-rate", 0.1, "--out", self.own / "run"), str(path),
+                                    "not a data file", f"'paragrad data {command}'")
+        (self.own / "notes").write_text("no data")
+        self.assert_refused(run("train", "--data", self.own / "notes", "--model", "3-4-3", "--learning-rate", 0.1, "--out", self.own / "run"), "not an HDF5 file")
 
 
 if __name__ == "__main__":
