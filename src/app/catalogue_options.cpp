@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/foreign_words.hpp"
 #include "app/number_options.hpp"
 #include "core/format.hpp"
 
@@ -59,7 +60,8 @@ std::string type_of(const core::OptionInfo& info) {
 CLI::Option* add_choice(CLI::App& parser, const core::CatalogueInfo& catalogue, std::string& chosen,
                         const std::string& description) {
   return parser.add_option("--" + catalogue.kind, chosen, description + parameters_in(catalogue))
-      ->check(known_names(catalogue.names()));
+      ->check(known_names(catalogue.names()))
+      ->check(no_foreign_word(catalogue.kind, catalogue.names()));
 }
 
 void add_entry_options(CLI::App& parser, const core::CatalogueInfo& catalogue, core::Settings& settings) {
@@ -70,8 +72,13 @@ void add_entry_options(CLI::App& parser, const core::CatalogueInfo& catalogue, c
       if (check) check(text);
       settings[name] = text;
     };
-    numbers::add(parser, "--" + option.info.name, type_of(option.info), option.info.by_default, take, description_of(option))
-        ->group(option.info.group);
+    CLI::Option* const added = numbers::add(parser, "--" + option.info.name, type_of(option.info), option.info.by_default,
+                                            take, description_of(option));
+    added->group(option.info.group);
+    if (option.info.catalogue) {
+      const core::CatalogueInfo inner = option.info.catalogue();
+      added->check(no_foreign_word(inner.kind, inner.names()));
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "app/config_file.hpp"
+#include "app/foreign_words.hpp"
 #include "app/number_options.hpp"
 #include "app/option_values.hpp"
 #include "app/program_parser.hpp"
@@ -35,20 +36,21 @@ void check_subcommand(const CLI::App& parser, std::span<char*> arguments) {
   if (arguments.empty() || arguments[0][0] == '-' || parser.get_require_subcommand_min() == 0) return;
   std::vector<std::string> known;
   for (const CLI::App* command : parser.get_subcommands({})) known.push_back(command->get_name());
-  if (std::ranges::find(known, arguments[0]) == known.end())
-    throw core::unknown_name(parser.get_name() + " command", arguments[0], known);
+  if (std::ranges::find(known, arguments[0]) != known.end()) return;
+  const std::string kind = parser.get_name() + " command", answer = foreign_answer(kind, arguments[0], known);
+  if (answer.empty()) throw core::unknown_name(kind, arguments[0], known);
+  throw core::ConfigError(core::format("unknown {} '{}'; {}", kind, arguments[0], answer));
 }
 
 /// An error for an unexpected word, with the option that may have been meant.
-std::string unexpected(const CLI::App& parser) {
-  const std::vector<std::string> words = parser.remaining(true);
-  const std::string word = words.empty() ? "" : words.front(), name = word.substr(0, word.find('='));
+std::string unexpected(const CLI::App& parser, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
   if (!name.starts_with('-')) return core::format("'{}' is not expected here", word);
   std::vector<std::string> known;
   for (const CLI::Option* option : named_options(parser))
     for (const std::string& typed : typed_names(*option)) known.push_back(typed);
-  const std::string near = nearest_name(name, known);
-  return core::format("unknown option '{}'{}", name, near.empty() ? "" : core::format("; did you mean {}?", near));
+  const std::string answer = answer_to("option", name, known);
+  return core::format("unknown option '{}'{}{}", name, answer.empty() ? "" : "; ", answer);
 }
 
 }  // namespace
@@ -96,9 +98,11 @@ std::optional<int> parse(CLI::App& parser, std::span<char*> arguments) {
   } catch (const CLI::FileError&) {
     throw core::ConfigError(core::format("cannot read the --config file '{}'", parser.get_config_ptr()->as<std::string>()));
   } catch (const CLI::ParseError& error) {
-    const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    // An unknown option comes first: what CLI11 misses may be what it was to give.
+    const std::vector<std::string> extra = parser.remaining(true);
     const std::string prefix = prefix_of(parser);
-    throw core::ConfigError(core::format("{} (see {}{}{} --help)", extra ? unexpected(parser) : error.what(), prefix,
+    throw core::ConfigError(core::format("{} (see {}{}{} --help)",
+                                         extra.empty() ? error.what() : unexpected(parser, extra.front()), prefix,
                                          prefix.empty() ? "" : " ", parser.get_name()));
   }
   return std::nullopt;

@@ -1,10 +1,10 @@
 #include "app/config_file.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <sstream>
 
+#include "app/foreign_words.hpp"
 #include "app/option_values.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -17,18 +17,6 @@ constexpr const char* line_blanks = " \t\r";
 std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(line_blanks);
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(line_blanks) - begin + 1);
-}
-
-/// Levenshtein distance: insertions, deletions and replacements that turn one string into the other.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j)
-      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, diagonal + (a[i] != b[j] ? 1 : 0)}));
-  }
-  return row.back();
 }
 
 /// A line and its position.
@@ -108,33 +96,23 @@ class Values {
 };
 
 void give(CLI::Option& option, const ConfigEntry& entry) {
+  const bool flag = option.get_expected_min() == 0;
+  if (flag && entry.values.size() != 1) throw entry.error(core::format("'{}' must be true or false", entry.key));
+  if (entry.values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
+    throw entry.error(core::format("'{}' takes one value, not a list", entry.key));
+  // Options with several values take them as typed on the command line.
+  const std::string value = core::format("{}", fmt::join(entry.values, ","));
   try {
-    const bool flag = option.get_expected_min() == 0;
-    if (flag && entry.values.size() != 1) throw entry.error(core::format("'{}' must be true or false", entry.key));
-    if (entry.values.size() != 1 && option.get_type_name().find(",...") == std::string::npos)
-      throw entry.error(core::format("'{}' takes one value, not a list", entry.key));
-    // Options with several values take them as typed on the command line.
-    const std::string value = core::format("{}", fmt::join(entry.values, ","));
     option.add_result(flag ? option.get_flag_value(entry.key, value) : value);
     option.run_callback();
   } catch (const CLI::ParseError& error) {
+    throw entry.error(error.what());
+  } catch (const core::ConfigError& error) {
     throw entry.error(error.what());
   }
 }
 
 }  // namespace
-
-std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
-  if (name.size() > 100) return nearest;
-  for (const std::string& candidate : known)
-    if (const std::size_t far = distance(name, candidate); far < least) {
-      least = far;
-      nearest = candidate;
-    }
-  return nearest;
-}
 
 core::ConfigError ConfigEntry::error(const std::string& what) const { return Line{file, line, ""}.error(what); }
 
@@ -169,10 +147,10 @@ CLI::Option& option_of(CLI::App& parser, const ConfigEntry& entry) {
     std::vector<std::string> known;
     for (const CLI::Option* one : named_options(parser))
       if (one->get_configurable()) known.push_back(one->get_single_name());
-    const std::string near = nearest_name(entry.key, known);
-    throw entry.error(
-        near.empty() ? core::format("unknown key '{}' (paragrad {} --help lists the options)", entry.key, parser.get_name())
-                     : core::format("unknown key '{}'; did you mean '{}'?", entry.key, near));
+    const std::string answer = answer_to("option", entry.key, known);
+    throw entry.error(answer.empty() ? core::format("unknown key '{}' (paragrad {} --help lists the options)", entry.key,
+                                                    parser.get_name())
+                                     : core::format("unknown key '{}'; {}", entry.key, answer));
   }
   if (!option->get_configurable()) throw entry.error(core::format("'{}' can be given on the command line only", entry.key));
   return *option;

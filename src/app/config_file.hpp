@@ -40,7 +40,4 @@ std::vector<ConfigEntry> read_config(std::istream& input, const std::string& fil
 /// The option of that name that a file may set. Throws ConfigError for others, with the name that was probably meant.
 CLI::Option& option_of(CLI::App& parser, const ConfigEntry& entry);
 
-/// The known name closest to `name`, or "" if none is close.
-std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
-
 }  // namespace paragrad::app

@@ -1,13 +1,15 @@
 #include <algorithm>
 
 #include "app/catalogue_options.hpp"
-#include "app/config_file.hpp"
+#include "app/foreign_words.hpp"
+#include "app/option_values.hpp"
 #include "app/program_parser.hpp"
 #include "comm/compression/gradient_sum.hpp"
 #include "comm/operations.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/json.hpp"
+#include "core/names.hpp"
 #include "optim/local_optimiser.hpp"
 #include "optim/schedule.hpp"
 #include "sim/network/network.hpp"
@@ -90,14 +92,31 @@ bool print_entries(const std::string& name) {
   return found;
 }
 
+/// What the name is here, if users of other programs know it as a command, an entry or an option of training.
+std::string answer_to_topic(const std::string& name, const std::vector<std::string>& commands) {
+  std::string answer = foreign_answer("command", name, commands);
+  for (const core::CatalogueInfo& catalogue : catalogues())
+    if (answer.empty()) answer = foreign_answer(catalogue.kind, name, catalogue.names());
+  if (!answer.empty()) return answer;
+  std::vector<std::string> options;
+  const auto training = make_command("train").parser;
+  for (const CLI::Option* option : named_options(*training))
+    for (const std::string& typed : typed_names(*option)) options.push_back(typed);
+  return foreign_answer("option", name, options);
+}
+
 core::ConfigError unknown_topic(const std::string& name) {
-  std::vector<std::string> known{"all"};
+  std::vector<std::string> known;
   const auto program = make_program();
   for (const CLI::App* command : program->get_subcommands({})) known.push_back(command->get_name());
+  std::string answer = answer_to_topic(name, known);
+  known.push_back("all");
   for (const core::CatalogueInfo& catalogue : catalogues()) std::ranges::copy(catalogue.names(), std::back_inserter(known));
-  const std::string near = nearest_name(name, known);
-  return core::ConfigError(core::format("nothing is called '{}'{}; '{} help all' lists strategies, optimisers and the like",
-                                        name, near.empty() ? "" : core::format(" (did you mean {}?)", near), program_name));
+  const std::string near = core::nearest_name(name, known);
+  if (answer.empty() && !near.empty()) answer = core::format("did you mean {}?", near);
+  const std::string all = core::format("'{} help all' lists strategies, optimisers and the like", program_name);
+  return core::ConfigError(
+      core::format("nothing is called '{}'; {}", name, answer.empty() ? all : core::format("{} ({})", answer, all)));
 }
 
 void print_help(const HelpArguments& arguments) {

@@ -1,6 +1,7 @@
 #include "app/program_parser.hpp"
 
 #include "app/environment.hpp"
+#include "app/foreign_words.hpp"
 #include "core/build_info.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -33,6 +34,16 @@ constexpr const char* environment_variables =
     "  NO_COLOR     if set, the updating progress line is not shown\n"
     "  TERM=dumb    the same; the line is never shown when the output is not a terminal\n";
 
+/// A command's own commands need its name before theirs.
+std::string answer_to_command(std::string_view name, const std::vector<std::string>& known) {
+  for (const Entry& entry : commands) {
+    const auto parser = entry.make().parser;
+    for (const CLI::App* command : parser->get_subcommands({}))
+      if (command->get_name() == name) return core::format("here it is {} {}", entry.name, name);
+  }
+  return foreign_answer("command", name, known);
+}
+
 std::string version() {
   const core::Json program = environment().at("program");
   const auto text = [&](const char* key) { return program.at(key).get<std::string>(); };
@@ -58,7 +69,9 @@ Command make_command(std::string_view name) {
     if (entry.name == name) return entry.make();
     known.push_back(entry.name);
   }
-  throw core::unknown_name("command", name, known);
+  const std::string answer = answer_to_command(name, known);
+  if (answer.empty()) throw core::unknown_name("command", name, known);
+  throw core::ConfigError(core::format("unknown command '{}'; {}", name, answer));
 }
 
 std::shared_ptr<CLI::App> make_program() {

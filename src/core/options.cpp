@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/names.hpp"
+
 namespace paragrad::core {
 namespace {
 
@@ -68,7 +70,7 @@ void OptionList::entry(const std::string& name, std::string& value, std::functio
 
 std::size_t OptionList::index_of(const std::string& option, const std::string& text, const std::vector<std::string>& names) {
   const auto found = std::ranges::find(names, text);
-  if (found == names.end()) throw OptionError(option, format("'{}' is unknown; known: {}", text, fmt::join(names, ", ")));
+  if (found == names.end()) throw OptionError(option, format("'{}' is unknown; {}", text, suggestion(text, names)));
   return static_cast<std::size_t>(found - names.begin());
 }
 

@@ -77,7 +77,7 @@ class ConfigFile(CliTest):
 
     def test_what_is_wrong_is_named_with_file_and_line(self):
         for text, parts in (
-            ("learning-rate = 0.1\n\nlearning_rat = 0.2\n", ["options.toml', line 3", "'learning_rat'", "did you mean 'learning-rate'?"]),
+            ("learning-rate = 0.1\n\nlearning_rat = 0.2\n", ["options.toml', line 3", "'learning_rat'", "did you mean learning-rate?"]),
             ("wholly-unknown-thing = 1\n", ["line 1", "unknown key 'wholly-unknown-thing'", "paragrad train --help"]),
             ("# remark\nminibatch = -1\n", ["line 2", "--minibatch: '-1' is not a whole number"]),
             ("minibatch = nan\n", ["line 1", "--minibatch: 'nan'"]),

@@ -165,7 +165,7 @@ class Search(CliTest):
 
     def test_wrong_input_is_refused_in_one_sentence(self):
         for options, words, *parts in (
-            ({"lerning-rate": "0.1"}, (), "line", "'lerning-rate'", "'learning-rate'"),
+            ({"lerning-rate": "0.1"}, (), "line", "'lerning-rate'", "did you mean learning-rate?"),
             ({"seed": "[1, 2]"}, (), "'seed' is set by the search", "--seeds"),
             ({"out": "x"}, (), "'out' is set by the search"),
             ({"host-threads": "2"}, (), "'host-threads' is set by the search", "--host-threads"),

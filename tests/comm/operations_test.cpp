@@ -178,7 +178,8 @@ TEST_CASE("an algorithm that does not serve an operation is refused with those t
   refused(Operation::broadcast, "ring", contains_text("'ring'") && contains_text("tree, binomial, scatter_all_gather"));
   refused(Operation::all_to_all, "native", contains_text("direct, bruck"));
   refused(Operation::allreduce, "bruck", contains_text("reduce_scatter, all_gather, all_to_all; for allreduce choose"));
-  refused(Operation::all_gather, "brook", contains_text("unknown all_gather algorithm 'brook'; known: ring, direct, bruck"));
+  refused(Operation::all_gather, "brook",
+          contains_text("unknown all_gather algorithm 'brook'; did you mean bruck? (known: ring, direct, bruck"));
   refused(Operation::all_gather, "bruck:2", contains_text("bruck takes no parameters"));
   refused(Operation::all_gather, "bruck:", contains_text("after the colon"));
   CHECK_THROWS_WITH(comm::parse_operation("gather"), contains_text("'gather'") && contains_text("all_to_all"));

@@ -60,5 +60,7 @@ TEST_CASE("a range cuts its elements out of a span", "[core]") {
 
 TEST_CASE("an unknown name is told with the known ones", "[core]") {
   CHECK(std::string(unknown_name("strategy", "bmfu", {"sgd", "bmuf"}).what()) ==
-        "unknown strategy 'bmfu'; known: sgd, bmuf");
+        "unknown strategy 'bmfu'; did you mean bmuf? (known: sgd, bmuf)");
+  CHECK(std::string(unknown_name("strategy", "easgd", {"bmuf", "slowmo"}).what()) ==
+        "unknown strategy 'easgd'; known: bmuf, slowmo");
 }

@@ -59,7 +59,7 @@ TEST_CASE("a synchronisation forgets the local momentum unless told not to", "[s
 
 TEST_CASE("strategies refuse what they cannot do, in one sentence", "[strategies]") {
   CHECK_THROWS_WITH(strategies::make_strategy("bmfu", {}),
-                    contains_text("unknown strategy 'bmfu'; known: sgd, data_parallel"));
+                    contains_text("unknown strategy 'bmfu'; did you mean bmuf? (known: sgd, data_parallel"));
   const auto fails = [](const std::string& name, const core::Settings& settings) {
     strategies::make_strategy(name, settings);
   };
