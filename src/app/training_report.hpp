@@ -19,7 +19,9 @@ void finish_manifest(core::Json& manifest, const train::Result& result, double w
 /// The last record of metrics.jsonl, which depends on the training only.
 core::Json end_record(const train::Result& result);
 
-/// Prints scores, times and hash for the user.
-void print_result(const TrainingArguments& arguments, const train::Result& result, const std::string& clock);
+/// Prints scores, times and hash for the user, and whether the training loss is worse than that of a model that has learned
+/// nothing. classes: of the data.
+void print_result(const TrainingArguments& arguments, const train::Result& result, std::size_t classes,
+                  const std::string& clock);
 
 }  // namespace paragrad::app

@@ -137,5 +137,24 @@ class Mistakes(CliTest):
                 self.assert_refused(run("help", name), message)
 
 
+class Divergence(CliTest):
+    MESSAGE = "the training loss of the last epoch, "
+
+    def train(self, *arguments: str) -> str:
+        result = run("train", "--data", self.data, "--model", "8-12-6:sigmoid", "--epochs", 3, "--blocks", 4, "--quiet", *arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def test_a_finite_loss_above_that_of_equal_outputs_is_told(self):
+        told = self.train("--learning-rate", 300)
+        loss, limit = re.search(self.MESSAGE + r"([\d.e+]+), is above ([\d.]+), the loss of a model with the same output for all 6 classes", told).groups()
+        self.assertEqual(limit, "1.792")
+        self.assertGreater(float(loss), 1.8)
+        self.assertIn("is above 0.4167, ", self.train("--learning-rate", 1, "--loss", "squared_error", "--optimiser", "adam"))
+
+    def test_a_training_that_learns_is_not_accused(self):
+        self.assertNotIn(self.MESSAGE, self.train("--learning-rate", 0.5))
+
+
 if __name__ == "__main__":
     unittest.main()
