@@ -15,7 +15,7 @@ class ConfigError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "unknown strategy 'bmfu'; known: sgd, data_parallel, …"
+/// "unknown strategy 'bmfu'; did you mean bmuf? (known: sgd, data_parallel, …)"
 ConfigError unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace paragrad::core

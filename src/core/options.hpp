@@ -181,8 +181,8 @@ Options read_options(const Settings& settings, Options options = {}) {
 /// The name in "name:parameter".
 std::string_view without_parameter(std::string_view name);
 
-/// The entry of that name; a parameter is not checked where it takes one. Throws ConfigError: "unknown strategy 'bmfu';
-/// known: …", "strategy 'bmuf:3' takes no parameter: write bmuf".
+/// The entry of that name; a parameter is not checked where it takes one. Throws ConfigError: "unknown strategy 'bmfu'; did
+/// you mean bmuf? (known: …)", "strategy 'bmuf:3' takes no parameter: write bmuf".
 template <class Entry>
 const Entry& find_entry(std::string_view kind, std::string_view name, const std::vector<Entry>& entries) {
   std::vector<std::string> known;
