@@ -252,9 +252,9 @@ std::string text_of(const std::string& path) {
     return core::read_text(path);
   } catch (const core::ConfigError&) {
     const bool is_name = path.find_first_of("/.") == std::string::npos;
-    throw core::ConfigError(core::format("cannot read the platform file '{}'{}", path,
-                                         is_name ? core::format("; built in: {}", fmt::join(builtin_platform_names(), ", "))
-                                                 : ""));
+    throw core::ConfigError(
+        core::format("cannot read the platform file '{}'{}", path,
+                     is_name ? core::format("; built in: {}", fmt::join(builtin_platform_names(), ", ")) : ""));
   }
 }
 
@@ -308,7 +308,8 @@ Platform read_platform(const std::string& path) {
   try {
     return parse(path);
   } catch (const toml::parse_error& error) {
-    throw core::ConfigError(core::format("platform file '{}', line {}: {}", path, error.source().begin.line, error.description()));
+    throw core::ConfigError(
+        core::format("platform file '{}', line {}: {}", path, error.source().begin.line, error.description()));
   }
 }
 

@@ -318,7 +318,7 @@ void add_options(CLI::App& parser, CollectiveArguments& arguments) {
       ->group("Simulation");
   parser
       .add_option("--platform", arguments.platform,
-                  "platform file of the simulated cluster, such as sim/platforms/k40m-fdr.toml")
+                  "simulated cluster: a platform file, or a built-in platform such as k40m-fdr")
       ->group("Simulation");
   add_network_option(parser, arguments.network)->group("Simulation");
   parser

@@ -121,7 +121,8 @@ void list_builtin() {
 }  // namespace
 
 Command platform_command() {
-  auto parser = make_parser("platform", "Check a platform file and print what it describes, or list the built-in platforms.");
+  auto parser =
+      make_parser("platform", "Check a platform file and print what it describes, or list the built-in platforms.");
   auto path = std::make_shared<std::string>();
   parser->add_option("file", *path, "platform file or built-in platform; without it, list these");
   set_examples(*parser,

@@ -75,8 +75,9 @@ void add_sim_world_options(CLI::App& parser, SimWorldArguments& arguments) {
   add_number(parser, "--workers", arguments.workers, {.least = 1, .most = 1000000}, "number of emulated workers")
       ->group(group);
   parser
-      .add_option("--platform", arguments.platform,
-                  "simulated cluster: a platform file, or a built-in platform such as k40m-fdr (paragrad platform lists them)")
+      .add_option(
+          "--platform", arguments.platform,
+          "simulated cluster: a platform file, or a built-in platform such as k40m-fdr (paragrad platform lists them)")
       ->group(group);
   add_number(parser, "--nodes", arguments.nodes, {.least = 0, .most = 10000000},
              "number of nodes, at least as many as in the platform file (0: as in the file)")
@@ -130,8 +131,7 @@ SimWorld::SimWorld(const SimWorldArguments& arguments, const std::string& device
       ranks_(arguments.workers) {}
 
 void SimWorld::describe(core::Json& manifest) const {
-  manifest["platform"] = {
-      {"name", platform_.name}, {"file_sha256", platform_.sha256}, {"nodes", platform_.nodes}};
+  manifest["platform"] = {{"name", platform_.name}, {"file_sha256", platform_.sha256}, {"nodes", platform_.nodes}};
 }
 
 int SimWorld::run(Job& job) {

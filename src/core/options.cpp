@@ -59,7 +59,8 @@ void OptionList::flag(const std::string& name, bool& value, const std::string& h
 }
 
 void OptionList::text(const std::string& name, std::string& value, const std::string& help) {
-  add({.name = name, .kind = "TEXT", .by_default = value, .help = help}, [&value](const std::string& text) { value = text; });
+  add({.name = name, .kind = "TEXT", .by_default = value, .help = help},
+      [&value](const std::string& text) { value = text; });
 }
 
 void OptionList::entry(const std::string& name, std::string& value, std::function<CatalogueInfo()> catalogue,

@@ -1,5 +1,4 @@
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -18,8 +17,8 @@
 #include "core/files.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "python/checkpoints.hpp"
 #include "python/worker_view.hpp"
-#include "train/state/checkpoint.hpp"
 
 namespace paragrad::python {
 namespace {
@@ -88,20 +87,6 @@ std::pair<int, std::string> run(std::vector<std::string> words) {
   }
 }
 
-/// The description and the parameters of a checkpoint.
-nb::dict read_checkpoint(const std::string& path) {
-  auto checkpoint = std::make_unique<train::Checkpoint>(train::read_checkpoint(path));
-  nb::dict result;
-  result["model"] = checkpoint->model;
-  result["epoch"] = checkpoint->epoch;
-  std::vector<float>& parameters = checkpoint->parameters;
-  const std::size_t count = parameters.size();
-  float* const data = parameters.data();
-  const nb::capsule owner(checkpoint.release(), [](void* it) noexcept { delete static_cast<train::Checkpoint*>(it); });
-  result["parameters"] = nb::ndarray<nb::numpy, float>(data, {count}, owner);
-  return result;
-}
-
 /// The sentence that the program would print. core::ConfigError and the like: paragrad.Error.
 void raise(const std::exception_ptr& thrown, void*) {
   const auto set = [](const std::string& text) {
@@ -123,7 +108,7 @@ void raise(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   module.def("run", &run, nb::arg("arguments"));
-  module.def("read_checkpoint", &read_checkpoint, nb::arg("path"));
+  bind_checkpoints(module);
   bind_views(module);
 }
 

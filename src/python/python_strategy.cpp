@@ -20,8 +20,8 @@ std::string describe(const nb::python_error& error) {
                                   nb::cast<std::string>(nb::str(error.value())));
   if (nb::len(frames) == 0) return text;
   const nb::object last = frames[nb::int_(-1)];
-  return text + core::format(" ({}, line {})", nb::cast<std::string>(last.attr("filename")),
-                             nb::cast<int>(last.attr("lineno")));
+  return text +
+         core::format(" ({}, line {})", nb::cast<std::string>(last.attr("filename")), nb::cast<int>(last.attr("lineno")));
 }
 
 }  // namespace paragrad::strategies

@@ -70,9 +70,10 @@ class PythonStrategy : public Base {
   template <class... Arguments>
   void call(const char* function, comm::Worker& worker, Replica& replica, Arguments... arguments) {
     if (!worker.device().is_host())
-      throw core::ConfigError(core::format("strategies in Python need arrays in host memory, which device '{}' does not "
-                                           "have: give `device` cpu",
-                                           worker.device().name()));
+      throw core::ConfigError(
+          core::format("strategies in Python need arrays in host memory, which device '{}' does not "
+                       "have: give `device` cpu",
+                       worker.device().name()));
     worker_->set_worker(&worker);
     replica_->set_replica(&replica);
     enter(function, [&] {

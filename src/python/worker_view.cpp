@@ -88,9 +88,7 @@ strategies::Replica& ReplicaView::replica() const {
   return *replica_;
 }
 
-nb::ndarray<nb::numpy, float> ReplicaView::view(std::span<float> values) {
-  return {values.data(), {values.size()}};
-}
+nb::ndarray<nb::numpy, float> ReplicaView::view(std::span<float> values) { return {values.data(), {values.size()}}; }
 
 void ReplicaView::set(std::span<float> own, const FloatArray& values) {
   if (values.size() != own.size())
@@ -115,8 +113,10 @@ void ReplicaView::reset_momentum() {
 
 void bind_views(nb::module_& module) {
   nb::class_<WorkerView>(module, "Worker", "One of the workers that train together, in a call of a strategy.")
-      .def_prop_ro("rank", [](const WorkerView& self) { return self.worker().rank(); }, "0 to size - 1")
-      .def_prop_ro("size", [](const WorkerView& self) { return self.worker().size(); }, "number of workers")
+      .def_prop_ro(
+          "rank", [](const WorkerView& self) { return self.worker().rank(); }, "0 to size - 1")
+      .def_prop_ro(
+          "size", [](const WorkerView& self) { return self.worker().size(); }, "number of workers")
       .def("allreduce", &WorkerView::allreduce, nb::arg("array").noconvert(),
            "Sums a float32 array over all workers in place, with the run's collective.")
       .def("sum", &WorkerView::sum, nb::arg("value"), "The sum of a number over all workers, in the order of their ranks.")

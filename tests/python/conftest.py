@@ -21,7 +21,7 @@ def task(tmp_path_factory) -> dict:
 @pytest.fixture
 def four(task) -> dict:
     """The same with four emulated workers."""
-    return task | {"workers": 4, "platform": "k40m-fdr"}
+    return task | {"workers": 4, "platform": "k40m-fdr", "strategy": "model_averaging"}
 
 
 @pytest.fixture(scope="session")

@@ -18,11 +18,11 @@ HERE = Path(__file__).parent
 
 @pytest.mark.parametrize("mine, paragrads", [(strategies.Averaging, "model_averaging"), (strategies.Gradients, "data_parallel")])
 def test_a_strategy_in_python_ends_in_the_weights_of_the_one_in_cpp(four, mine, paragrads):
-    assert pg.simulate(strategy=mine, **four).weights_sha256 == pg.simulate(strategy=paragrads, **four).weights_sha256
+    assert pg.simulate(**four | {"strategy": mine}).weights_sha256 == pg.simulate(**four | {"strategy": paragrads}).weights_sha256
 
 
 def test_workers_of_one_process_end_in_the_weights_of_emulated_ones(four, task):
-    simulated = pg.simulate(strategy=strategies.Gossip(weight=0.25), **four)
+    simulated = pg.simulate(**four | {"strategy": strategies.Gossip(weight=0.25)})
     assert pg.train(strategy=strategies.Gossip(weight=0.25), workers=4, **task).weights_sha256 == simulated.weights_sha256
 
 
@@ -58,7 +58,7 @@ def test_mpi_ranks_end_in_the_weights_of_emulated_workers(task, mpiexec, tmp_pat
 
 
 def test_the_options_of_a_strategy_are_recorded_and_repeat_the_run(four, tmp_path):
-    first = pg.simulate(strategy=strategies.Gossip(weight=0.25), out=tmp_path / "first", **four)
+    first = pg.simulate(out=tmp_path / "first", **four | {"strategy": strategies.Gossip(weight=0.25)})
     assert first.config["python-class"] == "strategies:Gossip"
     again = pg.command("simulate", config=tmp_path / "first/config.toml", out=tmp_path / "again")
     assert first.weights_sha256 in again
@@ -75,22 +75,22 @@ def test_an_exception_in_a_strategy_ends_the_run_with_its_line(task, run, world,
 def test_what_is_no_strategy_is_refused(four):
     for wrong, message in [(3, "not 3"), (dict, "derived from paragrad.Strategy"), (strategies.Averaging(), "itself")]:
         with pytest.raises(pg.Error, match=message):
-            pg.simulate(strategy=wrong, **four)
+            pg.simulate(**four | {"strategy": wrong})
 
     class Local(pg.Strategy):
         pass
 
     with pytest.raises(pg.Error, match="top of a notebook"):
-        pg.simulate(strategy=Local, **four)
+        pg.simulate(**four | {"strategy": Local})
 
 
 def test_arrays_of_other_types_are_refused(four):
     with pytest.raises(pg.Error, match="TypeError"):
-        pg.simulate(strategy=strategies.Doubles, **four)
+        pg.simulate(**four | {"strategy": strategies.Doubles})
 
 
 def test_arrays_and_workers_that_outlive_the_run_say_so(four):
-    pg.simulate(strategy=strategies.Keeps, **four)
+    pg.simulate(**four | {"strategy": strategies.Keeps})
     with pytest.raises(ValueError, match="the run has ended"):
         strategies.Keeps.kept[0].allreduce(np.zeros(3, np.float32))
     with pytest.raises(ValueError, match="the run has ended"):

@@ -83,7 +83,8 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
   MPI_Finalized(&finalised);
   if (finalised)
     throw core::ConfigError(
-        "this process has used MPI and finalised it, and MPI begins only once: import mpi4py first, and it stays initialised");
+        "this process has used MPI and finalised it, and MPI begins only once: import mpi4py first, and it stays "
+        "initialised");
   owns_mpi_ = !initialised;
   if (owns_mpi_) initialise(guard);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -16,7 +16,8 @@ from typing import Any
 from .runs import Error, Run, Timeline
 from .strategy import Strategy
 
-_ON_DEMAND = {"plot": ".plotting", "command": ".training", "simulate": ".training", "train": ".training"}
+_ON_DEMAND = {"command": ".training", "dataset": ".datasets", "plot": ".plotting", "predict": ".prediction",
+              "simulate": ".training", "train": ".training"}
 
 __all__ = ["Error", "Run", "Strategy", "Timeline", *_ON_DEMAND]
 

@@ -29,15 +29,15 @@ def words_of(options: dict[str, Any]) -> list[str]:
     return words
 
 
-def command(name: str, *arguments: Any, **options: Any) -> str:
-    """Runs a command, as `paragrad NAME ARGUMENTS --OPTIONS`, and returns what it prints.
+def command(*words: Any, **options: Any) -> str:
+    """Runs a command, as `paragrad WORDS --OPTIONS`, and returns what it prints.
 
     command("compare", "runs/a", "runs/b") is `paragrad compare runs/a runs/b`. Raises Error with the program's sentence.
     """
     with _one_at_a_time:
-        code, printed = _core.run([name, *(str(argument) for argument in arguments), *words_of(options)])
+        code, printed = _core.run([*map(str, words), *words_of(options)])
     if code != 0:
-        raise Error(f"paragrad {name} ended with exit code {code}")
+        raise Error(f"paragrad {words[0]} ended with exit code {code}")
     return printed
 
 
@@ -47,6 +47,8 @@ def _leads() -> bool:
 
 
 def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str | Path | None, options: dict[str, Any]) -> Run | None:
+    from .datasets import file_of  # which runs commands
+    options["data"] = file_of(options.get("data"))
     if strategy is not None:
         options |= {"strategy": strategy} if isinstance(strategy, str) else options_of(strategy)
     kept = None
@@ -65,13 +67,16 @@ def simulate(*, workers: int, platform: str | Path, strategy: str | type[Strateg
              out: str | Path | None = None, **options: Any) -> Run:
     """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
 
+    data: a data file, (x, y), or a dict of arrays as dataset() takes them.
+    platform: a file, or the name of a built-in one.
+    strategy: a name, a class derived from Strategy, or an object of such a dataclass.
     out: the run's folder; without it the run is gone when the result is.
     """
     return _run("simulate", strategy, out, options | {"workers": workers, "platform": platform})
 
 
 def train(*, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, **options: Any) -> Run | None:
-    """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`.
+    """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`. Options as in simulate.
 
     Returns the run; None on ranks other than 0. MPI can be used once per process.
     """

@@ -1,0 +1,70 @@
+#include "python/checkpoints.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/real_worker.hpp"
+#include "comm/solo_communicator.hpp"
+#include "nn/model.hpp"
+#include "train/posteriors.hpp"
+#include "train/state/checkpoint.hpp"
+
+namespace paragrad::python {
+namespace {
+
+namespace nb = nanobind;
+
+using Array = nb::ndarray<nb::numpy, float>;
+
+/// An array of Python's that owns the values.
+Array array_of(std::vector<float> values, std::initializer_list<std::size_t> shape) {
+  auto* const kept = new std::vector<float>(std::move(values));
+  return {kept->data(), shape, nb::capsule(kept, [](void* it) noexcept { delete static_cast<std::vector<float>*>(it); })};
+}
+
+nb::dict read_checkpoint(const std::string& path) {
+  train::Checkpoint checkpoint = train::read_checkpoint(path);
+  const nn::Graph graph = nn::make_graph(checkpoint.model);
+  nb::dict result;
+  result["model"] = checkpoint.model;
+  result["inputs"] = graph.inputs();
+  result["outputs"] = graph.outputs();
+  result["epoch"] = checkpoint.epoch;
+  const std::size_t count = checkpoint.parameters.size();
+  result["parameters"] = array_of(std::move(checkpoint.parameters), {count});
+  return result;
+}
+
+std::vector<float> posteriors_of(const std::string& path, const std::string& data) {
+  const nb::gil_scoped_release other_threads_run;
+  const train::Checkpoint checkpoint = train::read_checkpoint(path);
+  train::TrainingOptions options;
+  options.data = data;
+  options.model = checkpoint.model;
+  options.minibatch = 256;
+  const train::TrainingData source = train::open_evaluation_data(options);
+  const auto device = backend::make_device("cpu");
+  comm::SoloCommunicator communicator(*device);
+  comm::RealWorker worker(communicator);
+  return train::log_posteriors(worker, {source, {}}, checkpoint.parameters, data::Subset::train);
+}
+
+Array log_posteriors(const std::string& path, const std::string& data, std::size_t classes) {
+  std::vector<float> values = posteriors_of(path, data);
+  const std::size_t rows = values.size() / classes;
+  return array_of(std::move(values), {rows, classes});
+}
+
+}  // namespace
+
+void bind_checkpoints(nb::module_& module) {
+  module.def("read_checkpoint", &read_checkpoint, nb::arg("path"));
+  module.def("log_posteriors", &log_posteriors, nb::arg("path"), nb::arg("data"), nb::arg("classes"));
+}
+
+}  // namespace paragrad::python

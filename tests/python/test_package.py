@@ -1,0 +1,121 @@
+"""What a notebook or script does with the package."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import paragrad as pg
+import pytest
+
+README = Path(__file__).parents[2] / "src/python/README.md"
+
+
+@pytest.fixture(scope="module")
+def points() -> tuple[np.ndarray, np.ndarray]:
+    """Four clouds of points."""
+    random = np.random.default_rng(1)
+    y = random.integers(0, 4, 1000)
+    return random.normal(size=(1000, 6)) + 3 * np.eye(4, 6)[y], y
+
+
+@pytest.fixture(scope="module")
+def run(points) -> pg.Run:
+    return pg.simulate(workers=2, platform="k40m-fdr", strategy="bmuf", data=points, model="6-16-4:relu", learning_rate=0.1, epochs=3,
+                       blocks=5)
+
+
+def test_a_run_is_that_of_the_program(run, task, tmp_path):
+    options = {name: value for name, value in task.items() if name != "data"}
+    mine = pg.train(data=task["data"], out=tmp_path / "mine", **options)
+    repeated = pg.command("train", config=mine.folder / "config.toml", out=tmp_path / "again")
+    assert f"weights sha256 {mine.weights_sha256}" in mine.report and mine.report.splitlines()[0] == repeated.splitlines()[0]
+    assert mine.weights_sha256 in repeated
+    assert list(mine.history["epoch"]) == [1, 2] and mine.config["learning-rate"] == 0.1
+
+
+def test_a_temporary_run_goes_with_its_result(task):
+    mine = pg.train(**task)
+    folder = mine.folder
+    assert folder.exists()
+    del mine
+    assert not folder.exists()
+
+
+def test_weights_are_those_of_the_checkpoint(run):
+    assert run.weights.dtype == np.float32 and run.weights.shape == (6 * 16 + 16 + 16 * 4 + 4,)
+
+
+def test_arrays_become_one_data_file_whatever_their_order(points, tmp_path):
+    x, y = points
+    files = [pg.dataset(x, y, out=tmp_path / "c.h5", valid=100), pg.dataset(np.asfortranarray(x), y, out=tmp_path / "f.h5", valid=100),
+             pg.dataset(x_train=x, y_train=y, out=tmp_path / "n.h5", valid=100)]
+    assert len({json.loads(pg.command("data", "info", file))["content_sha256"] for file in files}) == 1
+
+
+def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_path):
+    x, y = points
+    data = {"x_train": x[:800], "y_train": y[:800], "x_test": x[800:], "y_test": y[800:]}
+    mine = pg.train(data=data, model="6-16-4:relu", learning_rate=0.1, epochs=3, blocks=5)
+    found = pg.predict(mine, x[800:])
+    assert found.shape == (200, 4) and np.allclose(found.sum(axis=1), 1)
+    assert np.mean(found.argmax(axis=1) != y[800:]) == pytest.approx(mine.result["test_error"])
+    assert np.mean(found.argmax(axis=1) != y[800:]) < 0.2
+    assert np.array_equal(pg.predict(mine.folder / "checkpoint.h5", x[800:803]), found[:3])
+    with pytest.raises(pg.Error, match="6 inputs"):
+        pg.predict(mine, x[:, :5])
+
+
+@pytest.mark.parametrize("wrong, sentence", [
+    ({"learning_rte": 0.1}, "unknown option '--learning_rte|unknown option '--learning-rte'; did you mean --learning-rate?"),
+    ({"strategy": "ddp"}, "here it is data_parallel"),
+    ({"platform": "k40"}, "built in: "),
+    ({"data": 3}, "must be a path, a pair"),
+    ({"data": "nowhere.h5"}, "nowhere.h5"),
+    ({"epochs": -1}, "--epochs"),
+])
+def test_an_error_is_the_programs_sentence(four, wrong, sentence):
+    with pytest.raises(pg.Error, match=sentence):
+        pg.simulate(**four | wrong)
+
+
+def test_runs_of_two_threads_wait_for_each_other(four):
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(pg.simulate(**four).weights_sha256)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3 and len(set(found)) == 1
+
+
+def test_control_c_ends_a_training_and_the_next_one_is_as_usual(tmp_path, task):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(f"""
+        import paragrad as pg
+        task = dict(data={str(task["data"])!r}, model="20-32-5:relu", learning_rate=0.1, blocks=3)
+        print("begins", flush=True)
+        try:
+            pg.train(epochs=1000000, **task)
+        except KeyboardInterrupt:
+            print(pg.train(epochs=2, **task).weights_sha256)
+        """))
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        threading.Event().wait(0.7)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20)[0].strip() == pg.train(**task | {"epochs": 2}).weights_sha256
+
+
+def test_the_readme_does_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    newcomer = next(block for block in blocks if "default_rng" in block)
+    assert len(newcomer.strip().splitlines()) <= 12
+    exec(newcomer, {"__name__": "__main__"})
+    assert (tmp_path / "strategies.svg").read_text().count("strategy=") >= 3
