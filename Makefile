@@ -80,6 +80,8 @@ bench: build ## measure training, allreduce and emulation on this machine
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; $(BUILD)/tests/bench/$$name || exit 1; }; done
 	@for name in $(MPI_BENCHES); do \
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; mpiexec -n 2 $(BUILD)/tests/bench/$$name || exit 1; }; done
+	@[ ! -d $(BUILD)/python ] || { echo "== python_strategy"; \
+	  PYTHONPATH=$(BUILD)/python $(BUILD)/venv/bin/python tests/bench/python_strategy.py || exit 1; }
 	@command -v mpiexec > /dev/null || exit 0; echo "== data_parallel"; \
 	  $(firstword $(wildcard $(BUILD)/peers/bin/python) python3) tests/bench/data_parallel.py $(PROGRAM)
 

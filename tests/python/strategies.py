@@ -7,9 +7,12 @@ import paragrad as pg
 
 
 class Averaging(pg.Strategy):
-    """model_averaging, for splits of equal length."""
+    """model_averaging."""
 
     def synchronise(self, worker, replica, samples):
+        weight = samples * worker.size / worker.sum(samples)
+        if weight != 1:
+            replica.parameters *= np.float32(weight)
         worker.allreduce(replica.parameters)
         replica.parameters *= np.float32(1 / worker.size)
         replica.reset_momentum()
