@@ -71,6 +71,7 @@ rejoin = "20s"
 rejoin_every = "10min"
 save = "3s"
 save_every = "15min"
+seed = 8
 [[fault]]
 at = "2s"
 kind = "worker"

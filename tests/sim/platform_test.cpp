@@ -121,6 +121,7 @@ TEST_CASE("the optional sections of a platform file are read too", "[sim]") {
   CHECK(platform.failures->save_s == 3);
   CHECK(platform.failures->loses_work);
   CHECK(platform.failures->save_every_s == 900);
+  CHECK(platform.failures->seed == 8);
   REQUIRE(platform.faults.size() == 2);
   CHECK(platform.faults[0].at_s == 2);
   CHECK(platform.faults[0].kind == Platform::Fault::Kind::worker);
