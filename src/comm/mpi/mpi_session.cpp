@@ -92,7 +92,7 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
     if (owns_mpi_) MPI_Finalize();
     throw core::ConfigError(core::format(
         "mpiexec started {} ranks, but each finds itself alone: this mpiexec does not work with {}; use the library's "
-        "own mpiexec (with MPICH on Ubuntu 24.04: Open MPI's, see README)",
+        "own mpiexec (with MPICH on Ubuntu 24.04: Open MPI's, see experiments/cluster/README.md)",
         announced, mpi_description()));
   }
   auto watch = std::make_unique<ExitWatch>();
