@@ -100,7 +100,8 @@ class Mistakes(CliTest):
             (["train", *self.task, "--strategy", "bmuf", "--bmuf-kind", "nmb"], "'nmb' is unknown; did you mean nbm? (known: cbm, nbm"),
             (["train", *self.task, "--device", "gpu:0"], "unknown device 'gpu:0'; here it is cuda"),
             (["trian"], "unknown command 'trian'; did you mean train? (known: data, train"),
-            (["import-npz"], "unknown command 'import-npz'; here it is data import-npz"),
+            (["import-numpy"], "unknown command 'import-numpy'; here it is data import-numpy"),
+            (["data", "import-npz"], "here it is import-numpy"),
             (["data", "varify"], "unknown data command 'varify'; did you mean verify? (known: "),
         ):
             with self.subTest(arguments=arguments):
