@@ -1,5 +1,6 @@
 """Strategies in Python that do what some of Paragrad's own do."""
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,3 +85,11 @@ class Keeps(pg.Strategy):
 
     def synchronise(self, worker, replica, samples):
         Keeps.kept = [worker, replica]
+
+
+class Sleeps(Averaging):
+    """Takes half a second per epoch."""
+
+    def begin_epoch(self, worker, replica, epoch):
+        if worker.rank == 0:
+            time.sleep(0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import threading
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from .progress import is_interactive, progress_of
 from .runs import Error, Run
 from .strategy import Strategy, options_of
 
@@ -46,7 +48,8 @@ def _leads() -> bool:
     return next((os.environ[name] for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID") if name in os.environ), "0") == "0"
 
 
-def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str | Path | None, options: dict[str, Any]) -> Run | None:
+def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str | Path | None, progress: bool | None,
+         options: dict[str, Any]) -> Run | None:
     from .datasets import file_of  # which runs commands
     options["data"] = file_of(options.get("data"))
     if strategy is not None:
@@ -55,7 +58,9 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
     if out is None:
         kept = tempfile.TemporaryDirectory(prefix="paragrad-")
         out = Path(kept.name) / "run"
-    printed = command(name, out=out, quiet=options.pop("quiet", True), **options)
+    progress = is_interactive() if progress is None else progress
+    with progress_of(Path(out)) if progress and _leads() else contextlib.nullcontext():
+        printed = command(name, out=out, quiet=options.pop("quiet", True), **options)
     if not _leads():
         return None
     run = Run(out)
@@ -64,20 +69,22 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
 
 
 def simulate(*, workers: int, platform: str | Path, strategy: str | type[Strategy] | Strategy | None = None,
-             out: str | Path | None = None, **options: Any) -> Run:
+             out: str | Path | None = None, progress: bool | None = None, **options: Any) -> Run:
     """Trains with emulated workers on a simulated clock: `paragrad simulate`, whose options are keywords with underscores.
 
     data: a data file, (x, y), or a dict of arrays as dataset() takes them.
     platform: a file, or the name of a built-in one.
     strategy: a name, a class derived from Strategy, or an object of such a dataclass.
     out: the run's folder; without it the run is gone when the result is.
+    progress: whether a line on stderr shows the latest epoch and its errors; without it, at Python's prompt and in notebooks.
     """
-    return _run("simulate", strategy, out, options | {"workers": workers, "platform": platform})
+    return _run("simulate", strategy, out, progress, options | {"workers": workers, "platform": platform})
 
 
-def train(*, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, **options: Any) -> Run | None:
+def train(*, strategy: str | type[Strategy] | Strategy | None = None, out: str | Path | None = None, progress: bool | None = None,
+          **options: Any) -> Run | None:
     """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`. Options as in simulate.
 
     Returns the run; None on ranks other than 0. MPI can be used once per process.
     """
-    return _run("train", strategy, out, options)
+    return _run("train", strategy, out, progress, options)

@@ -1,0 +1,45 @@
+"""The line that shows how far a training is."""
+
+import re
+import sys
+
+import paragrad as pg
+import pytest
+import strategies
+
+
+def test_a_line_shows_each_epoch_and_is_deleted_in_the_end(four, tmp_path, capsys):
+    pg.simulate(strategy=strategies.Averaging, out=tmp_path / "run", **four)  # whose records are not shown
+    run = pg.simulate(strategy=strategies.Sleeps, progress=True, out=tmp_path / "run", overwrite=True, **four)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    first, *_, last, end = printed.err.removeprefix("\r").split("\r")
+    record = run.progress[0]
+    assert first == (f"epoch 1 of 2, training error {100 * record['train_error']:.2f} %, "
+                     f"validation error {100 * record['valid_error']:.2f} %")
+    assert last.strip() == end == "" and len(last) >= len(first)
+
+
+def test_at_the_prompt_it_is_shown_without_being_asked_for(four, capsys, monkeypatch):
+    for at_the_prompt in (False, True):
+        if at_the_prompt:
+            monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+        pg.simulate(strategy=strategies.Sleeps, **four)
+        assert ("epoch 1 of 2" in capsys.readouterr().err) == at_the_prompt
+    pg.simulate(strategy=strategies.Sleeps, progress=False, **four)
+    assert capsys.readouterr().err == ""
+
+
+def test_it_ends_with_a_training_that_fails(four, capsys):
+    with pytest.raises(pg.Error):
+        pg.simulate(strategy=strategies.Divides, progress=True, **four)
+    assert re.fullmatch(r"\s*", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("record, epochs, line", [
+    ({"epoch": 3, "train_error": 0.5, "valid_error": None}, None, "epoch 3, training error 50.00 %"),
+    ({"phase": "pretrain", "layer": 2, "epoch": 1}, 10, "pretraining: layer 2, epoch 1"),
+])
+def test_it_shows_what_a_record_has(record, epochs, line):
+    from paragrad.progress import line_of
+    assert line_of(record, epochs) == line
