@@ -34,7 +34,8 @@ def labels(svg: Path) -> list[str]:
 
 def fake(folder: str, seed: int = 1, world: str = "simulation", workers: int = 4, **options) -> SimpleNamespace:
     config = {name.replace("_", "-"): value for name, value in options.items()} | {"out": folder, "seed": seed}
-    return SimpleNamespace(folder=Path(folder), config=config, about={"seed": seed, "world": world, "workers": workers})
+    about = {"seed": seed, "world": world, "workers": workers}
+    return SimpleNamespace(folder=Path(folder), is_temporary=False, config=config, about=about)
 
 
 class Labels(unittest.TestCase):

@@ -30,6 +30,8 @@ def options_of(run: Run) -> dict[str, Any]:
     options |= {"workers": about["workers"], "world": about["world"]}  # which need not be options
     if "init" in options:
         options["init"] = re.sub(rf"(?<!\d){about['seed']}(?!\d)", "{seed}", options["init"])
+    if "python-class" in options:
+        options["strategy"] = options.pop("python-class")
     return options
 
 
@@ -48,12 +50,14 @@ def by_seed(runs: Sequence[Run]) -> list[Seeds]:
 def labels_of(groups: Sequence[Seeds]) -> list[str]:
     """`strategy=bmuf, workers=4`: the options whose values differ, in the order of config.toml. An option that some lack does not
     differ between them and the others, as in `bmuf-kind` of bmuf and sgd, unless nothing else does. Without a difference: folders,
-    or the seeds of a group on its own."""
-    if len(groups) == 1:
-        (group,) = groups
-        return [f"seeds {', '.join(str(run.about['seed']) for run in group.runs)}" if len(group.runs) > 1 else folders(group)]
+    or the seeds of a group on its own; strategy and workers of a single run whose folder is temporary."""
     names = list(dict.fromkeys(name for group in groups for name in group.options))
     values = {name: [shown(name, group.options[name]) if name in group.options else "" for group in groups] for name in names}
+    if len(groups) == 1:
+        (group,) = groups
+        if len(group.runs) > 1:
+            return [f"seeds {', '.join(str(run.about['seed']) for run in group.runs)}"]
+        return [label(0, ["strategy", "workers"], values) if group.runs[0].is_temporary else folders(group)]
     differing = [name for name in names if len(set(values[name]) - {""}) > 1]
     lacked = [name for name in names if name not in differing and len(set(values[name])) > 1]
     labels = [label(index, differing, values) for index in range(len(groups))]
@@ -71,6 +75,8 @@ def label(index: int, names: Sequence[str], values: dict[str, list[str]]) -> str
 
 
 def shown(name: str, value: Any) -> str:
-    """As in config.toml; of a data file or a platform its name."""
+    """As in config.toml; of a data file or a platform its name, of a strategy in Python that of its class."""
     text = json.dumps(value) if isinstance(value, bool) else str(value)
+    if name == "strategy":
+        return text.rpartition(":")[2]
     return Path(text).stem if name in ("data", "platform") and text else text

@@ -5,7 +5,9 @@ Okabe and Ito's colours, which colour-blind readers can tell apart, with a marke
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import io
 import math
 import os
 import statistics
@@ -13,8 +15,10 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import matplotlib.style
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -30,11 +34,11 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MUTED = "#555555"
 WIDTH, HEIGHT = 6.25, 3.6  # inches; the height without legend and notes
 DPI = 192                  # of a PNG: 1,200 pixels wide, twice as many as the SVG has at 96 per inch
-STYLE = {
+STYLE = {  # also for figures of one's own: matplotlib.pyplot.style.use(STYLE)
     "svg.fonttype": "none", "svg.hashsalt": "paragrad", "font.size": 10, "legend.frameon": False, "legend.fontsize": 9,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#dddddd",
     "grid.linewidth": 0.6, "axes.linewidth": 0.6, "xtick.labelsize": 9, "ytick.labelsize": 9, "lines.linewidth": 1.5,
-    "lines.markersize": 4.5,
+    "lines.markersize": 4.5, "axes.prop_cycle": cycler(color=COLOURS), "figure.figsize": (WIDTH, HEIGHT),
 }
 
 Y = {"error": ("valid_error", "validation error (%)", 100), "loss": ("valid_loss", "validation loss", 1),
@@ -51,6 +55,16 @@ class Curve:
     label: str
     points: list[tuple[float, float, float, float]]
     seeds: int
+
+
+class Picture(Figure):
+    """A figure that a notebook shows as a PNG file would look, in half the size."""
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        png = io.BytesIO()
+        write(self, png, "png")
+        return ({"image/png": base64.b64encode(png.getvalue()).decode(), "text/plain": repr(self)},
+                {"image/png": {"width": round(DPI / 2 * self.get_figwidth())}})
 
 
 def plot(runs: Run | Path | str | Sequence[Run | Path | str], y: str = "error", x: str = "epochs",
@@ -135,7 +149,7 @@ def draw(curves: Sequence[Curve], y: str, x: str, clock: str, notes: Sequence[st
     unit, size = unit_of(x, max(curve.points[-1][0] for curve in curves))
     title = {"epochs": "epochs", "time": f"{'simulated' if clock == 'simulated' else 'wall-clock'} time ({unit})",
              "bytes": f"data sent per worker ({unit})"}[x]
-    figure = Figure(figsize=(WIDTH, HEIGHT))
+    figure = Picture(figsize=(WIDTH, HEIGHT))
     axes = figure.add_subplot()
     handles = [draw_curve(axes, curve, index, size) for index, curve in enumerate(curves)]
     set_scale(axes, "x", log_x, [at / size for curve in curves for at, *_ in curve.points], whole=x == "epochs")
@@ -218,15 +232,20 @@ def kind_of(path: Path | str) -> str:
     return kind
 
 
+def write(figure: Figure, file: BinaryIO, kind: str) -> None:
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with matplotlib.style.context(["default", STYLE]):
+        figure.savefig(file, format=kind, dpi=DPI if kind == "png" else "figure", metadata=metadata)
+
+
 def save(figure: Figure, path: Path | str) -> None:
     """Writes an SVG or a PNG; a file of this name is replaced when the new one is complete."""
     path, kind = Path(path), kind_of(path)
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         try:
-            with part.open("wb") as file, matplotlib.style.context(["default", STYLE]):
-                figure.savefig(file, format=kind, dpi=DPI if kind == "png" else "figure", metadata=metadata)
+            with part.open("wb") as file:
+                write(figure, file, kind)
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)

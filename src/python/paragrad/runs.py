@@ -48,6 +48,11 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
 
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the folder is deleted when this object is no longer used."""
+        return self._kept is not None
+
     @cached_property
     def config(self) -> dict[str, Any]:
         """The options that it uses."""

@@ -1,0 +1,30 @@
+"""Figures of runs that this process has made. What figures show is tested in tests/app/plot_test.py."""
+
+import base64
+
+import paragrad as pg
+import pytest
+import strategies
+
+pytest.importorskip("matplotlib")
+
+
+def labels(figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_a_strategy_in_python_is_named_by_its_class(four):
+    runs = [pg.simulate(strategy=strategy, **four) for strategy in (strategies.Gossip(weight=0.25), "model_averaging")]
+    assert labels(pg.plot(runs)) == ["strategy=Gossip", "strategy=model_averaging"]
+
+
+def test_a_run_without_a_folder_of_its_own_is_named_by_strategy_and_workers(four, tmp_path):
+    assert labels(pg.plot(pg.simulate(strategy="bmuf", **four))) == ["strategy=bmuf, workers=4"]
+    assert labels(pg.plot(pg.simulate(strategy="bmuf", out=tmp_path / "run", **four))) == [str(tmp_path / "run")]
+
+
+def test_a_notebook_shows_the_file_that_would_be_written(four, tmp_path):
+    figure = pg.plot(pg.simulate(strategy="bmuf", **four), out=tmp_path / "run.png")
+    shown, about = figure._repr_mimebundle_(include=None, exclude=None)
+    assert base64.b64decode(shown["image/png"]) == (tmp_path / "run.png").read_bytes()
+    assert about["image/png"]["width"] == 600
