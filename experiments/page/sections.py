@@ -13,8 +13,8 @@ from charts import Looks, prefixed
 from config import ROOT, UserError, any_of, is_judged, when_stated
 from figures import Figure, figures_of
 from markup import badge, count, folded, inline, table, text
+from paragrad.runs import MACHINE
 from paragrad_runs import Beside, Study, Verdict
-from results import MACHINE
 
 LONG = 12  # tables with more rows are folded
 SMOKE = "smoke"  # the size that only shows that everything runs
