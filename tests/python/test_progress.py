@@ -2,10 +2,12 @@
 
 import re
 import sys
+import time
 
 import paragrad as pg
 import pytest
 import strategies
+from paragrad.progress import PERIOD_S, line_of, progress_of
 
 
 def test_a_line_shows_each_epoch_and_is_deleted_in_the_end(four, tmp_path, capsys):
@@ -30,6 +32,16 @@ def test_at_the_prompt_it_is_shown_without_being_asked_for(four, capsys, monkeyp
     assert capsys.readouterr().err == ""
 
 
+def test_the_record_of_the_result_is_not_an_epoch(four, tmp_path, capsys):
+    run = pg.simulate(strategy=strategies.Averaging, out=tmp_path / "run", **four)
+    (metrics := run.folder / "metrics.jsonl").rename(whole := tmp_path / "metrics.jsonl")
+    with progress_of(run.folder):
+        metrics.write_text(whole.read_text())
+        time.sleep(3 * PERIOD_S)
+    assert "epoch" not in run.metrics[-1]
+    assert capsys.readouterr().err.startswith("\repoch 2 of 2,")
+
+
 def test_it_ends_with_a_training_that_fails(four, capsys):
     with pytest.raises(pg.Error):
         pg.simulate(strategy=strategies.Divides, progress=True, **four)
@@ -41,5 +53,4 @@ def test_it_ends_with_a_training_that_fails(four, capsys):
     ({"phase": "pretrain", "layer": 2, "epoch": 1}, 10, "pretraining: layer 2, epoch 1"),
 ])
 def test_it_shows_what_a_record_has(record, epochs, line):
-    from paragrad.progress import line_of
     assert line_of(record, epochs) == line

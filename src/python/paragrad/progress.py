@@ -40,7 +40,8 @@ def follow(folder: Path, ended: threading.Event) -> None:
             continue
         before = now
         with contextlib.suppress(Error, OSError, IndexError):  # a file that is being written
-            line = line_of(records_of(folder)[-1], read(folder / "config.toml", tomllib.loads).get("epochs"))
+            latest = [record for record in records_of(folder) if "epoch" in record][-1]  # the last one of all is the result
+            line = line_of(latest, read(folder / "config.toml", tomllib.loads).get("epochs"))
             replace(shown, line)
             shown = line
     replace(shown, "")
