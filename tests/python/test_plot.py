@@ -28,3 +28,12 @@ def test_a_notebook_shows_the_file_that_would_be_written(four, tmp_path):
     shown, about = figure._repr_mimebundle_(include=None, exclude=None)
     assert base64.b64decode(shown["image/png"]) == (tmp_path / "run.png").read_bytes()
     assert about["image/png"]["width"] == 600
+
+
+def test_the_keys_of_a_dict_name_the_curves(four, tmp_path):
+    runs = [pg.simulate(strategy="bmuf", seed=seed, out=tmp_path / str(seed), **four) for seed in (1, 2)]
+    assert labels(pg.plot({"both": runs})) == ["both (2 seeds)"]
+    assert labels(pg.plot({"first": runs[0], "second": tmp_path / "2"})) == ["first", "second"]
+    for wrong, message in [({"empty": []}, "no run to plot"), ({}, "no run to plot"), ({"a": runs, "b": runs[1]}, "given twice")]:
+        with pytest.raises(pg.Error, match=message):
+            pg.plot(wrong)

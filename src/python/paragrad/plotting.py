@@ -12,7 +12,7 @@ import math
 import os
 import statistics
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -48,6 +48,9 @@ UNITS = {"epochs": {"": 1}, "time": {"µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60,
          "bytes": {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}}
 
 
+OneRun = Run | Path | str
+
+
 @dataclass(frozen=True)
 class Curve:
     """`points`: x, and y of the mean, of the lowest and of the highest seed."""
@@ -67,23 +70,24 @@ class Picture(Figure):
                 {"image/png": {"width": round(DPI / 2 * self.get_figwidth())}})
 
 
-def plot(runs: Run | Path | str | Sequence[Run | Path | str], y: str = "error", x: str = "epochs",
+def plot(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]], y: str = "error", x: str = "epochs",
          out: Path | str | Sequence[Path | str] = (), *, log_x: bool = False, log_y: bool = False) -> Figure:
     """Learning curves, in the order of the runs: y ("error", "loss", "train_error" or "train_loss") over x ("epochs", "time" or
     "bytes", those that a worker has sent). Runs that differ only in their seed are one curve, their mean up to the end of the
-    shortest, with a band from the lowest to the highest. out: files to write, whose names end in .svg or .png."""
+    shortest, with a band from the lowest to the highest. A curve is named after the options in which it differs from the others; in a
+    dict, keys are names, and each value a run, or runs with different seeds. out: files to write, whose names end in .svg or .png."""
     known("y", y, Y)
     known("x", x, X)
     for path in as_list(out):
         kind_of(path)
-    runs = [run if isinstance(run, Run) else Run(run) for run in as_list(runs)]
-    if not runs:
+    labels, groups = named(runs)
+    runs = [run for group in groups for run in group.runs]
+    if not all(group.runs for group in groups) or not runs:
         raise Error("there is no run to plot")
     check_distinct(runs)
     if x == "time":
         check_clocks(runs)
-    groups = by_seed(runs)
-    curves = [curve_of(group, label, y, x) for group, label in zip(groups, labels_of(groups))]
+    curves = [curve_of(group, label, y, x) for group, label in zip(groups, labels)]
     notes = [f"unfinished: {run.folder}" for run in runs if not run.finished]
     if x == "bytes":
         notes += [f"sends nothing: {curve.label}" for curve in curves if sends_nothing(curve)]
@@ -101,6 +105,18 @@ def plot(runs: Run | Path | str | Sequence[Run | Path | str], y: str = "error", 
 
 def as_list(some: object) -> list:
     return list(some) if isinstance(some, Sequence) and not isinstance(some, str) else [some]
+
+
+def named(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]]) -> tuple[list[str], list[Seeds]]:
+    """The labels of the curves, and the runs of each."""
+    if isinstance(runs, Mapping):
+        return [str(name) for name in runs], [Seeds(opened(of), {}) for of in runs.values()]
+    groups = by_seed(opened(runs))
+    return labels_of(groups), groups
+
+
+def opened(runs: OneRun | Sequence[OneRun]) -> list[Run]:
+    return [run if isinstance(run, Run) else Run(run) for run in as_list(runs)]
 
 
 def known(name: str, value: str, values: dict) -> None:
