@@ -22,7 +22,7 @@ export CIFAR10_JPEG_DIR
 export HOURS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build program python test torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost timeline report api clean
+.PHONY: help setup build program python test torture fuzz demo bench peers gpu-bundle gpu-check calibrate-check storage-check experiments recheck sources cost notebooks report api clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z%<>-]*\):.* ## /\1\t/p;s/^# target \([^:]*\): /\1\t/p' Makefile | \
@@ -154,10 +154,10 @@ cost: ## print what the recorded runs of all experiments took, in core-hours
 tune-%: program
 	@$(HARNESS) tune $* $(SIZED) $(MISSED) $(ON_DATA)
 
-timeline: program ## make runs/timeline, the run shown in notebooks/06_timeline
-	@$(PROGRAM) simulate --device meta --model zoo:vgg16 --device-rate 149.7 --train-samples 1000000 --epochs 1 --max-blocks 1 \
-	  --max-steps 2 --minibatch 128 --workers 4 --strategy data_parallel --bucket-bytes 64000000 \
-	  --platform sim/platforms/p100-aries.toml --timeline --out runs/timeline --overwrite
+notebooks: python program ## execute the notebooks and store them with what they show, experiments in the size smoke
+	@$(BUILD)/venv/bin/python -c 'import ipykernel, matplotlib, nbclient, pandas' 2> /dev/null || src/setup/packages.sh pages
+	@for name in bmuf_images horovod_scaling dbn_mnist async_tradeoff; do $(HARNESS) run $$name --size smoke > /dev/null || exit 1; done
+	@PYTHONPATH=$(abspath $(BUILD))/python $(BUILD)/venv/bin/python notebooks/execute.py
 
 report: ## write report/index.html: all experiments with their claims and figures, from the runs found here
 	@$(PYTHON) matplotlib -- -c pass 2> /dev/null || src/setup/packages.sh pages
