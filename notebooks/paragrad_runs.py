@@ -156,9 +156,10 @@ class Study:
 
     def _beside(self, entry: dict[str, Any]) -> Beside:
         """By the runs here, or by the records if they have more of the rows."""
-        known = [run for run in self.whole.runs if self.recorded and all(run.name in runs for runs in self.recorded.values())]
+        recorded_values = records.known(self.whole)
+        known = [run for run in self.whole.runs if recorded_values and all(run.name in runs for runs in recorded_values.values())]
         best, recorded = None, False
-        for experiment, source in ((self.experiment, self.results), (replace(self.whole, runs=known), self.recorded)):
+        for experiment, source in ((self.experiment, self.results), (replace(self.whole, runs=known), recorded_values)):
             try:
                 found = published.compare(experiment, source, entry)
             except results.NotRun:
@@ -168,7 +169,7 @@ class Study:
                     raise
                 continue
             if best is None or len(found.errors) > len(best.errors):
-                best, recorded = found, source is self.recorded
+                best, recorded = found, source is recorded_values
         return Beside(entry, self.size, published.rows_of(self.whole, entry), best, recorded)
 
 

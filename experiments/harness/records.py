@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from config import Experiment, any_of, spelled_out
+from derived import derived
 from paragrad.runs import MACHINE
 from plan import Job, Plan
 from results import Results, is_relative, parts_of
@@ -89,7 +90,18 @@ def recorded(experiment: Experiment) -> Results:
             for data, runs in of_size.items()}
 
 
+def known(experiment: Experiment) -> Results:
+    """The values of expected.json, and what follows from them and from the options in config.toml."""
+    data_sets, described = {data.name: data for data in experiment.data}, {run.name: run for run in experiment.runs}
+    found = recorded(experiment)
+    for data, runs in found.items():
+        for run in (described[name] for name in runs.keys() & described.keys() if data in data_sets):
+            options = run.options | data_sets[data].options | run.own
+            runs[run.name] = {seed: derived(run, options, result) | result for seed, result in runs[run.name].items()}
+    return found
+
+
 def fully_recorded(experiment: Experiment) -> Results:
     """The same without runs that lack a seed: what claims can be judged by."""
     return {data: {run: seeds for run, seeds in runs.items() if seeds.keys() >= set(experiment.seeds)}
-            for data, runs in recorded(experiment).items()}
+            for data, runs in known(experiment).items()}

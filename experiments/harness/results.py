@@ -71,8 +71,10 @@ def relative_to(baseline: dict[str, Any], result: dict[str, Any]) -> dict[str, f
         found["speed_up"] = result["samples_per_s"] / baseline["samples_per_s"]
         if "peak_samples_per_s" in result:
             found["peak_speed_up"] = result["peak_samples_per_s"] / baseline["samples_per_s"]
-        if "workers" in result:
-            found["efficiency"] = found["speed_up"] / result["workers"]
+    elif "epoch_s" in result and "epoch_s" in baseline:  # recorded; on the same data set
+        found["speed_up"] = baseline["epoch_s"] / result["epoch_s"]
+    if "speed_up" in found and "workers" in result:
+        found["efficiency"] = found["speed_up"] / result["workers"]
     if "total_s" in result and "total_s" in baseline:
         found["sooner"] = baseline["total_s"] / result["total_s"]
     return found

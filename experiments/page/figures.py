@@ -22,6 +22,7 @@ from typing import Any, Iterator
 import charts
 from charts import Axes, Line, Looks
 from config import Experiment, Run, any_of
+from derived import number_in
 from intervals import half_width
 from paragrad_runs import Study
 from published import rows_of
@@ -34,7 +35,6 @@ LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "exch
           "samples_per_s": "samples per second", "speed_up": "speed-up", "efficiency": "speed-up per worker",
           "sooner": "speed-up in time to the target", "bytes": "size of the array", "sent_bytes": "sent per worker",
           "exposed": "share of exposed communication"}
-PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
 Points = list[tuple[float, ...]]  # x, y and, of several seeds, the lowest and the highest y
 
@@ -307,17 +307,17 @@ def crossed_tables(study: Study, looks: Looks) -> Iterator[Figure]:
 def crossed(study: Study, name: str, table: dict[str, Any], runs: list[Run], looks: Looks) -> Iterator[Figure]:
     """Lines over the numeric option (over workers if both are numeric); a line per value of the other option."""
     options, value = [table["rows"], table["columns"]], table["value"]
-    numeric = [option for option in options if all(number(run.options[option]) is not None for run in runs)]
+    numeric = [option for option in options if all(number_in(run.options[option]) is not None for run in runs)]
     along = "workers" if "workers" in numeric else numeric[0] if numeric else ""
     if not along or len({run.options[along] for run in runs}) < 2:
         return
     other = options[1 - options.index(along)]
     per_worker = value == "samples_per_s" and along == "workers"  # totals would hide the differences
     lines: dict[str, Points] = {}
-    for run in sorted(runs, key=lambda run: number(run.options[other])) if other in numeric else runs:
+    for run in sorted(runs, key=lambda run: number_in(run.options[other])) if other in numeric else runs:
         label = f"{other} {run.options[other]}" if other in numeric else str(run.options[other])
         found = study.mean(run.name, value) / (run.options["workers"] if per_worker else 1)
-        lines.setdefault(label, []).append((number(run.options[along]), found))
+        lines.setdefault(label, []).append((number_in(run.options[along]), found))
     ys = [y for points in lines.values() for _, y in points]
     scale = Axes(LABELS.get(along, along), LABELS.get(value, value) + (" per worker" if per_worker else ""), x_log=True,
                  y_log=min(ys) > 0 and max(ys) > 20 * min(ys), x_unit="B" if along == "bytes" else "",
@@ -339,12 +339,6 @@ def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run], loo
                               list(dict.fromkeys(str(run.options[table["least"]]) for run in runs)),
                               (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), alt, looks)
     yield Figure(sentence(table["title"]), "", svg, [run.name for run in runs])
-
-
-def number(value: Any) -> float | None:
-    """The number in 8, 8.5 or "1kB"; None for a word."""
-    found = re.fullmatch(r"([\d.]+)([kMG]?)B?", str(value))
-    return float(found[1]) * PREFIXES[found[2]] if found else None
 
 
 def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str],

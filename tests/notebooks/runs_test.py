@@ -87,6 +87,40 @@ class Runs(unittest.TestCase):
         timed = {"one": {1: {"total_s": 8.0}}, "four": {1: {"total_s": 4.0}}}
         self.assertEqual(self.reader.results.values(timed, baselines, "four", "sooner"), [2])
 
+    def test_what_follows_from_records_and_options_is_what_the_runs_give(self):
+        metrics = ("workers", "epoch_s", "speed_up", "efficiency")
+        recorded = {run: {str(seed): {"training_s": values["training_s"]} for seed, values in seeds.items()}
+                    for run, seeds in self.study.results["toy"].items()}
+        file = self.study.whole.expected_file
+        self.addCleanup(file.write_text, file.read_text())
+        file.write_text(json.dumps({"smoke": {"toy": recorded}}))
+        by_records = self.reader.Study("toy", "smoke").by_records()
+        for ours, theirs in zip(by_records.rows(*metrics), self.study.rows(*metrics), strict=True):
+            self.assertEqual(ours["run"], theirs["run"])
+            for metric in metrics:
+                self.assertAlmostEqual(ours[metric], theirs[metric], places=9)
+        self.assertEqual(by_records.recorded_rows()[0].keys(), {"run", "data", "training_s"})
+
+    def test_nothing_follows_from_options_that_leave_open_how_much_a_run_trains(self):
+        import derived  # of the harness
+
+        def of(command: str = "simulate", recorded: dict | None = None, **options) -> dict:
+            options = {name.replace("_", "-"): value for name, value in options.items()}
+            return derived.derived(derived.Run("a", options, command), options, recorded or {"training_s": 4.0})
+
+        self.assertEqual(of(epochs=2), {"epoch_s": 2})
+        self.assertEqual(of(epochs=2, workers=8, train_samples=100), {"workers": 8, "epoch_s": 2, "samples_per_s": 50})
+        for more in ({"target_error": 0.1}, {"max_blocks": 1}, {"schedule": "newbob"}):
+            self.assertEqual(of(epochs=2, train_samples=100, **more), {})
+        self.assertEqual(of(epochs=2, target_error=-1), {"epoch_s": 2})
+        timed = {"epochs": 1, "blocks": 1, "train_samples": 1000, "max_steps": 3, "minibatch": 16, "strategy": "data_parallel"}
+        self.assertEqual(of(**timed), {"samples_per_s": 12})
+        for other in ({"strategy": "bmuf"}, {"blocks": 2}, {"train_samples": 40}):
+            self.assertEqual(of(**timed | other), {})
+        self.assertEqual(of("search", epochs=2, workers=8), {})
+        self.assertEqual(of("collective", {"time_s": 0.5}, bytes="1MB", workers=4), {"workers": 4, "bus_bytes_per_s": 3e6})
+        self.assertEqual(of("collective", {"time_s": 0.5}, bytes="1MB", workers=4, operation="broadcast"), {"workers": 4})
+
     def test_published_values_stand_beside_ours(self):
         (beside,) = self.reader.beside("toy")
         self.assertEqual(beside.published, {"sgd": 1, "ma-2": 1.9, "ma-4": 3.5})

@@ -119,7 +119,8 @@ class Page(unittest.TestCase):
         (root / "experiments/toy/expected.json").write_text(json.dumps({"full": {"toy": values}}))
         page = write_page(root, self.folder / "recorded.html")
         first, second = page[page.index("<h3>Figures: size full, recorded</h3>"):].split("<h3>Figures: size smoke, run here")
-        self.assertEqual(re.findall(r"<figcaption><strong>(.*?)</strong>", first), ["Error and costs", "The best strategy"])
+        self.assertEqual(re.findall(r"<figcaption><strong>(.*?)</strong>", first),
+                         ["Error and costs", "Speed-up by strategy", "The best strategy"])
         for words in ("experiments/toy/expected.json", "a machine", "make verify-toy SIZE=full"):
             self.assertIn(words, first)
         self.assertIn("Error and costs", second)
