@@ -49,7 +49,7 @@ $(BUILD)/CMakeCache.txt:
 	@cmake -S . -B $(BUILD) $(GENERATOR) -DCMAKE_BUILD_TYPE=Release \
 	  $(if $(UNITY),-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=$(UNITY))
 
-test: ## install packages, build, and run every test (UNITY=12 compiles that many files as one: a first build in a third of the time)
+test: ## install packages, build, and run every test (UNITY=40 compiles that many files as one: a first build in a third of the time)
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory $(BUILD)/venv/bin/pytest || echo "LEFT OUT: the Python package and its tests, as PyPI cannot be reached"
 	@$(MAKE) --no-print-directory $(BUILD)/CMakeCache.txt && cmake $(BUILD) > /dev/null

@@ -32,9 +32,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--fault", default="", help="run only this fault (syntax of fault_plan.hpp) or power cut (power_cut.py), with --target; keeps the files")
     parser.add_argument("--power", action="store_true", help="only cut the power")
     parser.add_argument("--all", action="store_true", help="run every call and mode of every target, plus further modes")
-    parser.add_argument("--sample", type=int, default=20, help="number of trials per rarer configuration (default: 20)")
-    parser.add_argument("--cuts", type=int, default=6, help="number of power cuts per target (default: 6)")
-    parser.add_argument("--seeds", type=int, default=4, help="number of random outcomes of each power cut (default: 4)")
+    parser.add_argument("--sample", type=int, default=12, help="number of trials per rarer configuration (default: 12)")
+    parser.add_argument("--cuts", type=int, default=4, help="number of power cuts per target (default: 4)")
+    parser.add_argument("--seeds", type=int, default=3, help="number of random outcomes of each power cut (default: 3)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of concurrent trials (default: one per core)")
     return parser.parse_args()
 
