@@ -28,21 +28,27 @@ std::string holder_in(const std::string& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder, const std::string& name) : path_(folder + "/" + name) {
+FolderLock::FolderLock(const std::string& folder, const std::string& name) : FolderLock(folder, name, {}) {}
+
+FolderLock::FolderLock(const std::string& folder, const std::vector<std::size_t>& parts)
+    : FolderLock(folder, ".lock", parts) {}
+
+FolderLock::FolderLock(const std::string& folder, const std::string& name, const std::vector<std::size_t>& parts)
+    : path_(folder + "/" + name), whole_(parts.empty()) {
   std::error_code error;
   create_folders(folder, error);
   if (error) throw ConfigError(format("cannot write into the folder '{}': {}", folder, error.message()));
-  file_ = LockedFile::open(path_);
+  file_ = LockedFile::open(path_, parts);
   if (!file_)
     throw ConfigError(
         format("the folder '{}' is in use by {}: wait until it ends, or choose another folder", folder, holder_in(path_)));
-  const std::string text = this_process();
+  const std::string text = whole_ ? this_process() : "";
   // The lock holds even if the description cannot be written.
   if (::ftruncate(file_->descriptor(), 0) == 0) (void)!::pwrite(file_->descriptor(), text.data(), text.size(), 0);
 }
 
 FolderLock::~FolderLock() {
-  if (file_) ::unlink(path_.c_str());
+  if (file_ && whole_) ::unlink(path_.c_str());
 }
 
 }  // namespace paragrad::core

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -13,12 +14,19 @@
 namespace paragrad::core {
 namespace {
 
-/// False if another process holds the lock.
-bool lock(int descriptor) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  return ::fcntl(descriptor, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
+/// Locks `bytes` (0: all) bytes from `begin` on, which the file need not have. False if another process holds one of them.
+bool lock(int descriptor, std::size_t begin, std::size_t bytes) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(begin);
+  range.l_len = static_cast<off_t>(bytes);
+  return ::fcntl(descriptor, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+bool lock(int descriptor, const std::vector<std::size_t>& parts) {
+  if (parts.empty()) return lock(descriptor, 0, 0);
+  return std::ranges::all_of(parts, [&](std::size_t part) { return lock(descriptor, part, 1); });
 }
 
 bool same_file(int descriptor, const std::string& path) {
@@ -30,11 +38,11 @@ bool same_file(int descriptor, const std::string& path) {
 
 }  // namespace
 
-std::optional<LockedFile> LockedFile::open(const std::string& path) {
+std::optional<LockedFile> LockedFile::open(const std::string& path, const std::vector<std::size_t>& parts) {
   for (;;) {
     LockedFile file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (file.descriptor() < 0) throw ConfigError(format("cannot create '{}': {}", path, std::strerror(errno)));
-    if (!lock(file.descriptor())) return std::nullopt;
+    if (!lock(file.descriptor(), parts)) return std::nullopt;
     if (same_file(file.descriptor(), path)) return file;
     // The holder renamed or removed the file between our open and our lock: try again.
   }

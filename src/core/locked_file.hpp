@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace paragrad::core {
 
@@ -11,7 +13,9 @@ namespace paragrad::core {
 class LockedFile {
  public:
   /// Creates the file if missing. Returns nullopt if another process holds it. Throws ConfigError if it cannot be opened.
-  static std::optional<LockedFile> open(const std::string& path);
+  /// parts: numbers of what is locked in the place of the whole file. Processes that lock different parts do not exclude
+  /// each other.
+  static std::optional<LockedFile> open(const std::string& path, const std::vector<std::size_t>& parts = {});
 
   ~LockedFile();
   LockedFile(LockedFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
