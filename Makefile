@@ -75,11 +75,12 @@ demo: setup ## a small example: train with emulated workers, print the table, re
 	@echo; echo "See experiments/bmuf_images/README.md and, for instance,"
 	@ls -d experiments/bmuf_images/runs/smoke/fashion-mnist/nbm-16-s1/*
 
-bench: build ## measure training, allreduce and emulation on this machine
+bench: build ## measure training, allreduce, emulation and searches on this machine
 	@for name in $(BENCHES); do \
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; $(BUILD)/tests/bench/$$name || exit 1; }; done
 	@for name in $(MPI_BENCHES); do \
 	  [ ! -x $(BUILD)/tests/bench/$$name ] || { echo "== $$name"; mpiexec -n 2 $(BUILD)/tests/bench/$$name || exit 1; }; done
+	@echo "== search_jobs"; python3 tests/bench/search_jobs.py $(PROGRAM)
 	@[ ! -d $(BUILD)/python ] || { echo "== python_strategy"; \
 	  PYTHONPATH=$(BUILD)/python $(BUILD)/venv/bin/python tests/bench/python_strategy.py || exit 1; }
 	@command -v mpiexec > /dev/null || exit 0; echo "== data_parallel"; \
