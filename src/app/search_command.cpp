@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -10,7 +11,9 @@
 #include "app/environment.hpp"
 #include "app/number_options.hpp"
 #include "app/option_use.hpp"
+#include "app/option_values.hpp"
 #include "app/program_parser.hpp"
+#include "app/search/job_array.hpp"
 #include "app/search/search_identity.hpp"
 #include "app/search/search_runs.hpp"
 #include "app/search/search_table.hpp"
@@ -41,6 +44,10 @@ struct SearchArguments {
   int ranks = 0;
   int host_threads = 0;
   int groups = 0;
+  std::string jobs_file;
+  std::size_t parts = 0;
+  std::size_t part = 0;
+  bool only_rank = false;
 };
 
 const std::vector<std::string> searchable_commands{"simulate", "train"};
@@ -77,6 +84,16 @@ void add_options(CLI::App& parser, SearchArguments& arguments) {
   add_number(parser, "--groups", arguments.groups, {.least = 0, .most = 100000},
              "predict, from the times of the runs, how long the search takes on this many groups of workers (0: as many "
              "as --jobs)");
+  const Heading heading(parser, "On a cluster");
+  parser.add_option(
+      "--write-jobs", arguments.jobs_file,
+      "execute nothing: write the search as a job array for Slurm's sbatch to this file; each of its tasks executes a part");
+  add_number(parser, "--parts", arguments.parts, {.least = 0, .most = 1000000},
+             "number of parts, each with an equal share of the runs (0: a part for each run)");
+  add_number(parser, "--part", arguments.part, {.least = 0, .most = 1000000},
+             "execute only part K, counted from 1, of a search whose jobs were written; others may run at the same time (0: "
+             "all runs)");
+  parser.add_flag("--only-rank", arguments.only_rank, "execute nothing: rank what the runs have reached so far");
 }
 
 search::Space read_space(const SearchArguments& arguments, CLI::App& runs) {
@@ -113,46 +130,84 @@ double value_of(const RunRecord& record, const std::string& measure) {
   return record.failure.empty() ? number_in(record.values, measure) : NAN;
 }
 
+SearchPlan plan_of(const SearchArguments& arguments, const search::Space& space) {
+  SearchPlan plan;
+  plan.command = arguments.command;
+  plan.folder = arguments.folder;
+  plan.configurations = space.configurations(arguments.draws, arguments.draw_seed);
+  plan.seeds = arguments.seeds;
+  plan.ranks = arguments.ranks;
+  plan.pauses = !arguments.rungs.empty();
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  plan.jobs = arguments.jobs > 0 ? arguments.jobs : std::max(1, cores / std::max(1, arguments.ranks));
+  if (arguments.command == "simulate")
+    plan.host_threads = arguments.host_threads > 0 ? arguments.host_threads : std::max(1, cores / plan.jobs);
+  return plan;
+}
+
 class Search {
  public:
-  Search(const SearchArguments& arguments, const search::Space& space)
+  Search(const SearchArguments& arguments, const search::Space& space, SearchPlan plan)
       : arguments_(arguments),
         varied_(space.varied()),
-        plan_(plan(arguments, space)),
+        plan_(std::move(plan)),
         stopped_after_(plan_.configurations.size(), 0),
         runs_(plan_, [this](const std::string& run, const RunRecord& record) { report(run, record); }) {}
 
   int run() {
-    fmt::print("{} configurations, {} seed{}, {} runs at a time\n", plan_.configurations.size(), plan_.seeds.size(),
-               plan_.seeds.size() == 1 ? "" : "s", plan_.jobs);
-    std::vector<std::size_t> here(plan_.configurations.size());
-    std::iota(here.begin(), here.end(), std::size_t{0});
-    for (const int rung : arguments_.rungs) here = go_on(here, rung);
-    runs_.reach(here, 0);
-    account(here, 0);
+    runs_.forget_failures();
+    fmt::print("{}, {} runs at a time\n", description(), plan_.jobs);
+    execute();
+    return finish();
+  }
+
+  int run_part() {
+    fmt::print("{}; part {} of {}\n", description(), arguments_.part, arguments_.parts);
+    execute();
+    if (const std::vector<std::string> failures = runs_.failures(); !failures.empty())
+      throw core::ConfigError(core::format("{} of the {} runs of part {} failed; the first: {}", failures.size(),
+                                           plan_.own.size(), arguments_.part, failures[0]));
+    return success;
+  }
+
+  int only_rank() {
+    fmt::print("{}\n", description());
+    execute();
     return finish();
   }
 
  private:
-  static SearchPlan plan(const SearchArguments& arguments, const search::Space& space) {
-    SearchPlan plan;
-    plan.command = arguments.command;
-    plan.folder = arguments.folder;
-    plan.configurations = space.configurations(arguments.draws, arguments.draw_seed);
-    plan.seeds = arguments.seeds;
-    plan.ranks = arguments.ranks;
-    plan.pauses = !arguments.rungs.empty();
-    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    plan.jobs = arguments.jobs > 0 ? arguments.jobs : std::max(1, cores / std::max(1, arguments.ranks));
-    if (arguments.command == "simulate")
-      plan.host_threads = arguments.host_threads > 0 ? arguments.host_threads : std::max(1, cores / plan.jobs);
-    return plan;
+  std::string description() const {
+    return core::format("{} configurations, {} seed{}", plan_.configurations.size(), plan_.seeds.size(),
+                        plan_.seeds.size() == 1 ? "" : "s");
   }
 
-  /// Trains these configurations to the rung. Returns those that go on, in their order.
-  std::vector<std::size_t> go_on(const std::vector<std::size_t>& here, int rung) {
+  /// Trains the configurations from rung to rung, as far as other processes have come with their runs.
+  void execute() {
+    std::vector<std::size_t> here(plan_.configurations.size());
+    std::iota(here.begin(), here.end(), std::size_t{0});
+    for (const int rung : arguments_.rungs) {
+      if (!reach(here, rung)) return;
+      here = best_of(here, rung);
+    }
+    reach(here, 0);
+  }
+
+  /// Trains these configurations to the rung (0: the end). False if runs that other processes execute have not reached it.
+  bool reach(const std::vector<std::size_t>& here, int rung) {
     runs_.reach(here, rung);
     account(here, rung);
+    const std::vector<std::string> behind = runs_.behind(here, rung);
+    if (behind.empty()) return true;
+    all_have_ended_ = false;
+    if (arguments_.only_rank || rung > 0)
+      fmt::print("{} of {} runs have not reached {} yet; the first: {}\n", behind.size(), here.size() * plan_.seeds.size(),
+                 rung > 0 ? core::format("epoch {}", rung) : "their end", behind[0]);
+    return false;
+  }
+
+  /// The configurations that go on after the rung, in their order.
+  std::vector<std::size_t> best_of(const std::vector<std::size_t>& here, int rung) {
     std::vector<double> scores;
     for (const std::size_t configuration : here) {
       stopped_after_[configuration] = rung;
@@ -204,6 +259,7 @@ class Search {
     for (const std::uint64_t seed : plan_.seeds) {
       const RunRecord record = runs_.record(configuration, seed, stopped_after_[configuration]);
       found.epochs = std::max(found.epochs, record.epoch);
+      found.to_the_end = found.to_the_end && (record.finished || !record.failure.empty());
       found.measures.push_back(value_of(record, arguments_.measure));
       found.test_errors.push_back(value_of(record, "test_error"));
     }
@@ -223,6 +279,8 @@ class Search {
     write_manifest(all[0]);
     fmt::print("{}", search_table(varied_, arguments_.measure, all));
     if (std::isnan(all[0].score())) {
+      if (!all_have_ended_)
+        throw core::ConfigError("no configuration has a result of each seed yet: rank again when more runs have ended");
       const std::string failure = first_failure();
       throw core::ConfigError(failure.empty()
                                   ? core::format("no configuration has the measure '{}' for all seeds; choose another "
@@ -270,6 +328,7 @@ class Search {
   std::vector<std::string> varied_;
   SearchPlan plan_;
   std::vector<int> stopped_after_;  // the rung of each configuration; 0: not stopped
+  bool all_have_ended_ = true;      // or were stopped at a rung
   SearchRuns runs_;
 
   /// What a run has taken so far, in simulated or real time.
@@ -290,11 +349,58 @@ void check(SearchArguments& arguments, const CLI::App& parser) {
   use.require(arguments.command == "train", {"ranks"}, "needs --command train");
   use.require(arguments.command == "simulate", {"host-threads"}, "needs --command simulate");
   use.require(!arguments.rungs.empty(), {"keep"}, "needs --rungs");
+  const bool part = arguments.part > 0, jobs = use.given("write-jobs");
+  use.require(part || jobs, {"parts"}, "needs --write-jobs or --part");
+  use.require(!jobs, {"part", "only-rank"}, "cannot be combined with --write-jobs");
+  use.require(!part, {"only-rank"}, "cannot be combined with --part");
+  use.require(!jobs, {"jobs"}, "cannot be combined with --write-jobs: a task executes one run at a time");
+  use.require(!part && !jobs, {"groups"}, "is for the ranking, which neither --part nor --write-jobs prints");
+  use.require(!arguments.only_rank, {"host-threads"}, "is for runs, which --only-rank does not execute");
   use.check();
   if (std::ranges::adjacent_find(arguments.rungs, std::ranges::greater_equal{}) != arguments.rungs.end())
     throw core::ConfigError("--rungs must increase, for example 1,3,9");
   if (std::set(arguments.seeds.begin(), arguments.seeds.end()).size() < arguments.seeds.size())
     throw core::ConfigError("--seeds names a seed twice");
+}
+
+/// Of all runs in `number` parts, the numbers of those in part K, counted from 1.
+std::vector<std::size_t> runs_of_part(std::size_t part, std::size_t number, std::size_t all) {
+  std::vector<std::size_t> runs;
+  for (std::size_t run = part - 1; run < all; run += number) runs.push_back(run);
+  return runs;
+}
+
+/// The search's command line up to the number of the part.
+std::vector<std::string> command_of_parts(const SearchArguments& arguments, const CLI::App& parser) {
+  std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe"), "search"};
+  const std::set<std::string> set_here{"write-jobs", "parts"};
+  for (const CLI::Option* const option : named_options(parser))
+    if (option->count() > 0 && !set_here.contains(option->get_name().substr(2)))
+      command.push_back(core::format("{}={}", option->get_name(), fmt::join(option->results(), ",")));
+  if (arguments.command == "simulate" && arguments.host_threads == 0) command.push_back("--host-threads=1");
+  command.push_back("--jobs=1");
+  command.push_back(core::format("--parts={}", arguments.parts));
+  command.insert(command.end(), {arguments.file, "--part"});
+  return command;
+}
+
+int write_jobs(const SearchArguments& arguments, const SearchPlan& plan, const CLI::App& parser) {
+  const core::FolderLock lock(arguments.folder);
+  begin_search(arguments.folder, identity(arguments), arguments.file);
+  const JobArray array{.name = std::filesystem::path(arguments.jobs_file).stem(),
+                       .working_folder = std::filesystem::current_path(),
+                       .folder = arguments.folder,
+                       .command = command_of_parts(arguments, parser),
+                       .runs = run_names(plan),
+                       .tasks = arguments.parts,
+                       .ranks = std::max(1, arguments.ranks),
+                       .cores_of_rank = std::max(1, arguments.host_threads)};
+  core::replace_file(arguments.jobs_file, [&](std::ostream& file) { file << job_array_file(array); });
+  fmt::print(
+      "{} runs in {} tasks written to {}: submit it with sbatch{}, then rank them with --only-rank\n", array.runs.size(),
+      array.tasks, core::printable(arguments.jobs_file),
+      arguments.rungs.empty() ? "" : core::format(" {} times, each after the one before", arguments.rungs.size() + 1));
+  return success;
 }
 
 int search_runs(SearchArguments& arguments, const CLI::App& parser) {
@@ -304,9 +410,25 @@ int search_runs(SearchArguments& arguments, const CLI::App& parser) {
   OptionUse use(parser);
   use.require(space.has_ranges(), {"draws", "draw-seed"}, "needs a range in the file, such as 0.01..1");
   use.check();
+  SearchPlan plan = plan_of(arguments, space);
+  const std::size_t all = plan.configurations.size() * plan.seeds.size();
+  if (arguments.parts > all)
+    throw core::ConfigError(core::format("the search has {} runs, too few for --parts {}", all, arguments.parts));
+  if (arguments.parts == 0) arguments.parts = all;
+  if (arguments.part > arguments.parts)
+    throw core::ConfigError(
+        core::format("there is no --part {}: the search has {} runs in {} parts", arguments.part, all, arguments.parts));
+  if (use.given("write-jobs")) return write_jobs(arguments, plan, parser);
+  if (arguments.only_rank || arguments.part > 0) check_same_search(arguments.folder, identity(arguments), arguments.file);
+  if (arguments.only_rank) return Search(arguments, space, std::move(plan)).only_rank();
+  plan.own = runs_of_part(std::max<std::size_t>(1, arguments.part), arguments.part > 0 ? arguments.parts : 1, all);
+  if (arguments.part > 0) {
+    const core::FolderLock lock(arguments.folder, plan.own);
+    return Search(arguments, space, std::move(plan)).run_part();
+  }
   const core::FolderLock lock(arguments.folder);
-  check_same_search(arguments.folder, identity(arguments), arguments.file);
-  return Search(arguments, space).run();
+  begin_search(arguments.folder, identity(arguments), arguments.file);
+  return Search(arguments, space, std::move(plan)).run();
 }
 
 }  // namespace
@@ -324,7 +446,8 @@ Command search_command() {
       "platform = sim/platforms/k40m-fdr.toml\\nstrategy = [bmuf, model_averaging]\\nlearning-rate = \"0.01..0.3 log\"\\n' "
       "> search.toml\n"
       "paragrad search search.toml --draws 3 --seeds 1,2 --out searches/grid\n"
-      "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out searches/halving");
+      "paragrad search search.toml --draws 3 --rungs 1 --keep 0.5 --out searches/halving\n"
+      "paragrad search search.toml --draws 3 --out searches/array --write-jobs array.sbatch");
   return {parser, [arguments, parser] { return search_runs(*arguments, *parser); }};
 }
 

@@ -107,6 +107,90 @@ class Search(CliTest):
         self.out = self.folder / "uninterrupted"
         self.assertEqual(self.table(self.search(*words, timeout=100).stdout), continued)
 
+    def test_a_search_killed_in_the_middle_loses_no_run_and_repeats_none(self):
+        self.write(**{"learning-rate": "[0.05, 0.1, 0.15, 0.2, 0.25, 0.3]"})
+        words = ["--seeds", "1,2", "--jobs", "2"]
+        process = subprocess.Popen([PROGRAM, "search", self.file, "--out", self.out, *words], stdout=subprocess.DEVNULL)
+        while len(self.finished()) < 8:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        while self.runs_of_search():
+            time.sleep(0.01)
+        before = self.finished()
+        self.assertLess(len(before), 24)
+        text = self.search(*words).stdout
+        after = self.finished()
+        self.assertEqual(len(after), 24)
+        self.assertEqual({name: after[name] for name in before}, before)
+        self.assertEqual(set(re.findall(r"^\d{3}-s\d", text, re.MULTILINE)), set(after) - set(before))
+        self.out = self.folder / "in-one-go"
+        self.assertEqual(self.table(self.search(*words).stdout), self.table(text))
+
+    def finished(self) -> dict[str, str]:
+        """The manifests of the runs that have finished, by run."""
+        texts = {path.parent.name: path.read_text() for path in self.out.glob("*/manifest.json")}
+        return {name: text for name, text in texts.items() if '"finished"' in text}
+
+    def tasks(self, jobs: Path) -> None:
+        """Executes the tasks of a job array all at the same time, without Slurm."""
+        number = int(re.search(r"^#SBATCH --array=1-(\d+)$", jobs.read_text(), re.MULTILINE)[1])
+        running = [subprocess.Popen(["bash", jobs], env=os.environ | {"SLURM_ARRAY_TASK_ID": str(task)}, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True) for task in range(1, number + 1)]
+        for task in running:
+            text, _ = task.communicate(timeout=60)
+            self.assertEqual(task.returncode, 0, text)
+
+    def test_tasks_of_a_job_array_find_what_one_search_finds(self):
+        self.write()
+        jobs = self.folder / "array.sbatch"
+        for number, words in enumerate((("--seeds", "1,2"), ("--seeds", "1,2", "--parts", "3"), ("--rungs", "1,2"))):
+            with self.subTest(words=words):
+                self.out = self.folder / f"it's an array {number}"
+                written = self.search(*words, "--write-jobs", jobs)
+                self.assertEqual((self.finished(), written.stdout.count("3 times")), ({}, words[0] == "--rungs"))
+                for _ in range(3 if words[0] == "--rungs" else 1):
+                    self.tasks(jobs)
+                same = [word for word in words if word not in ("--parts", "3")]
+                ranked = self.search(*same, "--only-rank").stdout
+                finished = self.finished()
+                again = self.search(*same).stdout
+                self.assertEqual((self.finished(), re.findall(r"^\d{3}-s\d", again, re.MULTILINE)), (finished, []))
+                array = json.loads((self.out / "results.json").read_text())
+                self.out = self.folder / f"local {number}"
+                local = self.search(*same).stdout
+                self.assertEqual(self.table(ranked), self.table(local))
+                self.assertEqual(json.loads((self.out / "results.json").read_text()), array)
+
+    def test_runs_of_a_part_belong_to_it_while_it_runs(self):
+        self.write(epochs="100000", **{"checkpoint-every": "50"})
+        part = ("--part", "2")
+        self.assert_refused(run("search", self.file, "--out", self.out, *part), "holds no search", "--write-jobs")
+        self.search("--write-jobs", self.folder / "array.sbatch")
+        process = subprocess.Popen([PROGRAM, "search", self.file, "--out", self.out, *part], stdout=subprocess.DEVNULL)
+        while not (self.out / "002-s1/state/latest.json").exists():
+            time.sleep(0.01)
+        for words in (part, ("--parts", "2", "--part", "2"), ()):
+            self.assert_refused(run("search", self.file, "--out", self.out, *words), "in use by another process")
+        ranked = self.search("--only-rank").stdout
+        self.assertIn("4 of 4 runs have not reached their end yet; the first: 001-s1\n", ranked)
+        self.assertEqual([row[0] for row in self.table(ranked)][0], "002")
+        process.kill()
+        process.wait()
+
+    def test_a_part_whose_run_fails_says_so_and_tries_it_again(self):
+        self.write(strategy='["nonsense", "model_averaging"]', **{"learning-rate": "0.1"})
+        self.search("--write-jobs", self.folder / "array.sbatch")
+        for _ in range(2):
+            failed = run("search", self.file, "--out", self.out, "--part", "1")
+            self.assert_refused(failed, "1 of the 1 runs of part 1 failed", "unknown strategy 'nonsense'")
+            self.assertRegex(failed.stdout, "001-s1  .*unknown strategy")
+        self.search("--part", "2")
+        before = {path: path.read_bytes() for path in self.out.glob("*.failure")}
+        ranked = self.table(self.search("--only-rank").stdout)
+        self.assertEqual([(row[0], row[-1] == "-") for row in ranked], [("002", False), ("001", True)])
+        self.assertEqual({path: path.read_bytes() for path in self.out.glob("*.failure")}, before)
+
     def runs_of_search(self) -> list[str]:
         """Processes that write into the folder of the search."""
         found = []
@@ -180,6 +264,18 @@ class Search(CliTest):
             ({}, ("--seeds", "1,1"), "--seeds"),
             ({}, ("--measure", "accuracy"), "accuracy"),
             ({}, ("--command", "evaluate"), "evaluate"),
+            ({}, ("--parts", "2"), "--parts", "--write-jobs"),
+            ({}, ("--part", "5"), "no --part 5", "4 runs in 4 parts"),
+            ({}, ("--part", "3", "--parts", "2"), "no --part 3", "4 runs in 2 parts"),
+            ({}, ("--part", "1", "--parts", "5"), "has 4 runs, too few for --parts 5"),
+            ({}, ("--part", "1", "--groups", "2"), "--groups", "--part"),
+            ({}, ("--part", "1", "--only-rank"), "--only-rank", "--part"),
+            ({}, ("--write-jobs=",), "--write-jobs", "missing"),
+            ({}, ("--write-jobs", "x", "--only-rank"), "--only-rank", "--write-jobs"),
+            ({}, ("--write-jobs", "x", "--part", "1"), "--part", "--write-jobs"),
+            ({}, ("--write-jobs", "x", "--jobs", "2"), "--jobs", "--write-jobs"),
+            ({}, ("--only-rank", "--host-threads", "2"), "--host-threads", "--only-rank"),
+            ({}, ("--only-rank",), "holds no search"),
         ):
             with self.subTest(options=options, words=words):
                 self.write(**options)

@@ -96,6 +96,16 @@ class OneNodeSlurm:
         words = self.run("scontrol", "--oneliner", "show", "job", job).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
+    def signal_batch_shell(self, job: str, number: int) -> None:
+        """As Slurm does before the time limit; scancel may repeat it for a minute if the job reacts at once."""
+        script = f"job{int(self.tell(job)['JobId']):05}/slurm_script"
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "cmdline").read_text().rstrip("\0").endswith(script):
+                    os.kill(int(process.name), number)
+            except OSError:
+                pass  # it has ended meanwhile
+
     def start_again(self, job: str) -> None:
         """Soon: Slurm lets a requeued job wait for two minutes, and a node refuses it in the second in which it was stopped."""
         self.wait_for(lambda: self.tell(job)["JobState"] == "PENDING", "the job to be back in the queue")

@@ -4,6 +4,7 @@ written, read by bash and run without it, and the test says so."""
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -73,6 +74,32 @@ class Jobs(CliTest):
             end = slurm.end_of(number)
         self.assertEqual((end["JobState"], end["Restarts"]), ("FAILED", "0"))
         self.assertIn("no checkpoint was written", (self.folder / "stuck.log").read_text())
+
+    @unittest.skipIf(MISSING, f"{MISSING}: no array was submitted")
+    def test_a_search_as_a_job_array_ranks_what_a_local_search_ranks(self):
+        file, array = self.folder / "space.toml", self.folder / "array"
+        file.write_text(f"data = {self.data}\nmodel = 8-64-64-6:sigmoid\nworkers = 2\nplatform = {PLATFORM}\nblocks = 6\nepochs = 100\n"
+                        "minibatch = 16\nstrategy = bmuf\nlearning-rate = [0.1, 0.2]\ncheckpoint-every = 6\n")
+
+        def search(out: Path, *words: object) -> list[str]:
+            done = run("search", file, "--out", out, *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = done.stdout.splitlines()
+            return lines[next((i for i, line in enumerate(lines) if line.startswith("run ")), 0):-1]
+
+        search(array, "--write-jobs", self.folder / "array.sbatch")
+        with OneNodeSlurm(self.folder / "slurm-array") as slurm:
+            number = slurm.submit(self.folder / "array.sbatch")
+            for run_name in ("001-s1", "002-s1"):
+                slurm.wait_for(lambda name=run_name: self.state(f"array/{name}"), "a state")
+            slurm.run("scontrol", "requeue", f"{number}_1")  # a preemption, a node that is lost
+            slurm.signal_batch_shell(f"{number}_2", signal.SIGUSR1)  # shortly before the time limit
+            for task in (1, 2):
+                slurm.start_again(f"{number}_{task}")
+            ends = [slurm.end_of(f"{number}_{task}") for task in (1, 2)]
+        logs = "".join(path.read_text() for path in sorted(self.folder.glob("array-*.log")))
+        self.assertEqual([(end["JobState"], end["Restarts"]) for end in ends], [("COMPLETED", "1")] * 2, logs)
+        self.assertEqual(search(array), search(self.folder / "local"))
 
 
 def harness(*arguments: str) -> subprocess.CompletedProcess:

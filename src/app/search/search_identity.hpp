@@ -6,8 +6,13 @@
 
 namespace paragrad::app {
 
-/// Writes `identity`, what decides the runs of a search and their results, to search.json in the search's folder. If that
-/// file is there already, throws ConfigError unless it holds the same. file: with the search's options, for the message.
+/// `identity` is what decides the runs of a search and their results; search.json in the search's folder holds it. file:
+/// with the search's options, for messages.
+///
+/// Throws ConfigError if there is no search.json, or if it holds another search.
 void check_same_search(const std::string& folder, const core::Json& identity, const std::string& file);
+
+/// Writes search.json or, if it is there already, checks it.
+void begin_search(const std::string& folder, const core::Json& identity, const std::string& file);
 
 }  // namespace paragrad::app

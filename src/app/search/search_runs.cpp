@@ -1,5 +1,6 @@
 #include "app/search/search_runs.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <filesystem>
@@ -71,13 +72,43 @@ struct SearchRuns::Job {
   ChildProcess process;
 };
 
-SearchRuns::SearchRuns(SearchPlan plan, Report report) : plan_(std::move(plan)), report_(std::move(report)) {
-  for (std::size_t configuration = 0; configuration < plan_.configurations.size(); ++configuration)
-    for (const std::uint64_t seed : plan_.seeds) fs::remove(path(configuration, seed) + ".failure");
+std::string run_name(std::size_t configuration, std::uint64_t seed) {
+  return core::format("{:03}-s{}", configuration + 1, seed);
 }
 
-std::string SearchRuns::name(std::size_t configuration, std::uint64_t seed) const {
-  return core::format("{:03}-s{}", configuration + 1, seed);
+std::vector<std::string> run_names(const SearchPlan& plan) {
+  std::vector<std::string> names;
+  for (std::size_t configuration = 0; configuration < plan.configurations.size(); ++configuration)
+    for (const std::uint64_t seed : plan.seeds) names.push_back(run_name(configuration, seed));
+  return names;
+}
+
+SearchRuns::SearchRuns(SearchPlan plan, Report report) : plan_(std::move(plan)), report_(std::move(report)) {}
+
+std::vector<SearchRuns::Run> SearchRuns::own_runs() const {
+  std::vector<Run> runs;
+  for (const std::size_t number : plan_.own)
+    runs.push_back({number / plan_.seeds.size(), plan_.seeds[number % plan_.seeds.size()]});
+  return runs;
+}
+
+void SearchRuns::forget_failures() {
+  for (const auto& [configuration, seed] : own_runs()) fs::remove(path(configuration, seed) + ".failure");
+}
+
+std::vector<std::string> SearchRuns::failures() const {
+  std::vector<std::string> messages;
+  for (const auto& [configuration, seed] : own_runs())
+    if (std::string message = record(configuration, seed).failure; !message.empty()) messages.push_back(std::move(message));
+  return messages;
+}
+
+std::vector<std::string> SearchRuns::behind(const std::vector<std::size_t>& configurations, int epoch) const {
+  std::vector<std::string> names;
+  for (const std::size_t configuration : configurations)
+    for (const std::uint64_t seed : plan_.seeds)
+      if (!has_reached(record(configuration, seed, epoch), epoch)) names.push_back(run_name(configuration, seed));
+  return names;
 }
 
 std::vector<std::string> SearchRuns::command_line(std::size_t configuration, std::uint64_t seed) const {
@@ -134,15 +165,20 @@ bool SearchRuns::is_over(Job& job, int epoch) const {
     std::ofstream(folder + ".failure") << message;
   else if (*code != success)
     throw core::ConfigError(core::format("the run {} ended with exit code {} ({}); the same command continues the search",
-                                         name(job.configuration, job.seed), *code, message));
+                                         run_name(job.configuration, job.seed), *code, message));
   return true;
 }
 
 void SearchRuns::reach(const std::vector<std::size_t>& configurations, int epoch) {
-  std::deque<std::pair<std::size_t, std::uint64_t>> waiting;
-  for (const std::size_t configuration : configurations)
-    for (const std::uint64_t seed : plan_.seeds)
-      if (!has_reached(record(configuration, seed, epoch), epoch)) waiting.emplace_back(configuration, seed);
+  if (epoch > 0 && behind(configurations, epoch).empty()) return;
+  std::deque<Run> waiting;
+  for (const Run& run : own_runs()) {
+    if (std::ranges::find(configurations, run.configuration) == configurations.end()) continue;
+    const RunRecord so_far = record(run.configuration, run.seed, epoch);
+    if (so_far.failure.empty() && has_reached(so_far, epoch)) continue;
+    fs::remove(path(run.configuration, run.seed) + ".failure");
+    waiting.push_back(run);
+  }
   std::list<Job> running;
   while (!waiting.empty() || !running.empty()) {
     while (!waiting.empty() && running.size() < static_cast<std::size_t>(plan_.jobs)) {
@@ -154,7 +190,7 @@ void SearchRuns::reach(const std::vector<std::size_t>& configurations, int epoch
     for (auto job = running.begin(); job != running.end();) {
       const auto next = std::next(job);
       if (is_over(*job, epoch)) {
-        report_(name(job->configuration, job->seed), record(job->configuration, job->seed, epoch));
+        report_(run_name(job->configuration, job->seed), record(job->configuration, job->seed, epoch));
         running.erase(job);
       }
       job = next;

@@ -17,11 +17,18 @@ struct SearchPlan {
   std::string folder;                          ///< a run's folder in it: 003-s1 is configuration 3 with seed 1
   std::vector<search::Values> configurations;  ///< "{seed}" in a value stands for the run's seed
   std::vector<std::uint64_t> seeds;
-  int jobs = 1;          ///< runs at a time
-  int ranks = 0;         ///< of each run, under mpiexec; 0: none
-  int host_threads = 0;  ///< of each run of `simulate`; 0: not given
-  bool pauses = false;   ///< runs are paused and resumed, so they save their state, at least after every epoch
+  std::vector<std::size_t> own{};  ///< numbers from 0, in the order of run_names(), of the runs that this process executes
+  int jobs = 1;                    ///< runs at a time
+  int ranks = 0;                   ///< of each run, under mpiexec; 0: none
+  int host_threads = 0;            ///< of each run of `simulate`; 0: not given
+  bool pauses = false;             ///< runs are paused and resumed, so they save their state, at least after every epoch
 };
+
+/// 003-s1: configuration 3, counted from 1, with seed 1.
+std::string run_name(std::size_t configuration, std::uint64_t seed);
+
+/// Of all runs of the plan.
+std::vector<std::string> run_names(const SearchPlan& plan);
 
 /// What is known of a run.
 struct RunRecord {
@@ -33,6 +40,7 @@ struct RunRecord {
 
 /// The runs of a search, each a process of this program. What they did is read from their folders, so a search that was
 /// killed goes on where it was: a finished run is not run again, a paused one resumes, and a failed one is tried again.
+/// Several processes may execute different runs of one search at the same time.
 class SearchRuns {
  public:
   using Report = std::function<void(const std::string& run, const RunRecord& record)>;
@@ -40,19 +48,32 @@ class SearchRuns {
   /// report: called for each run that ends or is paused.
   SearchRuns(SearchPlan plan, Report report);
 
-  /// Has all runs of these configurations reach the end of the epoch, several at a time; those that have, do not run. 0: the
-  /// end of training.
+  /// Has failed runs of this process tried again even at epochs that all runs have reached.
+  void forget_failures();
+
+  /// Has this process's runs of these configurations reach the end of the epoch, several at a time; those that have, do not
+  /// run. 0: the end of training. Once all runs have reached an epoch, those that failed before it are not tried again.
   void reach(const std::vector<std::size_t>& configurations, int epoch);
+
+  /// The runs of these configurations, whichever process executes them, that have neither reached the epoch nor failed.
+  std::vector<std::string> behind(const std::vector<std::size_t>& configurations, int epoch) const;
+
+  /// Error messages of this process's runs that failed.
+  std::vector<std::string> failures() const;
 
   /// epoch: the record of this epoch, or the result of a run that ended before it; 0: the last record, or the result.
   RunRecord record(std::size_t configuration, std::uint64_t seed, int epoch = 0) const;
 
  private:
   struct Job;
+  struct Run {
+    std::size_t configuration;
+    std::uint64_t seed;
+  };
 
-  std::string name(std::size_t configuration, std::uint64_t seed) const;
+  std::vector<Run> own_runs() const;
   std::string path(std::size_t configuration, std::uint64_t seed) const {
-    return plan_.folder + "/" + name(configuration, seed);
+    return plan_.folder + "/" + run_name(configuration, seed);
   }
   std::vector<std::string> command_line(std::size_t configuration, std::uint64_t seed) const;
   bool has_reached(const RunRecord& record, int epoch) const;
