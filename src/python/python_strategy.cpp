@@ -11,11 +11,16 @@ nb::object make_python_object(const PythonOptions& options) {
         core::format("the strategy's class '{}' must be MODULE:CLASS: give `python-class`", options.python_class));
   nb::object type = nb::module_::import_(options.python_class.substr(0, colon).c_str());
   type = type.attr(options.python_class.substr(colon + 1).c_str());
-  return type(**nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(options.arguments)));
+  const nb::object arguments = nb::module_::import_("json").attr("loads")(options.arguments);
+  if (!nb::isinstance<nb::dict>(arguments))
+    throw core::ConfigError(core::format("`python-arguments` must be a JSON object, not '{}'", options.arguments));
+  return type(**nb::cast<nb::dict>(arguments));
 }
 
-std::string describe(const nb::python_error& error) {
-  const nb::object frames = nb::module_::import_("traceback").attr("extract_tb")(error.traceback());
+std::string report(const nb::python_error& error) {
+  const nb::object traceback = nb::module_::import_("traceback");
+  traceback.attr("print_exception")(error.value());
+  const nb::object frames = traceback.attr("extract_tb")(error.value().attr("__traceback__"));
   std::string text = core::format("{}: {}", nb::cast<std::string>(error.type().attr("__name__")),
                                   nb::cast<std::string>(nb::str(error.value())));
   if (nb::len(frames) == 0) return text;

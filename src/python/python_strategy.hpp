@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -30,8 +31,9 @@ struct PythonOptions : comm::CollectiveOptions {
 /// Imports the class and calls it. Throws ConfigError, nanobind::python_error.
 nanobind::object make_python_object(const PythonOptions& options);
 
-/// "ZeroDivisionError: division by zero (strategy.py, line 7)"
-std::string describe(const nanobind::python_error& error);
+/// Prints where the error was raised on Python's stderr. Returns "ZeroDivisionError: division by zero (strategy.py, line
+/// 7)".
+std::string report(const nanobind::python_error& error);
 
 /// A strategy whose functions are those of a Python object, as far as it has them.
 template <class Base>
@@ -43,17 +45,13 @@ class PythonStrategy : public Base {
         worker_(std::make_shared<python::WorkerView>(options.collective, thread_)),
         replica_(std::make_shared<python::ReplicaView>(worker_)) {
     enter("__init__", [&] {
-      views_ = nanobind::make_tuple(worker_, replica_);
-      object_ = make_python_object(options);
+      objects_.views = nanobind::make_tuple(worker_, replica_);
+      objects_.strategy = make_python_object(options);
     });
   }
   ~PythonStrategy() override {
     worker_->set_worker(nullptr);
     replica_->set_replica(nullptr);
-    thread_.run([&] {
-      object_.reset();
-      views_.reset();
-    });
   }
 
   void start(comm::Worker& worker, Replica& replica) override { call("start", worker, replica); }
@@ -77,31 +75,47 @@ class PythonStrategy : public Base {
     worker_->set_worker(&worker);
     replica_->set_replica(&replica);
     enter(function, [&] {
-      if (nanobind::hasattr(object_, function)) object_.attr(function)(views_[0], views_[1], arguments...);
+      const nanobind::object& strategy = objects_.strategy;
+      if (nanobind::hasattr(strategy, function)) strategy.attr(function)(objects_.views[0], objects_.views[1], arguments...);
     });
   }
 
  private:
   template <class Action>
   void enter(const char* function, Action action) {
-    std::string failure;
+    std::exception_ptr failure;
     thread_.run([&] {
       try {
-        action();
-      } catch (const nanobind::python_error& error) {
-        failure = core::format("{}.{}: {}", name_, function, describe(error));
+        try {
+          action();
+        } catch (const nanobind::python_error& error) {
+          if (!worker_->has_failed()) throw core::ConfigError(core::format("{}.{}: {}", name_, function, report(error)));
+        }
+      } catch (...) {
+        failure = std::current_exception();
       }
     });
     worker_->rethrow();
-    if (!failure.empty()) throw core::ConfigError(failure);
+    if (failure) std::rethrow_exception(failure);
   }
 
   std::string name_;
   python::PythonThread thread_;
   std::shared_ptr<python::WorkerView> worker_;
   std::shared_ptr<python::ReplicaView> replica_;
-  nanobind::object object_;
-  nanobind::object views_;
+  struct Objects {  // which need the interpreter's lock to be deleted
+    python::PythonThread& thread;
+    nanobind::object strategy{};
+    nanobind::object views{};
+
+    ~Objects() {
+      thread.run([this] {
+        strategy.reset();
+        views.reset();
+      });
+    }
+  };
+  Objects objects_{thread_};
 };
 
 }  // namespace paragrad::strategies

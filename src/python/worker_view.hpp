@@ -37,6 +37,7 @@ class WorkerView {
 
   /// Throws what ended a call from Python: an error of another worker, or the end of the run. Python code sees only that
   /// there was an exception, and cannot stop it.
+  bool has_failed() const { return failure_ != nullptr; }
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }

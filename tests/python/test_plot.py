@@ -14,24 +14,24 @@ def labels(figure) -> list[str]:
 
 
 def test_a_strategy_in_python_is_named_by_its_class(four):
-    runs = [pg.simulate(strategy=strategy, **four) for strategy in (strategies.Gossip(weight=0.25), "model_averaging")]
+    runs = [pg.simulate(**four | {"strategy": strategy}) for strategy in (strategies.Gossip(weight=0.25), "model_averaging")]
     assert labels(pg.plot(runs)) == ["strategy=Gossip", "strategy=model_averaging"]
 
 
 def test_a_run_without_a_folder_of_its_own_is_named_by_strategy_and_workers(four, tmp_path):
-    assert labels(pg.plot(pg.simulate(strategy="bmuf", **four))) == ["strategy=bmuf, workers=4"]
-    assert labels(pg.plot(pg.simulate(strategy="bmuf", out=tmp_path / "run", **four))) == [str(tmp_path / "run")]
+    assert labels(pg.plot(pg.simulate(**four | {"strategy": "bmuf"}))) == ["strategy=bmuf, workers=4"]
+    assert labels(pg.plot(pg.simulate(out=tmp_path / "run", **four | {"strategy": "bmuf"}))) == [str(tmp_path / "run")]
 
 
 def test_a_notebook_shows_the_file_that_would_be_written(four, tmp_path):
-    figure = pg.plot(pg.simulate(strategy="bmuf", **four), out=tmp_path / "run.png")
+    figure = pg.plot(pg.simulate(**four | {"strategy": "bmuf"}), out=tmp_path / "run.png")
     shown, about = figure._repr_mimebundle_(include=None, exclude=None)
     assert base64.b64decode(shown["image/png"]) == (tmp_path / "run.png").read_bytes()
     assert about["image/png"]["width"] == 600
 
 
 def test_the_keys_of_a_dict_name_the_curves(four, tmp_path):
-    runs = [pg.simulate(strategy="bmuf", seed=seed, out=tmp_path / str(seed), **four) for seed in (1, 2)]
+    runs = [pg.simulate(seed=seed, out=tmp_path / str(seed), **four | {"strategy": "bmuf"}) for seed in (1, 2)]
     assert labels(pg.plot({"both": runs})) == ["both (2 seeds)"]
     assert labels(pg.plot({"first": runs[0], "second": tmp_path / "2"})) == ["first", "second"]
     for wrong, message in [({"empty": []}, "no run to plot"), ({}, "no run to plot"), ({"a": runs, "b": runs[1]}, "given twice")]:

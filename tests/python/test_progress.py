@@ -11,8 +11,8 @@ from paragrad.progress import PERIOD_S, line_of, progress_of
 
 
 def test_a_line_shows_each_epoch_and_is_deleted_in_the_end(four, tmp_path, capsys):
-    pg.simulate(strategy=strategies.Averaging, out=tmp_path / "run", **four)  # whose records are not shown
-    run = pg.simulate(strategy=strategies.Sleeps, progress=True, out=tmp_path / "run", overwrite=True, **four)
+    pg.simulate(out=tmp_path / "run", **four | {"strategy": strategies.Averaging})  # whose records are not shown
+    run = pg.simulate(progress=True, out=tmp_path / "run", overwrite=True, **four | {"strategy": strategies.Sleeps})
     printed = capsys.readouterr()
     assert printed.out == ""
     first, *_, last, end = printed.err.removeprefix("\r").split("\r")
@@ -26,14 +26,14 @@ def test_at_the_prompt_it_is_shown_without_being_asked_for(four, capsys, monkeyp
     for at_the_prompt in (False, True):
         if at_the_prompt:
             monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
-        pg.simulate(strategy=strategies.Sleeps, **four)
+        pg.simulate(**four | {"strategy": strategies.Sleeps})
         assert ("epoch 1 of 2" in capsys.readouterr().err) == at_the_prompt
-    pg.simulate(strategy=strategies.Sleeps, progress=False, **four)
+    pg.simulate(progress=False, **four | {"strategy": strategies.Sleeps})
     assert capsys.readouterr().err == ""
 
 
 def test_the_record_of_the_result_is_not_an_epoch(four, tmp_path, capsys):
-    run = pg.simulate(strategy=strategies.Averaging, out=tmp_path / "run", **four)
+    run = pg.simulate(out=tmp_path / "run", **four | {"strategy": strategies.Averaging})
     (metrics := run.folder / "metrics.jsonl").rename(whole := tmp_path / "metrics.jsonl")
     with progress_of(run.folder):
         metrics.write_text(whole.read_text())
@@ -44,7 +44,7 @@ def test_the_record_of_the_result_is_not_an_epoch(four, tmp_path, capsys):
 
 def test_it_ends_with_a_training_that_fails(four, capsys):
     with pytest.raises(pg.Error):
-        pg.simulate(strategy=strategies.Divides, progress=True, **four)
+        pg.simulate(progress=True, **four | {"learning_rate": 1e30})
     assert re.fullmatch(r"\s*", capsys.readouterr().err)
 
 

@@ -66,9 +66,10 @@ def test_the_options_of_a_strategy_are_recorded_and_repeat_the_run(four, tmp_pat
 
 @pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr"}), (pg.train, {})])
 @pytest.mark.parametrize("strategy", [strategies.Divides, strategies.Deaf])
-def test_an_exception_in_a_strategy_ends_the_run_with_its_line(task, run, world, strategy):
+def test_an_exception_in_a_strategy_ends_the_run_with_its_line(task, run, world, strategy, capsys):
     with pytest.raises(pg.Error, match=r"\.synchronise: ZeroDivisionError: division by zero \(.*strategies.py, line \d+\)"):
         run(strategy=strategy, workers=4, **world, **task)
+    assert "self.blocks / 0" in capsys.readouterr().err  # the traceback
     assert run(strategy=strategies.Averaging, workers=4, **world, **task).weights_sha256  # nothing is left over
 
 
@@ -82,6 +83,19 @@ def test_what_is_no_strategy_is_refused(four):
 
     with pytest.raises(pg.Error, match="top of a notebook"):
         pg.simulate(**four | {"strategy": Local})
+
+
+@pytest.mark.parametrize("options, sentence", [
+    ({"python_class": "strategies"}, "must be MODULE:CLASS: give --python-class"),
+    ({"python_class": "nowhere:Averaging"}, "ModuleNotFoundError: No module named 'nowhere'"),
+    ({"python_class": "strategies:Nothing"}, "AttributeError: .*Nothing"),
+    ({"python_class": "strategies:Gossip", "python_arguments": "3"}, "--python-arguments must be a JSON object, not '3'"),
+    ({"python_class": "strategies:Gossip", "python_arguments": "{"}, "JSONDecodeError"),
+    ({"python_class": "strategies:Gossip", "python_arguments": '{"wait": 1}'}, "TypeError: .*unexpected keyword argument 'wait'"),
+])
+def test_options_that_name_no_strategy_are_refused(four, options, sentence):
+    with pytest.raises(pg.Error, match=sentence):
+        pg.simulate(**four | options | {"strategy": "python"})
 
 
 def test_arrays_of_other_types_are_refused(four):
