@@ -98,7 +98,7 @@ class Images(FolderTest):
             made = run("data", "import-cifar", "--from", hundred, "--labels", labels, "--out", self.folder / "h.h5", "--name", "h", "--valid", "0")
             self.assertIn(f"{classes} classes", made.stdout)
         self.assert_refused(run("data", "import-cifar", "--from", hundred, "--out", self.folder / "h.h5", "--name", "h", "--valid", "9",
-                                "--normalise"), "pixels")
+                                "--normalise"), "all features of the training set are the same")
 
     def test_statistics_of_whole_minibatches(self):
         losses = {}  # of the blocks' last minibatches, of one sample, most workers have nothing
