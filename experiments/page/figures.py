@@ -16,27 +16,27 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Iterator
 
 import charts
+import matplotlib.figure
 from charts import Axes, Line, Looks
 from config import Experiment, Run, any_of
 from derived import number_in
 from intervals import half_width
+from paragrad.drawing import Points
+from paragrad.plotting import X, Column, in_units, mean_of, points_of
 from paragrad_runs import Study
 from published import rows_of
 from results import Results, values
 from tables import trends
 
 MOST_IN_A_PANEL = 7
-SECONDS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "exchange time that is not hidden",
           "samples_per_s": "samples per second", "speed_up": "speed-up", "efficiency": "speed-up per worker",
           "sooner": "speed-up in time to the target", "bytes": "size of the array", "sent_bytes": "sent per worker",
           "exposed": "share of exposed communication"}
-
-Points = list[tuple[float, ...]]  # x, y and, of several seeds, the lowest and the highest y
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,7 @@ def groups(study: Study) -> Iterator[tuple[str, list[Run]]]:
 
 def seed_curves(study: Study, run: Run, data: str, x: str) -> list[Points]:
     """Validation error in % over `x`, for each seed."""
-    return [[(record[x], 100 * record["valid_error"]) for record in seed.curve] for seed in study.runs(run.name)[data]]
-
-
-def mean_curve(study: Study, run: Run, data: str, x: str) -> Points:
-    """The mean over the seeds, with the lowest and the highest of them, up to the end of the shortest."""
-    seeds = [tuple(zip(*points)) for points in zip(*seed_curves(study, run, data, x))]
-    return [(statistics.fmean(xs), statistics.fmean(ys), min(ys), max(ys)) for xs, ys in seeds]
+    return [in_units(points_of(seed, x, "valid_error"), 1, 0.01) for seed in study.runs(run.name)[data]]
 
 
 def over_seeds(study: Study, extent: str) -> str:
@@ -101,34 +95,20 @@ def learning_curves(study: Study, looks: Looks) -> Iterator[Figure]:
     for data in study.results:
         for title, runs in groups(study):
             families = {run.name: run.family for run in runs}
-            for x in ("epochs", "time_s", "total_sent_bytes"):
+            for x in X.values():
                 # A single worker sends nothing. What a library sends is unknown, and so are the bytes of runs of earlier versions.
-                curves = {run.name: [point for point in mean_curve(study, run, data, x) if point[0] > 0] for run in runs}
+                curves = {run.name: [point for point in mean_of(seed_curves(study, run, data, x)) if point[0] > 0] for run in runs}
                 if all(len(points) < 2 for points in curves.values()):
                     continue
-                scale, curves = curve_axes(x, curves)
-                yield figure(study, f"curves-{scale.x}-{data}-{title}", f"Learning curves over {scale.x}{of(study, data)}",
-                             "; ".join(filter(None, (title, band))), placed(study, curves, families), scale,
+                ends, errors = ([points[-1][0] for points in curves.values() if points],
+                                [y for points in curves.values() for _, y, *_ in points])
+                words, size = Column(x).title("simulated", max(ends))
+                scale = Axes(words, "validation error (%)", x_log=x != "epochs" and max(ends) > 8 * min(ends),
+                             y_log=min(errors) > 0 and max(errors) > 4 * min(errors))  # diverged runs would flatten the others
+                yield figure(study, f"curves-{words}-{data}-{title}", f"Learning curves over {words}{of(study, data)}",
+                             "; ".join(filter(None, (title, band))),
+                             placed(study, {name: in_units(points, size, 1) for name, points in curves.items()}, families), scale,
                              [name for name, points in curves.items() if points], looks)
-
-
-def curve_axes(x: str, curves: dict[str, Points]) -> tuple[Axes, dict[str, Points]]:
-    """The axes of learning curves over `x`, and the curves in the unit of the axis."""
-    ends, errors = [points[-1][0] for points in curves.values() if points], [y for points in curves.values() for _, y, *_ in points]
-    scale = Axes("epochs", "validation error (%)",
-                 y_log=min(errors) > 0 and max(errors) > 4 * min(errors))  # diverged runs would flatten the others
-    if x == "epochs":
-        return scale, curves
-    scale = replace(scale, x_log=max(ends) > 8 * min(ends))
-    if x == "total_sent_bytes":
-        return replace(scale, x="bytes sent per worker", x_unit="B"), curves
-    unit = unit_for(max(ends))
-    return (replace(scale, x=f"simulated time ({unit})"),
-            {name: [(seconds / SECONDS[unit], *ys) for seconds, *ys in points] for name, points in curves.items()})
-
-
-def unit_for(seconds: float) -> str:
-    return "h" if seconds >= 7200 else "min" if seconds >= 120 else "s" if seconds >= 0.1 else "ms"
 
 
 def time_to_error(study: Study, looks: Looks) -> Iterator[Figure]:
@@ -145,14 +125,14 @@ def time_to_error(study: Study, looks: Looks) -> Iterator[Figure]:
         known = [seconds for _, seconds, _ in dots if seconds is not None]
         if not known:
             continue
-        unit = unit_for(max(known))
-        label = f"simulated time ({unit}) to a validation error of {target:g} %"
-        scaled = [(name, None if seconds is None else seconds / SECONDS[unit], looked_up) for name, seconds, looked_up in dots]
+        words, size = Column("time_s").title("simulated", max(known))
+        label = f"{words} to a validation error of {target:g} %"
+        scaled = [(name, None if seconds is None else seconds / size, looked_up) for name, seconds, looked_up in dots]
         alt = f"Dot chart of {label}: " + ", ".join(
             f"{name} {'not reached' if value is None else f'{value:.3g}'}" for name, value, _ in scaled)
         chosen = "the runs' target" if runs is aimed else "an error that three of four runs reach"
         yield Figure(f"Time to accuracy{of(study, data)}", f"{target:g} % is {chosen}; checked at each validation.",
-                     charts.draw_dots(identity(study, f"time-{data}"), scaled, label, alt, looks), [run.name for run in runs])
+                     svg(study, f"time-{data}", charts.draw_dots(scaled, label, looks), alt), [run.name for run in runs])
 
 
 def reached_by_most(curves: list[list[Points]]) -> float:
@@ -239,9 +219,7 @@ def costs(study: Study, looks: Looks) -> Iterator[Figure]:
     for index, table in enumerate(entry for entry in study.experiment.tables if "costs" in entry):
         for data, of_data in study.results.items():
             if panels := cost_panels(study.experiment, of_data, table):
-                yield Figure(f"{sentence(table['title'])}{of(study, data)}", over_seeds(study, "with its 95 % confidence interval"),
-                             charts.draw_side_by_side(identity(study, f"costs-{index}-{data}"), panels, looks),
-                             [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
+                yield side_by_side(study, f"costs-{index}-{data}", f"{sentence(table['title'])}{of(study, data)}", panels, table, looks)
 
 
 def cost_panels(experiment: Experiment, of_data: dict[str, Any], table: dict[str, Any]) -> list[tuple[Axes, list[Line]]]:
@@ -266,9 +244,7 @@ def cost_panels(experiment: Experiment, of_data: dict[str, Any], table: dict[str
 def trends_along(study: Study, looks: Looks) -> Iterator[Figure]:
     for index, table in enumerate(entry for entry in study.experiment.tables if "along" in entry):
         if panel := trend_panel(study.experiment, study.results, table):
-            yield Figure(sentence(table["title"]), over_seeds(study, "with its 95 % confidence interval"),
-                         charts.draw_side_by_side(identity(study, f"along-{index}"), [panel], looks),
-                         [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
+            yield side_by_side(study, f"along-{index}", sentence(table["title"]), [panel], table, looks)
 
 
 def trend_panel(experiment: Experiment, results: Results, table: dict[str, Any]) -> tuple[Axes, list[Line]] | None:
@@ -288,6 +264,14 @@ def interval(sample: list[float]) -> tuple[float, float, float]:
     """The mean, and the ends of its 95 % confidence interval."""
     mean, half = statistics.fmean(sample), half_width(sample)
     return mean, mean - half, mean + half
+
+
+def side_by_side(study: Study, name: str, title: str, panels: list[tuple[Axes, list[Line]]], table: dict[str, Any], looks: Looks) -> Figure:
+    labels = dict.fromkeys(line.label for _, lines in panels for line in lines if line.points)
+    alt = f"Line charts of {panels[0][0].y} over {' and over '.join(scale.x for scale, _ in panels)}: {', '.join(labels)}"
+    return Figure(title, over_seeds(study, "with its 95 % confidence interval"),
+                  svg(study, name, charts.draw_side_by_side(panels, looks), alt),
+                  [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
 
 
 def unit_of(metric: str) -> str:
@@ -335,10 +319,10 @@ def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run], loo
 
     cells = [[least(row, column) for column in columns] for row in rows]
     alt = "Map of winners: " + "; ".join(f"{table['rows']} {row}: {', '.join(line)}" for row, line in zip(rows, cells))
-    svg = charts.draw_winners(identity(study, name), [str(row) for row in rows], [str(column) for column in columns], cells,
-                              list(dict.fromkeys(str(run.options[table["least"]]) for run in runs)),
-                              (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), alt, looks)
-    yield Figure(sentence(table["title"]), "", svg, [run.name for run in runs])
+    drawn = charts.draw_winners([str(row) for row in rows], [str(column) for column in columns], cells,
+                                list(dict.fromkeys(str(run.options[table["least"]]) for run in runs)),
+                                (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), looks)
+    yield Figure(sentence(table["title"]), "", svg(study, name, drawn, alt), [run.name for run in runs])
 
 
 def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str],
@@ -348,11 +332,11 @@ def figure(study: Study, name: str, title: str, caption: str, lines: list[Line],
         caption = "; ".join(filter(None, (caption, "a panel for each beginning of the runs' names, the legend has the ends")))
     drawn = list(dict.fromkeys(f"{line.panel} {line.label}".strip("* ") for line in lines))
     alt = f"Line chart of {scale.y} over {scale.x}: {', '.join(drawn)}"
-    return Figure(title, caption, charts.draw_lines(identity(study, name), lines, scale, alt, looks), runs)
+    return Figure(title, caption, svg(study, name, charts.draw_lines(lines, scale, looks), alt), runs)
 
 
-def identity(study: Study, name: str) -> str:
-    return re.sub(r"\W+", "-", f"{study.name}-{name}").strip("-")
+def svg(study: Study, name: str, drawn: matplotlib.figure.Figure, alt: str) -> str:
+    return charts.svg_of(drawn, re.sub(r"\W+", "-", f"{study.name}-{name}").strip("-"), alt)
 
 
 def sentence(text: str) -> str:

@@ -5,7 +5,6 @@ experiment whose config.toml has a [[table]] with `costs` or `along`, which is d
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 from typing import Any, Callable
@@ -13,30 +12,30 @@ from typing import Any, Callable
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "notebooks"))
 
-from paragrad_runs import Study, UserError, records  # noqa: E402
+from paragrad_runs import Error, Study, UserError, records  # noqa: E402
 
 import charts  # noqa: E402
 import figures  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from paragrad.drawing import save  # noqa: E402
+from paragrad.plotting import plot  # noqa: E402
 
 NAMES = {"sgd": "one worker", "ma-16": "16 workers, model averaging", "nbm-16": "16, block momentum", "nbm-64": "64, block momentum"}
 
 
-def learning_curves(study: Study) -> str:
+def learning_curves(study: Study) -> Figure:
     missing = [name for name in NAMES if name not in [run.name for run in study.experiment.runs]]
     if missing:
         raise UserError(f"{study.name} has no run {missing[0]} of size {study.size}: make run-{study.name} SIZE={study.size}")
     data = next(iter(study.results))
-    lines = [charts.Line(label, figures.mean_curve(study, study.experiment.run(name), data, "time_s")) for name, label in NAMES.items()]
-    ends = ", ".join(f"{line.label} {line.points[-1][1]:.2f} % after {line.points[-1][0]:.2g} s" for line in lines)
-    scale = charts.Axes("simulated time (s)", "validation error (%)", x_log=True)
-    return charts.draw_lines("front", lines, scale, f"Learning curves: {ends}", charts.Looks())
+    return plot({label: study.runs(name)[data] for name, label in NAMES.items()}, x="time", log_x=True)
 
 
 def first_table(study: Study, key: str) -> dict[str, Any] | None:
     return next((entry for entry in study.whole.tables if key in entry), None)
 
 
-def costs(study: Study) -> str:
+def costs(study: Study) -> Figure:
     table = first_table(study, "costs")
     if table is None or len(study.whole.data) > 1:
         raise UserError(f"{study.name} has no [[table]] with costs, or more than one data set")
@@ -44,27 +43,18 @@ def costs(study: Study) -> str:
     panels = [panel for of_data in recorded.values() for panel in figures.cost_panels(study.whole, of_data, table)]
     if not panels:
         raise UserError(f"{study.name} has no run of size {study.size} that is recorded for all seeds: make record-{study.name}")
-    return charts.draw_side_by_side("costs", panels, charts.Looks())
+    return charts.draw_side_by_side(panels, charts.Looks())
 
 
-def along(study: Study) -> str:
+def along(study: Study) -> Figure:
     panel = figures.trend_panel(study.whole, records.fully_recorded(study.whole), first_table(study, "along"))
     if panel is None:
         raise UserError(f"{study.name} has no run of size {study.size} that is recorded on two data sets: make record-{study.name}")
-    return charts.draw_side_by_side("along", [panel], charts.Looks())
+    return charts.draw_side_by_side([panel], charts.Looks())
 
 
-def maker_of(study: Study) -> Callable[[Study], str]:
+def maker_of(study: Study) -> Callable[[Study], Figure]:
     return learning_curves if study.name == "bmuf_images" else along if first_table(study, "along") else costs
-
-
-def standalone(svg: str) -> str:
-    """A stand-alone image, always on white."""
-    light = (ROOT / "experiments/page/page.css").read_text().split("@media")[0]
-    values = dict(re.findall(r"(--[\w-]+): (.*);", light))
-    svg = re.sub(r"var\((--[\w-]+)\)", lambda use: values[use[1]].replace('"', "'"), svg)
-    return re.sub(r"(<svg)([^>]*>)", r'\1 xmlns="http://www.w3.org/2000/svg"\2<rect width="100%" height="100%" fill="#ffffff"/>',
-                  svg, count=1) + "\n"
 
 
 def main() -> int:
@@ -76,9 +66,8 @@ def main() -> int:
     try:
         study = Study(arguments.name, arguments.size)
         draw = maker_of(study)
-        file = arguments.file or ROOT / f"experiments/{arguments.name}/{draw.__name__}.svg"
-        file.write_text(standalone(draw(study)))
-    except UserError as error:
+        save(draw(study), arguments.file or ROOT / f"experiments/{arguments.name}/{draw.__name__}.svg")
+    except (Error, UserError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -9,10 +9,11 @@ from typing import Any, Iterator
 
 import paragrad_runs
 import readme
-from charts import Looks, prefixed
+from charts import Looks
 from config import ROOT, UserError, any_of, is_judged, when_stated
 from figures import Figure, figures_of
 from markup import badge, count, folded, inline, table, text
+from paragrad.drawing import prefixed
 from paragrad.runs import MACHINE
 from paragrad_runs import Beside, Study, Verdict
 

@@ -77,6 +77,15 @@ class Labels(unittest.TestCase):
                          ["strategy=sgd, a", "strategy=sgd, b", "strategy=bmuf"])
 
 
+class Names(unittest.TestCase):
+    def test_the_program_knows_those_of_the_package(self):
+        command, package = ((ROOT / "src" / name).read_text() for name in ("app/plot_command.cpp", "python/paragrad/plotting.py"))
+        for axis in ("y", "x"):
+            names = re.findall(r'"(\w+)"', re.search(rf"known_{axis}s{{(.*?)}}", command)[1])
+            self.assertEqual(names, re.findall(r'"(\w+)":', re.search(rf"^{axis.upper()} = {{(.*?)}}", package, re.MULTILINE)[1]))
+            self.assertGreater(len(names), 2)
+
+
 @unittest.skipUnless(CAN_DRAW, "needs a Python with matplotlib")
 class Plot(CliTest):
     @classmethod
@@ -100,6 +109,32 @@ class Plot(CliTest):
         self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", out.replace(",", "\n") + "\n"))
         return self.folder / out.split(",")[0]
 
+    def python(self, script: str, *runs: Path) -> object:
+        """The JSON that a script of the Python package prints."""
+        done = subprocess.run([*WITH_MATPLOTLIB, "-c", f"import json, sys; from paragrad import Error, plot; {script}", *runs],
+                              capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "src/python")})
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout)
+
+    def test_the_caller_names_curves_any_column_and_the_figure(self):
+        titles, names, rates = self.python(
+            "figure = plot({'one': sys.argv[1:3], 'two': sys.argv[3]}, y='learning_rate', x='optimise_s', title='Rates'); (axes,) = figure.axes; "
+            "print(json.dumps([[axes.get_title('left'), axes.get_xlabel(), axes.get_ylabel()], [text.get_text() for text in figure.legends[0].texts], "
+            "list(axes.lines[0].get_ydata())]))", self.sgd[0], self.sgd[1], self.bmuf[0])
+        self.assertRegex(titles[1], r"^optimise \((s|ms|µs)\)$")
+        self.assertEqual([titles[0], titles[2]], ["Rates", "learning rate"])
+        self.assertEqual(names, ["one (2 seeds)", "two"])
+        self.assertEqual(rates, [record["learning_rate"] for record in map(json.loads, (self.sgd[0] / "metrics.jsonl").read_text().splitlines())
+                                 if "epoch" in record])
+
+    def test_names_and_columns_that_do_not_fit_the_runs_are_refused(self):
+        script = ("said = []\nfor runs, y in (({'a': sys.argv[1:]}, 'error'), (sys.argv[1:], 'errors')):\n"
+                  "    try:\n        plot(runs, y)\n    except Error as error:\n        said.append(str(error))\n"
+                  "print(json.dumps(said))")
+        mixed, column = self.python("\n" + script, self.sgd[0], self.bmuf[0])
+        self.assertIn("are both named 'a', but their seed is not the only difference", mixed)
+        self.assertRegex(column, "unknown y 'errors'; known: error, loss, train_error, train_loss; columns of these runs: .*valid_error")
+
     def test_runs_that_differ_in_their_seed_are_one_curve_with_a_band_and_curves_come_in_the_order_of_the_runs(self):
         svg = self.plot(self.bmuf[0], *self.sgd, *self.bmuf[1:])
         self.assertEqual(labels(svg), ["strategy=bmuf, workers=2 (3 seeds)", "strategy=sgd, workers=1 (3 seeds)"])
@@ -116,13 +151,10 @@ class Plot(CliTest):
         self.assertIn("simulated time (ms)", texts(svg))
 
     def test_the_curve_is_the_mean_and_the_band_reaches_from_the_lowest_to_the_highest(self):
-        script = ("import json, sys; from paragrad import plot; axes = plot(sys.argv[1:], y='loss', x='bytes').axes[0]; "
-                  "(line,), (band,) = axes.lines, axes.collections; "
-                  "print(json.dumps([list(line.get_xdata()), list(line.get_ydata()), band.get_paths()[0].vertices.tolist()]))")
-        done = subprocess.run([*WITH_MATPLOTLIB, "-c", script, *self.bmuf], capture_output=True, text=True,
-                              env=os.environ | {"PYTHONPATH": str(ROOT / "src/python")})
-        self.assertEqual(done.stderr, "")
-        at, middle, corners = json.loads(done.stdout)
+        at, middle, corners = self.python("axes = plot(sys.argv[1:], y='loss', x='bytes').axes[0]; "
+                                          "(line,), (band,) = axes.lines, axes.collections; "
+                                          "print(json.dumps([list(line.get_xdata()), list(line.get_ydata()), "
+                                          "band.get_paths()[0].vertices.tolist()]))", *self.bmuf)
         records = [[record for line in (folder / "metrics.jsonl").read_text().splitlines() if "epoch" in (record := json.loads(line))]
                    for folder in self.bmuf]
         losses = [[of_epoch[i]["valid_loss"] for of_epoch in records] for i in range(2)]

@@ -141,6 +141,16 @@ class Page(unittest.TestCase):
         self.assertEqual(len(set.union(*colours.values())), 4)
         self.assertIn("mean of 2 seeds, in a band from the lowest to the highest", self.page)
 
+    def test_its_light_scheme_has_the_colours_of_the_package(self):
+        drawing, styles = ((toy.ROOT / name).read_text() for name in ("src/python/paragrad/drawing.py", "experiments/page/page.css"))
+        light = dict(re.findall(r"--(\w+): (#\w{6});", styles.split("@media")[0]))
+        colours = re.findall(r'"(#\w{6})"', re.search(r"COLOURS = \(.*\)", drawing)[0] + re.search(r"INK, MUTED.*", drawing)[0])
+        self.assertEqual([light[name] for name in ("blue", "amber", "sky", "ink", "muted", "line", "paper")],
+                         [colours[place] for place in (0, 4, 5, 7, 8, 9, 10)])
+        charts = "".join(re.findall(r"<svg role.*?</svg>", self.page, re.DOTALL))
+        self.assertEqual([colours[place] for place in (0, 4, 5, 7, 8, 9, 10) if colours[place] in charts], [])
+        self.assertIn(colours[1], charts)
+
     def test_recorded_values_that_do_not_come_out_again_are_named(self):
         self.assertRegex(self.page, r"FAILS</span> test_error repeats: 2 values, largest difference [\d.]+ \(tolerance 0.1 absolute\)")
         self.assertRegex(self.page, r"toy sgd seed 2: test_error 0\.\d+, recorded -1\n")
@@ -151,7 +161,7 @@ class Page(unittest.TestCase):
         figures = re.findall(r"<figure>.*?</figure>", self.page, re.DOTALL)
         titles = [re.search(r"<figcaption><strong>(.*?)</strong>", figure)[1] for figure in figures]
         self.assertEqual(titles, ["Learning curves over epochs", "Learning curves over simulated time (ms)",
-                                  "Learning curves over bytes sent per worker", "Time to accuracy", "Speed-up over workers",
+                                  "Learning curves over data sent per worker (kB)", "Time to accuracy", "Speed-up over workers",
                                   "Staleness of gradients", "Error and costs", "Speed-up by strategy", "The best strategy"])
         for figure in figures:
             self.assertRegex(figure, r'<svg role="img" aria-label="[^"]{20,}"')
@@ -236,7 +246,7 @@ class Page(unittest.TestCase):
         self.assertRegex(self.page, drawn)
         self.assertRegex(self.page, r"<td>ma-2</td><td>[\d.]+ ± [\d.]+</td><td>\d+</td><td>0\.0[\d]+</td>")
         self.assertRegex(page, r"<td>ma-2</td><td>[\d.]+ ± [\d.]+</td><td>-</td><td>0\.0[\d]+</td>")
-        chart = r'aria-label="Line chart of validation error \(%\) over bytes sent per worker: ([^"]*)"'
+        chart = r'aria-label="Line chart of validation error \(%\) over data sent per worker \(kB\): ([^"]*)"'
         self.assertEqual(re.findall(chart, self.page), ["ma-2, ma-4, async-2"])
         self.assertEqual(re.findall(chart, page), ["async-2"])
 
