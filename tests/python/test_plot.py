@@ -34,6 +34,7 @@ def test_the_keys_of_a_dict_name_the_curves(four, tmp_path):
     runs = [pg.simulate(seed=seed, out=tmp_path / str(seed), **four | {"strategy": "bmuf"}) for seed in (1, 2)]
     assert labels(pg.plot({"both": runs})) == ["both (2 seeds)"]
     assert labels(pg.plot({"first": runs[0], "second": tmp_path / "2"})) == ["first", "second"]
-    for wrong, message in [({"empty": []}, "no run to plot"), ({}, "no run to plot"), ({"a": runs, "b": runs[1]}, "given twice")]:
+    for wrong, message in [({"empty": []}, "no run to plot as 'empty'"), ({}, "no run to plot"), ([], "no run to plot"),
+                           ({"a": runs, "b": runs[1]}, "given twice"), ({"a": [runs[0], runs[0]]}, "given twice")]:
         with pytest.raises(pg.Error, match=message):
             pg.plot(wrong)

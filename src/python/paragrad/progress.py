@@ -24,7 +24,7 @@ def progress_of(folder: Path):
     """Follows the records of the run folder that this process writes meanwhile: a line on stderr, replaced by that of the next
     record and deleted in the end."""
     ended = threading.Event()
-    shows = threading.Thread(target=follow, args=(folder, ended), daemon=True)
+    shows = threading.Thread(target=follow, args=(folder, changed(folder), ended), daemon=True)
     shows.start()
     try:
         yield
@@ -33,8 +33,9 @@ def progress_of(folder: Path):
         shows.join()
 
 
-def follow(folder: Path, ended: threading.Event) -> None:
-    before, shown = changed(folder), ""  # records of an earlier run are not this one's
+def follow(folder: Path, before: int, ended: threading.Event) -> None:
+    """before: when the records of an earlier run were written, which are not shown."""
+    shown = ""
     while not ended.wait(PERIOD_S):
         if (now := changed(folder)) == before:
             continue
