@@ -109,7 +109,7 @@ def set_scale(axes: Axes, name: str, log: bool, values: Sequence[float], unit: s
     axis: Axis = axes.xaxis if name == "x" else axes.yaxis
     if log:
         twos = name == "x" and not unit and max(values) < 4096 and all(math.log2(value).is_integer() for value in values if value > 0)
-        wide = twos or max(values) >= (20 if few else 300) * min(values)
+        wide = twos or max(values) >= (20 if few else 200) * min(values)
         (axes.set_xscale if name == "x" else axes.set_yscale)("log", base=2 if twos else 10)
         axis.set_major_locator(LogLocator(2 if twos else 10, subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=9))
         axis.set_minor_locator(NullLocator())
