@@ -17,7 +17,7 @@ import math
 import re
 import statistics
 from dataclasses import dataclass
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import charts
 import matplotlib.figure
@@ -43,7 +43,7 @@ LABELS = {"time_s": "time", "training_s": "simulated time", "aggregate_s": "exch
 class Figure:
     title: str
     caption: str
-    svg: str
+    svg: Callable[[], str]  # draws it
     runs: list[str]  # names of the runs it shows
 
 
@@ -132,7 +132,7 @@ def time_to_error(study: Study, looks: Looks) -> Iterator[Figure]:
             f"{name} {'not reached' if value is None else f'{value:.3g}'}" for name, value, _ in scaled)
         chosen = "the runs' target" if runs is aimed else "an error that three of four runs reach"
         yield Figure(f"Time to accuracy{of(study, data)}", f"{target:g} % is {chosen}; checked at each validation.",
-                     svg(study, f"time-{data}", charts.draw_dots(scaled, label, looks), alt), [run.name for run in runs])
+                     svg(study, f"time-{data}", lambda: charts.draw_dots(scaled, label, looks), alt), [run.name for run in runs])
 
 
 def reached_by_most(curves: list[list[Points]]) -> float:
@@ -270,7 +270,7 @@ def side_by_side(study: Study, name: str, title: str, panels: list[tuple[Axes, l
     labels = dict.fromkeys(line.label for _, lines in panels for line in lines if line.points)
     alt = f"Line charts of {panels[0][0].y} over {' and over '.join(scale.x for scale, _ in panels)}: {', '.join(labels)}"
     return Figure(title, over_seeds(study, "with its 95 % confidence interval"),
-                  svg(study, name, charts.draw_side_by_side(panels, looks), alt),
+                  svg(study, name, lambda: charts.draw_side_by_side(panels, looks), alt),
                   [run.name for run in study.experiment.runs if any_of(table.get("runs", ["*"]), run.name)])
 
 
@@ -319,10 +319,11 @@ def winners(study: Study, name: str, table: dict[str, Any], runs: list[Run], loo
 
     cells = [[least(row, column) for column in columns] for row in rows]
     alt = "Map of winners: " + "; ".join(f"{table['rows']} {row}: {', '.join(line)}" for row, line in zip(rows, cells))
-    drawn = charts.draw_winners([str(row) for row in rows], [str(column) for column in columns], cells,
-                                list(dict.fromkeys(str(run.options[table["least"]]) for run in runs)),
-                                (LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])), looks)
-    yield Figure(sentence(table["title"]), "", svg(study, name, drawn, alt), [run.name for run in runs])
+    names = [str(row) for row in rows], [str(column) for column in columns]
+    known = list(dict.fromkeys(str(run.options[table["least"]]) for run in runs))
+    labels = LABELS.get(table["rows"], table["rows"]), LABELS.get(table["columns"], table["columns"])
+    yield Figure(sentence(table["title"]), "", svg(study, name, lambda: charts.draw_winners(*names, cells, known, labels, looks), alt),
+                 [run.name for run in runs])
 
 
 def figure(study: Study, name: str, title: str, caption: str, lines: list[Line], scale: Axes, runs: list[str],
@@ -332,11 +333,11 @@ def figure(study: Study, name: str, title: str, caption: str, lines: list[Line],
         caption = "; ".join(filter(None, (caption, "a panel for each beginning of the runs' names, the legend has the ends")))
     drawn = list(dict.fromkeys(f"{line.panel} {line.label}".strip("* ") for line in lines))
     alt = f"Line chart of {scale.y} over {scale.x}: {', '.join(drawn)}"
-    return Figure(title, caption, svg(study, name, charts.draw_lines(lines, scale, looks), alt), runs)
+    return Figure(title, caption, svg(study, name, lambda: charts.draw_lines(lines, scale, looks), alt), runs)
 
 
-def svg(study: Study, name: str, drawn: matplotlib.figure.Figure, alt: str) -> str:
-    return charts.svg_of(drawn, re.sub(r"\W+", "-", f"{study.name}-{name}").strip("-"), alt)
+def svg(study: Study, name: str, draw: Callable[[], matplotlib.figure.Figure], alt: str) -> Callable[[], str]:
+    return lambda: charts.svg_of(draw(), re.sub(r"\W+", "-", f"{study.name}-{name}").strip("-"), alt)
 
 
 def sentence(text: str) -> str:

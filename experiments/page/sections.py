@@ -184,15 +184,15 @@ def shown(page: Page) -> Iterator[Study]:
 def figures(page: Page) -> Iterator[str]:
     seen: set[tuple[str, str]] = set()
     for study in shown(page):
-        drawn = [figure for figure in figures_of(study, page.looks) if (study.size, figure.title) not in seen]
-        seen |= {(study.size, figure.title) for figure in drawn}
+        drawn = [(figure, figure.svg()) for figure in figures_of(study, page.looks) if (study.size, figure.title) not in seen]
+        seen |= {(study.size, figure.title) for figure, _ in drawn}
         if not drawn:
             continue
         yield f'<h3>Figures: {heading(study)}</h3>\n<div class="figures">'
-        for figure in drawn:
+        for figure, svg in drawn:
             caption = f"<strong>{inline(figure.title)}</strong>{': ' + inline(figure.caption) if figure.caption else ''}"
             origins = folded("Runs and origin", behind(page, study, figure))
-            yield f"<figure>\n{figure.svg}\n<figcaption>{caption}\n{origins}</figcaption>\n</figure>"
+            yield f"<figure>\n{svg}\n<figcaption>{caption}\n{origins}</figcaption>\n</figure>"
         yield "</div>"
 
 
