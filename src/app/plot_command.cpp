@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "app/child_process.hpp"
@@ -31,10 +32,16 @@ void check(const std::string& option, const std::string& value, const std::vecto
   if (std::ranges::find(known, value) == known.end()) throw core::unknown_name("value of " + option, value, known);
 }
 
+bool is_search(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "search.json", ignored);
+}
+
 void check(const PlotArguments& arguments) {
   check("--y", arguments.y, known_ys);
   check("--x", arguments.x, known_xs);
-  for (const std::string& run : arguments.runs) read_manifest(run);
+  for (const std::string& run : arguments.runs)
+    if (!is_search(run)) read_manifest(run);
 }
 
 /// The folder of the Python package: the installed program's, or that of the source.
@@ -84,7 +91,10 @@ Command plot_command() {
                   "Draw the learning curves of runs.\n"
                   "Curves are named by the options in which the runs differ. Runs that differ only in their seed are "
                   "one curve, their mean, with a band from the lowest to the highest. Needs Python 3.11 with matplotlib.");
-  parser->add_option("runs", arguments->runs, "run folders; of unfinished runs, what there is so far")->required();
+  parser
+      ->add_option("runs", arguments->runs,
+                   "folders of runs, or of searches with all their runs; of unfinished runs, what there is so far")
+      ->required();
   parser->add_option("--y", arguments->y, "vertical axis; error and loss are those of the validation set")
       ->check(known_names(known_ys));
   parser

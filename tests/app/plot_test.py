@@ -196,6 +196,22 @@ class Plot(CliTest):
         (part / "metrics.jsonl").write_text("")
         self.assert_refused(run("plot", part), "part' has no validation error yet")
 
+    def test_the_folder_of_a_search_stands_for_its_runs_in_the_order_of_their_names(self):
+        options, search = self.folder / "search.toml", self.folder / "search"
+        options.write_text(f"data = {self.data}\nmodel = 8-6\nworkers = 2\nplatform = {PLATFORM}\nblocks = 2\nepochs = 2\n"
+                           "learning-rate = 0.1\nstrategy = [model_averaging, bmuf]\n")
+        run("search", options, "--seeds", "1,2", "--out", search).check_returncode()
+        svg = self.plot(search, out="search.svg")
+        self.assertEqual(labels(svg), ["strategy=model_averaging (2 seeds)", "strategy=bmuf (2 seeds)"])
+        runs = [search / name for name in ("001-s1", "001-s2", "002-s1", "002-s2")]
+        self.assertEqual(svg.read_bytes(), self.plot(*runs, out="runs.svg").read_bytes())
+        (search / "manifest.json").unlink()  # as while it runs
+        (search / "002-s1/metrics.jsonl").write_text("")
+        self.assertEqual(labels(self.plot(search, out="part.svg")), ["strategy=model_averaging (2 seeds)", "strategy=bmuf"])
+        for metrics in search.glob("*/metrics.jsonl"):
+            metrics.write_text("")
+        self.assert_refused(run("plot", search), "no run of the search", "has recorded anything yet")
+
     def test_clocks_are_not_mixed(self):
         self.assert_refused(run("plot", self.real, self.sgd[0], "--x", "time"), "real' are not", "sgd-1' are simulated")
         self.assertIn("world=simulation", labels(self.plot(self.real, self.sgd[0]))[1])

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from .drawing import HEIGHT, WIDTH, Picture, Points, draw_curve, kind_of, lay_out, look, save, set_scale, styled, unit_for
 from .labels import Seeds, by_seed, labels_of
-from .runs import Error, Run
+from .runs import Error, Run, runs_in
 
 Y = {"error": "valid_error", "loss": "valid_loss", "train_error": "train_error", "train_loss": "train_loss"}
 X = {"epochs": "epochs", "time": "time_s", "bytes": "total_sent_bytes"}
@@ -58,10 +58,10 @@ class Curve:
 def plot(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRun]], y: str = "error", x: str = "epochs",
          out: Path | str | Sequence[Path | str] = (), *, title: str = "", log_x: bool = False, log_y: bool = False) -> Figure:
     """Learning curves, in the order of the runs: y ("error", "loss", "train_error" or "train_loss") over x ("epochs", "time" or
-    "bytes", those that a worker has sent), or any columns of Run.progress. Runs that differ only in their seed are one curve, their
-    mean up to the end of the shortest, with a band from the lowest to the highest. A curve is named after the options in which it
-    differs from the others; in a dict, keys are names, and each value a run, or runs that differ only in their seed. out: files to
-    write, whose names end in .svg or .png."""
+    "bytes", those that a worker has sent), or any columns of Run.progress. The folder of a search stands for its runs. Runs that
+    differ only in their seed are one curve, their mean up to the end of the shortest, with a band from the lowest to the highest. A
+    curve is named after the options in which it differs from the others; in a dict, keys are names, and each value a run, or runs
+    that differ only in their seed. out: files to write, whose names end in .svg or .png."""
     for path in as_list(out):
         kind_of(path)
     groups, names = named(runs)
@@ -103,7 +103,7 @@ def named(runs: OneRun | Sequence[OneRun] | Mapping[str, OneRun | Sequence[OneRu
 
 
 def opened(runs: OneRun | Sequence[OneRun]) -> list[Run]:
-    return [run if isinstance(run, Run) else Run(run) for run in as_list(runs)]
+    return [run for one in as_list(runs) for run in ([one] if isinstance(one, Run) else runs_in(one))]
 
 
 def one_curve(runs: Sequence[Run], name: str) -> Seeds:

@@ -148,6 +148,18 @@ class Run:
         return Timeline(read(path, json.loads))
 
 
+def runs_in(folder: Path | str) -> list[Run]:
+    """The run of a run folder; of a search's folder its runs that have recorded anything, in the order of their names."""
+    folder = Path(folder)
+    if not (folder / "search.json").exists():
+        return [Run(folder)]
+    found = [Run(metrics.parent) for metrics in sorted(folder.glob("*/metrics.jsonl"))
+             if metrics.stat().st_size and (metrics.parent / "manifest.json").exists()]
+    if not found:
+        raise Error(f"no run of the search '{folder}' has recorded anything yet")
+    return found
+
+
 class Timeline:
     """What every worker did when, in seconds."""
 
