@@ -2,43 +2,21 @@
 """Images from IDX and CIFAR's files, folders of PNG and JPEG files and NumPy's arrays: the same pixels make the same data set, and
 what cannot be one is refused."""
 
-import json
 import random
 import struct
 import unittest
 import zipfile
 
 from image_files import CMYK_JPEG, GREY_JPEG, RED_JPEG, npy, png, write_folders, write_npz
-from paragrad_cli import FolderTest, run
+from import_case import ImportTest
+from paragrad_cli import run
 
 COUNTS = {"train": 30, "test": 12}
 CLASSES = 3
 
 
-class ImageImport(FolderTest):
-    def setUp(self) -> None:
-        self.own = self.folder / self.id().rsplit(".", 1)[1]
-        self.own.mkdir()
-
-    def imported(self, command: str, source, *more):
-        valid = () if "--valid" in more else ("--valid", 6)
-        return run("data", command, "--from", source, "--out", self.own / "out.h5", "--name", "tiny", *valid, *more)
-
-    def content(self, command: str, source, *more) -> str:
-        """The content hash of the data file that is made."""
-        done = self.imported(command, source, *more)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(run("data", "verify", self.own / "out.h5").returncode, 0)
-        return done.stdout.splitlines()[1]
-
-    def refused(self, command: str, source, *words: str, more: tuple = ()) -> None:
-        out = self.own / "out.h5"
-        out.unlink(missing_ok=True)
-        self.assert_refused(self.imported(command, source, *more), *words)
-        self.assertFalse(out.exists())
-
-    def info(self) -> dict:
-        return json.loads(run("data", "info", self.own / "out.h5").stdout)
+class ImageImport(ImportTest):
+    ALWAYS = ("--valid", 6)
 
     @staticmethod
     def drawn(pixels: int) -> dict[str, list[tuple[int, bytes]]]:

@@ -3,14 +3,14 @@
 refused where it is wrong, and a file in another format is refused with the command that imports it."""
 
 import gzip
-import json
 import random
 import struct
 import unittest
 from pathlib import Path
 
 from image_files import npy, png, write_npz
-from paragrad_cli import FolderTest, run
+from import_case import ImportTest
+from paragrad_cli import run
 
 CODES = {"<f2": "<{}e", "<f4": "<{}f", "<f8": "<{}d", ">f4": ">{}f", "<i2": "<{}h", ">i8": ">{}q", "|u1": "{}B", "|b1": "{}?", "<i8": "<{}q"}
 
@@ -21,35 +21,14 @@ def array(values: list, descr: str, shape: tuple | None = None, fortran: bool = 
     return npy(shape, struct.pack(CODES[descr].format(len(values)), *values), descr, header=header)
 
 
-class OwnData(FolderTest):
+class OwnData(ImportTest):
     SAMPLES, FEATURES = 24, 3
 
     def setUp(self) -> None:
-        self.own = self.folder / self.id().rsplit(".", 1)[1]
-        self.own.mkdir()
+        super().setUp()
         draw = random.Random(1)
         self.x = [[draw.randrange(-8, 8) for _ in range(self.FEATURES)] for _ in range(self.SAMPLES)]  # exact in every type
         self.y = [i * 7 % 3 for i in range(self.SAMPLES)]
-
-    def imported(self, command: str, source: Path, *more):
-        return run("data", command, "--from", source, "--out", self.own / "out.h5", "--name", "own", *more)
-
-    def content(self, command: str, source: Path, *more) -> str:
-        """The content hash of the data file that is made."""
-        done = self.imported(command, source, *more)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        verified = run("data", "verify", self.own / "out.h5")
-        self.assertEqual(verified.returncode, 0, verified.stderr)
-        return done.stdout.splitlines()[1]
-
-    def refused(self, command: str, source: Path, *words: str, more: tuple = ()) -> None:
-        out = self.own / "out.h5"
-        out.unlink(missing_ok=True)
-        self.assert_refused(self.imported(command, source, *more), *words)
-        self.assertFalse(out.exists())
-
-    def info(self) -> dict:
-        return json.loads(run("data", "info", self.own / "out.h5").stdout)
 
     def npz(self, **arrays: bytes) -> Path:
         path = self.own / "own.npz"
