@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 
 #include "core/errors.hpp"
@@ -62,8 +63,8 @@ std::optional<int> ChildProcess::exit_code() {
 
 int ChildProcess::wait() {
   int status = 0;
-  while (::waitpid(process_, &status, 0) != process_) {
-  }
+  while (::waitpid(process_, &status, 0) < 0)
+    if (errno != EINTR) throw std::logic_error("a child process was waited for twice");
   return exit_code_of(status);
 }
 

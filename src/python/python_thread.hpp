@@ -21,6 +21,8 @@ class PythonThread {
   /// Runs `code` on the thread, which holds the interpreter's lock. `code` may throw nothing. Call it without the lock.
   void run(const std::function<void()>& code);
 
+  bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
+
   /// Runs `action` where run() was called, for code that run() runs: it may switch fibers. It may throw nothing. The
   /// interpreter's lock is released meanwhile.
   void outside(const std::function<void()>& action);

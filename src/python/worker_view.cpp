@@ -21,6 +21,7 @@ constexpr const char* after_the_run = "the run has ended: copy what you want to 
 
 comm::Worker& WorkerView::worker() const {
   if (worker_ == nullptr) throw nb::value_error(after_the_run);
+  if (!thread_.is_current()) throw nb::value_error("a worker can be used only in the calls that it is passed to");
   return *worker_;
 }
 

@@ -93,3 +93,16 @@ class Sleeps(Averaging):
     def begin_epoch(self, worker, replica, epoch):
         if worker.rank == 0:
             time.sleep(0.5)
+
+
+class Borrows(pg.Strategy):
+    """Every worker uses the one that came first."""
+
+    first: list = []
+
+    def start(self, worker, replica):
+        if worker.rank == 0:
+            Borrows.first = [worker]
+
+    def synchronise(self, worker, replica, samples):
+        Borrows.first[0].sum(1)

@@ -58,6 +58,13 @@ def test_arrays_become_one_data_file_whatever_their_order(points, tmp_path):
     assert len({json.loads(pg.command("data", "info", file))["content_sha256"] for file in files}) == 1
 
 
+def test_a_pair_of_arrays_and_the_same_arrays_by_name_are_not_the_same_file(points):
+    x, y = points
+    of_pair, of_dict = (pg.train(data=data, model="6-4", learning_rate=0.1, epochs=1, blocks=5).manifest["data"]["samples"]
+                        for data in ((x, y), {"x": x, "y": y}))
+    assert of_pair == {"train": 800, "valid": 100, "test": 100} and of_dict == {"train": 1000, "valid": 0, "test": 0}
+
+
 def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_path):
     x, y = points
     data = {"x_train": x[:800], "y_train": y[:800], "x_test": x[800:], "y_test": y[800:]}

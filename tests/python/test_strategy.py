@@ -1,5 +1,6 @@
 """Strategies written in Python: the same weights as those in C++ that do the same, in the simulator and on MPI ranks."""
 
+import importlib
 import importlib.util
 import os
 import re
@@ -14,11 +15,22 @@ import pytest
 import strategies
 
 HERE = Path(__file__).parent
+README = HERE.parents[1] / "src/python/README.md"
 
 
 @pytest.mark.parametrize("mine, paragrads", [(strategies.Averaging, "model_averaging"), (strategies.Gradients, "data_parallel")])
 def test_a_strategy_in_python_ends_in_the_weights_of_the_one_in_cpp(four, mine, paragrads):
     assert pg.simulate(**four | {"strategy": mine}).weights_sha256 == pg.simulate(**four | {"strategy": paragrads}).weights_sha256
+
+
+def test_the_strategies_of_the_readme_end_in_the_weights_of_their_counterparts(four, tmp_path, monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    (tmp_path / "of_the_readme.py").write_text(next(block for block in blocks if "class Averaging" in block))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("of_the_readme")
+    for mine, paragrads in ((module.Averaging, "model_averaging"), (module.Gradients, "data_parallel")):
+        assert (pg.simulate(**four | {"strategy": mine}).weights_sha256
+                == pg.simulate(**four | {"strategy": paragrads}).weights_sha256)
 
 
 def test_workers_of_one_process_end_in_the_weights_of_emulated_ones(four, task):
@@ -101,6 +113,11 @@ def test_options_that_name_no_strategy_are_refused(four, options, sentence):
 def test_arrays_of_other_types_are_refused(four):
     with pytest.raises(pg.Error, match="TypeError"):
         pg.simulate(**four | {"strategy": strategies.Doubles})
+
+
+def test_a_worker_is_refused_in_the_calls_of_another(four):
+    with pytest.raises(pg.Error, match="ValueError: a worker can be used only in the calls that it is passed to"):
+        pg.simulate(**four | {"strategy": strategies.Borrows})
 
 
 def test_arrays_and_workers_that_outlive_the_run_say_so(four):

@@ -83,8 +83,8 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
   MPI_Finalized(&finalised);
   if (finalised)
     throw core::ConfigError(
-        "this process has used MPI and finalised it, and MPI begins only once: import mpi4py first, and it stays "
-        "initialised");
+        "MPI was finalised in this process and cannot be initialised again: import mpi4py.MPI before the first training, "
+        "which keeps it initialised");
   owns_mpi_ = !initialised;
   if (owns_mpi_) initialise(guard);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

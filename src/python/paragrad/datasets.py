@@ -14,14 +14,14 @@ import numpy as np
 from . import training
 from .runs import Error
 
-_folder: tempfile.TemporaryDirectory | None = None  # of the files that simulate and train make from arrays; goes with the process
+_folder: tempfile.TemporaryDirectory | None = None  # of the files that simulate and train make from arrays; deleted when the process exits
 
 
 def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, test: int = 0, name: str = "arrays",
-            normalise: bool = False, seed: int | None = None, **arrays: Any) -> Path:
+            classes: int = 0, normalise: bool = False, seed: int | None = None, **arrays: Any) -> Path:
     """Writes features x, [samples][features] or images, and classes y to the data file `out`: `paragrad data import-numpy`.
 
-    valid, test: samples to draw from them for validation and test. Or give arrays by their names there: x_train=, y_train=,
+    valid, test: samples to draw from them for validation and test. classes: their number; 0: the largest in y + 1. Or give arrays by their names there: x_train=, y_train=,
     lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=.
     """
     given = {"x": x, "y": y} | arrays
@@ -29,8 +29,8 @@ def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, te
     with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
         np.savez(source := Path(folder) / "arrays.npz", **given)
         drawn = {key: count for key, count in (("valid", valid), ("test", test)) if count}
-        training.command("data", "import-numpy", **{"from": source}, name=name, out=out, normalise=normalise or None,
-                         seed=seed, **drawn)
+        training.command("data", "import-numpy", **{"from": source}, name=name, out=out, classes=classes,
+                         normalise=normalise or None, seed=seed, **drawn)
     return Path(out)
 
 
@@ -52,7 +52,7 @@ def _made(arrays: dict[str, Any], **drawn: int) -> Path:
     if _folder is None:
         _folder = tempfile.TemporaryDirectory(prefix="paragrad-data-")
         atexit.register(_folder.cleanup)
-    content = hashlib.sha256()
+    content = hashlib.sha256(repr(drawn).encode())
     for name, values in sorted(arrays.items()):
         values = np.ascontiguousarray(values)
         content.update(f"{name} {values.dtype} {values.shape}\n".encode())

@@ -23,7 +23,7 @@ class Seeds:
     options: dict[str, Any]  # without the seed
 
 
-def options_of(run: Run) -> dict[str, Any]:
+def distinguishing_options(run: Run) -> dict[str, Any]:
     """The options that matter, without the seed; what a path says of the seed is written {seed}."""
     about = run.about
     options = {name: value for name, value in run.config.items() if name not in WITHOUT_EFFECT | {"seed"}}
@@ -39,11 +39,11 @@ def by_seed(runs: Sequence[Run]) -> list[Seeds]:
     """In the order in which the runs are given. A run whose options and seed another one has is not put together with others."""
     found: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(json.dumps(options_of(run), sort_keys=True), []).append(run)
+        found.setdefault(json.dumps(distinguishing_options(run), sort_keys=True), []).append(run)
     groups = []
     for alike in found.values():
         distinct = len({run.about["seed"] for run in alike}) == len(alike)
-        groups += [Seeds(of, options_of(of[0])) for of in ([alike] if distinct else [[run] for run in alike])]
+        groups += [Seeds(of, distinguishing_options(of[0])) for of in ([alike] if distinct else [[run] for run in alike])]
     return groups
 
 

@@ -24,8 +24,6 @@ def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
     x = np.asarray(x)
     if x.ndim < 2 or x[0].size != inputs:
         raise Error(f"'{path}' has {inputs} inputs, which arrays of the shape {x.shape} do not give: they must be samples x inputs")
-    labels = np.arange(len(x)) % outputs
-    labels[-1] = outputs - 1  # says how many classes there are
     with tempfile.TemporaryDirectory(prefix="paragrad-") as folder:
-        data = dataset(out=Path(folder) / "x.h5", x_train=x, y_train=labels, lengths_train=lengths)
+        data = dataset(out=Path(folder) / "x.h5", x_train=x, y_train=np.zeros(len(x), int), lengths_train=lengths, classes=outputs)
         return np.exp(_core.log_posteriors(path, str(data), outputs))

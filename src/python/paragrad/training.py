@@ -49,7 +49,8 @@ def _leads() -> bool:
 
 
 def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str | Path | None, progress: bool | None,
-         options: dict[str, Any]) -> Run | None:
+         options: dict[str, Any], leads: bool = True) -> Run | None:
+    """leads: whether this process writes the run folder."""
     from .datasets import file_of  # which runs commands
     options["data"] = file_of(options.get("data"))
     if strategy is not None:
@@ -59,9 +60,9 @@ def _run(name: str, strategy: str | type[Strategy] | Strategy | None, out: str |
         kept = tempfile.TemporaryDirectory(prefix="paragrad-")
         out = Path(kept.name) / "run"
     progress = is_interactive() if progress is None else progress
-    with progress_of(Path(out)) if progress and _leads() else contextlib.nullcontext():
+    with progress_of(Path(out)) if progress and leads else contextlib.nullcontext():
         printed = command(name, out=out, quiet=options.pop("quiet", True), **options)
-    if not _leads():
+    if not leads:
         return None
     run = Run(out)
     run.report, run._kept = printed, kept
@@ -74,9 +75,9 @@ def simulate(*, workers: int, platform: str | Path, strategy: str | type[Strateg
 
     data: a data file, (x, y), or a dict of arrays as dataset() takes them.
     platform: a file, or the name of a built-in one.
-    strategy: a name, a class derived from Strategy, or an object of such a dataclass.
-    out: the run's folder; without it the run is gone when the result is.
-    progress: whether a line on stderr shows the latest epoch and its errors; without it, at Python's prompt and in notebooks.
+    strategy: a name, a class derived from Strategy, or an instance of one that is a dataclass.
+    out: the run folder; by default a temporary one, deleted with the returned Run.
+    progress: whether a line on stderr shows the latest epoch and its errors; by default at the Python prompt and in notebooks.
     """
     return _run("simulate", strategy, out, progress, options | {"workers": workers, "platform": platform})
 
@@ -85,6 +86,7 @@ def train(*, strategy: str | type[Strategy] | Strategy | None = None, out: str |
           **options: Any) -> Run | None:
     """Trains on this machine or, if mpiexec started this process, on its ranks: `paragrad train`. Options as in simulate.
 
-    Returns the run; None on ranks other than 0. MPI can be used once per process.
+    Returns the run, or None on ranks other than 0. MPI can be initialised only once per process: for several trainings under
+    mpiexec, import mpi4py.MPI first.
     """
-    return _run("train", strategy, out, progress, options)
+    return _run("train", strategy, out, progress, options, _leads())
