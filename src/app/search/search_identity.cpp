@@ -14,6 +14,14 @@ std::string path_in(const std::string& folder) { return folder + "/search.json";
 
 }  // namespace
 
+core::Json search_identity(const SearchArguments& arguments) {
+  return {{"command", arguments.command},     {"options", core::read_text(arguments.file)},
+          {"seeds", arguments.seeds},         {"draws", arguments.draws},
+          {"draw-seed", arguments.draw_seed}, {"measure", arguments.measure},
+          {"rungs", arguments.rungs},         {"keep", arguments.keep},
+          {"ranks", arguments.ranks}};
+}
+
 void check_same_search(const std::string& folder, const core::Json& identity, const std::string& file) {
   const std::string path = path_in(folder);
   if (!std::filesystem::exists(path))

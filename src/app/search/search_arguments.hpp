@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace paragrad::app {
+
+/// Options of `paragrad search`.
+struct SearchArguments {
+  std::string file;
+  std::string folder;
+  std::string command = "simulate";
+  std::vector<std::uint64_t> seeds{1};
+  std::size_t draws = 8;
+  std::uint64_t draw_seed = 1;
+  std::string measure = "valid_error";
+  std::vector<int> rungs;
+  double keep = 0.5;
+  int jobs = 0;
+  int ranks = 0;
+  int host_threads = 0;
+  int groups = 0;
+  std::string jobs_file;
+  std::size_t parts = 0;
+  std::size_t part = 0;
+  bool only_rank = false;
+};
+
+}  // namespace paragrad::app
