@@ -21,8 +21,8 @@ Hdf5Id access_properties(const Hdf5Action& action) {
   Hdf5Id properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, action);
   check_hdf5(H5Pset_fclose_degree(properties, H5F_CLOSE_STRONG), action);
   check_hdf5(H5Pset_file_locking(properties, false, true), action);
-  // Format 1.8: checksums over metadata, attributes beyond 64 KiB; still read by every tool in use.
-  check_hdf5(H5Pset_libver_bounds(properties, H5F_LIBVER_V18, H5F_LIBVER_LATEST), action);
+  // Format 1.10: checksums over all metadata (has_checksums), attributes beyond 64 KiB; read by every tool in use.
+  check_hdf5(H5Pset_libver_bounds(properties, H5F_LIBVER_V110, H5F_LIBVER_LATEST), action);
   // Large arrays begin at a page: a row of 4096 bytes then touches one page of the map.
   check_hdf5(H5Pset_alignment(properties, 65536, 4096), action);
   return properties;

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "core/errors.hpp"
+#include "support.hpp"
 
 using namespace paragrad;
 using namespace paragrad::data;
@@ -39,4 +40,14 @@ TEST_CASE("a trial read changes nothing in this process, and leaves exceptions t
     throw std::runtime_error("no such array");
   }));
   CHECK(times == 0);
+}
+
+TEST_CASE("files of this program have checksums of all metadata; others may have none", "[data]") {
+  const TemporaryFolder folder;
+  samples_file(folder.file("mine.h5"));
+  CHECK(has_checksums(folder.file("mine.h5")));
+  CHECK(!has_checksums(PARAGRAD_SOURCE "/tests/data/foreign.h5"));  // by h5py
+  write_text(folder.file("text"), "\x89HDF");
+  CHECK(!has_checksums(folder.file("text")));
+  CHECK(!has_checksums(folder.file("none.h5")));
 }
