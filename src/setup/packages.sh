@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs missing packages (Debian 12, Ubuntu 24.04); on other systems, lists the packages and exits with status 1.
 # Does and asks nothing if all are installed. PARAGRAD_SETUP=skip skips the check.
-# The argument `pages` adds the packages for the Python package, the report, the notebooks, the headers' documentation and their tests.
+# The argument `pages` adds the packages for the Python package, the report, the notebooks, the headers' documentation and their
+# tests, and Open MPI, with which the tests build the program a second time.
 set -eu
 
 packages="cmake ninja-build g++ git python3
@@ -10,7 +11,8 @@ packages="cmake ninja-build g++ git python3
   catch2 clang-format dataset-fashion-mnist flite1-dev bible-kjv bible-kjv-text fortunes fortunes-min"
 
 # 110 MB to download, plus 100 MB for the browser; not needed to build and run.
-[ "${1:-}" != pages ] || packages="$packages python3-dev python3-venv python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel doxygen"
+[ "${1:-}" != pages ] || packages="$packages python3-dev python3-venv python3-matplotlib python3-pandas jupyter-nbconvert python3-ipykernel doxygen
+  openmpi-bin libopenmpi-dev"
 
 # For testing the report. Ubuntu's apt has none; the test is then skipped.
 browser() {
@@ -50,3 +52,10 @@ echo "Installing with $sudo apt-get:$missing $(browser "${1:-}")"
 $sudo apt-get update -q
 # shellcheck disable=SC2046,SC2086 # words on purpose
 $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing $(browser "${1:-}")
+
+# Open MPI has just taken the names mpicc and mpiexec: they go back to MPICH.
+case "$missing" in
+  *openmpi*)
+    $sudo update-alternatives --set mpi /usr/bin/mpicc.mpich
+    $sudo update-alternatives --set mpirun /usr/bin/mpirun.mpich ;;
+esac

@@ -58,7 +58,8 @@ struct MpiSession::ExitWatch {
 
 // MPICH begins with "MPICH Version:\t4.0.2\n", Open MPI with "Open MPI v4.1.4, package: ...".
 std::string mpi_description() {
-  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  std::string text(std::max(MPI_MAX_LIBRARY_VERSION_STRING, 8192),
+                   '\0');  // of another library than it was compiled for, too
   int length = 0;
   if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
   text.resize(std::min(text.find_first_of(",\n"), static_cast<std::size_t>(length)));
@@ -67,6 +68,25 @@ std::string mpi_description() {
   std::ranges::replace(text, '\t', ' ');
   return text.substr(0, text.find('\0'));
 }
+
+namespace {
+
+/// Another program may have loaded its own library before, in which the constants of this one's mpi.h mean something else.
+void check_library() {
+#ifdef OPEN_MPI
+  constexpr bool wants_open_mpi = true;
+#else
+  constexpr bool wants_open_mpi = false;
+#endif
+  const std::string found = mpi_description();
+  if (found.starts_with("Open MPI") != wants_open_mpi)
+    throw core::ConfigError(
+        core::format("this program was built with {}, but {} was loaded before it: use one MPI library for all (mpi4py is "
+                     "told by MPI4PY_MPIABI)",
+                     wants_open_mpi ? "Open MPI" : "MPICH", found));
+}
+
+}  // namespace
 
 void throw_mpi_failure(int rank, const std::string& doing, int code) {
   std::string text(MPI_MAX_ERROR_STRING, '\0');
@@ -78,6 +98,7 @@ void throw_mpi_failure(int rank, const std::string& doing, int code) {
 
 MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
     : deaths_(deaths), uncaught_exceptions_at_start_(std::uncaught_exceptions()) {
+  check_library();
   int initialised = 0, finalised = 0;
   MPI_Initialized(&initialised);
   MPI_Finalized(&finalised);
