@@ -125,7 +125,11 @@ void add_import_csv(CLI::App& data) {
   CLI::App* command = data.add_subcommand("import-csv", "convert a text table (CSV, also .gz) into a data file");
   auto options = std::make_shared<data::ImportCsvOptions>();
   command->add_option("--from", options->file, "the table: a line per sample, numbers and a label")->required();
-  command->add_option("--label", options->label, "name or number of the column of labels (default: the last)");
+  CLI::Option* label =
+      command->add_option("--label", options->label, "name or number of the column of labels (default: the last)");
+  add_words(*command, "--targets", options->targets,
+            "instead of labels, real-valued targets: names or numbers of their columns, such as price,7")
+      ->excludes(label);
   command
       ->add_option("--separator", options->separator,
                    "of the columns: comma, semicolon, tab, or auto, what the first line has")
@@ -244,8 +248,10 @@ void add_import_fsdd(CLI::App& data) {
 }  // namespace
 
 void print_written(const data::DatasetInfo& info, const std::string& path) {
-  fmt::print("{}: {} training, {} validation, {} test samples of {} features, {} classes\n", core::printable(path),
-             info.samples[0], info.samples[1], info.samples[2], info.dim, info.classes);
+  const std::string answers = info.targets > 0 ? core::format("{} target{}", info.targets, info.targets > 1 ? "s" : "")
+                                               : core::format("{} classes", info.classes);
+  fmt::print("{}: {} training, {} validation, {} test samples of {} features, {}\n", core::printable(path), info.samples[0],
+             info.samples[1], info.samples[2], info.dim, answers);
   fmt::print("content sha256 {}\n", info.content_sha256);
 }
 

@@ -72,7 +72,7 @@ void TrainingJob::finish(const core::Json& world) {
     folder->write("manifest.json", core::text_of(manifest_, 2) + "\n");
     remove_state(arguments_);
   }
-  print_result(arguments_, result_, source_->info.classes, simulated ? "simulated" : "wall-clock");
+  print_result(arguments_, result_, *source_, simulated ? "simulated" : "wall-clock");
   print_more(options_, *source_);
   print_lost(lost_);
 }

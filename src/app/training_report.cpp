@@ -30,22 +30,26 @@ void print_traffic(const train::Result& result) {
         bytes(traffic.sent_bytes), traffic.messages, bytes(traffic.received_bytes), 100 * result.times.exposed());
 }
 
-/// The loss of a model that gives all classes the same output, whatever the sample: probabilities 1/C, or outputs of 1/C.
-/// NAN for ctc, whose loss per token depends on the lengths.
-double loss_without_learning(const std::string& loss, std::size_t classes) {
-  const auto count = static_cast<double>(classes);
+/// The loss of a model whose outputs do not depend on the sample: for classes probabilities 1/C, or outputs of 1/C; for
+/// targets their means. NAN for ctc, whose loss per token depends on the lengths.
+double loss_without_learning(const std::string& loss, const train::TrainingData& source) {
+  if (source.info.targets > 0) return source.target_variance / 2;
+  const auto count = static_cast<double>(source.info.classes);
   if (loss == "cross_entropy") return std::log(count);
   return loss == "squared_error" ? 0.5 * (1 - 1 / count) : NAN;
 }
 
 /// A training that diverged may end with a finite loss.
-void print_divergence(const train::TrainingOptions& options, double loss, std::size_t classes) {
-  const double without_learning = loss_without_learning(options.loss, classes);
+void print_divergence(const train::TrainingOptions& options, double loss, const train::TrainingData& source) {
+  const double without_learning = loss_without_learning(options.loss, source);
   if (options.epochs > 0 && loss > without_learning)
     fmt::print(
-        "the training loss of the last epoch, {:.4g}, is above {:.4g}, the loss of a model with the same output for all {} "
-        "classes: the training diverged or was too short (a lower --learning-rate or more --epochs may help)\n",
-        loss, without_learning, classes);
+        "the training loss of the last epoch, {:.4g}, is above {:.4g}, the loss of a model with {}: the training diverged "
+        "or "
+        "was too short (a lower --learning-rate or more --epochs may help)\n",
+        loss, without_learning,
+        source.info.targets > 0 ? "the targets' means as its outputs"
+                                : core::format("the same output for all {} classes", source.info.classes));
 }
 
 /// JSON has no NaN: the score of an empty subset is null.
@@ -116,14 +120,14 @@ void finish_manifest(core::Json& manifest, const train::Result& result, double w
   manifest["result"] = end_record(result);
 }
 
-void print_result(const TrainingArguments& arguments, const train::Result& result, std::size_t classes,
+void print_result(const TrainingArguments& arguments, const train::Result& result, const train::TrainingData& source,
                   const std::string& clock) {
   if (result.timing_only)
     fmt::print("timing only: nothing was computed; {}\n", extent(arguments.options));
   else
-    fmt::print("test error {:.2f} %, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error, result.test.loss,
-               100 * result.valid.error);
-  if (!result.timing_only) print_divergence(arguments.options, result.train.loss, classes);
+    fmt::print("test error {:.2f} %{}, loss {:.4f}; validation error {:.2f} %\n", 100 * result.test.error,
+               source.info.targets > 0 ? " of the targets' variance" : "", result.test.loss, 100 * result.valid.error);
+  if (!result.timing_only) print_divergence(arguments.options, result.train.loss, source);
   const auto time = [](double seconds) { return core::format_quantity(seconds, core::Unit::time); };
   if (result.pretraining_samples > 0)
     fmt::print("pretraining {}; {:.0f} samples/s\n", time(result.pretraining_s),

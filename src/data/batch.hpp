@@ -16,10 +16,12 @@ struct StoredFeatures {
   std::optional<core::Range> rows_of_split = {};  ///< the minibatch's range in the split, if it is contiguous there
 };
 
-/// A minibatch: features[size][dim], labels[size].
+/// A minibatch: features[size][dim], labels[size], and targets[size][targets] where the data has targets: the labels of rows
+/// with a loss are 0 then.
 struct Batch {
   std::span<const float> features;
   std::span<const std::int32_t> labels;
+  std::span<const float> targets{};
   std::span<const std::uint32_t> rows{};  ///< [size] row numbers of the samples in the subset, which key random numbers
 
   /// If samples are frames of sequences: the number of sequences that have a first frame, a second frame, …; frames are

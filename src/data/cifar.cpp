@@ -44,7 +44,7 @@ Version version_of(const ImportCifarOptions& options) {
   return version;
 }
 
-void read_into(LabelledSamples& images, const std::string& path, const Version& version, DatasetInfo& info) {
+void read_into(ImportedSamples& images, const std::string& path, const Version& version, DatasetInfo& info) {
   const std::string records = core::read_text(path);
   const std::size_t length = version.label_bytes + pixels;
   if (records.empty() || records.size() % length != 0)
@@ -85,7 +85,7 @@ DatasetInfo import_cifar(const ImportCifarOptions& options) {
   const Version version = version_of(options);
   const std::filesystem::path folder = options.folder;
   DatasetInfo info;
-  LabelledSamples train, test;
+  ImportedSamples train, test;
   for (const std::string& file : version.train) read_into(train, (folder / file).string(), version, info);
   for (const std::string& file : version.test) read_into(test, (folder / file).string(), version, info);
   info.dim = pixels;

@@ -1,17 +1,20 @@
 #include "data/content_hash.hpp"
 
 #include "core/format.hpp"
+#include "data/file_format.hpp"
 
 namespace paragrad::data {
 
 std::string ContentHash::finish(const DatasetInfo& info) {
-  std::string text = core::format("paragrad-data 1\nfeatures {} dim {} scale {} offset {} classes {}\n",
-                                  info.encoding.type == core::NumberType::uint8 ? "uint8" : "float32", info.frame_dim(),
-                                  info.encoding.scale, info.encoding.offset, info.classes);
+  const bool real = info.targets > 0;
+  std::string text = core::format(
+      "paragrad-data {}\nfeatures {} dim {} scale {} offset {} {} {}\n", real ? version_with_targets : version_with_labels,
+      info.encoding.type == core::NumberType::uint8 ? "uint8" : "float32", info.frame_dim(), info.encoding.scale,
+      info.encoding.offset, real ? "targets" : "classes", real ? info.targets : info.classes);
   if (info.context != Context{}) text += core::format("context {} {}\n", info.context.left, info.context.right);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    text += core::format("{} samples {} features {} labels {}\n", subset_names[i], info.samples[i],
-                         parts_[i].features.finish(), parts_[i].labels.finish());
+    text += core::format("{} samples {} features {} {} {}\n", subset_names[i], info.samples[i], parts_[i].features.finish(),
+                         real ? "targets" : "labels", (real ? parts_[i].targets : parts_[i].labels).finish());
     if (info.sequences[i] > 0)
       text += core::format("{} sequences {} offsets {}\n", subset_names[i], info.sequences[i], parts_[i].offsets.finish());
     if (parts_[i].utterances.any)

@@ -16,6 +16,7 @@ class ContentHash {
  public:
   void add_features(Subset subset, std::span<const std::byte> rows) { of(subset).features.update(rows); }
   void add_labels(Subset subset, std::span<const std::int32_t> labels) { of(subset).labels.update(std::as_bytes(labels)); }
+  void add_targets(Subset subset, std::span<const float> targets) { of(subset).targets.update(std::as_bytes(targets)); }
   void add_offsets(Subset subset, std::span<const std::int64_t> offsets) {
     of(subset).offsets.update(std::as_bytes(offsets));
   }
@@ -32,7 +33,7 @@ class ContentHash {
     bool any = false;
   };
   struct Part {
-    core::Sha256 features, labels, offsets;
+    core::Sha256 features, labels, targets, offsets;
     Names utterances, speakers;
   };
   static void add(Names& names, std::span<const std::byte> text) {

@@ -91,7 +91,7 @@ class CsvLabels {
       if (std::floor(*label.value) != *label.value)
         throw core::ConfigError(
             core::format("the label '{}' in line {} of '{}' is a number with decimals, not a class: choose "
-                         "the column of the classes with `label`",
+                         "the column of the classes with `label`, or name the columns of real-valued `targets`",
                          text, label.line, path));
   }
 
@@ -125,16 +125,17 @@ class CsvImport {
     const std::size_t first_line = record.line;
     for (; more; more = reader_.next(record)) add(record);
     DatasetInfo info;
-    info.dim = columns_ - 1;
-    samples_.labels = labels_.classes(options_.file, first_line, info);
+    info.dim = columns_ - answers_.size();
+    info.targets = options_.targets.size();
+    if (info.targets == 0) samples_.labels = labels_.classes(options_.file, first_line, info);
     info.source_sha256 = {core::format("{}: {}", file_.name(), file_.sha256())};
-    LabelledSubsets subsets;
+    ImportedSubsets subsets;
     subsets[0] = std::move(samples_);
     return write_samples(options_, std::move(info), "CSV", std::move(subsets));
   }
 
  private:
-  /// Learns from the first record how many columns there are, which of them is the label's and what they are called.
+  /// Learns from the first record how many columns there are, which of them are labels or targets and what they are called.
   void begin(const CsvRecord& record) {
     columns_ = record.fields.size();
     line_of_columns_ = record.line;
@@ -143,41 +144,56 @@ class CsvImport {
           core::format("'{}' has only one column in line {}: give a table of features and labels, and its "
                        "`separator`",
                        options_.file, record.line));
-    label_ = columns_ - 1;
     bool by_name = false;
-    if (!options_.label.empty()) by_name = !find_label_by_number() && find_label_by_name(record);
+    if (!options_.targets.empty())
+      for (const std::string& target : options_.targets) by_name |= find("targets", target, record);
+    else if (!options_.label.empty())
+      by_name = find("label", options_.label, record);
+    else
+      answers_.push_back(columns_ - 1);
+    if (answers_.size() == columns_)
+      throw core::ConfigError(core::format("all columns of '{}' are `targets`, so there are no features", options_.file));
     if (by_name || options_.header == "yes" || (options_.header == "auto" && seems_header(record))) names_ = record.fields;
   }
 
-  bool find_label_by_number() {
-    std::size_t number = 0;
-    const std::string& text = options_.label;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (rest != text.data() + text.size()) return false;
-    if (error != std::errc() || number < 1 || number > columns_)
-      throw core::ConfigError(core::format("'{}' has {} columns, so `label` cannot be {}", options_.file, columns_, text));
-    label_ = number - 1;
-    return true;
+  /// Finds the column that an option names or numbers. Returns whether it does so by name.
+  bool find(std::string_view option, const std::string& text, const CsvRecord& record) {
+    const std::optional<std::size_t> number = number_of_column(option, text);
+    answers_.push_back(number ? *number : column_called(option, text, record));
+    if (std::ranges::count(answers_, answers_.back()) > 1)
+      throw core::ConfigError(core::format("`{}` names column {} twice", option, answers_.back() + 1));
+    return !number;
   }
 
-  bool find_label_by_name(const CsvRecord& record) {
+  std::optional<std::size_t> number_of_column(std::string_view option, const std::string& text) const {
+    std::size_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (rest != text.data() + text.size()) return std::nullopt;
+    if (error != std::errc() || number < 1 || number > columns_)
+      throw core::ConfigError(
+          core::format("'{}' has {} columns, so `{}` cannot be {}", options_.file, columns_, option, text));
+    return number - 1;
+  }
+
+  std::size_t column_called(std::string_view option, const std::string& text, const CsvRecord& record) const {
     const auto& names = record.fields;
     if (options_.header == "no")
       throw core::ConfigError(
-          core::format("without a header there is no column '{}': give `label` the number of a column", options_.label));
-    const auto count = std::ranges::count(names, options_.label);
+          core::format("without a header there is no column '{}': give `{}` the number of a column", text, option));
+    const auto count = std::ranges::count(names, text);
     if (count != 1)
       throw core::ConfigError(
-          core::format("'{}' has {} column '{}' in line {}: `label` is one of {}, or the number of a column", options_.file,
-                       count == 0 ? "no" : "more than one", options_.label, record.line, fmt::join(names, ", ")));
-    label_ = static_cast<std::size_t>(std::ranges::find(names, options_.label) - names.begin());
-    return true;
+          core::format("'{}' has {} column '{}' in line {}: `{}` is one of {}, or the number of a column", options_.file,
+                       count == 0 ? "no" : "more than one", text, record.line, option, fmt::join(names, ", ")));
+    return static_cast<std::size_t>(std::ranges::find(names, text) - names.begin());
   }
+
+  bool is_feature(std::size_t column) const { return std::ranges::find(answers_, column) == answers_.end(); }
 
   bool seems_header(const CsvRecord& record) const {
     std::size_t numbers = 0;
-    for (std::size_t i = 0; i < columns_; ++i) numbers += i != label_ && number_in(record.fields[i]);
-    if (numbers > 0 && numbers < columns_ - 1)
+    for (std::size_t i = 0; i < columns_; ++i) numbers += is_feature(i) && number_in(record.fields[i]);
+    if (numbers > 0 && numbers < columns_ - answers_.size())
       throw core::ConfigError(
           core::format("line {} of '{}' contains numbers and other texts: say with `header` yes or no "
                        "whether it names the columns",
@@ -192,16 +208,20 @@ class CsvImport {
     for (std::size_t i = 0; i < columns_; ++i) {
       const std::string& text = record.fields[i];
       if (text.empty()) throw refused(record, i, "is missing: fill it in, or leave the record out");
-      if (i == label_ && number_in(text) && !std::isfinite(*number_in(text)))
-        throw refused(record, i, core::format("is the label '{}', which is no class", text));
-      if (i == label_)
-        labels_.add(text, record.line);
-      else
-        samples_.values.push_back(feature(record, i));
+      if (is_feature(i)) samples_.values.push_back(number(record, i));
     }
+    if (options_.targets.empty()) return add_label(record, answers_.front());
+    for (const std::size_t column : answers_) samples_.targets.push_back(number(record, column));
   }
 
-  float feature(const CsvRecord& record, std::size_t column) const {
+  void add_label(const CsvRecord& record, std::size_t column) {
+    const std::string& text = record.fields[column];
+    if (number_in(text) && !std::isfinite(*number_in(text)))
+      throw refused(record, column, core::format("is the label '{}', which is no class", text));
+    labels_.add(text, record.line);
+  }
+
+  float number(const CsvRecord& record, std::size_t column) const {
     const std::string& text = record.fields[column];
     const std::optional<double> value = number_in(text);
     if (!value) throw refused(record, column, core::format("is '{}', which is not a number", text));
@@ -219,9 +239,10 @@ class CsvImport {
   const ImportCsvOptions& options_;
   GzipFile file_;
   CsvReader reader_;
-  std::size_t columns_ = 0, label_ = 0, line_of_columns_ = 0;
-  std::vector<std::string> names_;  // of the columns, if they have any
-  LabelledSamples samples_;
+  std::size_t columns_ = 0, line_of_columns_ = 0;
+  std::vector<std::size_t> answers_;  // the columns of the label or of the targets
+  std::vector<std::string> names_;    // of the columns, if they have any
+  ImportedSamples samples_;
   CsvLabels labels_;
 };
 

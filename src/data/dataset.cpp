@@ -27,9 +27,9 @@ void check_format(const Hdf5File& file) {
   if (!file.has_attribute("/", "format") || file.text("/", "format") != format_name)
     throw core::ConfigError(core::format("'{}' is not a Paragrad data file: its root has no attribute format = \"{}\"",
                                          file.path(), format_name));
-  if (const auto version = file.count("/", "version"); version != format_version)
-    throw core::ConfigError(core::format("data file '{}' has format version {}; this program reads version {}", file.path(),
-                                         version, format_version));
+  if (const auto version = file.count("/", "version"); version != version_with_labels && version != version_with_targets)
+    throw core::ConfigError(core::format("data file '{}' has format version {}; this program reads versions {} and {}",
+                                         file.path(), version, version_with_labels, version_with_targets));
 }
 
 /// Reads the attributes that only speech files have.
@@ -71,10 +71,11 @@ DatasetInfo read_root(const Hdf5File& file) {
   info.licence = file.text("/", "licence");
   info.source_sha256 = file.texts("/", "source_sha256");
   info.content_sha256 = file.text("/", "content_sha256");
-  info.classes = file.count("/", "classes");
+  const bool real = file.count("/", "version") == version_with_targets;
+  (real ? info.targets : info.classes) = file.count("/", real ? "targets" : "classes");
   info.encoding.scale = static_cast<float>(file.number("/", "feature_scale"));
   info.encoding.offset = static_cast<float>(file.number("/", "feature_offset"));
-  if (info.classes == 0) throw broken(file, "it has no classes");
+  if (info.classes + info.targets == 0) throw broken(file, core::format("it has no {}", real ? "targets" : "classes"));
   read_speech(file, info);
   read_image(file, info);
   return info;
@@ -108,7 +109,7 @@ struct Array {
 
 struct SubsetArrays {
   Array features;  // [samples][dim]
-  Array labels;    // [samples] int32
+  Array answers;   // labels, [samples] int32, or targets, [samples][targets] float
   std::vector<std::int64_t> offsets;
   Array utterances, speakers;  // text, a line for each sequence
 };
@@ -135,8 +136,8 @@ struct Dataset::Mapping {
 
   void load(const Hdf5File& file, std::size_t subset);
   void see(const Context& context);
-  void check_shape(const Hdf5File& file, const std::string& group, std::size_t subset, const Hdf5ArrayInfo& features,
-                   const Hdf5ArrayInfo& labels);
+  void load_answers(const Hdf5File& file, const std::string& group, std::size_t subset);
+  void check_features(const Hdf5File& file, const std::string& group, std::size_t subset, const Hdf5ArrayInfo& features);
   void load_offsets(const Hdf5File& file, const std::string& name, std::size_t subset);
   void load_names(const Hdf5File& file, const std::string& name, std::size_t sequences, Array& names);
 
@@ -148,17 +149,15 @@ struct Dataset::Mapping {
 
 void Dataset::Mapping::load(const Hdf5File& file, std::size_t subset) {
   const auto group = core::format("/{}", subset_names[subset]);
-  for (const auto& name : {group + "/features", group + "/labels"})
-    if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
+  if (!file.exists(group + "/features")) throw broken(file, core::format("{}/features is missing", group));
   const auto features = file.array_info(group + "/features");
-  const auto labels = file.array_info(group + "/labels");
-  check_shape(file, group, subset, features, labels);
-  info.samples[subset] = labels.shape[0];
+  check_features(file, group, subset, features);
+  info.samples[subset] = features.shape[0];
 
   auto& arrays = subsets[subset];
   arrays.features = features.type == ElementType::uint8 ? Array::load<std::uint8_t>(file, group + "/features", features, map)
                                                         : Array::load<float>(file, group + "/features", features, map);
-  arrays.labels = Array::load<std::int32_t>(file, group + "/labels", labels, map);
+  load_answers(file, group, subset);
   if (file.exists(group + "/offsets")) load_offsets(file, group + "/offsets", subset);
   if (info.context != Context{} && info.samples[subset] > 0 && info.sequences[subset] == 0)
     throw broken(file, core::format("its samples have a context, but {}/offsets is missing", group));
@@ -187,17 +186,29 @@ void Dataset::Mapping::load_names(const Hdf5File& file, const std::string& name,
     throw broken(file, core::format("{} does not have one line for each of the {} sequences", name, sequences));
 }
 
-void Dataset::Mapping::check_shape(const Hdf5File& file, const std::string& group, std::size_t subset,
-                                   const Hdf5ArrayInfo& features, const Hdf5ArrayInfo& labels) {
+void Dataset::Mapping::load_answers(const Hdf5File& file, const std::string& group, std::size_t subset) {
+  const bool real = info.targets > 0;
+  const auto name = core::format("{}/{}", group, real ? "targets" : "labels");
+  if (!file.exists(name)) throw broken(file, core::format("{} is missing", name));
+  const auto stored = file.array_info(name);
+  if (const auto type = real ? ElementType::float32 : ElementType::int32; stored.type != type)
+    throw broken(file, core::format("{} has type {}, not {}", name, to_string(stored.type), to_string(type)));
+  std::vector<std::size_t> shape{info.samples[subset]};
+  if (real) shape.push_back(info.targets);
+  if (stored.shape != shape)
+    throw broken(file, core::format("{} has the shape {}, not {}, for {} rows of features", name,
+                                    fmt::join(stored.shape, "x"), fmt::join(shape, "x"), info.samples[subset]));
+  subsets[subset].answers =
+      real ? Array::load<float>(file, name, stored, map) : Array::load<std::int32_t>(file, name, stored, map);
+}
+
+void Dataset::Mapping::check_features(const Hdf5File& file, const std::string& group, std::size_t subset,
+                                      const Hdf5ArrayInfo& features) {
   if (features.type != ElementType::uint8 && features.type != ElementType::float32)
     throw broken(file, core::format("{}/features has type {}, not uint8 or float32", group, to_string(features.type)));
-  if (labels.type != ElementType::int32)
-    throw broken(file, core::format("{}/labels has type {}, not int32", group, to_string(labels.type)));
-  if (features.shape.size() != 2 || features.shape[1] == 0 || labels.shape.size() != 1)
-    throw broken(file, core::format("{}: features must have shape samples x dim and labels samples, but they have {} and {}",
-                                    group, fmt::join(features.shape, "x"), fmt::join(labels.shape, "x")));
-  if (features.shape[0] != labels.shape[0])
-    throw broken(file, core::format("{} has {} feature rows but {} labels", group, features.shape[0], labels.shape[0]));
+  if (features.shape.size() != 2 || features.shape[1] == 0)
+    throw broken(file,
+                 core::format("{}/features has the shape {}, not samples x dim", group, fmt::join(features.shape, "x")));
   const auto type = features.type == ElementType::uint8 ? core::NumberType::uint8 : core::NumberType::float32;
   if (subset == 0) {
     info.encoding.type = type;
@@ -257,10 +268,19 @@ bool Dataset::in_memory(Subset subset, std::size_t sample) const {
 
 std::int32_t Dataset::label(Subset subset, std::size_t sample) const {
   const auto index = static_cast<std::size_t>(subset);
-  if (sample >= mapping_->info.samples[index]) throw std::out_of_range("Dataset::label: no such sample");
+  if (sample >= mapping_->info.samples[index] || mapping_->info.classes == 0)
+    throw std::out_of_range("Dataset::label: no such sample, or none with a label");
   std::int32_t label;
-  std::memcpy(&label, mapping_->subsets[index].labels.bytes.data() + sample * sizeof(label), sizeof(label));
+  std::memcpy(&label, mapping_->subsets[index].answers.bytes.data() + sample * sizeof(label), sizeof(label));
   return label;
+}
+
+std::span<const float> Dataset::targets(Subset subset, std::size_t sample) const {
+  const auto index = static_cast<std::size_t>(subset);
+  const std::size_t count = mapping_->info.targets;
+  if (sample >= mapping_->info.samples[index]) throw std::out_of_range("Dataset::targets: no such sample");
+  if (count == 0) return {};
+  return {reinterpret_cast<const float*>(mapping_->subsets[index].answers.bytes.data()) + sample * count, count};
 }
 
 std::span<const std::int64_t> Dataset::offsets(Subset subset) const {

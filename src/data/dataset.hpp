@@ -26,16 +26,18 @@ struct DatasetInfo {
   std::string source;
   std::string licence;
   std::vector<std::string> source_sha256;  ///< "file name: digest" of the files it was made from
-  /// Hash of features, labels, offsets, utterances, speakers, scale, classes and context; ties partitions to their data set.
+  /// Hash of features, labels or targets, offsets, utterances, speakers, scale, counts and context; ties partitions to
+  /// their data set.
   std::string content_sha256;
-  core::Encoding encoding;          ///< of features
-  std::size_t dim = 0;              ///< of a sample as the network sees it: its frame with context, from left to right
-  std::optional<ImageShape> image;  ///< if samples are images; its size is dim
-  std::size_t classes = 0;
-  Context context;                         ///< frames are stored once and spliced when loading
-  double frame_shift_s = 0;                ///< between samples of a sequence; 0: unknown
-  std::vector<std::string> class_names;    ///< [classes], for example states of phones; or empty
-  std::array<std::size_t, 3> samples{};    ///< of each Subset
+  core::Encoding encoding;               ///< of features
+  std::size_t dim = 0;                   ///< of a sample as the network sees it: its frame with context, from left to right
+  std::optional<ImageShape> image;       ///< if samples are images; its size is dim
+  std::size_t classes = 0;               ///< 0: samples have targets, not labels
+  std::size_t targets = 0;               ///< real numbers to predict for each sample; 0: samples have a label each
+  Context context;                       ///< frames are stored once and spliced when loading
+  double frame_shift_s = 0;              ///< between samples of a sequence; 0: unknown
+  std::vector<std::string> class_names;  ///< [classes], for example states of phones; or empty
+  std::array<std::size_t, 3> samples{};  ///< of each Subset
   std::array<std::size_t, 3> sequences{};  ///< 0 where a subset has no offsets
 
   std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a stored row, without context
@@ -46,7 +48,7 @@ struct DatasetInfo {
 /// emulated workers need one copy. Immutable; all functions may be called from any thread.
 class Dataset {
  public:
-  /// Reads the description and maps features and labels; the cost does not depend on the number of samples.
+  /// Reads the description and maps features and labels or targets; the cost does not depend on the number of samples.
   /// `context` replaces the file's own. Throws ConfigError for a missing, truncated or foreign file, mismatched counts, or a
   /// context for samples that are not sequences.
   static std::shared_ptr<const Dataset> open(const std::string& path, const std::optional<Context>& context = {});
@@ -60,7 +62,8 @@ class Dataset {
   /// Stored bytes of one row, [frame_dim] of encoding.type; and of several consecutive rows.
   std::span<const std::byte> row(Subset subset, std::size_t sample) const { return rows(subset, sample, 1); }
   std::span<const std::byte> rows(Subset subset, std::size_t first, std::size_t count) const;
-  std::int32_t label(Subset subset, std::size_t sample) const;
+  std::int32_t label(Subset subset, std::size_t sample) const;              ///< where info().classes > 0
+  std::span<const float> targets(Subset subset, std::size_t sample) const;  ///< [info().targets]
 
   // Rows may have to be read from the disk when they are accessed. Nothing happens where the data file could not be mapped.
 

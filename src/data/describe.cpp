@@ -33,7 +33,7 @@ core::Json describe(const Dataset& dataset) {
   json["dim"] = info.dim;
   if (info.image)
     json["image"] = {{"height", info.image->height}, {"width", info.image->width}, {"channels", info.image->channels}};
-  json["classes"] = info.classes;
+  info.targets > 0 ? json["targets"] = info.targets : json["classes"] = info.classes;
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
   if (info.context != Context{}) json["context"] = {{"left", info.context.left}, {"right", info.context.right}};
   if (info.frame_shift_s > 0) json["frame_shift_s"] = info.frame_shift_s;

@@ -49,10 +49,13 @@ struct Half {
   }
 
   /// As they are stored, the names and checksums going into `info`.
-  LabelledSamples take(DatasetInfo& info) && {
+  ImportedSamples take(DatasetInfo& info) && {
     for (const auto* file : {&images, &labels})
       info.source_sha256.push_back(core::format("{}: {}", file->name, file->sha256));
-    return {std::move(images.bytes), {}, {labels.bytes.begin(), labels.bytes.end()}, {}};
+    ImportedSamples samples;
+    samples.pixels = std::move(images.bytes);
+    samples.labels.assign(labels.bytes.begin(), labels.bytes.end());
+    return samples;
   }
 };
 
@@ -84,7 +87,7 @@ DatasetInfo import_idx(const ImportIdxOptions& given) {
     info.classes = std::size_t{*std::max_element(train.labels.bytes.begin(), train.labels.bytes.end())} + 1;
   train.check_labels(info.classes);
   test.check_labels(info.classes);
-  LabelledSamples for_training = std::move(train).take(info), for_test = std::move(test).take(info);
+  ImportedSamples for_training = std::move(train).take(info), for_test = std::move(test).take(info);
   return write_samples(options, std::move(info), "IDX", {std::move(for_training), {}, std::move(for_test)});
 }
 

@@ -74,8 +74,8 @@ class ImageReader {
  public:
   explicit ImageReader(std::size_t channels) { shape_.channels = channels; }
 
-  LabelledSamples read(const std::string& subset, const std::vector<ImageFile>& files, DatasetInfo& info) {
-    LabelledSamples images;
+  ImportedSamples read(const std::string& subset, const std::vector<ImageFile>& files, DatasetInfo& info) {
+    ImportedSamples images;
     core::Sha256 hash;
     for (const ImageFile& file : files) {
       const std::string path = file.path.string(), content = core::read_text(path);
@@ -108,7 +108,7 @@ class ImageReader {
           core::format("'{}' is in colour but the data set is grey: convert it, or set `channels` to 3", path));
   }
 
-  void reserve(LabelledSamples& images, std::size_t count, const std::string& subset) const {
+  void reserve(ImportedSamples& images, std::size_t count, const std::string& subset) const {
     core::require_memory(static_cast<double>(count) * static_cast<double>(size()),
                          core::format("the {} images of '{}', {} each,", count, subset, shape_.text()));
     images.pixels.reserve(count * size());
@@ -138,8 +138,8 @@ DatasetInfo import_image_folder(const ImportFolderOptions& options) {
   const std::vector<ImageFile> train_files = files_in(train, info.class_names),
                                test_files = files_in(test, info.class_names);
   ImageReader reader(options.channels);
-  LabelledSamples for_training = reader.read(options.train, train_files, info);
-  LabelledSamples for_test = reader.read(options.test, test_files, info);
+  ImportedSamples for_training = reader.read(options.train, train_files, info);
+  ImportedSamples for_test = reader.read(options.test, test_files, info);
   info.dim = reader.size();
   info.image = reader.shape();
   return write_samples(options, std::move(info), "folders of images", {std::move(for_training), {}, std::move(for_test)});

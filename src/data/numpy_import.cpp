@@ -101,16 +101,17 @@ class NumpyImport {
       : options_(options), files_(open_numpy_files(options.from)), names_(options, *files_) {}
 
   DatasetInfo run() {
-    LabelledSubsets subsets;
+    ImportedSubsets subsets;
     for (const Subset subset : subsets_in_order) subsets[static_cast<std::size_t>(subset)] = read(subset);
-    info_.classes =
-        options_.classes > 0 ? options_.classes : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
+    if (info_.targets == 0)
+      info_.classes =
+          options_.classes > 0 ? options_.classes : static_cast<std::size_t>(std::ranges::max(subsets[0].labels)) + 1;
     return write_samples(options_, std::move(info_), "NumPy", std::move(subsets));
   }
 
  private:
-  LabelledSamples read(Subset subset) {
-    LabelledSamples samples;
+  ImportedSamples read(Subset subset) {
+    ImportedSamples samples;
     const std::string x = names_.of(feature_arrays, subset), y = names_.of(label_arrays, subset),
                       frames = names_.of(length_arrays, subset);
     if (x.empty() && subset == Subset::train)
@@ -122,7 +123,7 @@ class NumpyImport {
                                            usual_name(x.empty() ? feature_arrays : label_arrays, subset)));
     if (x.empty()) return samples;
     take(x, [&](const NpyArray& array) { read_features(array, subset, samples); });
-    take(y, [&](const NpyArray& array) { read_labels(array, samples); });
+    take(y, [&](const NpyArray& array) { read_answers(array, subset, samples); });
     if (subset != Subset::train && frames.empty() != names_.of(length_arrays, Subset::train).empty())
       throw core::ConfigError(core::format("only some sets of '{}' consist of sequences: '{}' is {}", options_.from,
                                            usual_name(length_arrays, subset),
@@ -138,7 +139,7 @@ class NumpyImport {
     use(parse_npy(bytes, name));
   }
 
-  void read_features(const NpyArray& array, Subset subset, LabelledSamples& samples) {
+  void read_features(const NpyArray& array, Subset subset, ImportedSamples& samples) {
     const std::vector<std::size_t>& shape = array.shape;
     if (shape.size() < 2 || shape.size() > 4 || array.elements() == 0)
       throw core::ConfigError(
@@ -162,7 +163,7 @@ class NumpyImport {
   static float finite(const NpyArray& array, std::size_t i) {
     const double value = array.number(i);
     if (!std::isfinite(value))
-      throw core::ConfigError(core::format("{} is {}: features must be finite numbers", array.place(i), value));
+      throw core::ConfigError(core::format("{} is {}, which is not a finite number", array.place(i), value));
     if (std::abs(value) > std::numeric_limits<float>::max())
       throw core::ConfigError(core::format("{} is {}, which is too large for float32", array.place(i), value));
     return static_cast<float>(value);
@@ -188,14 +189,31 @@ class NumpyImport {
     }
   }
 
-  void read_labels(const NpyArray& array, LabelledSamples& samples) const {
+  /// Integers are labels, numbers with decimals are targets.
+  void read_answers(const NpyArray& array, Subset subset, ImportedSamples& samples) {
     const std::vector<std::size_t>& shape = array.shape;
-    if (shape.empty() || shape.size() > 2 || (shape.size() == 2 && shape[1] != 1) || shape[0] != rows_)
-      throw core::ConfigError(core::format("the labels '{}' have the shape {}, but there are {} samples", array.name,
-                                           fmt::join(shape, "x"), rows_));
-    if (!array.whole())
+    const std::size_t columns = shape.size() == 2 ? shape[1] : 1;
+    const bool real = !array.whole();
+    if (shape.empty() || shape.size() > 2 || shape[0] != rows_ || (real ? columns == 0 : columns != 1))
+      throw core::ConfigError(core::format(
+          "the array '{}' of {} has the shape {}, but there are {} samples, each of which has an integer as its "
+          "label, or any number of floating-point numbers as targets",
+          array.name, array.dtype(), fmt::join(shape, "x"), rows_));
+    if (subset == Subset::train && real) info_.targets = columns;
+    if ((real ? columns : 0) != info_.targets)
+      throw core::ConfigError(core::format("'{}' contains {}, but the training set has {}", array.name,
+                                           real ? core::format("{} targets", columns) : "labels",
+                                           info_.targets > 0 ? core::format("{} targets", info_.targets) : "labels"));
+    if (real && options_.classes > 0)
       throw core::ConfigError(
-          core::format("the labels '{}' are {}: give the numbers of classes as integers", array.name, array.dtype()));
+          core::format("'{}' contains {}, so they are targets and not one of {} classes: leave out `classes`, or convert "
+                       "them to integers",
+                       array.name, array.dtype(), options_.classes));
+    if (!real) return read_labels(array, samples);
+    for (std::size_t i = 0; i < array.elements(); ++i) samples.targets.push_back(finite(array, i));
+  }
+
+  void read_labels(const NpyArray& array, ImportedSamples& samples) const {
     for (std::size_t i = 0; i < rows_; ++i) {
       const std::int64_t label = array.integer(i);
       if (label < 0 || label >= std::numeric_limits<std::int32_t>::max())
@@ -204,7 +222,7 @@ class NumpyImport {
     }
   }
 
-  void read_lengths(const NpyArray& array, LabelledSamples& samples) const {
+  void read_lengths(const NpyArray& array, ImportedSamples& samples) const {
     if (info_.image)
       throw core::ConfigError(core::format(
           "the sequences of '{}' consist of images: give the features of frames as [frames][features]", options_.from));

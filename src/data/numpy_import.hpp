@@ -18,14 +18,16 @@ struct ImportNumpyOptions : SampleImportOptions {
 ///
 ///   x_train        [samples][features], or images [samples][height][width], [samples][height][width][channels]: uint8 is
 ///                  stored as it is, all other numbers as float32
-///   y_train        [samples] or [samples][1] integers, the classes
+///   y_train        [samples] or [samples][1] integers, the classes; or [samples] or [samples][targets] floating-point
+///                  numbers, the targets
 ///   lengths_train  [sequences] integers, how many consecutive samples each sequence has; optional
 ///
 /// Likewise for x_valid, x_test, …, both sets optional. Other usual names: X_…; train_images, train_features and
 /// train_labels; …_val and …_validation; and for a training set alone x, X, y and lengths.
 ///
 /// Holds the arrays in memory. Throws ConfigError for damaged files, missing arrays, other types, shapes that do not match
-/// each other, numbers that are not finite or too large for float32, and labels outside the classes.
+/// each other, numbers that are not finite or too large for float32, labels outside the classes, and both labels and
+/// targets.
 DatasetInfo import_numpy(const ImportNumpyOptions& options);
 
 }  // namespace paragrad::data

@@ -21,7 +21,7 @@ using Units = std::vector<std::uint32_t>;  // numbers of sequences, or of sample
 /// The rows of each sequence or sample of a set.
 class UnitRows {
  public:
-  explicit UnitRows(const LabelledSamples& set) : samples_(set.labels.size()), sequences_(!set.lengths.empty()) {
+  UnitRows(const ImportedSamples& set, std::size_t dim) : samples_(set.count(dim)), sequences_(!set.lengths.empty()) {
     if (sequences_) begins_.push_back(0);
     for (const std::size_t length : set.lengths) begins_.push_back(begins_.back() + length);
   }
@@ -39,43 +39,60 @@ class UnitRows {
   std::vector<std::size_t> begins_;
 };
 
+/// Rows of an array with `width` elements each, to be written together.
 template <class T>
-void write_rows(DatasetWriter& writer, const std::vector<T>& features, const LabelledSamples& from, std::size_t dim,
-                const Units& units) {
+class Rows {
+ public:
+  Rows(const std::vector<T>& all, std::size_t width) : all_(all), width_(width) {}
+  void add(core::Range rows) {
+    const auto mine = std::span(all_).subspan(rows.begin * width_, rows.size() * width_);
+    some_.insert(some_.end(), mine.begin(), mine.end());
+  }
+  std::span<const T> span() const { return some_; }
+  void clear() { some_.clear(); }
+
+ private:
+  const std::vector<T>& all_;
+  std::size_t width_;
+  std::vector<T> some_;
+};
+
+template <class T, class Answer>
+void write_rows(DatasetWriter& writer, Rows<T> features, Rows<Answer> answers, const UnitRows& rows, const Units& units) {
   constexpr std::size_t rows_at_once = 1024;
-  const UnitRows rows(from);
-  std::vector<T> some;
-  std::vector<std::int32_t> labels;
+  std::size_t count = 0;
   const auto flush = [&] {
-    writer.append(std::span<const T>(some), std::span<const std::int32_t>(labels));
-    some.clear();
-    labels.clear();
+    writer.append(features.span(), answers.span());
+    features.clear();
+    answers.clear();
+    count = 0;
   };
   for (const std::uint32_t unit : units) {
     const core::Range range = rows.of(unit);
-    const std::span<const T> mine = std::span(features).subspan(range.begin * dim, range.size() * dim);
-    some.insert(some.end(), mine.begin(), mine.end());
-    const std::span<const std::int32_t> said = range.of(std::span<const std::int32_t>(from.labels));
-    labels.insert(labels.end(), said.begin(), said.end());
-    if (rows.sequences() || labels.size() >= rows_at_once) flush();
+    features.add(range);
+    answers.add(range);
+    count += range.size();
+    if (rows.sequences() || count >= rows_at_once) flush();
     if (rows.sequences()) writer.end_sequence();
   }
-  if (!labels.empty()) flush();
+  if (count > 0) flush();
 }
 
-void write(DatasetWriter& writer, Subset subset, const LabelledSamples& from, const DatasetInfo& info, const Units& units) {
-  const UnitRows rows(from);
+void write(DatasetWriter& writer, Subset subset, const ImportedSamples& from, const DatasetInfo& info, const Units& units) {
+  const UnitRows rows(from, info.dim);
   std::size_t samples = 0;
   for (const std::uint32_t unit : units) samples += rows.of(unit).size();
   writer.begin(subset, samples);
-  if (info.encoding.type == core::NumberType::uint8)
-    write_rows(writer, from.pixels, from, info.dim, units);
-  else
-    write_rows(writer, from.values, from, info.dim, units);
+  const auto write_features = [&]<class T>(const Rows<T>& features) {
+    info.targets > 0 ? write_rows(writer, features, Rows(from.targets, info.targets), rows, units)
+                     : write_rows(writer, features, Rows(from.labels, 1), rows, units);
+  };
+  info.encoding.type == core::NumberType::uint8 ? write_features(Rows(from.pixels, info.dim))
+                                                : write_features(Rows(from.values, info.dim));
 }
 
-Units all_of(const LabelledSamples& set) {
-  Units units(UnitRows(set).count());
+Units all_of(const ImportedSamples& set, std::size_t dim) {
+  Units units(UnitRows(set, dim).count());
   std::iota(units.begin(), units.end(), 0u);
   return units;
 }
@@ -91,11 +108,10 @@ std::array<Units, 3> draw(std::size_t count, const SampleImportOptions& options)
   return parts;
 }
 
-void check_set_aside(const SampleImportOptions& options, const LabelledSubsets& subsets) {
-  const UnitRows train(subsets[0]);
+void check_set_aside(const SampleImportOptions& options, const ImportedSubsets& subsets, const UnitRows& train) {
   const std::array<std::size_t, 3> set_aside{0, options.valid, options.test};
   for (const std::size_t i : {1u, 2u})
-    if (set_aside[i] > 0 && !subsets[i].labels.empty())
+    if (set_aside[i] > 0 && !subsets[i].empty())
       throw core::ConfigError(
           core::format("there is a {} set of its own, so none is drawn from the training set: leave out `{}`",
                        i == 1 ? "validation" : "test", subset_names[i]));
@@ -108,9 +124,9 @@ void check_set_aside(const SampleImportOptions& options, const LabelledSubsets& 
 
 /// The scale and offset that give these numbers mean 0 and variance 1.
 template <class T>
-core::Encoding normalising(const std::vector<T>& features, const LabelledSamples& train, const DatasetInfo& info,
+core::Encoding normalising(const std::vector<T>& features, const ImportedSamples& train, const DatasetInfo& info,
                            const Units& units) {
-  const UnitRows rows(train);
+  const UnitRows rows(train, info.dim);
   double sum = 0, squares = 0;
   std::size_t samples = 0;
   for (const std::uint32_t unit : units) {
@@ -129,8 +145,8 @@ core::Encoding normalising(const std::vector<T>& features, const LabelledSamples
 }
 
 /// Gives each feature mean 0 and variance 1 over these units of the training set.
-void normalise_each(LabelledSubsets& subsets, std::size_t dim, const Units& units) {
-  const UnitRows rows(subsets[0]);
+void normalise_each(ImportedSubsets& subsets, std::size_t dim, const Units& units) {
+  const UnitRows rows(subsets[0], dim);
   std::vector<double> means(dim, 0), variances(dim, 0);
   double samples = 0;
   const auto each_row = [&](const auto& body) {
@@ -145,7 +161,7 @@ void normalise_each(LabelledSubsets& subsets, std::size_t dim, const Units& unit
   each_row([&](const float* row) {
     for (std::size_t d = 0; d < dim; ++d) variances[d] += (row[d] - means[d]) * (row[d] - means[d]);
   });
-  for (LabelledSamples& set : subsets)
+  for (ImportedSamples& set : subsets)
     for (std::size_t i = 0; i < set.values.size(); ++i) {
       const std::size_t d = i % dim;
       const double variance = variances[d] / samples, centred = set.values[i] - means[d];
@@ -154,7 +170,7 @@ void normalise_each(LabelledSubsets& subsets, std::size_t dim, const Units& unit
 }
 
 /// Sets the encoding and, where each feature is normalised by itself, changes the values.
-void scale(const SampleImportOptions& options, DatasetInfo& info, LabelledSubsets& subsets, const Units& units) {
+void scale(const SampleImportOptions& options, DatasetInfo& info, ImportedSubsets& subsets, const Units& units) {
   const bool bytes = info.encoding.type == core::NumberType::uint8;
   info.encoding = {info.encoding.type, bytes ? 1.f / 255 : 1.f};
   if (!options.normalise) return;
@@ -177,9 +193,9 @@ std::string source_of(const SampleImportOptions& options, const std::string& for
 }  // namespace
 
 DatasetInfo write_samples(const SampleImportOptions& options, DatasetInfo info, const std::string& format,
-                          LabelledSubsets subsets) {
-  check_set_aside(options, subsets);
-  const UnitRows train(subsets[0]);
+                          ImportedSubsets subsets) {
+  const UnitRows train(subsets[0], info.dim);
+  check_set_aside(options, subsets, train);
   const std::array<Units, 3> drawn = draw(train.count(), options);
   info.name = options.name;
   info.source = source_of(options, format, train.what());
@@ -189,8 +205,8 @@ DatasetInfo write_samples(const SampleImportOptions& options, DatasetInfo info, 
   DatasetWriter writer(options.out, info);
   for (const Subset subset : {Subset::train, Subset::valid, Subset::test}) {
     const std::size_t i = static_cast<std::size_t>(subset);
-    const bool own = subset != Subset::train && !subsets[i].labels.empty();
-    write(writer, subset, subsets[own ? i : 0], info, own ? all_of(subsets[i]) : drawn[i]);
+    const bool own = subset != Subset::train && !subsets[i].empty();
+    write(writer, subset, subsets[own ? i : 0], info, own ? all_of(subsets[i], info.dim) : drawn[i]);
   }
   return writer.finish();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace paragrad::data {
 
-/// What importers of labelled samples have in common.
+/// What importers of samples have in common.
 struct SampleImportOptions {
   std::string out;         ///< the data file to write
   std::string name;        ///< of the data set
@@ -27,22 +28,27 @@ struct ImageImportOptions : SampleImportOptions {
   ImageImportOptions() { valid = 5000; }
 };
 
-/// Features as they are stored, uint8 or float32, and labels.
-struct LabelledSamples {
+/// Features as they are stored, uint8 or float32, and labels or targets.
+struct ImportedSamples {
   std::vector<std::uint8_t> pixels;  ///< [samples][dim], of images [height][width][channels]; empty if there are values
   std::vector<float> values;         ///< [samples][dim]
-  std::vector<std::int32_t> labels;  ///< [samples]
+  std::vector<std::int32_t> labels;  ///< [samples]; empty if there are targets
+  std::vector<float> targets;        ///< [samples][DatasetInfo::targets]
   std::vector<std::size_t> lengths;  ///< of sequences, in samples; empty: samples are independent
+
+  std::size_t count(std::size_t dim) const { return std::max(pixels.size(), values.size()) / dim; }
+  bool empty() const { return pixels.empty() && values.empty(); }
 };
 
-using LabelledSubsets = std::array<LabelledSamples, 3>;  ///< by Subset; all but the training set may be empty
+using ImportedSubsets = std::array<ImportedSamples, 3>;  ///< by Subset; all but the training set may be empty
 
 /// Writes a data file. Validation and test samples that are drawn from the training set keep their order, and so does the
 /// rest. uint8 features are scaled to go from 0 to 1. With `normalise`, one scale and offset gives all uint8 features, or
 /// all features of images, mean 0 and variance 1; other float features get a mean and a variance each, constant ones become
-/// 0. `info`: source_sha256, dim, image, classes and class_names. Throws ConfigError if too many samples are set aside, or
-/// for a subset that exists, for a label outside the classes, and for a training set without any contrast to normalise.
+/// 0. `info`: source_sha256, dim, image, classes or targets, and class_names. Throws ConfigError if too many samples are set
+/// aside, or for a subset that exists, for a label outside the classes, and for a training set without any contrast to
+/// normalise.
 DatasetInfo write_samples(const SampleImportOptions& options, DatasetInfo info, const std::string& format,
-                          LabelledSubsets subsets);
+                          ImportedSubsets subsets);
 
 }  // namespace paragrad::data

@@ -6,10 +6,10 @@
 namespace paragrad::data {
 
 SequenceStream::SequenceStream(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
-                               std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets,
+                               std::shared_ptr<const Sequences> sequences, std::shared_ptr<const TokenSequences> tokens,
                                RowStream::Arrival arrival)
     : sequences_(std::move(sequences)),
-      targets_(std::move(targets)),
+      tokens_(std::move(tokens)),
       frames_(std::move(dataset), subset, prefetcher, std::move(arrival)) {}
 
 std::size_t SequenceStream::prefetch(SampleList sequences) {
@@ -34,7 +34,7 @@ std::size_t SequenceStream::label_tokens() {
   std::size_t count = 0;
   for (std::size_t s = 0; s < packing_.order.size(); ++s) {
     std::size_t place = s, step = 0;
-    for (const std::int32_t token : targets_->of(packing_.order[s])) {
+    for (const std::int32_t token : tokens_->of(packing_.order[s])) {
       labels_[place] = token;
       place += packing_.active[step++];
       ++count;
@@ -54,15 +54,20 @@ Batch SequenceStream::next(std::size_t at_most) {
   windows_.resize(frames);
   labels_.resize(frames);
   rows_.resize(frames);
+  const std::size_t targets = flat.targets.size() / frames;
+  targets_.resize(flat.targets.size());
   for (std::size_t i = 0; i < frames; ++i) {
     const std::size_t from = packing_.from[i];
     windows_[i] = flat.stored.windows[from];
     labels_[i] = packing_.has_loss[i] ? flat.labels[from] : no_label;
     rows_[i] = flat.rows[from];
+    std::ranges::copy(flat.targets.subspan(from * targets, targets),
+                      targets_.begin() + static_cast<std::ptrdiff_t>(i * targets));
   }
-  const std::size_t scored = targets_ ? label_tokens() : packing_.scored;
+  const std::size_t scored = tokens_ ? label_tokens() : packing_.scored;
   return {.features = {},
           .labels = labels_,
+          .targets = targets_,
           .rows = rows_,
           .active = packing_.active,
           .frames_with_loss = scored,

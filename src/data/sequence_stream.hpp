@@ -5,16 +5,16 @@
 
 #include "data/row_stream.hpp"
 #include "data/sequences.hpp"
-#include "data/targets.hpp"
+#include "data/token_sequences.hpp"
 
 namespace paragrad::data {
 
 /// Samples that are sequences: minibatches are their frames, packed as in Packing; context frames have no label. With
-/// targets, the labels of a whole sequence are its tokens, stored in its first frames; the other frames have none.
+/// tokens, the labels of a whole sequence are its tokens, stored in its first frames; the other frames have none.
 class SequenceStream : public SampleStream {
  public:
   SequenceStream(std::shared_ptr<const Dataset> dataset, Subset subset, Prefetcher& prefetcher,
-                 std::shared_ptr<const Sequences> sequences, std::shared_ptr<const Targets> targets = nullptr,
+                 std::shared_ptr<const Sequences> sequences, std::shared_ptr<const TokenSequences> tokens = nullptr,
                  RowStream::Arrival arrival = {});
 
   std::size_t prefetch(SampleList sequences) override;
@@ -26,13 +26,14 @@ class SequenceStream : public SampleStream {
   std::size_t label_tokens();
 
   std::shared_ptr<const Sequences> sequences_;
-  std::shared_ptr<const Targets> targets_;
+  std::shared_ptr<const TokenSequences> tokens_;
   RowStream frames_;
   std::vector<std::uint32_t> current_, incoming_;
   std::size_t position_ = 0;  // in the current list
   Packing packing_;
   std::vector<std::uint32_t> windows_;
   std::vector<std::int32_t> labels_;
+  std::vector<float> targets_;
   std::vector<std::uint32_t> rows_;
 };
 

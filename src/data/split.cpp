@@ -124,18 +124,30 @@ std::byte* copy_run(const Dataset& dataset, Subset subset, const Run& run, Annou
 void Split::clear() {
   stored.clear();
   labels.clear();
+  targets.clear();
   rows.clear();
   windows.clear();
 }
 
 void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted) {
   rows = std::move(wanted);
-  labels.resize(rows.size());
   windows.resize(rows.size());
   if (dataset.info().context == Context{})
     read_rows(dataset, subset);
   else
     read_windows(dataset, subset);
+  read_answers(dataset, subset);
+}
+
+void Split::read_answers(const Dataset& dataset, Subset subset) {
+  labels.assign(rows.size(), 0);
+  targets.resize(rows.size() * dataset.info().targets);
+  if (!targets.empty()) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      std::ranges::copy(dataset.targets(subset, rows[i]),
+                        targets.begin() + static_cast<std::ptrdiff_t>(i * dataset.info().targets));
+    return;
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     labels[i] = dataset.label(subset, rows[i]);
     // A label outside the classes would make kernels, which do not check, access memory out of bounds.

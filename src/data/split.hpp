@@ -9,14 +9,15 @@
 
 namespace paragrad::data {
 
-/// The stored rows of one split and their labels, as a stream holds them.
+/// The stored rows of one split with their labels or targets, as a stream holds them.
 ///
 /// With a context, a sample is a window of frames. The split then holds runs of frames, each frame once however many windows
 /// contain it; at the ends of a sequence its first and last frame are repeated, so that each window is contiguous.
 struct Split {
   std::vector<std::byte> stored;       ///< [frames][frame_dim]
   std::vector<std::uint32_t> windows;  ///< [rows] first frame of each row's window in `stored`
-  std::vector<std::int32_t> labels;    ///< [rows]
+  std::vector<std::int32_t> labels;    ///< [rows]; all 0 where there are targets
+  std::vector<float> targets;          ///< [rows][DatasetInfo::targets]
   std::vector<std::uint32_t> rows;     ///< row numbers in the subset
 
   void clear();
@@ -26,6 +27,7 @@ struct Split {
   void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted);
 
  private:
+  void read_answers(const Dataset& dataset, Subset subset);
   void read_rows(const Dataset& dataset, Subset subset);
   void read_windows(const Dataset& dataset, Subset subset);
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -12,14 +13,15 @@
 namespace paragrad::data {
 namespace {
 
-void check_finite(std::span<const float> features, std::size_t dim, std::size_t first_row, const std::string& group) {
-  const auto bad = std::find_if(features.begin(), features.end(), [](float x) { return !std::isfinite(x); });
-  if (bad == features.end()) return;
-  const auto at = static_cast<std::size_t>(bad - features.begin());
+/// what: a feature or a target, `width` of them in a row.
+void check_finite(std::string_view what, std::span<const float> values, std::size_t width, std::size_t first_row,
+                  const std::string& group) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+  if (bad == values.end()) return;
+  const auto at = static_cast<std::size_t>(bad - values.begin());
   throw core::ConfigError(
-      core::format("feature {} of row {} of {} is not a finite number", at % dim, first_row + at / dim, group));
+      core::format("{} {} of row {} of {} is not a finite number", what, at % width, first_row + at / width, group));
 }
-void check_finite(std::span<const std::uint8_t>, std::size_t, std::size_t, const std::string&) {}
 
 void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std::size_t first_row,
                   const std::string& group) {
@@ -33,7 +35,8 @@ void check_labels(std::span<const std::int32_t> labels, std::size_t classes, std
 
 DatasetWriter::DatasetWriter(const std::string& path, DatasetInfo description)
     : file_(Hdf5File::create(path)), info_(std::move(description)) {
-  if (info_.dim == 0 || info_.classes == 0) throw std::logic_error("DatasetWriter: no features or no classes");
+  if (info_.dim == 0 || (info_.classes == 0) == (info_.targets == 0))
+    throw std::logic_error("DatasetWriter: no features, or neither classes nor targets, or both");
   if (info_.dim % info_.context.frames() != 0 || (!info_.class_names.empty() && info_.class_names.size() != info_.classes))
     throw std::logic_error("DatasetWriter: a context or names of classes that do not fit");
   info_.path = path;
@@ -55,31 +58,57 @@ void DatasetWriter::begin(Subset subset, std::size_t samples) {
   info_.samples[index] = samples;
   const auto type = info_.encoding.type == core::NumberType::uint8 ? ElementType::uint8 : ElementType::float32;
   file_.create_array(group_ + "/features", type, {samples, info_.frame_dim()});
-  file_.create_array(group_ + "/labels", ElementType::int32, {samples});
+  if (info_.targets > 0)
+    file_.create_array(group_ + "/targets", ElementType::float32, {samples, info_.targets});
+  else
+    file_.create_array(group_ + "/labels", ElementType::int32, {samples});
 }
 
 template <class T>
-void DatasetWriter::append_rows(std::span<const T> features, std::span<const std::int32_t> labels) {
+void DatasetWriter::append_features(std::span<const T> features, std::size_t rows) {
   const bool is_uint8 = element_type_of<T>() == ElementType::uint8;
   if (group_.empty() || is_uint8 != (info_.encoding.type == core::NumberType::uint8) ||
-      features.size() != labels.size() * info_.frame_dim() ||
-      labels.size() > info_.samples[static_cast<std::size_t>(subset_)] - rows_)
+      features.size() != rows * info_.frame_dim() || rows > info_.samples[static_cast<std::size_t>(subset_)] - rows_)
     throw std::logic_error("DatasetWriter: rows that were not announced, or of the wrong type or length");
-  check_finite(features, info_.frame_dim(), rows_, group_);
-  check_labels(labels, info_.classes, rows_, group_);
+  if constexpr (!std::is_same_v<T, std::uint8_t>) check_finite("feature", features, info_.frame_dim(), rows_, group_);
   file_.write_rows(group_ + "/features", rows_, features);
-  file_.write_rows(group_ + "/labels", rows_, labels);
   hash_.add_features(subset_, std::as_bytes(features));
+}
+
+void DatasetWriter::append_answers(std::span<const std::int32_t> labels) {
+  check_labels(labels, info_.classes, rows_, group_);
+  file_.write_rows(group_ + "/labels", rows_, labels);
   hash_.add_labels(subset_, labels);
-  rows_ += labels.size();
+}
+
+void DatasetWriter::append_answers(std::span<const float> targets) {
+  check_finite("target", targets, info_.targets, rows_, group_);
+  file_.write_rows(group_ + "/targets", rows_, targets);
+  hash_.add_targets(subset_, targets);
+}
+
+template <class T, class Answer>
+void DatasetWriter::append_rows(std::span<const T> features, std::span<const Answer> answers) {
+  constexpr bool real = std::is_same_v<Answer, float>;
+  const std::size_t of_row = real ? info_.targets : 1;
+  if (real != (info_.targets > 0) || answers.size() % of_row != 0)
+    throw std::logic_error("DatasetWriter: labels where there should be targets or the other way round, or parts of rows");
+  append_features(features, answers.size() / of_row);
+  append_answers(answers);
+  rows_ += answers.size() / of_row;
 }
 
 void DatasetWriter::append(std::span<const std::uint8_t> features, std::span<const std::int32_t> labels) {
   append_rows(features, labels);
 }
-
 void DatasetWriter::append(std::span<const float> features, std::span<const std::int32_t> labels) {
   append_rows(features, labels);
+}
+void DatasetWriter::append(std::span<const std::uint8_t> features, std::span<const float> targets) {
+  append_rows(features, targets);
+}
+void DatasetWriter::append(std::span<const float> features, std::span<const float> targets) {
+  append_rows(features, targets);
 }
 
 void DatasetWriter::end_sequence(std::string_view utterance, std::string_view speaker) {
@@ -125,13 +154,13 @@ void DatasetWriter::end_subset() {
 
 void DatasetWriter::write_root() {
   file_.set_text("/", "format", std::string(format_name));
-  file_.set_count("/", "version", format_version);
+  file_.set_count("/", "version", info_.targets > 0 ? version_with_targets : version_with_labels);
   file_.set_text("/", "name", info_.name);
   file_.set_text("/", "source", info_.source);
   file_.set_text("/", "licence", info_.licence);
   file_.set_texts("/", "source_sha256", info_.source_sha256);
   file_.set_text("/", "content_sha256", info_.content_sha256);
-  file_.set_count("/", "classes", info_.classes);
+  info_.targets > 0 ? file_.set_count("/", "targets", info_.targets) : file_.set_count("/", "classes", info_.classes);
   file_.set_number("/", "feature_scale", info_.encoding.scale);
   file_.set_number("/", "feature_offset", info_.encoding.offset);
   if (info_.image) {

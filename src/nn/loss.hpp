@@ -22,8 +22,8 @@ struct Criterion {
   Criterion(Loss of, float smoothed = 0) : loss(of), smoothing(smoothed) {}  // a loss is a criterion without smoothing
 };
 
-/// Adds the loss of outputs[rows][classes] to *into and replaces the outputs by its gradient. All device memory.
-void run_loss(backend::KernelQueue& queue, const Criterion& criterion, const data::Batch& batch, std::size_t classes,
+/// Adds the loss of outputs[rows][width] to *into and replaces the outputs by its gradient. All device memory.
+void run_loss(backend::KernelQueue& queue, const Criterion& criterion, const data::Batch& batch, std::size_t width,
               std::span<float> outputs, backend::LossSum* into);
 
 }  // namespace paragrad::nn

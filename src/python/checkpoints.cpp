@@ -32,6 +32,7 @@ nb::dict read_checkpoint(const std::string& path) {
   const nn::Graph graph = nn::make_graph(checkpoint.model);
   nb::dict result;
   result["model"] = checkpoint.model;
+  result["loss"] = checkpoint.loss;
   result["inputs"] = graph.inputs();
   result["outputs"] = graph.outputs();
   result["epoch"] = checkpoint.epoch;
@@ -40,31 +41,34 @@ nb::dict read_checkpoint(const std::string& path) {
   return result;
 }
 
-std::vector<float> posteriors_of(const std::string& path, const std::string& data) {
+std::vector<float> predictions_of(const std::string& path, const std::string& data) {
   const nb::gil_scoped_release other_threads_run;
   const train::Checkpoint checkpoint = train::read_checkpoint(path);
   train::TrainingOptions options;
   options.data = data;
   options.model = checkpoint.model;
   options.minibatch = 256;
+  const bool probabilities = checkpoint.loss != "squared_error";
+  if (!probabilities) options.loss = checkpoint.loss;
   const train::TrainingData source = train::open_evaluation_data(options);
   const auto device = backend::make_device("cpu");
   comm::SoloCommunicator communicator(*device);
   comm::RealWorker worker(communicator);
-  return train::log_posteriors(worker, {source, {}}, checkpoint.parameters, data::Subset::train);
+  return (probabilities ? train::log_posteriors : train::outputs_of)(worker, {source, {}}, checkpoint.parameters,
+                                                                     data::Subset::train);
 }
 
-Array log_posteriors(const std::string& path, const std::string& data, std::size_t classes) {
-  std::vector<float> values = posteriors_of(path, data);
-  const std::size_t rows = values.size() / classes;
-  return array_of(std::move(values), {rows, classes});
+Array predict(const std::string& path, const std::string& data, std::size_t outputs) {
+  std::vector<float> values = predictions_of(path, data);
+  const std::size_t rows = values.size() / outputs;
+  return array_of(std::move(values), {rows, outputs});
 }
 
 }  // namespace
 
 void bind_checkpoints(nb::module_& module) {
   module.def("read_checkpoint", &read_checkpoint, nb::arg("path"));
-  module.def("log_posteriors", &log_posteriors, nb::arg("path"), nb::arg("data"), nb::arg("classes"));
+  module.def("predict", &predict, nb::arg("path"), nb::arg("data"), nb::arg("outputs"));
 }
 
 }  // namespace paragrad::python

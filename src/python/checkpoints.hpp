@@ -5,7 +5,8 @@
 namespace paragrad::python {
 
 /// read_checkpoint(path): what a checkpoint holds, with the number of its model's inputs and outputs.
-/// log_posteriors(path, data): of a checkpoint's network, [rows][classes], for the training set of a data file.
+/// predict(path, data, outputs): by a checkpoint's network for the training set of a data file, [rows][outputs]:
+/// log-posteriors of classes or, of a network that was trained with the loss squared_error, its outputs.
 void bind_checkpoints(nanobind::module_& module);
 
 }  // namespace paragrad::python

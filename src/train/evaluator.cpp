@@ -21,7 +21,8 @@ Score Evaluator::score(data::Subset subset, std::size_t at_most) {
     std::array<double, 3> sums{loss.loss, static_cast<double>(loss.errors), loss.free_energy};
     const std::size_t count = learner_.has_free_energy() ? 3 : 2;  // absent values are not sent
     if (add_up_(std::span(sums).first(count)))
-      return learner_.score({sums[0], sums[1], static_cast<double>(input_.source.scored(subset, samples)), sums[2]});
+      return learner_.score(
+          input_.source.sums(sums[0], sums[1], static_cast<double>(input_.source.scored(subset, samples)), sums[2]));
   }
 }
 

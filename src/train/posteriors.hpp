@@ -8,13 +8,16 @@
 
 namespace paragrad::train {
 
-/// Log-posteriors of a network for each class, for the rows of a subset in file order: log-softmax of its outputs, computed
-/// in double. A recurrent network processes the chunks that its sequences are cut into, and a row's values come from the
-/// chunk in which it is scored.
+/// Outputs of a network, before any softmax, for the rows of a subset in file order. A recurrent network processes the
+/// chunks that its sequences are cut into, and a row's outputs come from the chunk in which it is scored.
 ///
-/// Collective: the workers take the batches in turn and send their rows to worker 0, which returns [rows][classes], the same
+/// Collective: the workers take the batches in turn and send their rows to worker 0, which returns [rows][outputs], the same
 /// bits for any number of workers; the others return nothing. Memory: all rows at once on worker 0, a batch on the others.
 /// Throws ConfigError for parameters of another network; std::logic_error on a device that does not compute.
+std::vector<float> outputs_of(comm::Worker& worker, const WorkerInput& input, std::span<const float> parameters,
+                              data::Subset subset);
+
+/// Log-posteriors of a network for each class: log-softmax of these outputs, computed in double.
 std::vector<float> log_posteriors(comm::Worker& worker, const WorkerInput& input, std::span<const float> parameters,
                                   data::Subset subset);
 

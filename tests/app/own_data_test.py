@@ -4,6 +4,7 @@ refused where it is wrong, and a file in another format is refused with the comm
 
 import gzip
 import random
+import re
 import struct
 import unittest
 from pathlib import Path
@@ -126,7 +127,7 @@ class OwnData(ImportTest):
                 for fortran in (False, True):
                     self.refused("import-numpy", self.npz(x_train=self.features(descr, fortran=fortran), y_train=self.labels()), *words)
         self.x[2][1] = 0
-        self.refused("import-numpy", self.npz(x_train=self.features(), y_train=array([float(y) for y in self.y], "<f4")), "y_train", "float32", "integers")
+        self.refused("import-numpy", self.npz(x_train=self.features(), y_train=array([0.0] * 23 + [nan], "<f4")), "y_train[23]", "nan")
         self.refused("import-numpy", self.npz(x=self.features(), y=array([0] * 23 + [-1], "<i8")), "y[23]", "-1")
 
     def test_tables_that_are_no_data_set(self):
@@ -150,13 +151,56 @@ class OwnData(ImportTest):
             ("two such columns", "a,a,c\n1,2,0\n", ("--label", "a"), ["more than one column 'a'"]),
             ("column number", "a,b,c\n1,2,0\n", ("--label", "4"), ["3 columns"]),
             ("name without header", "1,2,0\n", ("--header", "no", "--label", "c"), ["number of a column"]),
-            ("price", "1,2,3.5\n1,2,4\n", (), ["'3.5' in line 1", "decimals"]),
+            ("price", "1,2,3.5\n1,2,4\n", (), ["'3.5' in line 1", "decimals", "--targets"]),
+            ("no such target", "a,b,c\n1,2,0\n", ("--targets", "b,d"), ["no column 'd'", "--targets"]),
+            ("a target twice", "a,b,c\n1,2,0\n", ("--targets", "b,2"), ["--targets", "column 2 twice"]),
+            ("no features", "1,2\n", ("--targets", "1,2"), ["--targets", "no features"]),
+            ("a target that is no number", "a,b\n1,2\n1,x\n", ("--targets", "b"), ["column 2 ('b') in line 3", "'x'"]),
             ("open quotes", "a,b,c\n1,\"2,0\n", (), ["line 2", "not closed"]),
             ("after quotes", "a,b,c\n1,\"2\"3,0\n", (), ["line 2", "quotation mark"]),
         ):
             with self.subTest(name):
                 self.refused("import-csv", self.csv(text), *words, more=more)
         self.refused("import-csv", self.own / "none.csv", "no such file")
+
+    def test_real_numbers_become_targets_that_a_network_is_trained_on(self):
+        targets = [(row[0] + 2 * row[1] - row[2] / 2, row[2] / 4) for row in self.x]
+        both = [value for pair in targets for value in pair]
+        hashes = {self.content("import-numpy", self.npz(x_train=self.features(), y_train=array(both, descr, (self.SAMPLES, 2)))) for descr in ("<f4", "<f8")}
+        names = "a,one,b,two,c\n"
+        table = "".join(f"{a},{one},{b},{two},{c}\n" for (a, b, c), (one, two) in zip(self.x, targets))
+        hashes |= {self.content("import-csv", self.csv(names + table), "--targets", "one,two"), self.content("import-csv", self.csv(table), "--targets", "2,4")}
+        self.assertEqual(len(hashes), 1, hashes)
+        self.assertEqual(self.info()["targets"], 2)
+        swapped = self.content("import-csv", self.csv(table), "--targets", "4,2")
+        self.assertNotIn(swapped, hashes)
+
+        data = self.own / "out.h5"
+        self.content("import-csv", self.csv(names + table), "--targets", "one,two", "--valid", 4, "--test", 4)
+        train = lambda *more: run("train", "--data", data, "--model", "3-2", "--learning-rate", 0.01, "--epochs", 60, "--blocks", 1, "--minibatch", 4, "--quiet", *more)
+        self.assert_refused(train("--out", self.own / "none"), "real-valued targets", "the loss is squared_error, not cross_entropy")
+        trained = train("--loss", "squared_error", "--out", self.own / "run")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertRegex(trained.stdout, r"test error \d\.\d\d % of the targets' variance, loss 0\.\d+; validation error")
+        checkpoint = self.own / "run/checkpoint.h5"
+        scored = run("evaluate", checkpoint, "--data", data, "--loss", "squared_error")
+        self.assertIn(" % of the targets' variance, loss ", scored.stdout)
+        self.assertEqual(scored.stdout.split("error ")[1].strip(), trained.stdout.split("error ")[1].split(";")[0])
+        emulated = run("simulate", "--workers", 3, "--platform", "k40m-fdr", "--data", data, "--model", "3-2", "--learning-rate", 0.01, "--epochs", 2,
+                       "--blocks", 2, "--loss", "squared_error", "--strategy", "bmuf", "--out", self.own / "emulated")
+        several = run("train", "--workers", 3, "--data", data, "--model", "3-2", "--learning-rate", 0.01, "--epochs", 2, "--blocks", 2, "--loss",
+                      "squared_error", "--strategy", "bmuf", "--out", self.own / "several")
+        self.assertEqual(emulated.returncode, 0, emulated.stderr)
+        weights = [re.search("weights sha256 ([0-9a-f]+)", ran.stdout)[1] for ran in (emulated, several)]
+        self.assertEqual(weights[0], weights[1])
+        diverged = run("train", "--data", data, "--model", "3-2", "--learning-rate", 1e-9, "--epochs", 1, "--blocks", 1, "--loss", "squared_error", "--out", self.own / "none")
+        self.assertIn("a model with the targets' means as its outputs", diverged.stdout)
+        self.assert_refused(run("align", checkpoint, "--data", data, "--out", self.own / "aligned.h5"), "real-valued targets")
+        for more, words in (({"y_test": self.labels(), "x_test": self.features()}, ["'y_test'", "labels", "1 targets"]),
+                            ({"y_test": array(both, "<f4", (self.SAMPLES, 2)), "x_test": self.features()}, ["'y_test'", "2 targets", "1 targets"]),
+                            ({"y_train": array(both, "<f4", (48,))}, ["48", "24 samples"]), ({"y_train": array([1, 2] * 24, "<i8", (24, 2))}, ["24x2", "targets"])):
+            self.refused("import-numpy", self.npz(**{"x_train": self.features(), "y_train": array([y / 2 for y in self.y], "<f4"), **more}), *words)
+        self.refused("import-numpy", self.npz(x_train=self.features(), y_train=array([y / 2 for y in self.y], "<f4")), "--classes", more=("--classes", 3))
 
     def test_text_labels_become_the_names_of_the_classes(self):
         self.content("import-csv", self.csv("species,width\nrose,1\n\"iris, blue\",2\nrose,3\n"), "--label", "species")

@@ -115,6 +115,10 @@ void add_losses(std::vector<Case>& cases, std::size_t batch, std::size_t classes
   cases.push_back({"squared_error" + size, [=](Device& device, Desk& desk) {
                      device.run(SquaredError{batch, classes, desk.labels(labels), desk.in(batch * classes), desk.sum()});
                    }});
+  cases.push_back({"squared_error of targets" + size, [=](Device& device, Desk& desk) {
+                     const auto y = desk.in(batch * classes), targets = desk.in(batch * classes);
+                     device.run(SquaredError{batch, classes, desk.labels(labels), y, desk.sum(), targets});
+                   }});
 }
 
 void add_lstm(std::vector<Case>& cases, const LstmShape& shape) {

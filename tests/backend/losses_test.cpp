@@ -96,3 +96,17 @@ TEST_CASE("a label outside the classes is refused; -1 has neither loss nor gradi
   CHECK_THROWS_AS(softmax_cross_entropy(*device, 1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
   CHECK_THROWS_AS(squared_error(*device, 1, 3, std::vector<std::int32_t>{label}, z), std::logic_error);
 }
+
+TEST_CASE("the squared error of targets is half the squared distance, its gradient the difference", "[backend]") {
+  const auto device = make_device(GENERATE("reference", "cpu"));
+  std::vector<float> y{1, -2, 5, 0.5f, 7, 7};
+  const std::vector<float> targets{3, -2, 4, 1, 1, 1};
+  const std::vector<std::int32_t> labels{0, 0, -1};  // the last row has no loss
+  const LossSum sum = loss_of(*device, [&](LossSum* into) {
+    device->run(SquaredError{3, 2, labels, y, into, std::span(targets)});
+  });
+  CHECK(sum.loss == 0.5 * (4 + 0 + 1 + 0.25));
+  CHECK(sum.errors == 0);
+  CHECK(y == std::vector<float>{-2, 0, 1, -0.5f, 0, 0});
+  CHECK_THROWS_AS(device->run(SquaredError{3, 2, labels, y, nullptr, std::span(targets).first(4)}), std::logic_error);
+}

@@ -78,6 +78,17 @@ def test_predictions_are_probabilities_that_evaluate_scores_alike(points, tmp_pa
         pg.predict(mine, x[:, :5])
 
 
+def test_targets_are_predicted_as_they_are(points):
+    x, _ = points
+    y = x[:, :2] @ [[1.0, 2.0], [0.5, -1.0]] + 3
+    data = {"x_train": x[:800], "y_train": y[:800], "x_test": x[800:], "y_test": y[800:]}
+    mine = pg.train(data=data, model="6-2", loss="squared_error", learning_rate=0.01, epochs=10, blocks=5)
+    found = pg.predict(mine, x[800:])
+    unexplained = np.sum((found - y[800:]) ** 2) / 200 / np.var(y[:800], axis=0).sum()
+    assert found.shape == (200, 2) and unexplained == pytest.approx(mine.result["test_error"], rel=1e-4)
+    assert unexplained < 0.01
+
+
 @pytest.mark.parametrize("wrong, sentence", [
     ({"learning_rte": 0.1}, "unknown option '--learning_rte|unknown option '--learning-rte'; did you mean --learning-rate?"),
     ({"strategy": "ddp"}, "here it is data_parallel"),

@@ -2,6 +2,7 @@
 #include "backend/kernels/copy.hpp"
 #include "catch.hpp"
 #include "data/generate.hpp"
+#include "data/writer.hpp"
 #include "temporary_folder.hpp"
 #include "tests/backend/gpu.hpp"
 #include "train/input/worker_input.hpp"
@@ -12,7 +13,31 @@ namespace {
 
 constexpr std::size_t split_count = 5;
 
-train::TrainingData open(const test::TemporaryFolder& folder, const std::string& context, const std::string& chunks) {
+/// The same samples with three targets each.
+void replace_labels(const std::string& from, const std::string& to) {
+  const auto dataset = data::Dataset::open(from);
+  data::DatasetInfo info = dataset->info();
+  info.classes = 0;
+  info.targets = 3;
+  data::DatasetWriter writer(to, info);
+  for (const auto subset : {data::Subset::train, data::Subset::valid, data::Subset::test}) {
+    const auto offsets = dataset->offsets(subset);
+    writer.begin(subset, info.samples[static_cast<std::size_t>(subset)]);
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+      for (auto row = static_cast<std::size_t>(offsets[s]); row < static_cast<std::size_t>(offsets[s + 1]); ++row) {
+        std::vector<float> features(info.dim);
+        dataset->decode(dataset->row(subset, row), features);
+        const std::vector<float> targets{static_cast<float>(dataset->label(subset, row)), static_cast<float>(row), -1};
+        writer.append(std::span<const float>(features), std::span<const float>(targets));
+      }
+      writer.end_sequence();
+    }
+  }
+  writer.finish();
+}
+
+train::TrainingData open(const test::TemporaryFolder& folder, const std::string& context, const std::string& chunks,
+                         bool targets = false) {
   data::GenerateOptions task;
   task.out = folder.file("task.h5");
   task.samples = 413;
@@ -23,6 +48,10 @@ train::TrainingData open(const test::TemporaryFolder& folder, const std::string&
   data::generate(task);
   train::TrainingOptions options;
   options.data = task.out;
+  if (targets) {
+    replace_labels(task.out, options.data = folder.file("targets.h5"));
+    options.loss = "squared_error";
+  }
   options.context = context;
   if (!chunks.empty()) options.chunks = chunks;
   options.model = chunks.empty() ? (context == "2+1" ? "16-3" : "4-3") : "4-lstm2-3";
@@ -47,8 +76,11 @@ std::vector<float> seen(const train::TrainingData& source, const std::string& na
       samples->advance();
       if (block + 1 < split_count) samples->prefetch(split(block + 1));
       for (auto batch = samples->next(minibatch); batch.size() > 0; batch = samples->next(minibatch)) {
-        copies.push_back(device->allocate(batch.features.size()));
-        device->run(backend::Copy{batch.features, copies.back().span()});
+        for (const std::span<const float> values : {batch.features, batch.targets}) {
+          if (values.empty()) continue;
+          copies.push_back(device->allocate(values.size()));
+          device->run(backend::Copy{values, copies.back().span()});
+        }
       }
     }
     device->finish();
@@ -68,9 +100,9 @@ TEST_CASE("a device with isolated memory sees the samples that the host sees, sp
   const test::TemporaryFolder folder;
   const auto [context, chunks] = GENERATE(std::pair("", ""), std::pair("2+1", ""), std::pair("", "3-8+3"));
   const std::size_t minibatch = GENERATE(1u, 7u, 1000u);
-  const train::TrainingData source = open(folder, context, chunks);
+  const train::TrainingData source = open(folder, context, chunks, GENERATE(false, true));
   const auto expected = seen(source, "cpu", minibatch);
-  CHECK(expected.size() >= 413 * source.info.dim);
+  CHECK(expected.size() >= 413 * (source.info.dim + source.info.targets));
   CHECK(seen(source, "isolated", minibatch) == expected);
 }
 

@@ -305,14 +305,18 @@ class GpuDevice : public Device {
   }
 
   template <class Rows, class Kernel, class... More>
-  void add_losses(const Kernel& kernel, float* outputs, More... more) {
+  void add_losses(const Kernel& kernel, std::size_t width, float* outputs, More... more) {
     if (kernel.batch == 0) return;
     RowLoss* const rows = scratch<RowLoss>("losses", kernel.batch);
-    runtime_.run(Rows{kernel.batch, kernel.classes, kernel.labels.data(), outputs, rows, more...});
+    runtime_.run(Rows{kernel.batch, width, kernel.labels.data(), outputs, rows, more...});
     runtime_.run(AddRowLosses{kernel.batch, rows, kernel.into});
   }
-  void body(const SoftmaxCrossEntropy& kernel) { add_losses<SoftmaxRows>(kernel, kernel.logits.data(), kernel.smoothing); }
-  void body(const SquaredError& kernel) { add_losses<SquaredErrorRows>(kernel, kernel.y.data()); }
+  void body(const SoftmaxCrossEntropy& kernel) {
+    add_losses<SoftmaxRows>(kernel, kernel.classes, kernel.logits.data(), kernel.smoothing);
+  }
+  void body(const SquaredError& kernel) {
+    add_losses<SquaredErrorRows>(kernel, kernel.outputs, kernel.y.data(), data_of(kernel.targets));
+  }
   void body(const backend::Ctc& kernel) {
     const std::span<const std::uint32_t> active = kernel.steps.active();
     auto* const notes = scratch<std::byte>("ctc", ctc_scratch(kernel.classes, active));
@@ -345,7 +349,10 @@ class GpuDevice : public Device {
   }
 
   /// nullptr for none.
-  static float* data_of(std::span<float> residual) { return residual.empty() ? nullptr : residual.data(); }
+  template <class T>
+  static T* data_of(std::span<T> optional) {
+    return optional.empty() ? nullptr : optional.data();
+  }
 
   static std::vector<std::uint32_t> to_vector(std::span<const std::uint32_t> active) {
     return {active.begin(), active.end()};

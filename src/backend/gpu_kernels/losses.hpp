@@ -106,7 +106,7 @@ struct SoftmaxRows {
   }
 };
 
-/// Replaces y[batch][classes] with the gradient of ½ Σ (y - onehot)², and fills rows[batch].
+/// Replaces y[batch][outputs] with the gradient of ½ Σ (y - target)², and fills rows[batch]. targets: null if one-hot.
 struct SquaredErrorRows {
   static constexpr const char* name = "squared_error";
   static constexpr std::uint32_t threads = 256;
@@ -115,23 +115,27 @@ struct SquaredErrorRows {
     double sums[threads];
   };
 
-  std::size_t batch, classes;
+  std::size_t batch, outputs;
   const std::int32_t* labels;
   float* y;
   RowLoss* rows;
+  const float* targets;
 
   std::size_t blocks() const { return batch; }
   PARAGRAD_HOST_DEVICE void operator()(const Block& block, Shared& shared) const {
-    float* const row = y + block.index * classes;
-    const Target target = Target::of(labels[block.index], classes);
-    const Output largest = largest_of(block, classes, row, shared.outputs);
+    float* const row = y + block.index * outputs;
+    const float* const real = targets == nullptr ? nullptr : targets + block.index * outputs;
+    const Target target = Target::of(labels[block.index], outputs);
+    const Output largest = largest_of(block, outputs, row, shared.outputs);
     const auto half_square = [&](std::size_t j) {
-      row[j] = target.scored ? row[j] - target.wanted(j) : 0.f;
+      row[j] = target.scored ? row[j] - (real == nullptr ? target.wanted(j) : real[j]) : 0.f;
       return 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
     };
-    const double sum = reduce(block, classes, 0.0, shared.sums, half_square, Sum{});
+    const double sum = reduce(block, outputs, 0.0, shared.sums, half_square, Sum{});
     block.each([&](std::uint32_t thread) {
-      if (thread == 0) rows[block.index] = target.loss(sum, largest.place != target.label || std::isnan(largest.value));
+      if (thread != 0) return;
+      const bool wrong = largest.place != target.label || std::isnan(largest.value);
+      rows[block.index] = target.loss(sum, real == nullptr && wrong);
     });
   }
 };

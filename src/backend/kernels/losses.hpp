@@ -93,28 +93,36 @@ struct SoftmaxCrossEntropyOf {
 };
 using SoftmaxCrossEntropy = SoftmaxCrossEntropyOf<float>;
 
-/// *into += squared error against one-hot targets, ½ Σ (y - onehot)². Overwrites y[batch][classes] with its gradient
-/// y - onehot.
+/// *into += squared error, ½ Σ (y - target)². Overwrites y[batch][outputs] with its gradient y - target. Without targets,
+/// the outputs stand for classes and the target is the one-hot vector of the label; with them, labels only tell which rows
+/// have a loss, and there are no errors.
 template <class Real>
 struct SquaredErrorOf {
   static constexpr KernelId id = KernelId::squared_error;
 
-  std::size_t batch, classes;
+  std::size_t batch, outputs;
   std::span<const std::int32_t> labels;
   std::span<Real> y;
   LossSum* into;
+  std::span<const Real> targets = {};  ///< [batch][outputs] or empty
 
   void check() const {
     expect_size(id, "labels", labels.size(), batch);
-    expect_size(id, "y", y.size(), batch * classes);
+    expect_size(id, "y", y.size(), batch * outputs);
+    if (!targets.empty()) expect_size(id, "targets", targets.size(), batch * outputs);
   }
-  KernelCost cost() const { return streaming_cost(batch * classes, 3, 2); }
+  KernelCost cost() const { return streaming_cost(batch * outputs, 3, 2); }
   void reference() const {
     LossSum total;
-    for_labelled_rows(classes, labels, y, [&](std::size_t label, Real* row) {
-      total.errors += is_error(classes, label, row);
-      row[label] -= Real(1);
-      for (std::size_t j = 0; j < classes; ++j)
+    for_labelled_rows(outputs, labels, y, [&](std::size_t label, Real* row) {
+      if (targets.empty()) {
+        total.errors += is_error(outputs, label, row);
+        row[label] -= Real(1);
+      } else {
+        const Real* const target = targets.data() + (row - y.data());
+        for (std::size_t j = 0; j < outputs; ++j) row[j] -= target[j];
+      }
+      for (std::size_t j = 0; j < outputs; ++j)
         total.loss += 0.5 * static_cast<double>(row[j]) * static_cast<double>(row[j]);
     });
     *into += total;

@@ -19,10 +19,11 @@ _folder: tempfile.TemporaryDirectory | None = None  # of the files that simulate
 
 def dataset(x: Any = None, y: Any = None, *, out: Path | str, valid: int = 0, test: int = 0, name: str = "arrays",
             classes: int = 0, normalise: bool = False, seed: int | None = None, **arrays: Any) -> Path:
-    """Writes features x, [samples][features] or images, and classes y to the data file `out`: `paragrad data import-numpy`.
+    """Writes features x, [samples][features] or images, and y to the data file `out`: `paragrad data import-numpy`.
 
-    valid, test: samples to draw from them for validation and test. classes: their number; 0: the largest in y + 1. Or give arrays by their names there: x_train=, y_train=,
-    lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=.
+    y: integers, the classes, or floating-point numbers, the targets of a regression, [samples] or [samples][targets].
+    valid, test: samples to draw for validation and test. classes: their number; 0: the largest in y + 1. Or give arrays by their
+    names there: x_train=, y_train=, lengths_train= (of sequences), x_valid=, y_valid=, x_test=, y_test=.
     """
     given = {"x": x, "y": y} | arrays
     given = {key: np.asarray(value) for key, value in given.items() if value is not None}

@@ -9,6 +9,7 @@ DeviceStream::DeviceStream(backend::Device& device, const data::DatasetInfo& inf
       encoding_(info.encoding),
       frame_dim_(info.frame_dim()),
       dim_(info.dim),
+      target_count_(info.targets),
       copy_stream_(device.is_host() ? nullptr : device.make_copy_stream()),
       stored_(make_stored(copy_stream_ ? [this](const data::Split& split) { copy(split); } : data::RowStream::Arrival{})) {}
 
@@ -26,6 +27,7 @@ void DeviceStream::copy(const data::Split& split) {
   bring(split.windows, next.windows);
   bring(split.rows, next.rows);
   bring(split.labels, next.labels);
+  bring(split.targets, next.targets);
   next.bytes = split.stored.size();
 }
 
@@ -38,9 +40,10 @@ void DeviceStream::advance() {
 
 template <class T>
 std::span<const T> DeviceStream::on_device(std::span<const T> values, const backend::DeviceArray<T>& of_split,
-                                           const data::StoredFeatures& stored, backend::DeviceArray<T>& own) {
-  if (!copy_stream_) return values;
-  if (stored.rows_of_split) return stored.rows_of_split->of(of_split.span());
+                                           const data::StoredFeatures& stored, backend::DeviceArray<T>& own,
+                                           std::size_t width) {
+  if (!copy_stream_ || width == 0) return values;
+  if (const auto rows = stored.rows_of_split) return core::Range{rows->begin * width, rows->end * width}.of(of_split.span());
   if (own.size() < values.size()) {
     device_.finish();  // with the minibatch stored there
     own = backend::DeviceArray<T>(device_, values.size());
@@ -56,6 +59,7 @@ data::Batch DeviceStream::next(std::size_t at_most) {
   const data::StoredFeatures stored = std::exchange(batch.stored, {});
   const Copy& split = splits_[current_];
   batch.labels = on_device(batch.labels, split.labels, stored, labels_);
+  batch.targets = on_device(batch.targets, split.targets, stored, targets_, target_count_);
   batch.rows = on_device(batch.rows, split.rows, stored, rows_);
   const std::span<const std::uint32_t> windows = on_device(stored.windows, split.windows, stored, windows_);
   if (features_.size() < batch.size() * dim_) {

@@ -1,6 +1,7 @@
 #include "train/input/training_data.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -42,7 +43,7 @@ void check_micro_batch(const TrainingOptions& options, const nn::Graph& network)
 
 bool is_ctc(const TrainingOptions& options) { return nn::parse_loss(options.loss) == nn::Loss::ctc; }
 
-speech::Tokens tokens_of(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
+speech::Tokens tokens_in(const data::DatasetInfo& info) { return {info.class_names, info.classes}; }
 
 /// The number of outputs a model must have, and what they stand for.
 struct Outputs {
@@ -51,12 +52,17 @@ struct Outputs {
 };
 
 Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& info) {
+  if (info.targets > 0) return {info.targets, core::format("{} target{}", info.targets, info.targets > 1 ? "s" : "")};
   if (!is_ctc(options)) return {info.classes, core::format("{} classes", info.classes)};
-  const std::size_t tokens = tokens_of(info).count();
+  const std::size_t tokens = tokens_in(info).count();
   return {tokens + 1, core::format("{} tokens, which need {} outputs including the blank", tokens, tokens + 1)};
 }
 
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
+  if (source.info.targets > 0 && nn::parse_loss(options.loss) != nn::Loss::squared_error)
+    throw core::ConfigError(core::format(
+        "'{}' has real-valued targets, for which the loss is squared_error, not {} (classes are integers when imported)",
+        source.info.path, options.loss));
   if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(
         "loss 'ctc' needs whole sequences: give a model with recurrent layers like blstm128, and leave out `chunks`");
@@ -72,6 +78,29 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
     throw core::ConfigError(core::format("model '{}' has {} inputs and {} outputs, but '{}' has {} features and {}",
                                          nn::short_name(options.model), inputs, outputs, source.info.path, source.info.dim,
                                          wanted.what));
+}
+
+double variance_of_targets(const data::Dataset& dataset) {
+  double variance = 0;
+  const auto samples = static_cast<double>(dataset.info().samples[0]);
+  for (std::size_t k = 0; k < dataset.info().targets; ++k) {
+    const auto mean_of = [&](const auto& value) {
+      double sum = 0;
+      for (std::size_t row = 0; row < dataset.info().samples[0]; ++row)
+        sum += value(static_cast<double>(dataset.targets(data::Subset::train, row)[k]));
+      return sum / samples;
+    };
+    const double mean = mean_of([](double target) { return target; });
+    variance += mean_of([mean](double target) { return (target - mean) * (target - mean); });
+  }
+  return variance;
+}
+
+void check_targets(const TrainingData& source) {
+  if (source.info.targets > 0 && !(source.target_variance > 0 && std::isfinite(source.target_variance)))
+    throw core::ConfigError(core::format(
+        "the targets of the training set of '{}' {}", source.info.path,
+        source.target_variance == 0 ? "are all the same: there is nothing to learn" : "are not all finite numbers"));
 }
 
 /// Checks before training that the network can be split for tensor parallelism.
@@ -128,10 +157,10 @@ void cut_sequences(const TrainingOptions& options, TrainingData& source) {
         source.dataset ? std::make_shared<const data::Sequences>(*source.dataset, static_cast<data::Subset>(i), chunking)
                        : std::make_shared<const data::Sequences>(source.info.samples[i], chunking);
   if (!is_ctc(options)) return;
-  const speech::Tokens tokens = tokens_of(source.info);
+  const speech::Tokens tokens = tokens_in(source.info);
   const auto read = [&](std::span<const std::int32_t> labels) { return tokens.in(labels); };
-  for (std::size_t i = 0; i < source.targets.size(); ++i)
-    source.targets[i] = std::make_shared<const data::Targets>(*source.dataset, static_cast<data::Subset>(i), read);
+  for (std::size_t i = 0; i < source.tokens.size(); ++i)
+    source.tokens[i] = std::make_shared<const data::TokenSequences>(*source.dataset, static_cast<data::Subset>(i), read);
 }
 
 /// The partition N×M of the training set with the run's seed, from the file or as it would be stored there. For recurrent
@@ -155,7 +184,7 @@ std::size_t TrainingData::most_rows_per_sample() const {
 }
 
 double TrainingData::scored_per_sample() const {
-  if (targets[0] != nullptr) return targets[0]->mean();
+  if (tokens[0] != nullptr) return tokens[0]->mean();
   return has_sequences() ? sequences[0]->mean_scored() : 1;
 }
 
@@ -172,6 +201,7 @@ TrainingData open_evaluation_data(const TrainingOptions& options) {
   source.dataset = open_dataset(options);
   source.info = source.dataset->info();
   check_fit(options, source);
+  source.target_variance = variance_of_targets(*source.dataset);
   cut_sequences(options, source);
   source.prefetcher = std::make_shared<data::Prefetcher>();
   return source;
@@ -187,6 +217,7 @@ TrainingData open_training_data(const TrainingOptions& options, int workers) {
   replicas(options, workers);  // throws, like make_strategy, before anything is read
   make_strategy(options);
   TrainingData source = open_evaluation_data(options);
+  check_targets(source);
   check_split(options, source.network);
   check_statistics(options, *source.network);
   check_micro_batch(options, *source.network);

@@ -9,8 +9,9 @@
 #include "data/partition.hpp"
 #include "data/row_stream.hpp"
 #include "data/sequences.hpp"
-#include "data/targets.hpp"
+#include "data/token_sequences.hpp"
 #include "nn/model.hpp"
+#include "train/learners/learner.hpp"
 #include "train/training_options.hpp"
 
 namespace paragrad::train {
@@ -26,15 +27,18 @@ struct TrainingData {
   /// For a recurrent model: the chunks that sequences are cut into, which are its samples; null: samples are rows.
   std::array<std::shared_ptr<const data::Sequences>, 3> sequences{};
 
-  /// Their target tokens, if the loss is ctc.
-  std::array<std::shared_ptr<const data::Targets>, 3> targets{};
+  /// Variance of the training set's real-valued targets, summed over the targets of a sample; 0: there are none.
+  double target_variance = 0;
+
+  /// Their tokens, if the loss is ctc.
+  std::array<std::shared_ptr<const data::TokenSequences>, 3> tokens{};
 
   bool has_sequences() const { return sequences[0] != nullptr; }
   const std::shared_ptr<const data::Sequences>& sequences_of(data::Subset subset) const {
     return sequences[static_cast<std::size_t>(subset)];
   }
-  const std::shared_ptr<const data::Targets>& targets_of(data::Subset subset) const {
-    return targets[static_cast<std::size_t>(subset)];
+  const std::shared_ptr<const data::TokenSequences>& tokens_of(data::Subset subset) const {
+    return tokens[static_cast<std::size_t>(subset)];
   }
   std::size_t samples(data::Subset subset) const {
     return has_sequences() ? sequences_of(subset)->count() : info.samples[static_cast<std::size_t>(subset)];
@@ -42,8 +46,14 @@ struct TrainingData {
 
   /// How many rows (tokens if the loss is ctc) score the first `first` samples.
   std::size_t scored(data::Subset subset, std::size_t first) const {
-    if (const auto& said = targets_of(subset)) return said->count(first);
+    if (const auto& said = tokens_of(subset)) return said->count(first);
     return has_sequences() ? sequences_of(subset)->scored(first) : first;
+  }
+
+  /// Sums to be scored. A sample with targets has an error, too: its squared error as a multiple of their variance, so the
+  /// mean error is the share of the variance that the model leaves unexplained, 1 - R².
+  SampleSums sums(double loss, double errors, double samples, double free_energy = 0) const {
+    return {loss, info.targets > 0 ? 2 * loss / target_variance : errors, samples, free_energy};
   }
 
   std::size_t most_rows_per_sample() const;

@@ -16,7 +16,7 @@ std::unique_ptr<data::SampleStream> open_real(backend::Device& device, const Tra
         if (!source.has_sequences())
           return std::make_unique<data::RowStream>(source.dataset, subset, *source.prefetcher, std::move(arrival));
         return std::make_unique<data::SequenceStream>(source.dataset, subset, *source.prefetcher,
-                                                      source.sequences_of(subset), source.targets_of(subset),
+                                                      source.sequences_of(subset), source.tokens_of(subset),
                                                       std::move(arrival));
       });
 }

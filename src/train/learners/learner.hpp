@@ -15,7 +15,8 @@
 
 namespace paragrad::train {
 
-/// Loss per sample and error rate; NaN for an empty subset or if nothing was computed.
+/// Loss per sample, and error rate or, for real-valued targets, unexplained share of their variance (TrainingData::sums);
+/// NaN for an empty subset or if nothing was computed.
 struct Score {
   double loss = 0;
   double error = 0;

@@ -21,6 +21,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   file.set_text("/", "format", checkpoint_format);
   file.set_count("/", "version", checkpoint_version);
   file.set_text("/", "model", checkpoint.model);
+  file.set_text("/", "loss", checkpoint.loss);
   file.set_text("/", "dataset_sha256", checkpoint.content_sha256);
   file.set_count("/", "epoch", checkpoint.epoch);
   file.set_text("/", "parameters_sha256", parameters_sha256(checkpoint.parameters));
@@ -39,6 +40,7 @@ Checkpoint read(const std::string& path, bool for_real) {
     throw core::ConfigError(core::format("checkpoint '{}' has format version {}; this program reads version {}", path,
                                          version, checkpoint_version));
   Checkpoint checkpoint{file.text("/", "model"), file.text("/", "dataset_sha256"), file.count("/", "epoch"), {}};
+  if (file.has_attribute("/", "loss")) checkpoint.loss = file.text("/", "loss");  // not in older checkpoints
   const auto sha256 = file.text("/", "parameters_sha256");
   if (!for_real && file.array_info("/parameters").file_offset) return checkpoint;
   checkpoint.parameters = file.read<float>("/parameters");

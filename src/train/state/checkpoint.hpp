@@ -13,6 +13,7 @@ struct Checkpoint {
   std::string content_sha256;  ///< of the data set it was trained on
   std::uint64_t epoch = 0;     ///< completed
   std::vector<float> parameters;
+  std::string loss = "cross_entropy";  ///< as given to --loss
 };
 
 /// SHA-256 of the parameter bytes (float32, little-endian): identifies a training's result.

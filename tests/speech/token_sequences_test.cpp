@@ -1,4 +1,4 @@
-#include "data/targets.hpp"
+#include "data/token_sequences.hpp"
 
 #include <numeric>
 
@@ -54,7 +54,7 @@ TEST_CASE("a minibatch of sequences with targets has them in the places of the f
   const std::vector<Said> said{{0}, {1, 0, 0, 1}, {0}, {1, 0}};
   const auto dataset = file_of(folder, info, all);
   const auto sequences = std::make_shared<const Sequences>(*dataset, Subset::train, Chunking{});
-  const auto targets = std::make_shared<const Targets>(*dataset, Subset::train, tokens_of(info));
+  const auto targets = std::make_shared<const TokenSequences>(*dataset, Subset::train, tokens_of(info));
   CHECK(targets->count(2) == 5);
   CHECK(targets->count(99) == 8);
   CHECK(targets->mean() == 2);
@@ -90,9 +90,9 @@ TEST_CASE("a sequence too short for what is said in it is refused by its number"
   const test::TemporaryFolder folder;
   const auto info = info_of({"a/0", "a/1", "b/0"});
   const auto enough = file_of(folder, info, {{0, 2, 0}, {1, 0, 0}});
-  CHECK(Targets(*enough, Subset::train, tokens_of(info)).of(1).size() == 2);
+  CHECK(TokenSequences(*enough, Subset::train, tokens_of(info)).of(1).size() == 2);
   const auto few = file_of(folder, info, {{0, 2, 0}, {1, 0}});
-  CHECK_THROWS_WITH(Targets(*few, Subset::train, tokens_of(info)), contains_text("sequence 1 of") &&
-                                                                       contains_text("has 2 frames for 2 tokens") &&
-                                                                       contains_text("at least 3 frames"));
+  CHECK_THROWS_WITH(TokenSequences(*few, Subset::train, tokens_of(info)), contains_text("sequence 1 of") &&
+                                                                              contains_text("has 2 frames for 2 tokens") &&
+                                                                              contains_text("at least 3 frames"));
 }

@@ -14,11 +14,11 @@ namespace paragrad::data {
 using ReadTokens = std::function<std::vector<std::int32_t>(std::span<const std::int32_t> labels)>;
 
 /// The token sequence of each sequence of a subset, without timing: the targets of connectionist temporal classification.
-class Targets {
+class TokenSequences {
  public:
   /// Throws ConfigError for a sequence with fewer frames than its tokens plus one for each repeated neighbour, as no path
   /// of outputs can produce it.
-  Targets(const Dataset& dataset, Subset subset, const ReadTokens& tokens_of);
+  TokenSequences(const Dataset& dataset, Subset subset, const ReadTokens& tokens_of);
 
   std::span<const std::int32_t> of(std::size_t sequence) const {
     return std::span(all_).subspan(starts_[sequence], starts_[sequence + 1] - starts_[sequence]);

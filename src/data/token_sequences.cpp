@@ -1,4 +1,4 @@
-#include "data/targets.hpp"
+#include "data/token_sequences.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace paragrad::data {
 
-Targets::Targets(const Dataset& dataset, Subset subset, const ReadTokens& tokens_of) {
+TokenSequences::TokenSequences(const Dataset& dataset, Subset subset, const ReadTokens& tokens_of) {
   const auto offsets = dataset.offsets(subset);
   const auto names = dataset.utterances(subset);
   std::vector<std::int32_t> labels;
@@ -29,9 +29,9 @@ Targets::Targets(const Dataset& dataset, Subset subset, const ReadTokens& tokens
   }
 }
 
-std::size_t Targets::count(std::size_t first) const { return starts_[std::min(first, starts_.size() - 1)]; }
+std::size_t TokenSequences::count(std::size_t first) const { return starts_[std::min(first, starts_.size() - 1)]; }
 
-double Targets::mean() const {
+double TokenSequences::mean() const {
   return all_.empty() ? 1 : static_cast<double>(all_.size()) / static_cast<double>(starts_.size() - 1);
 }
 
