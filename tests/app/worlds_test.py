@@ -53,8 +53,8 @@ class Worlds(CliTest):
         return emulated
 
     def test_ranks_that_another_launcher_started_and_that_are_alone_are_refused(self):
-        for variable in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
-            self.assert_refused(run("train", *self.task, env=os.environ | {variable: "3"}), "3 ranks", "alone", "MPI")
+        for variables in ({"PMI_SIZE": "3"}, {"OMPI_COMM_WORLD_SIZE": "3"}, {"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "3"}):
+            self.assert_refused(run("train", *self.task, env=os.environ | variables), "3 ranks", "alone", "MPI")
 
     def test_every_strategy_and_collective_ends_in_the_same_weights_in_all_worlds(self):
         for name, more in STRATEGIES.items():

@@ -75,6 +75,20 @@ class Jobs(CliTest):
         self.assertEqual((end["JobState"], end["Restarts"]), ("FAILED", "0"))
         self.assertIn("no checkpoint was written", (self.folder / "stuck.log").read_text())
 
+    @unittest.skipIf(MISSING, f"{MISSING}: no ranks were started by srun")
+    def test_ranks_that_srun_starts_end_in_the_weights_of_emulated_workers(self):
+        options = self.options(epochs=2)
+        emulated = weights(run("simulate", "--workers", "2", "--platform", PLATFORM, *options))
+        with OneNodeSlurm(self.folder / "slurm-srun") as slurm:
+            srun = lambda mpi, program: subprocess.run(["srun", f"--mpi={mpi}", "-n", "2", program, "train", *options], env=slurm.environment,
+                                                       capture_output=True, text=True, timeout=60)
+            self.assertEqual(weights(srun("pmi2", PROGRAM)), emulated, "MPICH")
+            if over_open_mpi := os.environ.get("PARAGRAD_OVER_OPEN_MPI"):
+                self.assertEqual(weights(srun("pmix", over_open_mpi)), emulated, "Open MPI")
+            wrong = srun("pmix", PROGRAM)
+        self.assertNotEqual(wrong.returncode, 0, wrong.stdout)
+        self.assertIn("2 ranks were started, but each finds itself alone", wrong.stderr)
+
     @unittest.skipIf(MISSING, f"{MISSING}: no array was submitted")
     def test_a_search_as_a_job_array_ranks_what_a_local_search_ranks(self):
         file, array = self.folder / "space.toml", self.folder / "array"

@@ -16,7 +16,9 @@ bool under_mpiexec() {
 
 int announced_ranks() {
   int ranks = 0;
-  for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"})
+  std::array variables{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", ""};
+  if (std::getenv("PMIX_RANK") != nullptr) variables.back() = "SLURM_STEP_NUM_TASKS";  // PMIx has no variable for it
+  for (const char* name : variables)
     if (const char* text = std::getenv(name); text != nullptr && ranks == 0) {
       const std::string_view digits(text);
       std::from_chars(digits.data(), digits.data() + digits.size(), ranks);

@@ -112,8 +112,8 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
   if (const int announced = announced_ranks(); announced > 1 && size() == 1) {
     if (owns_mpi_) MPI_Finalize();
     throw core::ConfigError(core::format(
-        "mpiexec started {} ranks, but each finds itself alone: this mpiexec does not work with {}; use the library's "
-        "own mpiexec (with MPICH on Ubuntu 24.04: Open MPI's, see experiments/cluster/README.md)",
+        "{} ranks were started, but each finds itself alone: their launcher does not work with {}; use the library's own "
+        "mpiexec, or Slurm's srun with PMI2 for MPICH and PMIx for Open MPI (see experiments/cluster/README.md)",
         announced, mpi_description()));
   }
   auto watch = std::make_unique<ExitWatch>();
