@@ -14,6 +14,14 @@ from pathlib import Path
 from paragrad_cli import MPIEXEC, PLATFORM, PROGRAM, CliTest, run, weights
 
 
+class Version(unittest.TestCase):
+    def test_program_citation_and_changelog_agree(self):
+        root = Path(__file__).parents[2]
+        program = re.match(r"paragrad ([0-9.]+) ", run("--version").stdout)[1]
+        self.assertEqual(re.search(r"^version: (.+)$", (root / "CITATION.cff").read_text(), re.MULTILINE)[1], program)
+        self.assertEqual(re.search(r"^## \[([0-9.]+)\]", (root / "CHANGELOG.md").read_text(), re.MULTILINE)[1], program)
+
+
 class Runs(CliTest):
     def test_a_run_folder_repeats_its_run(self):
         out = self.folder / "run"
