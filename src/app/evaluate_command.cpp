@@ -54,7 +54,7 @@ class Evaluation : public Job {
     use.check();
     for (Network& network : networks_) network.source = train::open_evaluation_data(network.options);
   }
-  std::size_t row_bytes() const override { return networks_.front().source->info.bytes_per_row(); }
+  std::size_t row_bytes() const override { return networks_.front().source->info.bytes_to_read(); }
 
   void work(comm::Worker& worker, const AddedTime& added) override {
     const data::Subset subset = parse_subset(arguments_.subset);

@@ -41,7 +41,7 @@ class Scorer {
   /// Throws ConfigError for a model that does not fit the data, or data that are not utterances of words.
   explicit Scorer(const ScoringArguments& arguments);
 
-  std::size_t row_bytes() const { return source_.info.bytes_per_row(); }
+  std::size_t row_bytes() const { return source_.info.bytes_to_read(); }
   const data::Dataset& dataset() const { return *source_.dataset; }
   const speech::WordModels& words() const { return words_; }
   const std::string& model() const { return checkpoint_.model; }

@@ -48,7 +48,7 @@ class Measuring : public Job {
     arguments_.options.model = checkpoint_.model;
     source_ = train::open_evaluation_data(arguments_.options);
   }
-  std::size_t row_bytes() const override { return source_->info.bytes_per_row(); }
+  std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }
 
   void work(comm::Worker& worker, const AddedTime& added) override {
     train::SharpnessOptions how = arguments_.how;

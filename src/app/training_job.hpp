@@ -22,7 +22,7 @@ class TrainingJob : public Job {
   void prepare(const Process& process) override;
   int finding() const override { return opened_.resume_phase ? *opened_.resume_phase + 1 : 0; }
   void adopt(int finding) override;
-  std::size_t row_bytes() const override { return source_->info.bytes_per_row(); }
+  std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }
   Instruments* instruments() override { return &*instruments_; }
   void work(comm::Worker& worker, const AddedTime& added) override;
   void finish(const core::Json& world) override;

@@ -42,6 +42,7 @@ struct DatasetInfo {
 
   std::size_t frame_dim() const { return dim / context.frames(); }  ///< of a stored row, without context
   std::size_t bytes_per_row() const { return frame_dim() * core::bytes_of(encoding.type); }  ///< as stored
+  std::size_t bytes_to_read() const { return bytes_per_row() + targets * sizeof(float); }    ///< of a row; a label is little
 };
 
 /// A data file, opened read-only and mapped into memory: all processes of a machine share the pages, so any number of

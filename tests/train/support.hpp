@@ -77,7 +77,7 @@ class SmallTask {
     const train::Output output = resumable(given, options, source);
     train::Result result;
     sim::SimulationOptions simulation = how;
-    if (simulation.row_bytes == 0) simulation.row_bytes = source.info.bytes_per_row();
+    if (simulation.row_bytes == 0) simulation.row_bytes = source.info.bytes_to_read();
     sim::run(platform, workers, simulation, [&](sim::EmulatedWorker& worker) {
       const train::WorkerInput input{source, [&](auto samples) { return worker.read_from_storage(std::move(samples)); }};
       const train::Result mine = train::train(worker, options, input, output);
