@@ -12,7 +12,7 @@ struct ComparedRun {
   std::string method;
   std::size_t splits = 0, blocks = 0;
   int workers = 0, epochs = 0;
-  double valid_error = NAN, test_error = NAN;  // from 0 to 1
+  double valid_error = NAN, test_error = NAN;  // from 0 to 1, of targets above
   double training_s = NAN, optimise_s = NAN, aggregate_s = NAN, validate_s = NAN;
   double samples_per_s = NAN;
   double sent_bytes = NAN, received_bytes = NAN, messages = NAN;  // of a worker on average

@@ -124,7 +124,7 @@ void add_import_numpy(CLI::App& data) {
 void add_import_csv(CLI::App& data) {
   CLI::App* command = data.add_subcommand("import-csv", "convert a text table (CSV, also .gz) into a data file");
   auto options = std::make_shared<data::ImportCsvOptions>();
-  command->add_option("--from", options->file, "the table: a line per sample, numbers and a label")->required();
+  command->add_option("--from", options->file, "the table: a line per sample, numbers and a label or targets")->required();
   CLI::Option* label =
       command->add_option("--label", options->label, "name or number of the column of labels (default: the last)");
   add_words(*command, "--targets", options->targets,

@@ -12,7 +12,9 @@ namespace paragrad::app {
 CLI::Option* add_loss_option(CLI::App& parser, std::string& loss) {
   const std::vector<std::string> losses{"cross_entropy", "squared_error", "ctc"};
   return parser
-      .add_option("--loss", loss, "loss function; ctc (recurrent models only) needs no alignment of labels to frames")
+      .add_option("--loss", loss,
+                  "loss function; squared_error also takes real-valued targets; ctc (recurrent models only) needs no "
+                  "alignment of labels to frames")
       ->check(known_names(losses))
       ->check(no_foreign_word("loss", losses));
 }

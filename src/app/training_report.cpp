@@ -44,9 +44,8 @@ void print_divergence(const train::TrainingOptions& options, double loss, const 
   const double without_learning = loss_without_learning(options.loss, source);
   if (options.epochs > 0 && loss > without_learning)
     fmt::print(
-        "the training loss of the last epoch, {:.4g}, is above {:.4g}, the loss of a model with {}: the training diverged "
-        "or "
-        "was too short (a lower --learning-rate or more --epochs may help)\n",
+        "the training loss of the last epoch, {:.4g}, is above {:.4g}, the loss of a model with {}: the training "
+        "diverged or was too short (a lower --learning-rate or more --epochs may help)\n",
         loss, without_learning,
         source.info.targets > 0 ? "the targets' means as its outputs"
                                 : core::format("the same output for all {} classes", source.info.classes));

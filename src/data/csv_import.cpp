@@ -141,7 +141,7 @@ class CsvImport {
     line_of_columns_ = record.line;
     if (columns_ < 2)
       throw core::ConfigError(
-          core::format("'{}' has only one column in line {}: give a table of features and labels, and its "
+          core::format("'{}' has only one column in line {}: give a table of features and labels or targets, and its "
                        "`separator`",
                        options_.file, record.line));
     bool by_name = false;

@@ -89,6 +89,10 @@ class Hdf5File {
   const std::string& path() const { return path_; }
   int descriptor() const;  ///< the POSIX descriptor, for mapping; belongs to this object
 
+  /// Whether HDF5's checksums cover all that it interprets when it reads this file: everything but the elements of arrays.
+  /// Costs a look at each object.
+  bool has_checksums() const { return has_checksums("/", 0); }
+
   bool exists(const std::string& object) const;
   std::vector<std::string> children(const std::string& group) const;  ///< names in a group, sorted
   void create_group(const std::string& group);                        ///< and missing parents
@@ -142,6 +146,7 @@ class Hdf5File {
  private:
   Hdf5File(std::string path, std::int64_t file, std::unique_ptr<core::FileReplacement> replacement);
   void create_parents(const std::string& object);
+  bool has_checksums(const std::string& object, int depth) const;
   /// type, space: HDF5 identifiers. value: the bytes to store.
   void set(const std::string& object, const std::string& name, std::int64_t type, std::int64_t space,
            std::span<const std::byte> value);

@@ -119,7 +119,8 @@ class NumpyImport {
                                            options_.from, fmt::join(usual_names(feature_arrays, subset), ", ")));
     if (x.empty() != y.empty())
       throw core::ConfigError(core::format("'{}' contains '{}' but no {} (usually '{}'): name them with `arrays`",
-                                           options_.from, x.empty() ? y : x, x.empty() ? "features for it" : "labels for it",
+                                           options_.from, x.empty() ? y : x,
+                                           x.empty() ? "features for it" : "labels or targets for it",
                                            usual_name(x.empty() ? feature_arrays : label_arrays, subset)));
     if (x.empty()) return samples;
     take(x, [&](const NpyArray& array) { read_features(array, subset, samples); });
@@ -200,24 +201,30 @@ class NumpyImport {
           "label, or any number of floating-point numbers as targets",
           array.name, array.dtype(), fmt::join(shape, "x"), rows_));
     if (subset == Subset::train && real) info_.targets = columns;
-    if ((real ? columns : 0) != info_.targets)
-      throw core::ConfigError(core::format("'{}' contains {}, but the training set has {}", array.name,
-                                           real ? core::format("{} targets", columns) : "labels",
-                                           info_.targets > 0 ? core::format("{} targets", info_.targets) : "labels"));
+    const auto named = [](std::size_t targets) {
+      return targets == 0 ? "a label" : core::format("{} target{}", targets, targets > 1 ? "s" : "");
+    };
+    if (const std::size_t mine = real ? columns : 0; mine != info_.targets)
+      throw core::ConfigError(core::format("'{}' has {} per sample, but the training set has {}", array.name, named(mine),
+                                           named(info_.targets)));
     if (real && options_.classes > 0)
       throw core::ConfigError(
           core::format("'{}' contains {}, so they are targets and not one of {} classes: leave out `classes`, or convert "
                        "them to integers",
                        array.name, array.dtype(), options_.classes));
     if (!real) return read_labels(array, samples);
-    for (std::size_t i = 0; i < array.elements(); ++i) samples.targets.push_back(finite(array, i));
+    core::require_memory(static_cast<double>(array.elements()) * sizeof(float),
+                         core::format("the array '{}' of '{}' as float32", array.name, options_.from));
+    samples.targets.resize(array.elements());
+    for (std::size_t i = 0; i < array.elements(); ++i) samples.targets[i] = finite(array, i);
   }
 
   void read_labels(const NpyArray& array, ImportedSamples& samples) const {
     for (std::size_t i = 0; i < rows_; ++i) {
       const std::int64_t label = array.integer(i);
       if (label < 0 || label >= std::numeric_limits<std::int32_t>::max())
-        throw core::ConfigError(core::format("{} is the label {}, which is no class", array.place(i), label));
+        throw core::ConfigError(core::format("{} is the label {}, which is no class (targets are floating-point numbers)",
+                                             array.place(i), label));
       samples.labels.push_back(static_cast<std::int32_t>(label));
     }
   }

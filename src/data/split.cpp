@@ -1,6 +1,7 @@
 #include "data/split.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
@@ -142,12 +143,14 @@ void Split::read(const Dataset& dataset, Subset subset, std::vector<std::uint32_
 void Split::read_answers(const Dataset& dataset, Subset subset) {
   labels.assign(rows.size(), 0);
   targets.resize(rows.size() * dataset.info().targets);
-  if (!targets.empty()) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      std::ranges::copy(dataset.targets(subset, rows[i]),
-                        targets.begin() + static_cast<std::ptrdiff_t>(i * dataset.info().targets));
-    return;
+  for (std::size_t i = 0; i < rows.size() && !targets.empty(); ++i) {
+    const auto mine = dataset.targets(subset, rows[i]);
+    std::ranges::copy(mine, targets.begin() + static_cast<std::ptrdiff_t>(i * mine.size()));
+    if (!std::ranges::all_of(mine, [](float target) { return std::isfinite(target); }))
+      throw core::ConfigError(core::format("data file '{}': a target in row {} of {} is not a finite number",
+                                           dataset.info().path, rows[i], subset_names[static_cast<std::size_t>(subset)]));
   }
+  if (!targets.empty()) return;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     labels[i] = dataset.label(subset, rows[i]);
     // A label outside the classes would make kernels, which do not check, access memory out of bounds.

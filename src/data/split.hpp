@@ -22,8 +22,8 @@ struct Split {
 
   void clear();
 
-  /// Copies from the mapping; this is where pages are read from disk. Throws ConfigError for a label outside the classes,
-  /// std::out_of_range for a row that does not exist.
+  /// Copies from the mapping; this is where pages are read from disk. Throws ConfigError for a label outside the classes
+  /// and a target that is not finite, std::out_of_range for a row that does not exist.
   void read(const Dataset& dataset, Subset subset, std::vector<std::uint32_t> wanted);
 
  private:

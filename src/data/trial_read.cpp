@@ -17,6 +17,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "data/hdf5_file.hpp"
 #include "data/hdf5_version.hpp"
 
 namespace paragrad::data {
@@ -60,8 +61,14 @@ bool has_checksums(const std::string& path) {
   constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
   std::array<char, 9> begin{};
   std::ifstream file(path, std::ios::binary);
-  return file.read(begin.data(), begin.size()) && std::string_view(begin.data(), signature.size()) == signature &&
-         static_cast<unsigned char>(begin.back()) >= 3;
+  if (!file.read(begin.data(), begin.size()) || std::string_view(begin.data(), signature.size()) != signature ||
+      static_cast<unsigned char>(begin.back()) < 3)
+    return false;
+  try {
+    return Hdf5File::open(path).has_checksums();
+  } catch (const core::ConfigError&) {
+    return true;  // HDF5 has noticed damage, as it will again
+  }
 }
 
 void try_reading(const std::string& path, const std::function<void()>& reading, TrialLimits limits) {

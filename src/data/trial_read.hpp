@@ -27,8 +27,8 @@ struct TrialLimits {
 /// not see memory pinned by a network device, so a rank reads foreign files before it sends large messages.
 void try_reading(const std::string& path, const std::function<void()>& reading, TrialLimits limits = {});
 
-/// Whether HDF5 notices damage by itself: files in its format of 1.10, like all that Paragrad writes, protect every piece of
-/// metadata by a checksum. False for a file that cannot be read.
+/// Whether HDF5 notices damage by itself, as in all files that Paragrad writes: they are in HDF5's format of 1.10, without
+/// text of variable length and without chunks (Hdf5File::has_checksums). False for what is no such file.
 bool has_checksums(const std::string& path);
 
 /// Reads a file that may be damaged. Without checksums first read(false) in a copy of the process, which may leave out what

@@ -48,14 +48,15 @@ if [ "$(id -u)" -ne 0 ]; then
   fi
   sudo=sudo
 fi
+mpi=$(readlink /etc/alternatives/mpi || echo /usr/bin/mpicc.mpich)
+mpirun=$(readlink /etc/alternatives/mpirun || echo /usr/bin/mpirun.mpich)
 echo "Installing with $sudo apt-get:$missing $(browser "${1:-}")"
 $sudo apt-get update -q
 # shellcheck disable=SC2046,SC2086 # words on purpose
 $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing $(browser "${1:-}")
 
-# Open MPI has just taken the names mpicc and mpiexec: they go back to MPICH.
-case "$missing" in
-  *openmpi*)
-    $sudo update-alternatives --set mpi /usr/bin/mpicc.mpich
-    $sudo update-alternatives --set mpirun /usr/bin/mpirun.mpich ;;
-esac
+# Debian's Open MPI takes the names mpicc and mpiexec: they stay what they were.
+for name in mpi mpirun; do
+  eval "before=\$$name"
+  [ "$(readlink "/etc/alternatives/$name")" = "$before" ] || $sudo update-alternatives --set "$name" "$before" || true
+done

@@ -196,8 +196,8 @@ class OwnData(ImportTest):
         diverged = run("train", "--data", data, "--model", "3-2", "--learning-rate", 1e-9, "--epochs", 1, "--blocks", 1, "--loss", "squared_error", "--out", self.own / "none")
         self.assertIn("a model with the targets' means as its outputs", diverged.stdout)
         self.assert_refused(run("align", checkpoint, "--data", data, "--out", self.own / "aligned.h5"), "real-valued targets")
-        for more, words in (({"y_test": self.labels(), "x_test": self.features()}, ["'y_test'", "labels", "1 targets"]),
-                            ({"y_test": array(both, "<f4", (self.SAMPLES, 2)), "x_test": self.features()}, ["'y_test'", "2 targets", "1 targets"]),
+        for more, words in (({"y_test": self.labels(), "x_test": self.features()}, ["'y_test'", "a label per sample", "1 target"]),
+                            ({"y_test": array(both, "<f4", (self.SAMPLES, 2)), "x_test": self.features()}, ["'y_test'", "2 targets per sample", "has 1 target"]),
                             ({"y_train": array(both, "<f4", (48,))}, ["48", "24 samples"]), ({"y_train": array([1, 2] * 24, "<i8", (24, 2))}, ["24x2", "targets"])):
             self.refused("import-numpy", self.npz(**{"x_train": self.features(), "y_train": array([y / 2 for y in self.y], "<f4"), **more}), *words)
         self.refused("import-numpy", self.npz(x_train=self.features(), y_train=array([y / 2 for y in self.y], "<f4")), "--classes", more=("--classes", 3))

@@ -89,6 +89,14 @@ def test_targets_are_predicted_as_they_are(points):
     assert unexplained < 0.01
 
 
+def test_a_classifier_that_was_trained_on_the_squared_error_predicts_its_outputs(points):
+    x, y = points
+    mine = pg.train(data={"x_train": x, "y_train": y, "x_test": x, "y_test": y}, model="6-4", loss="squared_error", learning_rate=0.02, epochs=5, blocks=5)
+    found = pg.predict(mine, x)
+    assert np.mean(found.argmax(axis=1) != y) == pytest.approx(mine.result["test_error"])
+    assert np.mean((found - np.eye(4)[y]) ** 2) * 2 == pytest.approx(mine.result["test_loss"], rel=1e-4)
+
+
 @pytest.mark.parametrize("wrong, sentence", [
     ({"learning_rte": 0.1}, "unknown option '--learning_rte|unknown option '--learning-rte'; did you mean --learning-rate?"),
     ({"strategy": "ddp"}, "here it is data_parallel"),

@@ -56,7 +56,7 @@ class Regression {
 
 }  // namespace
 
-TEST_CASE("a linear network learns a linear function, alone and with any strategy", "[train]") {
+TEST_CASE("a linear network learns a linear function, alone and with several workers", "[train]") {
   Regression regression;
   regression.task.options.strategy = GENERATE("model_averaging", "data_parallel", "bmuf");
   const train::Result result = regression.task.simulate(GENERATE(1, 3));

@@ -59,7 +59,7 @@ struct MpiSession::ExitWatch {
 // MPICH begins with "MPICH Version:\t4.0.2\n", Open MPI with "Open MPI v4.1.4, package: ...".
 std::string mpi_description() {
   std::string text(std::max(MPI_MAX_LIBRARY_VERSION_STRING, 8192),
-                   '\0');  // of another library than it was compiled for, too
+                   '\0');  // another library's text may be longer
   int length = 0;
   if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
   text.resize(std::min(text.find_first_of(",\n"), static_cast<std::size_t>(length)));
@@ -71,19 +71,18 @@ std::string mpi_description() {
 
 namespace {
 
-/// Another program may have loaded its own library before, in which the constants of this one's mpi.h mean something else.
+/// The process may have another library, for example by mpi4py, in which the constants of this one's mpi.h mean something
+/// else.
 void check_library() {
 #ifdef OPEN_MPI
-  constexpr bool wants_open_mpi = true;
+  constexpr std::string_view wanted = "Open MPI", other = "MPICH";
 #else
-  constexpr bool wants_open_mpi = false;
+  constexpr std::string_view wanted = "MPICH", other = "Open MPI";
 #endif
-  const std::string found = mpi_description();
-  if (found.starts_with("Open MPI") != wants_open_mpi)
-    throw core::ConfigError(
-        core::format("this program was built with {}, but {} was loaded before it: use one MPI library for all (mpi4py is "
-                     "told by MPI4PY_MPIABI)",
-                     wants_open_mpi ? "Open MPI" : "MPICH", found));
+  if (const std::string found = mpi_description(); found.starts_with(other))
+    throw core::ConfigError(core::format(
+        "this program was built with {}, but the process uses {}: use one MPI library for all (mpi4py: MPI4PY_MPIABI)",
+        wanted, found));
 }
 
 }  // namespace
@@ -113,7 +112,8 @@ MpiSession::MpiSession(Deaths deaths, const GuardOptions& guard)
     if (owns_mpi_) MPI_Finalize();
     throw core::ConfigError(core::format(
         "{} ranks were started, but each finds itself alone: their launcher does not work with {}; use the library's own "
-        "mpiexec, or Slurm's srun with PMI2 for MPICH and PMIx for Open MPI (see experiments/cluster/README.md)",
+        "mpiexec, or Slurm's srun with PMI2 for MPICH and PMIx for Open MPI (MPICH on Ubuntu 24.04: see "
+        "experiments/cluster/README.md)",
         announced, mpi_description()));
   }
   auto watch = std::make_unique<ExitWatch>();

@@ -14,8 +14,8 @@ from .runs import Error, Run
 
 
 def predict(model: Run | Path | str, x: Any, lengths: Any = None) -> np.ndarray:
-    """The probability of each class for samples x, [samples][classes], by a run's network or a checkpoint's; the outputs,
-    [samples][targets], if it was trained with loss="squared_error".
+    """The probability of each class for samples x, [samples][classes], by a run's network or a checkpoint's; if it was trained
+    with loss="squared_error", its outputs, [samples][targets], or a score per class.
 
     x: as in the training, before what import-numpy does to it; lengths: of the sequences, for recurrent networks. A data file
     that was made with `normalise` does not keep the means and variances, so normalise x yourself.

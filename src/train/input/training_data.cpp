@@ -1,7 +1,6 @@
 #include "train/input/training_data.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "core/errors.hpp"
@@ -61,7 +60,7 @@ Outputs wanted_outputs(const TrainingOptions& options, const data::DatasetInfo& 
 void check_fit(const TrainingOptions& options, const TrainingData& source) {
   if (source.info.targets > 0 && nn::parse_loss(options.loss) != nn::Loss::squared_error)
     throw core::ConfigError(core::format(
-        "'{}' has real-valued targets, for which the loss is squared_error, not {} (classes are integers when imported)",
+        "'{}' has real-valued targets, for which the loss is squared_error, not {} (to have classes, import integers)",
         source.info.path, options.loss));
   if (is_ctc(options) && (!source.network->is_recurrent() || data::parse_chunking(options.chunks).frames > 0))
     throw core::ConfigError(
@@ -80,27 +79,28 @@ void check_fit(const TrainingOptions& options, const TrainingData& source) {
                                          wanted.what));
 }
 
+/// In two passes over the targets, row by row.
 double variance_of_targets(const data::Dataset& dataset) {
-  double variance = 0;
-  const auto samples = static_cast<double>(dataset.info().samples[0]);
-  for (std::size_t k = 0; k < dataset.info().targets; ++k) {
-    const auto mean_of = [&](const auto& value) {
-      double sum = 0;
-      for (std::size_t row = 0; row < dataset.info().samples[0]; ++row)
-        sum += value(static_cast<double>(dataset.targets(data::Subset::train, row)[k]));
-      return sum / samples;
-    };
-    const double mean = mean_of([](double target) { return target; });
-    variance += mean_of([mean](double target) { return (target - mean) * (target - mean); });
+  const std::size_t count = dataset.info().targets, samples = dataset.info().samples[0];
+  if (count == 0) return 0;
+  std::vector<double> means(count, 0);
+  for (std::size_t row = 0; row < samples; ++row) {
+    const auto targets = dataset.targets(data::Subset::train, row);
+    for (std::size_t k = 0; k < count; ++k) means[k] += targets[k];
   }
-  return variance;
+  for (double& mean : means) mean /= static_cast<double>(samples);
+  double squares = 0;
+  for (std::size_t row = 0; row < samples; ++row) {
+    const auto targets = dataset.targets(data::Subset::train, row);
+    for (std::size_t k = 0; k < count; ++k) squares += (targets[k] - means[k]) * (targets[k] - means[k]);
+  }
+  return squares / static_cast<double>(samples);
 }
 
 void check_targets(const TrainingData& source) {
-  if (source.info.targets > 0 && !(source.target_variance > 0 && std::isfinite(source.target_variance)))
+  if (source.info.targets > 0 && source.target_variance == 0)
     throw core::ConfigError(core::format(
-        "the targets of the training set of '{}' {}", source.info.path,
-        source.target_variance == 0 ? "are all the same: there is nothing to learn" : "are not all finite numbers"));
+        "the targets of the training set of '{}' are all the same: there is nothing to learn", source.info.path));
 }
 
 /// Checks before training that the network can be split for tensor parallelism.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -51,9 +52,11 @@ struct TrainingData {
   }
 
   /// Sums to be scored. A sample with targets has an error, too: its squared error as a multiple of their variance, so the
-  /// mean error is the share of the variance that the model leaves unexplained, 1 - R².
+  /// mean error is the share of the variance that the model leaves unexplained, 1 - R². NaN if they do not vary.
   SampleSums sums(double loss, double errors, double samples, double free_energy = 0) const {
-    return {loss, info.targets > 0 ? 2 * loss / target_variance : errors, samples, free_energy};
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    const double relative = target_variance > 0 ? 2 * loss / target_variance : unknown;
+    return {loss, info.targets > 0 ? relative : errors, samples, free_energy};
   }
 
   std::size_t most_rows_per_sample() const;
