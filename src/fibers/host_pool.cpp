@@ -1,6 +1,7 @@
 #include "fibers/host_pool.hpp"
 
 #include <chrono>
+#include <string>
 #include <system_error>
 
 #include "core/errors.hpp"
@@ -9,16 +10,30 @@
 namespace paragrad::fibers {
 
 HostPool::HostPool(int threads) {
-  try {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-  } catch (const std::system_error& error) {  // the others do it, more slowly
-    if (threads_.empty())
-      throw core::ConfigError(core::format(
-          "cannot start a thread ({}): close other programs, or raise the limit on processes (ulimit -u)", error.what()));
+  const std::string failure = start(threads);
+  if (!failure.empty() && threads_.size() > 1) {             // the others do it, more slowly
+    const int half = static_cast<int>(threads_.size() / 2);  // all stacks may take the memory that the work needs, too
+    stop();
+    start(half);
   }
+  if (threads_.empty())
+    throw core::ConfigError(core::format(
+        "cannot start a thread ({}): close other programs, or raise the limit on processes (ulimit -u)", failure));
 }
 
-HostPool::~HostPool() {
+HostPool::~HostPool() { stop(); }
+
+std::string HostPool::start(int threads) {
+  stop_ = false;
+  try {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void HostPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
@@ -26,6 +41,7 @@ HostPool::~HostPool() {
   }
   submitted_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void HostPool::submit(std::uint64_t id, std::function<void()> task) {

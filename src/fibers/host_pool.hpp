@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -20,7 +21,7 @@ class HostPool {
     std::exception_ptr error;
   };
 
-  /// threads: maximum; fewer if the host allows no more. Throws ConfigError if it allows none.
+  /// threads: maximum; half of those that the host allows if it does not allow all. Throws ConfigError if it allows none.
   explicit HostPool(int threads);
   ~HostPool();  ///< finishes running tasks, drops waiting ones
 
@@ -40,6 +41,8 @@ class HostPool {
     std::function<void()> run;
   };
 
+  std::string start(int threads);  ///< why not all were started; empty if all were
+  void stop();
   void work();
 
   std::mutex mutex_;
