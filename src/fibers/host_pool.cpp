@@ -16,7 +16,7 @@ HostPool::HostPool(int threads) {
     stop();
     start(half);
   }
-  if (threads_.empty())
+  if (!failure.empty() && threads_.empty())
     throw core::ConfigError(core::format(
         "cannot start a thread ({}): close other programs, or raise the limit on processes (ulimit -u)", failure));
 }

@@ -35,6 +35,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=12, help="number of trials per rarer configuration (default: 12)")
     parser.add_argument("--cuts", type=int, default=4, help="number of power cuts per target (default: 4)")
     parser.add_argument("--seeds", type=int, default=3, help="number of random outcomes of each power cut (default: 3)")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="run only every N-th trial of each target, from the K-th on: a campaign in parts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of concurrent trials (default: one per core)")
     return parser.parse_args()
 
@@ -95,7 +96,8 @@ def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int
     target.prepare(shared)
     if not target.calls:
         raise SystemExit(f"{target.name}: no call was counted; is {LIBRARY} preloaded?")
-    faults = ([] if args.power else faults_of(target, args)) + cuts_of(target, args)
+    part, parts = map(int, args.part.split("/"))
+    faults = (([] if args.power else faults_of(target, args)) + cuts_of(target, args))[part - 1::parts]
     with ThreadPoolExecutor(args.jobs) as pool:
         wrongs = list(pool.map(lambda i: try_one(target, folder / f"{i:06}", faults[i][1]), range(len(faults))))
     failures = [(mode, plan, wrong) for (mode, plan), wrong in zip(faults, wrongs) if wrong]
