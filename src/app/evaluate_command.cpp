@@ -31,7 +31,7 @@ void add_options(CLI::App& parser, EvaluateArguments& arguments) {
       ->required();
   add_checkpoint_options(parser, arguments, "data file");
   add_subset_option(parser, arguments.subset);
-  add_loss_option(parser, arguments.options.loss);
+  add_loss_option(parser, arguments.options.loss)->default_str("as the checkpoint was trained; cross_entropy for several");
 }
 
 /// Scores checkpoints, the samples divided among the workers; several also as an ensemble.
@@ -49,6 +49,7 @@ class Evaluation : public Job {
       require_used(use, arguments_, network.checkpoint.model);
       network.options = arguments_.options;
       network.options.model = network.checkpoint.model;
+      if (!ensemble && !use.given("loss")) network.options.loss = network.checkpoint.loss;
       networks_.push_back(std::move(network));
     }
     use.check();

@@ -32,7 +32,7 @@ void add_options(CLI::App& parser, SharpnessArguments& arguments) {
   add_number(parser, "--epsilon", arguments.how.epsilon, core::above_zero,
              "size of the box: a parameter w may change by up to this times (|w| + 1)");
   add_number(parser, "--steps", arguments.how.steps, {.least = 1, .most = 1000}, "maximum number of steps of the search");
-  add_loss_option(parser, arguments.options.loss);
+  add_loss_option(parser, arguments.options.loss)->default_str("as the checkpoint was trained");
   parser.add_option("--result", arguments.result, "file to write the result to, as JSON");
 }
 
@@ -46,6 +46,7 @@ class Measuring : public Job {
     require_used(use, arguments_, checkpoint_.model);
     use.check();
     arguments_.options.model = checkpoint_.model;
+    if (!use.given("loss")) arguments_.options.loss = checkpoint_.loss;
     source_ = train::open_evaluation_data(arguments_.options);
   }
   std::size_t row_bytes() const override { return source_->info.bytes_to_read(); }

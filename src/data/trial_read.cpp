@@ -67,7 +67,7 @@ bool has_checksums(const std::string& path) {
   try {
     return Hdf5File::open(path).has_checksums();
   } catch (const core::ConfigError&) {
-    return true;  // HDF5 has noticed damage, as it will again
+    return false;
   }
 }
 

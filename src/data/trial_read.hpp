@@ -28,7 +28,8 @@ struct TrialLimits {
 void try_reading(const std::string& path, const std::function<void()>& reading, TrialLimits limits = {});
 
 /// Whether HDF5 notices damage by itself, as in all files that Paragrad writes: they are in HDF5's format of 1.10, without
-/// text of variable length and without chunks (Hdf5File::has_checksums). False for what is no such file.
+/// text of variable length and without chunks (Hdf5File::has_checksums). False for what cannot be read
+/// to the end.
 bool has_checksums(const std::string& path);
 
 /// Reads a file that may be damaged. Without checksums first read(false) in a copy of the process, which may leave out what

@@ -183,7 +183,7 @@ class OwnData(ImportTest):
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.assertRegex(trained.stdout, r"test error \d\.\d\d % of the targets' variance, loss 0\.\d+; validation error")
         checkpoint = self.own / "run/checkpoint.h5"
-        scored = run("evaluate", checkpoint, "--data", data, "--loss", "squared_error")
+        scored = run("evaluate", checkpoint, "--data", data)
         self.assertIn(" % of the targets' variance, loss ", scored.stdout)
         self.assertEqual(scored.stdout.split("error ")[1].strip(), trained.stdout.split("error ")[1].split(";")[0])
         emulated = run("simulate", "--workers", 3, "--platform", "k40m-fdr", "--data", data, "--model", "3-2", "--learning-rate", 0.01, "--epochs", 2,

@@ -47,19 +47,19 @@ std::shared_ptr<const Dataset> file_of(const test::TemporaryFolder& folder, cons
 
 }  // namespace
 
-TEST_CASE("a minibatch of sequences with targets has them in the places of the first frames", "[speech]") {
+TEST_CASE("a minibatch of sequences with tokens has them in the places of the first frames", "[speech]") {
   const test::TemporaryFolder folder;
   const auto info = info_of({"a/0", "a/1", "b/0"});
   const std::vector<Said> all{{0, 1}, {2, 0, 1, 0, 1, 1, 2}, {1, 1, 1}, {2, 2, 0, 0}};
   const std::vector<Said> said{{0}, {1, 0, 0, 1}, {0}, {1, 0}};
   const auto dataset = file_of(folder, info, all);
   const auto sequences = std::make_shared<const Sequences>(*dataset, Subset::train, Chunking{});
-  const auto targets = std::make_shared<const TokenSequences>(*dataset, Subset::train, tokens_of(info));
-  CHECK(targets->count(2) == 5);
-  CHECK(targets->count(99) == 8);
-  CHECK(targets->mean() == 2);
+  const auto tokens = std::make_shared<const TokenSequences>(*dataset, Subset::train, tokens_of(info));
+  CHECK(tokens->count(2) == 5);
+  CHECK(tokens->count(99) == 8);
+  CHECK(tokens->mean() == 2);
   Prefetcher prefetcher;
-  SequenceStream stream(dataset, Subset::train, prefetcher, sequences, targets);
+  SequenceStream stream(dataset, Subset::train, prefetcher, sequences, tokens);
   const std::vector<std::uint32_t> order{2, 0, 1, 3};
   stream.prefetch({order.size(), order});
   stream.advance();
@@ -78,7 +78,7 @@ TEST_CASE("a minibatch of sequences with targets has them in the places of the f
       const auto which = static_cast<std::size_t>(
           std::ranges::find_if(all, [&](const Said& one) { return one.size() == frames; }) - all.begin());
       CHECK(found == said[which]);
-      CHECK(std::ranges::equal(found, targets->of(which)));
+      CHECK(std::ranges::equal(found, tokens->of(which)));
       scored += found.size();
     }
     CHECK(batch.scored() == scored);
