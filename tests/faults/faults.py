@@ -109,9 +109,10 @@ def plans(calls: list[Call], modes: list[Mode]) -> Iterator[tuple[Mode, str]]:
 class Ended:
     """How a process ended."""
 
-    code: int  # None: it did not end
+    code: int  # 124: it did not end
     out: str
     err: str
+    beyond: str = ""  # how the fault was never reached, as a sentence
 
     @property
     def sentences(self) -> list[str]:
@@ -122,7 +123,7 @@ class Ended:
 
 
 def launch(command: list[str], folder: Path, plan: str = "") -> Ended:
-    """Runs the command with this plan for the calls on files below the folder. A fault that never occurs counts as a separate outcome."""
+    """Runs the command with this plan for the calls on files below the folder."""
     log = folder.with_name(f"{folder.name}.{threading.get_ident()}.log")
     log.unlink(missing_ok=True)
     at = int(found[1]) if (found := re.search(r"\bat=(\d+)", plan)) else 0
@@ -132,7 +133,7 @@ def launch(command: list[str], folder: Path, plan: str = "") -> Ended:
     except subprocess.TimeoutExpired:
         return Ended(124, "", f"no end in {TIMEOUT_S} s")
     if at and (made := len(log.read_text(errors="replace").splitlines()) if log.exists() else 0) < at:
-        return Ended(125, "", f"call {at} was to be hit, and there were {made}")
+        return Ended(done.returncode, done.stdout, done.stderr, f"call {at} was to be hit, and there were {made}")
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
@@ -164,7 +165,10 @@ def out_of_order(calls: list[Call]) -> list[str]:
 
 
 def wrong_exit(ended: Ended, plan: str, launcher: bool) -> str:
-    """One sentence on what is wrong with how a process with this plan ended; "" if nothing is."""
+    """One sentence on what is wrong with how a process with this plan ended; "" if nothing is. A rank may make fewer calls than it
+    did before, as the first to come makes a folder; what is beyond them is a run without a fault."""
+    if ended.beyond:
+        return "" if launcher and ended.code == 0 else f"{ended.beyond}; {ended}"
     may_die = any(word in plan for word in ("do=kill", "do=tear", "then="))
     if ended.code == 0:
         return ""

@@ -24,6 +24,12 @@ class Judgement(unittest.TestCase):
         self.assertEqual(wrong_exit(Ended(-9, "", ""), "at=1 do=fail errno=EIO then=after:rename:x", False), "")
         self.assertNotEqual(wrong_exit(Ended(-11, "", ""), "at=1 do=kill", False), "")
 
+    def test_a_fault_beyond_the_last_call_is_for_ranks_and_harmless(self):
+        plan, beyond = "at=9 do=fail_on errno=EIO", "call 9 was to be hit, and there were 8"
+        self.assertEqual(wrong_exit(Ended(0, "", "", beyond), plan, True), "")
+        self.assertIn(beyond, wrong_exit(Ended(0, "", "", beyond), plan, False))
+        self.assertIn(beyond, wrong_exit(Ended(2, "", "paragrad: cannot write 'x'\n", beyond), plan, True))
+
     def test_a_name_comes_after_the_bytes_and_a_removal_after_the_name(self):
         self.assertEqual(out_of_order(calls("pwrite /f/a.tmp", "fsync /f/a.tmp", "rename /f/a", "fsync /f", "unlink /f/b")), [])
         self.assertIn("call 2 names /f/a", out_of_order(calls("pwrite /f/a.tmp", "rename /f/a", "fsync /f"))[0])
