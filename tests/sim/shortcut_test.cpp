@@ -8,7 +8,7 @@
 #include "comm/operation_programs.hpp"
 #include "core/errors.hpp"
 #include "core/philox.hpp"
-#include "fibers/sanitizers.hpp"
+#include "sanitized.hpp"
 #include "sim/engine/engine.hpp"
 #include "support.hpp"
 
@@ -89,7 +89,7 @@ TEST_CASE("an allreduce that is worked out at once takes the times of the simula
   const int workers = GENERATE(2, 3, 8, 12, 33);
   const std::size_t length = GENERATE(1u, 1000u, 40'000u, 700'001u);
   const std::size_t spread = GENERATE(0u, 3000u, 200'000u);
-  if (fibers::sanitizers::remembers_fibers && (workers > 8 || length > 1000)) return;
+  if (sanitized && (workers > 8 || length > 1000)) return;
   for (const std::string& algorithm : comm::testing::own_algorithms()) {
     CAPTURE(kind, workers, length, spread, algorithm);
     const Case c{some_platform(kind, workers), algorithm, workers, length, spread};
@@ -102,7 +102,7 @@ TEST_CASE("so does every other operation", "[sim]") {
   const int workers = GENERATE(2, 3, 8, 12, 33);
   const std::size_t length = GENERATE(1u, 1000u, 700'001u);
   const std::size_t spread = GENERATE(0u, 3000u, 200'000u);
-  if (fibers::sanitizers::remembers_fibers && (workers > 8 || length > 1000)) return;
+  if (sanitized && (workers > 8 || length > 1000)) return;
   for (const comm::testing::Served& served : comm::testing::all_served()) {
     CAPTURE(kind, workers, length, spread, served.name());
     const Case c{some_platform(kind, workers), served.algorithm, workers, length, spread, 2, served.operation};
@@ -143,7 +143,7 @@ TEST_CASE("what the large runs are made of is worked out at once: one device per
 }
 
 TEST_CASE("256 workers, some of them late: at once and message by message", "[sim]") {
-  const int workers = fibers::sanitizers::remembers_fibers ? 64 : 256;
+  const int workers = sanitized ? 64 : 256;
   const std::string algorithm = GENERATE("ring", "halving_doubling", "butterfly", "tree", "double_tree", "hierarchical");
   const int kind = GENERATE(0, 1);
   const std::size_t spread = GENERATE(0u, 50'000u);
