@@ -7,6 +7,7 @@
 #include "comm/collectives/hierarchy.hpp"
 #include "contributions.hpp"
 #include "core/errors.hpp"
+#include "sanitized.hpp"
 #include "thread_communicator.hpp"
 
 using namespace paragrad;
@@ -91,6 +92,7 @@ TEST_CASE("the bits of an allreduce do not depend on who is late", "[comm]") {
 TEST_CASE("owned ranges cover the array, hold complete sums, and gather spreads what their owner made of them", "[comm]") {
   const int workers = GENERATE(1, 2, 3, 4, 5, 7, 8);
   const std::size_t length = GENERATE(0u, 1u, 5u, 1000u, 300000u);
+  if (sanitized && length > 1000 && workers > 4) return;
   const Arrays before = contributions(workers, length);
   for (const auto& algorithm : own_algorithms()) {
     CAPTURE(algorithm, workers, length);
