@@ -1,7 +1,7 @@
 #pragma once
 
-/// Whether sanitizers watch this program. Then cases that differ in size alone are left out: what they compute is compared
-/// without sanitizers, which take ten times as long.
+/// Whether this program is built with sanitizers, which make it several times slower. Tests then leave out cases that differ
+/// from others only in size; the build without sanitizers runs them all.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else

@@ -34,15 +34,13 @@ inline void forget_stacks(const void*, std::size_t) {}
 
 // ThreadSanitizer treats fibers as threads that the program switches itself.
 #if defined(__SANITIZE_THREAD__)
-inline constexpr std::size_t most_fibers = 4000;  // maximum it can track in addition to other threads
-inline constexpr bool remembers_fibers = true;    // ended fibers are never freed: each costs about 0.4 MB
+inline constexpr std::size_t most_fibers = 4000;  // maximum it can track besides threads; an ended one keeps 0.4 MB
 inline void* current_thread() { return __tsan_get_current_fiber(); }
 inline void* make_thread() { return __tsan_create_fiber(0); }
 inline void become_thread(void* thread) { __tsan_switch_to_fiber(thread, 0); }
 inline void end_thread(void* thread) { __tsan_destroy_fiber(thread); }
 #else
 inline constexpr std::size_t most_fibers = ~std::size_t{0};
-inline constexpr bool remembers_fibers = false;
 inline void* current_thread() { return nullptr; }
 inline void* make_thread() { return nullptr; }
 inline void become_thread(void*) {}

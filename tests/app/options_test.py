@@ -34,7 +34,7 @@ def allows(kind: str, limits: str, text: str) -> bool:
     return above and (value < float(most[-1]) if most[0] == "below" else value <= float(most[-1]))
 
 
-# -1 is for every option; of the others, which one parser refuses for all of them, each option gets two in turn.
+# One parser refuses these for all options, so each option is given only two of them in turn, besides -1.
 NO_NUMBERS = ("nan", "inf", "-inf", "99999999999999999999", "1e999", "", "several", "1x", "0x10", " 1")
 
 

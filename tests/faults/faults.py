@@ -112,7 +112,7 @@ class Ended:
     code: int  # 124: it did not end
     out: str
     err: str
-    beyond: str = ""  # how the fault was never reached, as a sentence
+    beyond: str = ""  # if the fault was never reached: a sentence on that
 
     @property
     def sentences(self) -> list[str]:
@@ -165,8 +165,8 @@ def out_of_order(calls: list[Call]) -> list[str]:
 
 
 def wrong_exit(ended: Ended, plan: str, launcher: bool) -> str:
-    """One sentence on what is wrong with how a process with this plan ended; "" if nothing is. A rank may make fewer calls than it
-    did before, as the first to come makes a folder; what is beyond them is a run without a fault."""
+    """One sentence on what is wrong with how a process with this plan ended; "" if nothing is. The number of a rank's calls
+    varies, as the first rank to arrive creates a folder; a fault after the last call is a run without a fault."""
     if ended.beyond:
         return "" if launcher and ended.code == 0 else f"{ended.beyond}; {ended}"
     may_die = any(word in plan for word in ("do=kill", "do=tear", "then="))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import resource
 import shutil
 import sys
@@ -26,6 +27,13 @@ from targets import EXHAUSTIVE, SAMPLED, Target
 SEED = 19
 
 
+def part_of_campaign(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise argparse.ArgumentTypeError(f"'{text}' is not K/N with K from 1 to N")
+    return int(found[1]), int(found[2])
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="", help="run only this target: " + ", ".join(target.name for target in EXHAUSTIVE + SAMPLED))
@@ -35,7 +43,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=12, help="number of trials per rarer configuration (default: 12)")
     parser.add_argument("--cuts", type=int, default=4, help="number of power cuts per target (default: 4)")
     parser.add_argument("--seeds", type=int, default=3, help="number of random outcomes of each power cut (default: 3)")
-    parser.add_argument("--part", default="1/1", metavar="K/N", help="run only every N-th trial of each target, from the K-th on: a campaign in parts")
+    parser.add_argument("--part", type=part_of_campaign, default="1/1", metavar="K/N", help="run only every N-th trial of each target, from the K-th on: a campaign in parts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of concurrent trials (default: one per core)")
     return parser.parse_args()
 
@@ -96,7 +104,7 @@ def torment(target: Target, folder: Path, args: argparse.Namespace) -> tuple[int
     target.prepare(shared)
     if not target.calls:
         raise SystemExit(f"{target.name}: no call was counted; is {LIBRARY} preloaded?")
-    part, parts = map(int, args.part.split("/"))
+    part, parts = args.part
     faults = (([] if args.power else faults_of(target, args)) + cuts_of(target, args))[part - 1::parts]
     with ThreadPoolExecutor(args.jobs) as pool:
         wrongs = list(pool.map(lambda i: try_one(target, folder / f"{i:06}", faults[i][1]), range(len(faults))))

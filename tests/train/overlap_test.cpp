@@ -35,7 +35,7 @@ TEST_CASE("buckets reduced beside the backward pass and after it end in the same
   const int workers = GENERATE(2, 3, 4, 6);
   const std::size_t bucket_bytes = GENERATE(1u, 77u, 500u, 1u << 20);  // the model has 1,140 bytes
   const std::string collective = GENERATE("ring", "tree", "butterfly", "halving_doubling", "parameter_server");
-  if (sanitized && workers % 2 == 0 && collective != "ring") return;
+  if (sanitized && bucket_bytes == 1) return;  // 285 sums per step
   const auto weights = [&](bool overlap) {
     BucketTask task(bucket_bytes, overlap, 60);
     task.options.minibatch = 5;  // of 6 workers one gets nothing
