@@ -1,9 +1,11 @@
 #pragma once
 
+// What the libraries of sanitizers define. A test's own object may have been compiled without them (PARAGRAD_TESTS_OF).
+extern "C" {
+void __asan_init() __attribute__((weak));
+void __tsan_init() __attribute__((weak));
+}
+
 /// Whether this program is built with sanitizers, which make it several times slower. Tests then leave out cases that differ
 /// from others only in size; the build without sanitizers runs them all.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
+inline const bool sanitized = &__asan_init != nullptr || &__tsan_init != nullptr;

@@ -12,11 +12,14 @@ add_library(paragrad_fake_cuda OBJECT ${fake_sources})
 target_include_directories(paragrad_fake_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS} $<$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>:${PARAGRAD_CUDNN_INCLUDE}>)
 target_compile_definitions(paragrad_fake_cuda PUBLIC PARAGRAD_HAS_CUDNN=$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>)
 target_link_libraries(paragrad_fake_cuda PUBLIC paragrad_backend)
+target_compile_options(paragrad_fake_cuda PRIVATE ${PARAGRAD_LEFT_OUT})
 
 # `program` linked with fake GPUs. Symbols defined here take precedence over the backend library.
 function(paragrad_fake_gpu program)
   get_target_property(libraries ${program} LINK_LIBRARIES)
-  add_executable(${program}_fake_gpu $<TARGET_OBJECTS:${program}>)
+  get_target_property(objects ${program} SOURCES)
+  list(FILTER objects INCLUDE REGEX "\\.o$")  # of another build
+  add_executable(${program}_fake_gpu $<TARGET_OBJECTS:${program}> ${objects})
   target_link_libraries(${program}_fake_gpu PRIVATE paragrad_fake_cuda ${libraries})
   set_target_properties(${program}_fake_gpu PROPERTIES OUTPUT_NAME ${program}
                         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_gpu)

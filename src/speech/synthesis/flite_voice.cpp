@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <flite/flite.h>
 
 #include <algorithm>
@@ -10,13 +11,6 @@
 #include "speech/synthesis/phones.hpp"
 #include "speech/synthesis/voice.hpp"
 
-// Not declared in flite's headers.
-extern "C" {
-cst_voice* register_cmu_us_slt(const char* folder);
-cst_voice* register_cmu_us_rms(const char* folder);
-cst_voice* register_cmu_us_awb(const char* folder);
-}
-
 namespace paragrad::speech {
 namespace {
 
@@ -24,12 +18,18 @@ namespace {
 // spectrum.
 constexpr int left_out_cepstra = 5;
 
-struct Registered {
-  const char* name;
-  cst_voice* (*open)(const char*);
-};
-std::array<Registered, 3> voices() {
-  return {{{"slt", register_cmu_us_slt}, {"rms", register_cmu_us_rms}, {"awb", register_cmu_us_awb}}};
+constexpr std::array<const char*, 3> voices{"slt", "rms", "awb"};
+
+/// Opens the voice's library, which is megabytes of pointers to relocate, and is never closed.
+cst_voice* open_voice(const std::string& name) {
+  const std::string library = "libflite_cmu_us_" + name + ".so";
+  void* opened = nullptr;
+  for (const std::string& file : {library + ".1", PARAGRAD_FLITE_FOLDER "/" + library})
+    if (opened == nullptr) opened = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const address = opened == nullptr ? nullptr : dlsym(opened, ("register_cmu_us_" + name).c_str());
+  if (address == nullptr)
+    throw core::ConfigError(core::format("flite's voice '{}' cannot be opened ({}): install libflite1", name, dlerror()));
+  return reinterpret_cast<cst_voice* (*)(const char*)>(address)(nullptr);
 }
 
 using OwnedUtterance = std::unique_ptr<cst_utterance, decltype(&delete_utterance)>;
@@ -57,20 +57,14 @@ std::vector<std::uint8_t> states_of(const cst_utterance& utterance) {
 
 }  // namespace
 
-std::vector<std::string> Voice::names() {
-  std::vector<std::string> names;
-  for (const auto& voice : voices()) names.emplace_back(voice.name);
-  return names;
-}
+std::vector<std::string> Voice::names() { return {voices.begin(), voices.end()}; }
 
 bool Voice::available() { return true; }
 
 Voice::Voice(const std::string& name) {
-  const auto all = voices();
-  const auto* const known = std::ranges::find(all, name, &Registered::name);
-  if (known == all.end()) throw core::unknown_name("voice", name, names());
+  if (std::ranges::find(voices, name) == voices.end()) throw core::unknown_name("voice", name, names());
   flite_init();
-  auto* const voice = known->open(nullptr);
+  auto* const voice = open_voice(name);
   flite_feat_set_int(voice->features, "mlsa_speed_param", left_out_cepstra);
   voice_ = voice;
 }

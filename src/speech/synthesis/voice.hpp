@@ -26,7 +26,7 @@ inline constexpr std::size_t samples_per_item = 80;  ///< 5 ms
 /// cepstra for each phone state, so the state of each 5 ms is known exactly. Runs in about 1/70 of real time. Use from one
 /// thread only: flite has global variables and draws from rand().
 ///
-/// Throws ConfigError for an unknown name, or if the program was built without flite.
+/// Throws ConfigError for an unknown name, if the program was built without flite, or if the voice is not installed.
 class Voice {
  public:
   static std::vector<std::string> names();
