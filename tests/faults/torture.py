@@ -58,7 +58,7 @@ def faults_of(target: Target, args: argparse.Namespace) -> list[tuple[str, str]]
         return sorted(random.Random(SEED).sample(every, min(args.sample, len(every))))
     first = [trial for trial in every if trial[0] == modes[0].name]
     others = [trial for trial in every if trial[0] != modes[0].name]
-    return first + sorted(random.Random(SEED).sample(others, len(others) // 4))
+    return first + sorted(random.Random(SEED).sample(others, len(others) // 8))
 
 
 def cuts_of(target: Target, args: argparse.Namespace) -> list[tuple[str, str]]:
