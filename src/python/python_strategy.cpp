@@ -17,6 +17,21 @@ nb::object make_python_object(const PythonOptions& options) {
   return type(**nb::cast<nb::dict>(arguments));
 }
 
+void add_arrays(core::StateView& state, const nb::object& returned) {
+  if (!nb::isinstance<nb::dict>(returned))
+    throw core::ConfigError(core::format("a strategy's state() must return a dict of NumPy arrays, not {}",
+                                         nb::cast<std::string>(nb::str(returned.type().attr("__name__")))));
+  for (const auto [key, value] : nb::cast<nb::dict>(returned)) {
+    const auto name = nb::cast<std::string>(nb::str(key));
+    python::FloatArray array;
+    if (!nb::cast<bool>(nb::str(key).attr("isidentifier")()))
+      throw core::ConfigError(core::format("'{}' in a strategy's state() must be a name of letters, digits and _", name));
+    if (!nb::try_cast(value, array, false))
+      throw core::ConfigError(core::format("'{}' in a strategy's state() must be a contiguous float32 array", name));
+    state.add(name, {array.data(), array.size()}, core::Rescale::own);
+  }
+}
+
 std::string report(const nb::python_error& error) {
   const nb::object traceback = nb::module_::import_("traceback");
   traceback.attr("print_exception")(error.value());

@@ -31,6 +31,10 @@ struct PythonOptions : comm::CollectiveOptions {
 /// Imports the class and calls it. Throws ConfigError, nanobind::python_error.
 nanobind::object make_python_object(const PythonOptions& options);
 
+/// Adds the arrays of what a strategy's state() returned. They are the strategy's own, and must live as long as `state` is
+/// used. Throws ConfigError if it is no dict of float32 arrays.
+void add_arrays(core::StateView& state, const nanobind::object& returned);
+
 /// Prints where the error was raised on Python's stderr. Returns "ZeroDivisionError: division by zero (strategy.py, line
 /// 7)".
 std::string report(const nanobind::python_error& error);
@@ -54,7 +58,10 @@ class PythonStrategy : public Base {
     replica_->set_replica(nullptr);
   }
 
-  void start(comm::Worker& worker, Replica& replica) override { call("start", worker, replica); }
+  void start(comm::Worker& worker, Replica& replica) override {
+    call("start", worker, replica);
+    has_started_ = true;
+  }
   void begin_epoch(comm::Worker& worker, Replica& replica, int epoch) override {
     call("begin_epoch", worker, replica, epoch);
   }
@@ -63,6 +70,14 @@ class PythonStrategy : public Base {
   }
   void show_model(comm::Worker& worker, Replica& replica) override { call("show_model", worker, replica); }
   void resume_work(comm::Worker& worker, Replica& replica) override { call("resume_work", worker, replica); }
+  void describe_state(core::StateView& state) override {
+    if (!has_started_) return;  // state() may need what start() makes
+    enter("state", [&] {
+      if (!nanobind::hasattr(objects_.strategy, "state")) return;
+      objects_.arrays = objects_.strategy.attr("state")();
+      add_arrays(state, objects_.arrays);
+    });
+  }
 
  protected:
   template <class... Arguments>
@@ -100,6 +115,7 @@ class PythonStrategy : public Base {
   }
 
   std::string name_;
+  bool has_started_ = false;
   python::PythonThread thread_;
   std::shared_ptr<python::WorkerView> worker_;
   std::shared_ptr<python::ReplicaView> replica_;
@@ -107,11 +123,13 @@ class PythonStrategy : public Base {
     python::PythonThread& thread;
     nanobind::object strategy{};
     nanobind::object views{};
+    nanobind::object arrays{};  ///< what state() last returned
 
     ~Objects() {
       thread.run([this] {
         strategy.reset();
         views.reset();
+        arrays.reset();
       });
     }
   };

@@ -48,6 +48,46 @@ class Gossip(pg.Strategy):
         replica.parameters[:] = self.own
 
 
+class Momentum(pg.Strategy):
+    """Classical block momentum (bmuf with bmuf_kind cbm). Fails before block `fails_at`, if that is not 0."""
+
+    fails_at = 0
+
+    def start(self, worker, replica):
+        self.base = replica.parameters.copy()
+        self.change = np.zeros_like(self.base)
+        self.blocks = np.zeros(1, np.float32)
+
+    def synchronise(self, worker, replica, samples):
+        self.blocks += 1
+        if self.blocks == Momentum.fails_at:
+            raise RuntimeError("the power goes out")
+        worker.allreduce(replica.parameters)
+        self.change *= np.float32(0.5)
+        self.change += replica.parameters / np.float32(worker.size) - self.base
+        self.base += self.change
+        replica.parameters[:] = self.base
+        replica.reset_momentum()
+
+    def state(self):
+        return {"base": self.base, "change": self.change, "blocks": self.blocks}
+
+
+class Forgets(Momentum):
+    """Has no state() of its own."""
+
+    state = pg.Strategy.state
+
+
+class Misnames(Averaging):
+    """Returns a state that cannot be saved."""
+
+    kept = {}
+
+    def state(self):
+        return Misnames.kept
+
+
 class Divides(pg.Strategy):
     """Fails in the second block, on one worker."""
 

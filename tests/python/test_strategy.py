@@ -90,6 +90,52 @@ def test_the_options_of_a_strategy_are_recorded_and_repeat_the_run(four, tmp_pat
 
 
 @pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr"}), (pg.train, {})])
+@pytest.mark.parametrize("fails_at", [2, 4, 5])  # of three blocks each in two epochs
+def test_a_strategy_with_state_resumes_to_the_weights_of_the_undisturbed_run(task, run, world, fails_at, tmp_path, monkeypatch):
+    def train(strategy, **more):
+        return run(strategy=strategy, workers=3, checkpoint_every=1, **world, **task | more)
+
+    whole = train(strategies.Momentum)
+    resumed = {}
+    for strategy in (strategies.Momentum, strategies.Forgets):
+        out = tmp_path / strategy.__name__
+        with monkeypatch.context() as disturbed, pytest.raises(pg.Error, match="the power goes out"):
+            disturbed.setattr(strategies.Momentum, "fails_at", fails_at)
+            train(strategy, out=out)
+        resumed[strategy.__name__] = train(strategy, out=out, resume=True)
+    assert resumed["Momentum"].weights_sha256 == whole.weights_sha256
+    assert resumed["Forgets"].weights_sha256 != whole.weights_sha256
+
+
+def test_a_strategy_with_state_is_classical_block_momentum(four):
+    own = pg.simulate(**four | {"strategy": strategies.Momentum}).weights
+    paragrads = pg.simulate(**four | {"strategy": "bmuf"}, bmuf_kind="cbm", block_momentum=0.5).weights
+    np.testing.assert_allclose(own, paragrads, atol=1e-5)
+
+
+@pytest.mark.parametrize("kept, sentence", [
+    ([1], r"a strategy's state.. must return a dict of NumPy arrays, not list"),
+    ({"x": np.zeros(3)}, "'x' in a strategy's state.. must be a contiguous float32 array"),
+    ({"x": 3}, "'x' in a strategy's state.. must be a contiguous float32 array"),
+    ({"x": np.zeros((4, 4), np.float32)[:, 1]}, "'x' in a strategy's state.. must be a contiguous float32 array"),
+    ({"a/b": np.zeros(3, np.float32)}, "'a/b' in a strategy's state.. must be a name"),
+])
+def test_a_state_that_cannot_be_saved_is_refused(four, kept, sentence, monkeypatch):
+    monkeypatch.setattr(strategies.Misnames, "kept", kept)
+    with pytest.raises(pg.Error, match=sentence):
+        pg.simulate(checkpoint_every=1, **four | {"strategy": strategies.Misnames})
+
+
+def test_other_workers_cannot_go_on_with_a_strategys_own_state(four, tmp_path, monkeypatch):
+    with monkeypatch.context() as disturbed, pytest.raises(pg.Error):
+        disturbed.setattr(strategies.Momentum, "fails_at", 4)
+        pg.simulate(out=tmp_path / "run", checkpoint_every=1, **four | {"strategy": strategies.Momentum})
+    with pytest.raises(pg.Error, match="belongs to each worker"):
+        pg.simulate(out=tmp_path / "run", checkpoint_every=1, resume=True, rescale=True,
+                    **four | {"strategy": strategies.Momentum, "workers": 2})
+
+
+@pytest.mark.parametrize("run, world", [(pg.simulate, {"platform": "k40m-fdr"}), (pg.train, {})])
 @pytest.mark.parametrize("strategy", [strategies.Divides, strategies.Deaf])
 def test_an_exception_in_a_strategy_ends_the_run_with_its_line(task, run, world, strategy, capsys):
     with pytest.raises(pg.Error, match=r"\.synchronise: ZeroDivisionError: division by zero \(.*strategies.py, line \d+\)"):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .runs import Error
 
 if TYPE_CHECKING:
+    import numpy
+
     from ._core import Replica, Worker
 
 
@@ -38,6 +40,14 @@ class Strategy:
 
     def resume_work(self, worker: Worker, replica: Replica) -> None:
         """Undoes show_model."""
+
+    def state(self) -> dict[str, numpy.ndarray]:
+        """What a saved state keeps of this object besides the model (`checkpoint_every`): float32 arrays with their names.
+
+        A resumed run calls `start` on a new object, and then fills the arrays that this returns. So return those that the
+        strategy goes on with, not copies.
+        """
+        return {}
 
 
 def options_of(strategy: type[Strategy] | Strategy) -> dict[str, str]:
