@@ -52,7 +52,7 @@ test: ## install packages, build, and run every test (UNITY=40 compiles that man
 	@src/setup/packages.sh pages
 	@$(MAKE) --no-print-directory $(BUILD)/venv/bin/pytest || echo "LEFT OUT: the Python package and its tests, whose tools could not be installed"
 	@$(MAKE) --no-print-directory build
-	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $$(($(JOBS) + 1))  # some wait for others
+	@ctest --test-dir $(BUILD) --output-on-failure -LE bench -j $$(($(JOBS) + 1))  # one more than cores: some mostly wait
 
 torture: build ## disturb trainings at random (LAUNCHES=200), then inject every fault at every file call, in all configurations of tests/faults (an hour or more)
 	@PARAGRAD_LAUNCH_TRIALS=$(or $(LAUNCHES),200) python3 tests/app/launch_test.py

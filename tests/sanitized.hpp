@@ -1,6 +1,7 @@
 #pragma once
 
-// What the libraries of sanitizers define. A test's own object may have been compiled without them (PARAGRAD_TESTS_OF).
+// Defined by the sanitizers' run-time libraries, otherwise null. The compiler's macros would not do: a test's object may
+// come from a build without sanitizers (PARAGRAD_TESTS_OF).
 extern "C" {
 void __asan_init() __attribute__((weak));
 void __tsan_init() __attribute__((weak));

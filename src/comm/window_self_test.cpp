@@ -99,7 +99,8 @@ void compare_rates(Communicator& comm, Window& window, Window& counts, WindowTri
   counts.fetch_add(1, 2, 1);
 }
 
-/// Worker 1 stays outside MPI for a while; checks whether worker 0 waits for it. An emulated worker is never outside.
+/// Worker 1 stays outside MPI for a while; checks whether worker 0 waits for it. Emulated workers use no MPI, so worker 1
+/// need not sleep.
 void look_for_progress(Communicator& comm, Window& window, WindowTrial& trial) {
   barrier(comm);
   if (comm.rank() == 1 && comm.simulated_time() == nullptr)

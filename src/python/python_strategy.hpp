@@ -3,10 +3,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -31,9 +34,13 @@ struct PythonOptions : comm::CollectiveOptions {
 /// Imports the class and calls it. Throws ConfigError, nanobind::python_error.
 nanobind::object make_python_object(const PythonOptions& options);
 
-/// Adds the arrays of what a strategy's state() returned. They are the strategy's own, and must live as long as `state` is
-/// used. Throws ConfigError if it is no dict of float32 arrays.
+/// Adds the arrays in `returned`, the result of a strategy's state(). Keep `returned` alive as long as `state` is used.
+/// Throws ConfigError unless it is a dict of float32 arrays.
 void add_arrays(core::StateView& state, const nanobind::object& returned);
+
+/// Throws ConfigError unless two results of state() have the same names and lengths and, with `same_memory`, are the same
+/// arrays.
+void check_arrays(const core::StateView& now, const core::StateView& before, bool same_memory);
 
 /// Prints where the error was raised on Python's stderr. Returns "ZeroDivisionError: division by zero (strategy.py, line
 /// 7)".
@@ -60,7 +67,8 @@ class PythonStrategy : public Base {
 
   void start(comm::Worker& worker, Replica& replica) override {
     call("start", worker, replica);
-    has_started_ = true;
+    started_with_ = ask_for_state();
+    check_arrays(ask_for_state(), started_with_, true);
   }
   void begin_epoch(comm::Worker& worker, Replica& replica, int epoch) override {
     call("begin_epoch", worker, replica, epoch);
@@ -71,12 +79,9 @@ class PythonStrategy : public Base {
   void show_model(comm::Worker& worker, Replica& replica) override { call("show_model", worker, replica); }
   void resume_work(comm::Worker& worker, Replica& replica) override { call("resume_work", worker, replica); }
   void describe_state(core::StateView& state) override {
-    if (!has_started_) return;  // state() may need what start() makes
-    enter("state", [&] {
-      if (!nanobind::hasattr(objects_.strategy, "state")) return;
-      objects_.arrays = objects_.strategy.attr("state")();
-      add_arrays(state, objects_.arrays);
-    });
+    core::StateView now = ask_for_state();
+    check_arrays(now, started_with_, false);
+    std::ranges::move(now.arrays, std::back_inserter(state.arrays));
   }
 
  protected:
@@ -96,6 +101,17 @@ class PythonStrategy : public Base {
   }
 
  private:
+  /// Valid until it is asked for a second time.
+  core::StateView ask_for_state() {
+    core::StateView state;
+    enter("state", [&] {
+      if (!nanobind::hasattr(objects_.strategy, "state")) return;
+      objects_.earlier_state = std::exchange(objects_.state, objects_.strategy.attr("state")());
+      add_arrays(state, objects_.state);
+    });
+    return state;
+  }
+
   template <class Action>
   void enter(const char* function, Action action) {
     std::exception_ptr failure;
@@ -115,7 +131,7 @@ class PythonStrategy : public Base {
   }
 
   std::string name_;
-  bool has_started_ = false;
+  core::StateView started_with_;  ///< what state() returned after start(); of the arrays, names and lengths remain valid
   python::PythonThread thread_;
   std::shared_ptr<python::WorkerView> worker_;
   std::shared_ptr<python::ReplicaView> replica_;
@@ -123,13 +139,14 @@ class PythonStrategy : public Base {
     python::PythonThread& thread;
     nanobind::object strategy{};
     nanobind::object views{};
-    nanobind::object arrays{};  ///< what state() last returned
+    nanobind::object state{}, earlier_state{};  ///< what state() returned
 
     ~Objects() {
       thread.run([this] {
         strategy.reset();
         views.reset();
-        arrays.reset();
+        state.reset();
+        earlier_state.reset();
       });
     }
   };

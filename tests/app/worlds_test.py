@@ -44,8 +44,8 @@ def ranks_with(argument: str) -> list[int]:
 
 class Worlds(CliTest):
     def same_everywhere(self, workers: int, *options: str, task: list[str] | None = None, ranks: bool = True) -> str:
-        """The hash of the weights with which this training ends in every world. ranks: under MPI, too, whose start takes most of
-        the time; where two lists are combined, every other pair runs there, so that each of their elements does."""
+        """The hash of the weights with which this training ends in every world. ranks: also under MPI, which takes most of the time.
+        Tests that combine two lists run every other pair there, so that each element occurs."""
         task = [*(self.task if task is None else task), *options]
         emulated = weights(run("simulate", "--workers", workers, "--platform", PLATFORM, *task))
         self.assertEqual(weights(run("train", "--workers", workers, *task)), emulated, "workers of one process")

@@ -12,13 +12,12 @@ add_library(paragrad_fake_cuda OBJECT ${fake_sources})
 target_include_directories(paragrad_fake_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS} $<$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>:${PARAGRAD_CUDNN_INCLUDE}>)
 target_compile_definitions(paragrad_fake_cuda PUBLIC PARAGRAD_HAS_CUDNN=$<BOOL:${PARAGRAD_CUDNN_INCLUDE}>)
 target_link_libraries(paragrad_fake_cuda PUBLIC paragrad_backend)
-target_compile_options(paragrad_fake_cuda PRIVATE ${PARAGRAD_LEFT_OUT})
 
 # `program` linked with fake GPUs. Symbols defined here take precedence over the backend library.
 function(paragrad_fake_gpu program)
   get_target_property(libraries ${program} LINK_LIBRARIES)
   get_target_property(objects ${program} SOURCES)
-  list(FILTER objects INCLUDE REGEX "\\.o$")  # of another build
+  list(FILTER objects INCLUDE REGEX "\\.o$")  # of another build (PARAGRAD_TESTS_OF)
   add_executable(${program}_fake_gpu $<TARGET_OBJECTS:${program}> ${objects})
   target_link_libraries(${program}_fake_gpu PRIVATE paragrad_fake_cuda ${libraries})
   set_target_properties(${program}_fake_gpu PROPERTIES OUTPUT_NAME ${program}

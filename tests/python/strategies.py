@@ -49,7 +49,7 @@ class Gossip(pg.Strategy):
 
 
 class Momentum(pg.Strategy):
-    """Classical block momentum (bmuf with bmuf_kind cbm). Fails before block `fails_at`, if that is not 0."""
+    """Classical block momentum (bmuf with bmuf_kind cbm). Fails in block `fails_at`, counted from 1."""
 
     fails_at = 0
 
@@ -61,7 +61,7 @@ class Momentum(pg.Strategy):
     def synchronise(self, worker, replica, samples):
         self.blocks += 1
         if self.blocks == Momentum.fails_at:
-            raise RuntimeError("the power goes out")
+            raise RuntimeError("stopped for the test")
         worker.allreduce(replica.parameters)
         self.change *= np.float32(0.5)
         self.change += replica.parameters / np.float32(worker.size) - self.base
@@ -73,19 +73,42 @@ class Momentum(pg.Strategy):
         return {"base": self.base, "change": self.change, "blocks": self.blocks}
 
 
-class Forgets(Momentum):
+class WithoutState(Momentum):
     """Has no state() of its own."""
 
     state = pg.Strategy.state
 
 
-class Misnames(Averaging):
-    """Returns a state that cannot be saved."""
+class SlowGradients(Gradients):
+    """Adds a tenth of the gradients so far. Fails in minibatch `fails_at`."""
 
-    kept = {}
+    fails_at = 0
+
+    def start(self, worker, replica):
+        self.sum = np.zeros_like(replica.gradient)
+        self.minibatches = np.zeros(1, np.float32)
+
+    def step(self, worker, replica):
+        self.minibatches += 1
+        if self.minibatches == SlowGradients.fails_at:
+            raise RuntimeError("stopped for the test")
+        self.sum *= np.float32(0.1)
+        self.sum += replica.gradient
+        replica.gradient[:] = self.sum
+        super().step(worker, replica)
 
     def state(self):
-        return Misnames.kept
+        return {"sum": self.sum, "minibatches": self.minibatches}
+
+
+class InvalidState(Averaging):
+    """Returns what the test says."""
+
+    def returned(self):
+        return {}
+
+    def state(self):
+        return InvalidState.returned(self)
 
 
 class Divides(pg.Strategy):

@@ -12,7 +12,7 @@ using namespace paragrad;
 using namespace paragrad::sim;
 
 TEST_CASE("twenty thousand fibers can be made and run", "[sim]") {
-  const std::uint32_t fibers = sanitized ? 4000 : 20'000;  // more than 4000 ThreadSanitizer cannot track
+  constexpr std::uint32_t fibers = 20'000;
   Engine engine(fibers, 1, 64 * 1024);
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < fibers; ++i)
@@ -102,7 +102,7 @@ TEST_CASE("a failure has its place in simulated time even if the worker was ahea
 
 TEST_CASE("a stack that is too small is told where there are too many fibers for guard pages", "[sim]") {
   constexpr std::uint32_t fibers = 9000, hungry = 4000;
-  if (sanitized) return;  // which watch stacks themselves
+  if (sanitized) return;  // AddressSanitizer reports it itself
   constexpr std::size_t stack_bytes = 64 * 1024;
   Engine engine(fibers, 1, stack_bytes);
   for (std::uint32_t i = 0; i < fibers; ++i)

@@ -42,10 +42,10 @@ class Strategy:
         """Undoes show_model."""
 
     def state(self) -> dict[str, numpy.ndarray]:
-        """What a saved state keeps of this object besides the model (`checkpoint_every`): float32 arrays with their names.
+        """The float32 arrays, by name, that are saved with the model (`checkpoint_every`) and restored when the run is resumed.
 
-        A resumed run calls `start` on a new object, and then fills the arrays that this returns. So return those that the
-        strategy goes on with, not copies.
+        Return the same ones from `start` on, and the arrays themselves, not copies: a resumed run calls `start` on a new object
+        and then overwrites them; so does `auto_minibatch` after each trial.
         """
         return {}
 

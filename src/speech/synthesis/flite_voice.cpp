@@ -20,15 +20,19 @@ constexpr int left_out_cepstra = 5;
 
 constexpr std::array<const char*, 3> voices{"slt", "rms", "awb"};
 
-/// Opens the voice's library, which is megabytes of pointers to relocate, and is never closed.
+/// Loads the voice's library, which is not linked because relocating its megabytes of pointers would slow every start. It
+/// stays loaded: flite keeps pointers into it.
 cst_voice* open_voice(const std::string& name) {
   const std::string library = "libflite_cmu_us_" + name + ".so";
-  void* opened = nullptr;
-  for (const std::string& file : {library + ".1", PARAGRAD_FLITE_FOLDER "/" + library})
-    if (opened == nullptr) opened = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* const address = opened == nullptr ? nullptr : dlsym(opened, ("register_cmu_us_" + name).c_str());
-  if (address == nullptr)
-    throw core::ConfigError(core::format("flite's voice '{}' cannot be opened ({}): install libflite1", name, dlerror()));
+  const auto refuse = [&](const std::string& why) {
+    throw core::ConfigError(core::format("flite's voice '{}' cannot be loaded ({}): install libflite1", name, why));
+  };
+  void* loaded = dlopen((library + ".1").c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string why = loaded == nullptr ? dlerror() : "";
+  if (loaded == nullptr) loaded = dlopen((PARAGRAD_FLITE_FOLDER "/" + library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) refuse(why);
+  void* const address = dlsym(loaded, ("register_cmu_us_" + name).c_str());
+  if (address == nullptr) refuse(dlerror());
   return reinterpret_cast<cst_voice* (*)(const char*)>(address)(nullptr);
 }
 
