@@ -3,6 +3,7 @@
 #include "backend/kernels/scale.hpp"
 #include "catch.hpp"
 #include "comm/allreduce.hpp"
+#include "comm/contributions.hpp"
 #include "core/errors.hpp"
 #include "sim/engine/engine.hpp"
 #include "support.hpp"
