@@ -101,6 +101,28 @@ def test_a_strategy_with_state_resumes_to_the_weights_of_the_undisturbed_run(tas
     assert run(out=tmp_path / "run", resume=True, **options).weights_sha256 == whole.weights_sha256
 
 
+def test_ranks_resume_with_the_state_of_a_strategy(task, mpiexec, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(f"""
+        import sys
+        import paragrad as pg
+        sys.path.insert(0, {str(HERE)!r})
+        import strategies
+        strategies.Momentum.fails_at = int(sys.argv[1])
+        run = pg.train(strategy=strategies.Momentum, out={str(tmp_path / "run")!r}, checkpoint_every=1, resume=True,
+                       **{ {name: str(value) for name, value in task.items()}!r})
+        if run:
+            print(run.weights_sha256)
+        """))
+
+    def launch(fails_at: int) -> subprocess.CompletedProcess:
+        return subprocess.run([mpiexec, "-n", "3", sys.executable, str(script), str(fails_at)], capture_output=True, text=True, timeout=60)
+
+    stopped = launch(5)
+    assert stopped.returncode != 0 and "stopped for the test" in stopped.stderr
+    assert launch(0).stdout.strip() == pg.simulate(strategy=strategies.Momentum, workers=3, platform="k40m-fdr", **task).weights_sha256
+
+
 def test_what_a_strategy_carries_is_lost_without_state(four, tmp_path, monkeypatch):
     options = four | {"strategy": strategies.WithoutState, "checkpoint_every": 1}
     with monkeypatch.context() as disturbed, pytest.raises(pg.Error, match="stopped for the test"):
