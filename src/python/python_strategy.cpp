@@ -40,7 +40,8 @@ void check_arrays(const core::StateView& now, const core::StateView& before, boo
     return a.name == b.name && a.values.size() == b.values.size();
   };
   if (!std::ranges::equal(now.arrays, before.arrays, same))
-    throw core::ConfigError("a strategy's state() must return arrays of the same names and lengths from start() on");
+    throw core::ConfigError(
+        "a strategy's state() must always return arrays with the names and lengths that they had after start()");
   for (std::size_t i = 0; same_memory && i < now.arrays.size(); ++i)
     if (now.arrays[i].values.data() != before.arrays[i].values.data())
       throw core::ConfigError(core::format("'{}' in a strategy's state() is a copy: return the array that the strategy uses",

@@ -38,8 +38,8 @@ nanobind::object make_python_object(const PythonOptions& options);
 /// Throws ConfigError unless it is a dict of float32 arrays.
 void add_arrays(core::StateView& state, const nanobind::object& returned);
 
-/// Throws ConfigError unless two results of state() have the same names and lengths and, with `same_memory`, are the same
-/// arrays.
+/// Throws ConfigError unless the arrays of two results of state() have the same names and lengths and, with `same_memory`,
+/// are the same.
 void check_arrays(const core::StateView& now, const core::StateView& before, bool same_memory);
 
 /// Prints where the error was raised on Python's stderr. Returns "ZeroDivisionError: division by zero (strategy.py, line
@@ -101,7 +101,7 @@ class PythonStrategy : public Base {
   }
 
  private:
-  /// Valid until it is asked for a second time.
+  /// The arrays live until the second call after this one.
   core::StateView ask_for_state() {
     core::StateView state;
     enter("state", [&] {
@@ -131,7 +131,7 @@ class PythonStrategy : public Base {
   }
 
   std::string name_;
-  core::StateView started_with_;  ///< what state() returned after start(); of the arrays, names and lengths remain valid
+  core::StateView started_with_;  ///< what state() returned after start(); only names and lengths remain valid
   python::PythonThread thread_;
   std::shared_ptr<python::WorkerView> worker_;
   std::shared_ptr<python::ReplicaView> replica_;

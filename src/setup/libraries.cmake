@@ -37,7 +37,7 @@ if(PARAGRAD_MPI)
 endif()
 
 # Speech synthesis; without it, the command says what to install. The voices are not linked but loaded when needed
-# (src/speech/synthesis): linked, the three would add 6 ms to every start.
+# (src/speech/synthesis): linked, the three would add 7 ms to every start.
 set(PARAGRAD_HAS_FLITE OFF)
 find_path(PARAGRAD_FLITE_INCLUDE flite/flite.h)
 find_library(PARAGRAD_FLITE_LIBRARY flite)

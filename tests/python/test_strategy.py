@@ -50,23 +50,28 @@ def environment_for_mpi4py(folder: Path) -> dict[str, str]:
     return os.environ | {"MPI4PY_MPIABI": "mpich" if mpich else "openmpi", "LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
 
 
+def words(task: dict) -> str:
+    """The options as Python's literal."""
+    return repr({name: str(value) for name, value in task.items()})
+
+
+def launch(mpiexec: str, folder: Path, script: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    """Runs a script on three ranks."""
+    file = folder / "script.py"
+    file.write_text(f"import sys\nsys.path.insert(0, {str(HERE)!r})\n" + textwrap.dedent(script))
+    return subprocess.run([mpiexec, "-n", "3", sys.executable, str(file)], capture_output=True, text=True, timeout=60, env=env)
+
+
 @pytest.mark.parametrize("first_lines", ["", "from mpi4py import MPI"])
 def test_mpi_ranks_end_in_the_weights_of_emulated_workers(task, mpiexec, tmp_path, first_lines):
-    environment = environment_for_mpi4py(tmp_path) if first_lines else None
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(f"""
-        import sys
+    done = launch(mpiexec, tmp_path, f"""
         {first_lines}
-        import paragrad as pg
-        sys.path.insert(0, {str(HERE)!r})
-        import strategies
+        import paragrad as pg, strategies
         for seed in ({"1, 2" if first_lines else "1"},):
-            run = pg.train(strategy=strategies.Gossip, seed=seed, **{ {name: str(value) for name, value in task.items()}!r})
+            run = pg.train(strategy=strategies.Gossip, seed=seed, **{words(task)})
             if run:
                 print(run.weights_sha256)
-        """))
-    done = subprocess.run([mpiexec, "-n", "3", sys.executable, str(script)], capture_output=True, text=True, timeout=60,
-                          env=environment)
+        """, env=environment_for_mpi4py(tmp_path) if first_lines else None)
     assert done.returncode == 0, done.stderr
     seeds = (1, 2) if first_lines else (1,)
     assert done.stdout.split() == [
@@ -75,7 +80,7 @@ def test_mpi_ranks_end_in_the_weights_of_emulated_workers(task, mpiexec, tmp_pat
 
 @pytest.mark.skipif("libmpich" not in LINKED or shutil.which("mpiexec.openmpi") is None, reason="MPICH and Open MPI are not both there")
 def test_another_mpi_library_in_the_process_is_named(task, mpiexec):
-    script = f"from mpi4py import MPI; import paragrad as pg; pg.train(**{ {name: str(value) for name, value in task.items()}!r})"
+    script = f"from mpi4py import MPI; import paragrad as pg; pg.train(**{words(task)})"
     done = subprocess.run([mpiexec, "-n", "2", sys.executable, "-c", script], capture_output=True, text=True, timeout=60,
                           env=os.environ | {"MPI4PY_MPIABI": "openmpi"})
     assert done.returncode != 0
@@ -102,25 +107,18 @@ def test_a_strategy_with_state_resumes_to_the_weights_of_the_undisturbed_run(tas
 
 
 def test_ranks_resume_with_the_state_of_a_strategy(task, mpiexec, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(f"""
-        import sys
-        import paragrad as pg
-        sys.path.insert(0, {str(HERE)!r})
-        import strategies
-        strategies.Momentum.fails_at = int(sys.argv[1])
-        run = pg.train(strategy=strategies.Momentum, out={str(tmp_path / "run")!r}, checkpoint_every=1, resume=True,
-                       **{ {name: str(value) for name, value in task.items()}!r})
-        if run:
-            print(run.weights_sha256)
-        """))
+    def train(fails_at: int) -> subprocess.CompletedProcess:
+        return launch(mpiexec, tmp_path, f"""
+            import paragrad as pg, strategies
+            strategies.Momentum.fails_at = {fails_at}
+            run = pg.train(strategy=strategies.Momentum, out={str(tmp_path / "run")!r}, checkpoint_every=1, resume=True, **{words(task)})
+            if run:
+                print(run.weights_sha256)
+            """)
 
-    def launch(fails_at: int) -> subprocess.CompletedProcess:
-        return subprocess.run([mpiexec, "-n", "3", sys.executable, str(script), str(fails_at)], capture_output=True, text=True, timeout=60)
-
-    stopped = launch(5)
+    stopped = train(fails_at=5)
     assert stopped.returncode != 0 and "stopped for the test" in stopped.stderr
-    assert launch(0).stdout.strip() == pg.simulate(strategy=strategies.Momentum, workers=3, platform="k40m-fdr", **task).weights_sha256
+    assert train(fails_at=0).stdout.strip() == pg.simulate(strategy=strategies.Momentum, workers=3, platform="k40m-fdr", **task).weights_sha256
 
 
 def test_what_a_strategy_carries_is_lost_without_state(four, tmp_path, monkeypatch):
@@ -168,7 +166,7 @@ def test_an_array_that_is_not_there_from_the_start_is_refused(four, monkeypatch)
         return {"late": np.zeros(3, np.float32)} if len(calls) > 2 * 4 else {}
 
     monkeypatch.setattr(strategies.InvalidState, "returned", returned)
-    with pytest.raises(pg.Error, match=r"same names and lengths from start\(\) on"):
+    with pytest.raises(pg.Error, match=r"names and lengths that they had after start\(\)"):
         pg.simulate(checkpoint_every=1, **four | {"strategy": strategies.InvalidState})
 
 
