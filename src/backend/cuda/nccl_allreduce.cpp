@@ -49,10 +49,7 @@ class NcclAllreduce final : public DeviceAllreduce {
 
   bool is_done() override {
     if (phase_ == Phase::joining || phase_ == Phase::starting) {
-      ncclResult_t state = ncclSuccess;
-      check(nccl().get_async_error(comm_, &state));
-      if (state == ncclInProgress) return false;
-      check(state);
+      if (is_in_progress()) return false;
       if (phase_ == Phase::starting) {
         use_gpu(gpu_);
         cuda::check(cudaEventRecord(end_.get(), stream_), "a sum over GPUs");
@@ -61,7 +58,10 @@ class NcclAllreduce final : public DeviceAllreduce {
     }
     if (phase_ == Phase::running) {
       const cudaError_t state = cudaEventQuery(end_.get());
-      if (state == cudaErrorNotReady) return false;
+      if (state == cudaErrorNotReady) {
+        is_in_progress();  // throws what keeps it from ever being ready
+        return false;
+      }
       cuda::check(state, "a sum over GPUs");
       phase_ = Phase::idle;
     }
@@ -74,6 +74,14 @@ class NcclAllreduce final : public DeviceAllreduce {
   void begin(Phase phase, ncclResult_t result) {
     phase_ = phase;
     if (result != ncclInProgress) check(result);
+  }
+
+  /// Throws for errors of the communicator: also those of other processes, and of calls that seemed to succeed.
+  bool is_in_progress() const {
+    ncclResult_t state = ncclSuccess;
+    check(nccl().get_async_error(comm_, &state));
+    if (state != ncclInProgress) check(state);
+    return state == ncclInProgress;
   }
 
   void check(ncclResult_t result) const {

@@ -24,8 +24,8 @@ struct SelectLargest {
   std::span<std::byte> packed;
 
   void check() const {
-    constexpr std::uint64_t pair_indices = std::uint64_t{1} << 32;
-    if (keep > x.size() || x.size() > pair_indices) throw std::logic_error("select_largest: more elements than there are");
+    constexpr std::uint64_t most = 0xFFFFFFFF;  // indices, and how many there are of a value, are uint32
+    if (keep > x.size() || x.size() > most) throw std::logic_error("select_largest: more elements than there are");
     if (!residual.empty()) expect_size(id, "residual", residual.size(), x.size());
     expect_size(id, "packed", packed.size(), pair_bytes * keep);
   }

@@ -12,18 +12,36 @@ namespace paragrad::comm {
 // A rank without the library reports it before the others wait for it.
 DeviceSum::DeviceSum(Communicator& comm, Limits limits) : comm_(comm), limits_(std::move(limits)) {
   agree(comm, [&] { library_ = comm.device().make_allreduce(); });
-  library_->join(first_text(comm, comm.rank() == 0 ? library_->invite() : ""), comm.rank(), comm.size());
-  wait();
+  const std::string invitation = first_text(comm, comm.rank() == 0 ? library_->invite() : "");
+  or_disconnect([&] {
+    library_->join(invitation, comm.rank(), comm.size());
+    wait();
+  });
 }
 
 void DeviceSum::operator()(std::span<float> data) {
+  if (!library_) throw Failure(core::format("worker {}: an earlier allreduce between devices failed", comm_.rank()));
   backend::Device& device = comm_.device();
   const bool is_there = device.is_isolated(data.data());
   const std::span<float> there = is_there ? data : comm_.scratch(data.size());
   if (!is_there) device.transfer(std::span<const float>(data), there);
-  library_->start(there);
-  wait();
+  or_disconnect([&] {
+    library_->start(there);
+    wait();
+  });
   if (!is_there) device.transfer(std::span<const float>(there), data);
+}
+
+// A sum that the others do not join keeps the device busy, and whoever releases its memory waiting: it ends before the
+// error goes on.
+template <class Call>
+void DeviceSum::or_disconnect(const Call& call) {
+  try {
+    call();
+  } catch (...) {
+    library_.reset();
+    throw;
+  }
 }
 
 // There is no MPI message to wait for, and no single peer to check.

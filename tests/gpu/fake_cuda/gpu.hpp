@@ -48,7 +48,8 @@ struct Kernel {
 /// A unit of work for a GPU.
 struct Work {
   std::function<void()> run;
-  const void* workspace = nullptr;  ///< memory that no other work may use concurrently
+  const void* workspace = nullptr;      ///< memory that no other work may use concurrently
+  std::function<bool()> is_ready = {};  ///< whether what other processes contribute is there; empty: yes
 };
 
 /// A position in a stream, marked by an event.
@@ -72,6 +73,7 @@ class Machine {
   void enqueue(cudaStream_t stream, Work work);  ///< executed according to settings.order
   void finish(cudaStream_t stream);              ///< executes everything in the stream
   void reach(const Mark& mark);                  ///< executes everything before the mark
+  void try_to_reach(const Mark& mark);           ///< stops at work that is not ready
   void finish_all();
   cudaStream_t made(std::unique_ptr<CUstream_st> stream);
   void forget(cudaStream_t stream);
@@ -104,7 +106,7 @@ class Machine {
   };
 
   Machine();
-  void step(CUstream_st& stream);
+  bool step(CUstream_st& stream);
   void now_and_then();
   static bool lies_in(const std::map<const std::byte*, Allocation>& places, const void* address, std::size_t bytes);
   std::byte* find_room(std::size_t bytes) const;
@@ -144,7 +146,7 @@ struct CUgraph_st {
 
 struct CUstream_st {
   int gpu;
-  std::deque<std::function<void()>> waiting{};
+  std::deque<paragrad::fake_cuda::Work> waiting{};
   std::unique_ptr<CUgraph_st> capture{};  // captured calls become a chain of nodes
   bool is_spoiled = false;
 };

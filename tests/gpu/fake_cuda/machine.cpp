@@ -1,5 +1,6 @@
 // The memory of the GPUs and the scheduling of their work.
 #include <sanitizer/asan_interface.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -153,15 +154,18 @@ void Machine::enqueue(cudaStream_t stream, Work work) {
     stream->capture->add({std::move(work), std::move(before)});
     return;
   }
-  stream->waiting.push_back(std::move(work.run));
+  stream->waiting.push_back(std::move(work));
   if (settings.order == Order::early) finish(stream);
   if (settings.order == Order::any) now_and_then();
 }
 
-void Machine::step(CUstream_st& stream) {
-  const std::function<void()> first = std::move(stream.waiting.front());
+/// Returns whether the next work was ready, and is done.
+bool Machine::step(CUstream_st& stream) {
+  if (stream.waiting.front().is_ready && !stream.waiting.front().is_ready()) return false;
+  const std::function<void()> first = std::move(stream.waiting.front().run);
   stream.waiting.pop_front();
   first();
+  return true;
 }
 
 void Machine::now_and_then() {
@@ -169,19 +173,26 @@ void Machine::now_and_then() {
   CUstream_st& some = *streams_[random() % streams_.size()];
   if (some.waiting.empty()) return;
   const Access access(*this);
-  for (std::size_t steps = random() % 8; steps > 0 && !some.waiting.empty(); --steps) step(some);
+  for (std::size_t steps = random() % 8; steps > 0 && !some.waiting.empty() && step(some);) --steps;
 }
 
 void Machine::finish(cudaStream_t stream) {
   if (stream->waiting.empty()) return;
   const Access access(*this);
-  while (!stream->waiting.empty()) step(*stream);
+  while (!stream->waiting.empty())
+    if (!step(*stream)) sched_yield();
 }
 
 void Machine::reach(const Mark& mark) {
   if (mark.passed) return;
   const Access access(*this);
-  while (!mark.passed) step(*mark.stream);
+  while (!mark.passed)
+    if (!step(*mark.stream)) sched_yield();
+}
+
+void Machine::try_to_reach(const Mark& mark) {
+  const Access access(*this);
+  while (!mark.passed && step(*mark.stream)) continue;
 }
 
 void Machine::finish_all() {

@@ -156,7 +156,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(Machine::get().mutex);
   if (stream->gpu != chosen_gpu) return cudaErrorInvalidResourceHandle;
-  if (event->mark) Machine::get().enqueue(stream, {[mark = event->mark] { Machine::get().reach(*mark); }});
+  if (!event->mark) return cudaSuccess;
+  Work wait{[mark = event->mark] { Machine::get().reach(*mark); }};
+  wait.is_ready = [mark = event->mark] {
+    Machine::get().try_to_reach(*mark);
+    return mark->passed;
+  };
+  Machine::get().enqueue(stream, std::move(wait));
   return cudaSuccess;
 }
 
@@ -190,7 +196,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Lock lock(Machine::get().mutex);
   if (event->mark && !event->mark->passed) {
-    Machine::get().reach(*event->mark);  // so that polling eventually succeeds
+    Machine::get().try_to_reach(*event->mark);  // so that polling eventually succeeds
     return cudaErrorNotReady;
   }
   return Machine::get().fault;
